@@ -1,0 +1,53 @@
+# Outrider. `make run` opens the window, `make test` runs the tests; each sets up everything first.
+
+PYTHON ?=
+ARGS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+SETUP := packaging/setup
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint bench soak clean
+
+help:
+	@echo "make run      open the window (ARGS=... are passed on)"
+	@echo "make test     run the tests (ARGS=... are passed to pytest)"
+	@echo "make lint     formatting, rules, types and the boundaries between the packages"
+	@echo "make bench    measure speed"
+	@echo "make soak     the long tests"
+	@echo "make setup    only prepare .venv, as all of the above do first"
+	@echo "make clean    remove .venv and everything that was built"
+
+setup: $(READY)
+
+# The stamp names the folder that it was made for; in any other folder it does not count.
+ifneq ($(shell cat $(READY) 2>/dev/null),$(CURDIR))
+.PHONY: $(READY)
+endif
+
+$(READY): pyproject.toml constraints.txt $(wildcard $(SETUP)/*.py) $(SETUP)/find_python.sh
+	@python=$$(sh $(SETUP)/find_python.sh "$(PYTHON)") && exec "$$python" -B $(SETUP)/set_up.py
+
+run: $(READY)
+	@$(BIN)/python -m app $(ARGS)
+
+test: $(READY)
+	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest $(ARGS)
+
+soak: $(READY)
+	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -m soak $(ARGS)
+
+bench: $(READY)
+	@$(BIN)/python tests/benchmarks/run.py $(ARGS)
+
+lint: $(READY)
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy engine app resources packaging tests
+	@$(BIN)/lint-imports
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .coverage htmlcov .hypothesis \
+		.mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

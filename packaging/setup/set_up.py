@@ -1,0 +1,147 @@
+"""Prepare everything that Outrider needs, in `.venv` beside pyproject.toml.
+
+Run by the Makefile with the Python that the environment shall have; needs nothing but its standard
+library. A set-up that was broken off starts afresh, with what pip downloaded and compiled by then.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import system
+from messages import SetupError, say, step
+from pip_runner import pip_install
+
+ROOT = Path(__file__).resolve().parents[2]
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+# Holds the folder that the environment was made for: a moved checkout sets up again.
+READY = VENV / ".ready"
+UNFINISHED = VENV / ".unfinished"
+CONSTRAINTS = ROOT / "constraints.txt"
+SUPPORTED = ((3, 11), (3, 13))
+WANTED_FREE_GB = 4
+
+CHECK = """
+import llama_cpp, numpy, pyqtgraph, qasync, torch
+from PySide6.QtWidgets import QApplication
+QApplication([])
+"""
+
+
+def main() -> int:
+    """Set up; gives the exit status."""
+    with (ROOT / "pyproject.toml").open(encoding="utf-8") as held:
+        try:
+            _lock(held.fileno())
+            if not _is_ready():
+                _set_up()
+        except SetupError as error:
+            print(f"\nOutrider's set-up stopped: {error}", file=sys.stderr)
+            return 1
+        except KeyboardInterrupt:
+            print("\nInterrupted; start again at any time.", file=sys.stderr)
+            return 130
+    return 0
+
+
+def _set_up() -> None:
+    system.prepare()
+    _make_environment()
+    READY.unlink(missing_ok=True)
+    # Left behind only when this process is killed: pip puts back what it fails to replace.
+    UNFINISHED.touch()
+    try:
+        _install()
+    except SetupError:
+        UNFINISHED.unlink()
+        raise
+    UNFINISHED.unlink()
+    _verify()
+    READY.write_text(f"{ROOT}\n", encoding="utf-8")
+    say("Outrider is set up.")
+
+
+def _lock(descriptor: int) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        say("Another set-up is at work here; waiting for it.")
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
+def _is_ready() -> bool:
+    """Whether a set-up that we waited for has done the work."""
+    if not READY.is_file() or READY.read_text(encoding="utf-8").strip() != str(ROOT):
+        return False
+    sources = [ROOT / "pyproject.toml", CONSTRAINTS, *Path(__file__).parent.glob("*.*")]
+    return all(source.stat().st_mtime <= READY.stat().st_mtime for source in sources)
+
+
+def _make_environment() -> None:
+    if VENV.exists() and not UNFINISHED.exists() and _works():
+        return
+    step(f"Making the virtual environment .venv with Python {sys.version.split()[0]}")
+    free_gb = shutil.disk_usage(ROOT).free / 1e9
+    if free_gb < WANTED_FREE_GB:
+        say(f"    Note: only {free_gb:.1f} GB are free here; about {WANTED_FREE_GB} GB are needed.")
+    try:
+        shutil.rmtree(VENV, ignore_errors=True)
+        # A new process: ensurepip may have been installed since this one started.
+        command = [sys.executable, "-m", "venv", str(VENV)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise SetupError(f"{VENV} cannot be made: {error}") from error
+    if done.returncode != 0:
+        raise SetupError(f"{VENV} cannot be made:\n{done.stdout}{done.stderr}")
+
+
+def _works() -> bool:
+    """Whether the environment that is there has a supported Python that runs, here, with pip."""
+    code = "import sys, pip; print(sys.prefix, *sys.version_info[:2], sep='\\n')"
+    try:
+        done = subprocess.run(
+            [str(PYTHON), "-c", code], capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return False
+    if done.returncode != 0:
+        return False
+    prefix, major, minor = done.stdout.split("\n")[:3]
+    return prefix == str(VENV) and SUPPORTED[0] <= (int(major), int(minor)) <= SUPPORTED[1]
+
+
+def _install() -> None:
+    pinned = ("-c", str(CONSTRAINTS), "--disable-pip-version-check")
+    step("Installing pip and what builds packages")
+    pip_install(PYTHON, *pinned, "pip", "hatchling", log=VENV / "setup-tools.log")
+    step("Installing llama-cpp-python: compiled for this machine, about 5 minutes on two cores")
+    build = ("-v", "--build-constraint", str(CONSTRAINTS))
+    pip_install(PYTHON, *pinned, *build, _pin_of("llama_cpp_python"), log=VENV / "setup-llama.log")
+    step("Installing everything else")
+    project = ("--no-build-isolation", "-e", f"{ROOT}[torch,dev]")
+    pip_install(PYTHON, *pinned, *project, log=VENV / "setup-all.log")
+
+
+def _pin_of(package: str) -> str:
+    found = re.search(rf"^{package}==\S+$", CONSTRAINTS.read_text(encoding="utf-8"), re.MULTILINE)
+    if found is None:
+        raise SetupError(f"{CONSTRAINTS.name} does not pin {package}.")
+    return found[0]
+
+
+def _verify() -> None:
+    environment = os.environ | {"QT_QPA_PLATFORM": "offscreen"}
+    done = subprocess.run(
+        [str(PYTHON), "-c", CHECK], env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise SetupError(f"everything is installed, but does not start:\n{done.stderr[-2000:]}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

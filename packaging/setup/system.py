@@ -1,0 +1,166 @@
+"""What the operating system must provide: libraries, a compiler, fonts, an X server for tests."""
+
+import ctypes
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from messages import SetupError, say, step
+
+# What QtGui, QtWidgets, the X11 and Wayland platforms and llama.cpp load, and the Debian package
+# that holds it; seen with ldd on a Debian that has nothing but Python, a compiler and make.
+LIBRARIES = {
+    "libEGL.so.1": "libegl1",
+    "libGL.so.1": "libgl1",
+    "libX11-xcb.so.1": "libx11-xcb1",
+    "libX11.so.6": "libx11-6",
+    "libdbus-1.so.3": "libdbus-1-3",
+    "libfontconfig.so.1": "libfontconfig1",
+    "libfreetype.so.6": "libfreetype6",
+    "libglib-2.0.so.0": "libglib2.0-0",
+    "libgomp.so.1": "libgomp1",
+    "libwayland-client.so.0": "libwayland-client0",
+    "libwayland-cursor.so.0": "libwayland-cursor0",
+    "libwayland-egl.so.1": "libwayland-egl1",
+    "libxcb-cursor.so.0": "libxcb-cursor0",
+    "libxcb-glx.so.0": "libxcb-glx0",
+    "libxcb-icccm.so.4": "libxcb-icccm4",
+    "libxcb-image.so.0": "libxcb-image0",
+    "libxcb-keysyms.so.1": "libxcb-keysyms1",
+    "libxcb-randr.so.0": "libxcb-randr0",
+    "libxcb-render-util.so.0": "libxcb-render-util0",
+    "libxcb-render.so.0": "libxcb-render0",
+    "libxcb-shape.so.0": "libxcb-shape0",
+    "libxcb-shm.so.0": "libxcb-shm0",
+    "libxcb-sync.so.1": "libxcb-sync1",
+    "libxcb-util.so.1": "libxcb-util1",
+    "libxcb-xfixes.so.0": "libxcb-xfixes0",
+    "libxcb-xkb.so.1": "libxcb-xkb1",
+    "libxcb.so.1": "libxcb1",
+    "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
+    "libxkbcommon.so.0": "libxkbcommon0",
+}
+
+# Only tests of the real window want these; they skip without.
+TEST_TOOLS = {"Xvfb": "xvfb", "xdotool": "xdotool"}
+
+FONTS = {
+    "fonts-noto-color-emoji": "truetype/noto/NotoColorEmoji.ttf",
+    "fonts-inter": "*/inter*",
+}
+FONT_ROOT = Path("/usr/share/fonts")
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What is not there, as names of Debian packages and in words for other systems."""
+
+    needed: tuple[str, ...]
+    recommended: tuple[str, ...]
+    words: tuple[str, ...]
+
+
+def find_missing() -> Missing:
+    """Look at this machine; changes nothing."""
+    needed: list[str] = []
+    words: list[str] = []
+    if not _has_compiler():
+        needed.append("g++")
+        words.append("a C++ compiler (c++, g++ or clang++): llama.cpp is compiled here")
+    if importlib.util.find_spec("ensurepip") is None:
+        needed.append(f"python{sys.version_info.major}.{sys.version_info.minor}-venv")
+        words.append("the Python module ensurepip, for the virtual environment")
+    absent = [name for name in LIBRARIES if not _loads(name)]
+    needed += [LIBRARIES[name] for name in absent]
+    words += absent
+    recommended = [package for tool, package in TEST_TOOLS.items() if not shutil.which(tool)]
+    recommended += [p for p, pattern in FONTS.items() if not any(FONT_ROOT.glob(pattern))]
+    return Missing(tuple(needed), tuple(recommended), tuple(words))
+
+
+def prepare() -> None:
+    """Install what is missing where we may; else say what to type.
+
+    Raises SetupError where something needed is missing and cannot be installed from here.
+    """
+    missing = find_missing()
+    packages = missing.needed + missing.recommended
+    if not packages:
+        return
+    if not shutil.which("apt-get"):
+        _explain_without_apt(missing)
+    elif os.geteuid() == 0:
+        _apt_install(packages)
+        _check_again()
+    elif missing.needed:
+        raise SetupError(
+            "Some Debian packages are missing. Type this one command, then start again:\n\n"
+            f"    {_command_to_type(packages)}\n"
+        )
+    else:
+        say(f"Optional, for tests and emoji: {_command_to_type(packages)}")
+
+
+def _has_compiler() -> bool:
+    names = [os.environ.get("CXX", "").split(" ")[0], "c++", "g++", "clang++"]
+    return any(name and shutil.which(name) for name in names)
+
+
+def _loads(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
+
+
+def _explain_without_apt(missing: Missing) -> None:
+    if missing.words:
+        raise SetupError(
+            "This machine lacks, and this is no Debian where they could be installed from here:\n  "
+            + "\n  ".join(missing.words)
+            + "\nInstall them with the system's package manager, then start again."
+        )
+    say(f"Optional, by their Debian names: {' '.join(missing.recommended)}")
+
+
+def _command_to_type(packages: tuple[str, ...]) -> str:
+    install = f"apt-get update && apt-get install -y --no-install-recommends {' '.join(packages)}"
+    return f"sudo sh -c '{install}'" if shutil.which("sudo") else f"su -c '{install}'"
+
+
+def _apt_install(packages: tuple[str, ...]) -> None:
+    step(f"Installing Debian packages: {' '.join(packages)}")
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    commands = (
+        ["apt-get", "update", "-q"],
+        ["apt-get", "install", "-y", "-q", "--no-install-recommends", *packages],
+    )
+    for command in commands:
+        done = subprocess.run(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            say(done.stdout)
+            raise SetupError(
+                f"'{' '.join(command[:2])}' failed; its last lines, above, say why. "
+                f"The packages needed are: {' '.join(packages)}"
+            )
+
+
+def _check_again() -> None:
+    left = find_missing()
+    # A module that was installed since this process looked is seen by the next process only.
+    needed = [package for package in left.needed if not package.endswith("-venv")]
+    if needed:
+        raise SetupError(f"Installed, but still not found: {' '.join(needed)}")
