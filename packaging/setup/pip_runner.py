@@ -84,12 +84,12 @@ class Progress:
             say(f"    {text}")
 
 
-def pip_install(python: Path, *arguments: str, log: Path) -> None:
+def pip_install(python: Path, *arguments: str, log: Path, progress_bar: str = "raw") -> None:
     """Run `pip install` for that interpreter, its whole output going to the log.
 
     Raises SetupError with one clear sentence, after the last lines of the output.
     """
-    command = [str(python), "-m", "pip", "install", "--progress-bar", "raw", *arguments]
+    command = [str(python), "-m", "pip", "install", "--progress-bar", progress_bar, *arguments]
     progress = Progress(live=sys.stdout.isatty())
     with (
         log.open("w", encoding="utf-8", errors="replace") as record,

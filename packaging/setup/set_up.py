@@ -118,7 +118,9 @@ def _works() -> bool:
 def _install() -> None:
     pinned = ("-c", str(CONSTRAINTS), "--disable-pip-version-check")
     step("Installing pip and what builds packages")
-    pip_install(PYTHON, *pinned, "pip", "hatchling", log=VENV / "setup-tools.log")
+    # The pip that comes with older Pythons knows no machine-readable progress yet.
+    tools = ("pip", "hatchling")
+    pip_install(PYTHON, *pinned, *tools, log=VENV / "setup-tools.log", progress_bar="off")
     step("Installing llama-cpp-python: compiled for this machine, about 5 minutes on two cores")
     build = ("-v", "--build-constraint", str(CONSTRAINTS))
     pip_install(PYTHON, *pinned, *build, _pin_of("llama_cpp_python"), log=VENV / "setup-llama.log")
