@@ -104,9 +104,7 @@ def _works() -> bool:
     """Whether the environment that is there has a supported Python that runs, here, with pip."""
     code = "import sys, pip; print(sys.prefix, *sys.version_info[:2], sep='\\n')"
     try:
-        done = subprocess.run(
-            [str(PYTHON), "-c", code], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([str(PYTHON), "-c", code], capture_output=True, text=True, check=False)
     except OSError:
         return False
     if done.returncode != 0:
@@ -138,9 +136,7 @@ def _pin_of(package: str) -> str:
 
 def _verify() -> None:
     environment = os.environ | {"QT_QPA_PLATFORM": "offscreen"}
-    done = subprocess.run(
-        [str(PYTHON), "-c", CHECK], env=environment, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([str(PYTHON), "-c", CHECK], env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SetupError(f"everything is installed, but does not start:\n{done.stderr[-2000:]}")
 

@@ -9,9 +9,7 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-BLOCKED = frozenset(
-    {"PySide6", "shiboken6", "PyQt5", "PyQt6", "qtpy", "qasync", "pyqtgraph", "qtawesome", "app"}
-)
+BLOCKED = frozenset({"PySide6", "shiboken6", "PyQt5", "PyQt6", "qtpy", "qasync", "pyqtgraph", "qtawesome", "app"})
 
 
 class _Blocker(MetaPathFinder):

@@ -27,9 +27,7 @@ def x_server(size: str = "1600x1200x24") -> Iterator[str]:
         "tcp",
         "-noreset",
     ]
-    with subprocess.Popen(
-        command, pass_fds=[write_end], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    ) as server:
+    with subprocess.Popen(command, pass_fds=[write_end], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as server:
         os.close(write_end)
         try:
             with os.fdopen(read_end) as numbers:

@@ -1,0 +1,141 @@
+"""The rooms of the house: who may know whom, and proof that every contract can fail."""
+
+import ast
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from helpers.paths import ROOT
+
+# What runs or builds the engine, and what starts a thread or a task.
+RUNNERS = frozenset({"load", "SpeculativeDecoder", "bundled_pair"})
+STARTERS = frozenset(
+    {
+        *("QRunnable", "QThread", "QThreadPool", "QtConcurrent", "Thread", "Process"),
+        *("asyncClose", "asyncSlot", "create_task", "ensure_future", "run_coroutine_threadsafe"),
+    }
+)
+
+VIOLATIONS = [
+    ("engine-without-qt", "engine/config.py", "import PySide6.QtCore"),
+    ("engine-without-qt", "engine/loop.py", "def late() -> None:\n    import app.settings"),
+    ("app-by-the-front-door", "app/settings.py", "from engine.config import SamplingConfig"),
+    ("app-by-the-front-door", "app/settings.py", "from engine import config"),
+    ("engine-layers", "engine/errors.py", "import engine.decoder"),
+    ("engine-layers", "engine/sampling.py", "import engine.verifier"),
+    ("drafters-never-accept", "engine/drafting/base.py", "import engine.acceptance"),
+    ("verifiers-never-draft", "engine/verifier.py", "import engine.drafting.draft_model"),
+    ("pure-rules", "engine/acceptance.py", "import engine.backends.base"),
+    ("heavy-imports", "engine/decoder.py", "def late() -> None:\n    import torch"),
+    ("heavy-imports", "app/bridge.py", "import llama_cpp"),
+    ("state-without-qt", "app/state/__init__.py", "import PySide6.QtCore"),
+    ("views-render", "app/views/__init__.py", "import app.bridge"),
+    ("views-render", "app/views/__init__.py", "import threading"),
+]
+
+
+@pytest.fixture(scope="module")
+def contract_names() -> dict[str, str]:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = cast("list[dict[str, Any]]", settings["tool"]["importlinter"]["contracts"])
+    return {contract["id"]: contract["name"] for contract in contracts}
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Path:
+    """A copy of the sources, to be violated."""
+    copy = tmp_path / "house"
+    for package in ("engine", "app"):
+        shutil.copytree(ROOT / package, copy / package, ignore=shutil.ignore_patterns("*.pyc"))
+    shutil.copy(ROOT / "pyproject.toml", copy)
+    return copy
+
+
+def _lint(house: Path) -> subprocess.CompletedProcess[str]:
+    command = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+    return subprocess.run(
+        [sys.executable, "-c", command, "--no-cache"],
+        cwd=house,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_every_contract_is_tried(contract_names: dict[str, str]) -> None:
+    assert {contract for contract, _, _ in VIOLATIONS} == set(contract_names)
+
+
+def test_contracts_hold(house: Path) -> None:
+    done = _lint(house)
+    assert done.returncode == 0, done.stdout
+    assert str(ROOT) not in done.stdout
+
+
+@pytest.mark.parametrize(("contract", "where", "line"), VIOLATIONS)
+def test_violation_is_seen(house: Path, contract_names: dict[str, str], contract: str, where: str, line: str) -> None:
+    with (house / where).open("a", encoding="utf-8") as source:
+        source.write(f"\n{line}\n")
+    done = _lint(house)
+    assert done.returncode != 0
+    assert f"{contract_names[contract]} BROKEN" in done.stdout
+
+
+def _names_used(source: str) -> set[str]:
+    used = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom):
+            used |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Attribute):
+            used.add(node.attr)
+        elif isinstance(node, ast.Name):
+            used.add(node.id)
+    return used
+
+
+def _engine_names_used(source: str) -> set[str]:
+    used = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module == "engine":
+            used |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            used |= {node.attr} if node.value.id == "engine" else set()
+    return used
+
+
+def _sources(*folders: str) -> Iterator[Path]:
+    for folder in folders:
+        found = sorted((ROOT / folder).rglob("*.py"))
+        assert found, f"no sources in {folder}"
+        yield from found
+
+
+def test_only_the_bridge_runs_the_engine() -> None:
+    allowed = {ROOT / "app" / "bridge.py", ROOT / "app" / "bootstrap.py"}
+    for path in _sources("app"):
+        if path not in allowed:
+            assert not _engine_names_used(path.read_text(encoding="utf-8")) & RUNNERS, path
+
+
+def test_views_and_state_start_nothing() -> None:
+    for path in _sources("app/views", "app/state"):
+        assert not _names_used(path.read_text(encoding="utf-8")) & STARTERS, path
+
+
+def test_capabilities_are_declared_not_guessed() -> None:
+    for path in _sources("engine"):
+        assert "hasattr" not in _names_used(path.read_text(encoding="utf-8")), path
+
+
+def test_these_rules_can_fail() -> None:
+    assert _engine_names_used("import engine\nengine.load('x')") == {"load"}
+    assert _engine_names_used("from engine import SpeculativeDecoder as D") & RUNNERS
+    assert _names_used("from PySide6 import QtCore\nQtCore.QThread()") & STARTERS
+    assert "hasattr" in _names_used("hasattr(backend, 'rewind')")
