@@ -1,0 +1,33 @@
+"""The acceptance rules, as pure functions over arrays and given random numbers.
+
+Source: Leviathan, Kalman and Matias, "Fast Inference from Transformers via Speculative Decoding" (2023), section 2.3,
+and Chen et al., "Accelerating Large Language Model Decoding with Speculative Sampling" (2023), algorithm 2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Distribution = NDArray[np.float64]
+
+
+def accept(token: int, draft_probs: Distribution, target_probs: Distribution, u: float) -> bool:
+    """Whether a token drawn from `draft_probs` is kept.
+
+    Both arrays have shape (vocab_size,) and sum to 1; `u` is uniform in [0, 1). Kept with probability
+    min(1, target / draft). A token that the draft gives no probability is rejected, as is one that the target
+    gives none.
+    """
+    drafted = float(draft_probs[token])
+    return drafted > 0.0 and u < float(target_probs[token]) / drafted
+
+
+def residual_distribution(target_probs: Distribution, draft_probs: Distribution) -> Distribution:
+    """The distribution of the correction after a rejection: max(0, target - draft), normalised.
+
+    Shape (vocab_size,). Where it has no mass (the two are equal up to rounding) the target's own is given.
+    """
+    residual = np.maximum(target_probs - draft_probs, 0.0)
+    mass = float(residual.sum())
+    return residual / mass if mass > 0.0 else np.array(target_probs, dtype=np.float64)

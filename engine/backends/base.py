@@ -1,0 +1,102 @@
+"""The contract of a backend: one loaded causal model with a cache and a tokenizer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.cancel import CancelToken
+
+Logits = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Rewind:
+    """How a cache can go back. `depth`: positions for a window, restore points for snapshots, else None.
+
+    any: to any length (attention cache). window: only the last `depth` positions (sliding layers). snapshots: to a
+    `mark`ed place, from where what was accepted since is replayed with the next forward (recurrent state). none: not
+    at all.
+    """
+
+    kind: Literal["any", "window", "snapshots", "none"]
+    depth: int | None = None
+
+
+class Tokenizer(Protocol):
+    """Text to token ids and back, for one model."""
+
+    @property
+    def chat_template(self) -> str | None:
+        """The model's own chat template (Jinja), untrusted; None if it has none."""
+
+    @property
+    def bos_token(self) -> str:
+        """Text of the begin token, or ''."""
+
+    @property
+    def eos_token(self) -> str:
+        """Text of the end token, or ''."""
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        """Token ids of `text`. Raises TextNotEncodable.
+
+        `add_special` puts the begin token in front where the model wants one; `parse_special` reads the text of
+        control tokens as those tokens.
+        """
+
+    def piece(self, token: int) -> bytes:
+        """The bytes that `token` adds to a text; control tokens add none."""
+
+
+class Backend(ABC):
+    """One loaded causal model. Not thread-safe: one thread at a time.
+
+    Attributes: name; vocab_size; context_length (tokens that the cache holds); eos_token_ids (tokens that end a turn
+    or a text); rewind (how the cache can go back); tokenizer.
+    """
+
+    name: str
+    vocab_size: int
+    context_length: int
+    eos_token_ids: frozenset[int]
+    rewind: Rewind
+    tokenizer: Tokenizer
+
+    @property
+    @abstractmethod
+    def length(self) -> int:
+        """Tokens in the cache."""
+
+    @property
+    @abstractmethod
+    def tokens(self) -> Sequence[int]:
+        """The ids of the tokens in the cache. A view: do not change it."""
+
+    @abstractmethod
+    def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
+        """Append `tokens` to the cache; the logits that follow the last `n_outputs` of them.
+
+        Shape (n_outputs, vocab_size), float32, a view that is valid until the next forward. `n_outputs` 0 gives no
+        row. Raises ContextFull, TokenOutOfRange, BackendFailure, and Cancelled when a watched token is set; after an
+        error the cache is as it was before, or empty where it cannot be rewound.
+        """
+
+    @abstractmethod
+    def truncate(self, length: int) -> None:
+        """Forget everything from position `length` on. Raises RewindNotSupported."""
+
+    def mark(self) -> None:  # noqa: B027 - most caches need no mark
+        """Note that the next truncate will not go back before here. Costs something only where rewind is snapshots."""
+
+    def watch(self, cancel: CancelToken | None) -> None:  # noqa: B027 - a backend may be too quick to be interrupted
+        """From now on a forward may be given up, raising Cancelled, when this token is set. None: no more."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free the model. Closing twice is harmless."""

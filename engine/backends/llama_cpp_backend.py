@@ -1,0 +1,304 @@
+"""GGUF models through the low-level functions of llama.cpp."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import llama_cpp
+import numpy as np
+import psutil
+
+from engine.backends.base import Backend, Logits, Rewind
+from engine.backends.llama_cpp_tokenizer import LlamaCppTokenizer
+from engine.cancel import CancelToken
+from engine.config import MAX_LOOKAHEAD, LoadConfig
+from engine.errors import (
+    BackendFailure,
+    Cancelled,
+    ContextFull,
+    LoadFailed,
+    ModelNotSupported,
+    RewindNotSupported,
+    TokenOutOfRange,
+)
+
+DEFAULT_CONTEXT = 4096
+_BATCH_CPU = 128
+_BATCH_GPU = 512
+_NEVER = (ctypes.c_char * 2)()
+_STATUS_ABORTED = 2
+_LOG_WARN, _LOG_ERROR = 3, 4
+
+_log_lines: list[str] = []
+
+
+def _keep_log(level: int, text: bytes, _data: object) -> None:
+    """llama.cpp's messages: none reaches the terminal, the last errors go into ours."""
+    if level in (_LOG_WARN, _LOG_ERROR):
+        _log_lines.append(text.decode("utf-8", "replace").strip())
+        del _log_lines[:-20]
+
+
+_log_callback = llama_cpp.llama_log_callback(_keep_log)
+
+
+def _prepare_library() -> None:
+    llama_cpp.llama_log_set(_log_callback, ctypes.c_void_p(0))
+    llama_cpp.llama_backend_init()
+
+
+_prepare_library()
+
+
+def _abort_function() -> Any:
+    """A C function of the kind that llama.cpp asks whether to stop: true when its argument points to a set flag.
+
+    It is the C library's strlen over the flag of a CancelToken, so that no check takes the interpreter lock, which a
+    Python callback would do at every node of the graph.
+    """
+    library = ctypes.cdll.msvcrt if sys.platform == "win32" else ctypes.CDLL(None)
+    return ctypes.cast(library.strlen, llama_cpp.ggml_abort_callback)
+
+
+def default_threads() -> int:
+    """One thread for each physical core that this process may use."""
+    logical = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    return max(1, min(psutil.cpu_count(logical=False) or logical, logical))
+
+
+class LlamaCppBackend(Backend):
+    """A GGUF model with its context (see engine.backends.base.Backend). Make one with `open`."""
+
+    def __init__(self, model: Any, context: Any, name: str, context_length: int, batch_size: int) -> None:
+        self._model = model
+        self._context = context
+        self._memory: Any = llama_cpp.llama_get_memory(context)
+        self._batch = llama_cpp.llama_batch_init(batch_size, 0, 1)
+        self._batch_size = batch_size
+        self._batch_tokens = np.ctypeslib.as_array(self._batch.token, (batch_size,))
+        self._batch_positions = np.ctypeslib.as_array(self._batch.pos, (batch_size,))
+        self._batch_outputs = np.ctypeslib.as_array(self._batch.logits, (batch_size,))
+        np.ctypeslib.as_array(self._batch.n_seq_id, (batch_size,))[:] = 1
+        for index in range(batch_size):
+            self._batch.seq_id[index][0] = 0
+        self.name = name
+        self.tokenizer = LlamaCppTokenizer(model)
+        self.vocab_size = self.tokenizer.vocab_size
+        self.eos_token_ids = self.tokenizer.eos_token_ids
+        self.context_length = context_length
+        recurrent = llama_cpp.llama_model_is_recurrent(model) or llama_cpp.llama_model_is_hybrid(model)
+        self.rewind = Rewind("snapshots", 1) if recurrent else Rewind("any")
+        self._tokens: list[int] = []
+        self._replay: list[int] = []
+        self._snapshot: tuple[int, ctypes.Array[ctypes.c_uint8]] | None = None
+        self._abort = _abort_function()
+        self._cancel: CancelToken | None = None
+
+    @classmethod
+    def open(
+        cls,
+        config: LoadConfig,
+        *,
+        progress: Callable[[float], None] | None = None,
+        cancel: CancelToken | None = None,
+    ) -> LlamaCppBackend:
+        """Load a model. `progress` is told a fraction 0..1. Raises LoadFailed, ModelNotSupported, Cancelled."""
+        model = _load_model(config, progress, cancel)
+        try:
+            context, context_length, batch_size = _make_context(model, config)
+        except LoadFailed:
+            llama_cpp.llama_model_free(model)
+            raise
+        return cls(model, context, config.path.stem, context_length, batch_size)
+
+    @property
+    def length(self) -> int:
+        return len(self._tokens)
+
+    @property
+    def tokens(self) -> Sequence[int]:
+        return self._tokens
+
+    @property
+    def parameters(self) -> int:
+        """Number of weights."""
+        return int(llama_cpp.llama_model_n_params(self._model))
+
+    def watch(self, cancel: CancelToken | None) -> None:
+        self._cancel = cancel
+        flag = _NEVER if cancel is None else cancel.flag
+        llama_cpp.llama_set_abort_callback(self._context, self._abort, ctypes.cast(flag, ctypes.c_void_p))
+
+    def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
+        for token in tokens:
+            if not 0 <= token < self.vocab_size:
+                raise TokenOutOfRange(token, self.vocab_size)
+        if not tokens or not 0 <= n_outputs <= min(len(tokens), MAX_LOOKAHEAD + 1):
+            raise BackendFailure(f"{n_outputs} rows were asked of {len(tokens)} tokens", self.length)
+        if self.length + len(tokens) > self.context_length:
+            raise ContextFull(self.length + len(tokens), self.context_length)
+        start = self.length - len(self._replay)
+        waiting = [*self._replay, *tokens]
+        tail = min(len(waiting), self._batch_size)
+        first = 0
+        while len(waiting) - first > tail:
+            count = min(self._batch_size, len(waiting) - tail - first)
+            self._decode(waiting[first : first + count], start + first, 0)
+            first += count
+        self._decode(waiting[first:], start + first, n_outputs)
+        self._tokens.extend(tokens)
+        self._replay = []
+        return self._rows(tail, n_outputs)
+
+    def _decode(self, tokens: list[int], position: int, n_outputs: int) -> None:
+        count = len(tokens)
+        self._batch.n_tokens = count
+        self._batch_tokens[:count] = tokens
+        self._batch_positions[:count] = range(position, position + count)
+        self._batch_outputs[: count - n_outputs] = 0
+        self._batch_outputs[count - n_outputs : count] = 1
+        status = llama_cpp.llama_decode(self._context, self._batch)
+        if status != 0:
+            self._recover()
+            if status == _STATUS_ABORTED:
+                raise Cancelled
+            why = _log_lines[-1] if _log_lines else f"llama.cpp answered {status}"
+            raise BackendFailure(why, position)
+
+    def _rows(self, count: int, n_outputs: int) -> Logits:
+        if n_outputs == 0:
+            return np.empty((0, self.vocab_size), dtype=np.float32)
+        row = llama_cpp.llama_get_logits_ith(self._context, count - n_outputs)
+        if not row:
+            raise BackendFailure("llama.cpp gave no logits", self.length)
+        size = ctypes.sizeof(ctypes.c_float) * n_outputs * self.vocab_size
+        memory = (ctypes.c_char * size).from_address(ctypes.addressof(row.contents))
+        return np.frombuffer(memoryview(memory), np.float32).reshape(n_outputs, self.vocab_size)
+
+    def truncate(self, length: int) -> None:
+        if not 0 <= length <= self.length:
+            raise RewindNotSupported(length, self.length)
+        if length == self.length:
+            return
+        held = self.length - len(self._replay)
+        if length >= held:
+            self._replay = self._replay[: length - held]
+        elif length == 0:
+            self._clear()
+        elif self.rewind.kind == "any":
+            if not llama_cpp.llama_memory_seq_rm(self._memory, 0, length, -1):
+                raise RewindNotSupported(length, self.length)
+        else:
+            self._restore(length)
+        del self._tokens[length:]
+
+    def mark(self) -> None:
+        if self.rewind.kind != "snapshots":
+            return
+        held = self.length - len(self._replay)
+        if self._snapshot is not None and self._snapshot[0] == held:
+            return
+        size = llama_cpp.llama_state_seq_get_size(self._context, 0)
+        state = (ctypes.c_uint8 * size)()
+        if llama_cpp.llama_state_seq_get_data(self._context, state, size, 0) != size:
+            raise BackendFailure("its state could not be saved", self.length)
+        self._snapshot = (held, state)
+
+    def _restore(self, length: int) -> None:
+        """Back to the mark; what lies between it and `length` is replayed with the next forward."""
+        if self._snapshot is None or self._snapshot[0] > length:
+            raise RewindNotSupported(length, self.length)
+        held, state = self._snapshot
+        llama_cpp.llama_memory_seq_rm(self._memory, 0, -1, -1)
+        if held and not llama_cpp.llama_state_seq_set_data(self._context, state, len(state), 0):
+            raise BackendFailure("its state could not be restored", self.length)
+        self._replay = self._tokens[held:length]
+
+    def _recover(self) -> None:
+        """After a forward that failed half-way: the cache as before, or empty."""
+        held = self.length - len(self._replay)
+        if self.rewind.kind == "any" and held and llama_cpp.llama_memory_seq_rm(self._memory, 0, held, -1):
+            return
+        if self._snapshot is not None and 0 < self._snapshot[0] <= self.length:
+            self._restore(self.length)
+            return
+        self._clear()
+        self._tokens.clear()
+
+    def _clear(self) -> None:
+        llama_cpp.llama_memory_clear(self._memory, True)
+        self._replay = []
+        self._snapshot = None
+
+    def close(self) -> None:
+        if self._model is None:
+            return
+        llama_cpp.llama_batch_free(self._batch)
+        llama_cpp.llama_free(self._context)
+        llama_cpp.llama_model_free(self._model)
+        self._model = self._context = self._memory = None
+
+    def __del__(self) -> None:
+        if getattr(self, "_model", None) is not None:
+            self.close()
+
+
+def _load_model(config: LoadConfig, progress: Callable[[float], None] | None, cancel: CancelToken | None) -> Any:
+    params = llama_cpp.llama_model_default_params()
+    params.n_gpu_layers = _gpu_layers(config)
+
+    def report(fraction: float, _data: object) -> bool:
+        if progress is not None:
+            progress(fraction)
+        return cancel is None or not cancel.cancelled
+
+    callback = llama_cpp.llama_progress_callback(report)
+    params.progress_callback = callback
+    _log_lines.clear()
+    model = llama_cpp.llama_model_load_from_file(os.fsencode(config.path), params)
+    if cancel is not None and cancel.cancelled:
+        if model:
+            llama_cpp.llama_model_free(model)
+        raise Cancelled("Loading the model")
+    if not model:
+        raise LoadFailed(config.path, _reason("llama.cpp cannot read it"))
+    if not llama_cpp.llama_model_has_decoder(model) or llama_cpp.llama_model_has_encoder(model):
+        llama_cpp.llama_model_free(model)
+        raise ModelNotSupported(config.path, "it does not write text token by token. Choose a chat or text model.")
+    return model
+
+
+def _make_context(model: Any, config: LoadConfig) -> tuple[Any, int, int]:
+    """The context, how many tokens it holds, and how many it takes at once."""
+    trained = int(llama_cpp.llama_model_n_ctx_train(model)) or DEFAULT_CONTEXT
+    context_length = min(config.context_length or DEFAULT_CONTEXT, trained)
+    threads = config.threads or default_threads()
+    batch_size = _BATCH_GPU if _gpu_layers(config) else _BATCH_CPU
+    params = llama_cpp.llama_context_default_params()
+    params.n_ctx = context_length
+    params.n_batch = params.n_ubatch = min(batch_size, max(context_length, MAX_LOOKAHEAD + 1))
+    params.n_outputs_max = MAX_LOOKAHEAD + 1
+    params.n_threads = params.n_threads_batch = threads
+    params.swa_full = True
+    params.no_perf = True
+    _log_lines.clear()
+    context = llama_cpp.llama_init_from_model(model, params)
+    if not context:
+        raise LoadFailed(config.path, _reason("llama.cpp cannot make a context for it, memory may be short"))
+    return context, context_length, int(params.n_batch)
+
+
+def _gpu_layers(config: LoadConfig) -> int:
+    if not llama_cpp.llama_supports_gpu_offload():
+        return 0
+    return 999 if config.gpu_layers in (None, -1) else int(config.gpu_layers or 0)
+
+
+def _reason(otherwise: str) -> str:
+    errors = [line for line in _log_lines if "error" in line.lower() or "failed" in line.lower()]
+    detail = errors[0] if errors else ""
+    return f"{otherwise} ({detail})." if detail else f"{otherwise}."

@@ -1,0 +1,43 @@
+"""The cancel token: one flag, set from any thread, looked at by the engine between steps."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+
+from engine.errors import Cancelled
+
+
+class CancelToken:
+    """Asks running work to stop at its next step. Thread-safe.
+
+    The engine clears the token when the reply that used it ends, and when it has ended a load, so a cancelled decoder
+    works again at the next call. A request made before the call begins (while a model loads, say) is kept and ends it.
+
+    `flag` is a byte that native code may look at without the interpreter: 0, or 1 when a stop is asked for. It is
+    followed by a 0, so that it also reads as a C string of length 0 or 1.
+    """
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self.flag = (ctypes.c_char * 2)()
+
+    def cancel(self) -> None:
+        """Ask for the stop."""
+        self._event.set()
+        self.flag[0] = b"\x01"
+
+    def clear(self) -> None:
+        """Forget a request that was not met or has been met."""
+        self._event.clear()
+        self.flag[0] = b"\x00"
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether a stop is asked for."""
+        return self._event.is_set()
+
+    def check(self, what: str = "The request") -> None:
+        """Raise `Cancelled` if a stop is asked for."""
+        if self._event.is_set():
+            raise Cancelled(what)

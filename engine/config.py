@@ -1,0 +1,234 @@
+"""What a caller may ask for: frozen dataclasses that check themselves when they are made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from engine.errors import InvalidLookahead, InvalidRequest, InvalidSampling, UnknownMethod
+
+MAX_LOOKAHEAD = 32
+DEFAULT_LOOKAHEAD = 4
+MAX_TOP = 5
+METHODS = ("auto", "autoregressive", "draft-model", "ngram", "medusa", "eagle2", "eagle3", "mtp")
+
+Lookahead = int | Literal["adaptive", "auto"]
+Acceptance = Literal["rejection", "exact"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation. `role` is system, user or assistant."""
+
+    role: str
+    content: str
+
+    def __post_init__(self) -> None:
+        if self.role not in ("system", "user", "assistant"):
+            raise InvalidRequest(f"A message's role must be system, user or assistant, not {self.role!r}.")
+        if not isinstance(self.content, str):
+            raise InvalidRequest(f"A message's content must be text, not {type(self.content).__name__}.")
+
+    @classmethod
+    def from_mapping(cls, data: object) -> Message:
+        """A message from {"role": …, "content": …}."""
+        if isinstance(data, Message):
+            return data
+        if not isinstance(data, Mapping) or not {"role", "content"} <= set(data):
+            raise InvalidRequest('A message must be an object with "role" and "content".')
+        return cls(data["role"], data["content"])
+
+
+Prompt = str | Sequence[Message | Mapping[str, str]] | Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingConfig:
+    """How the target's distribution is made from its logits. Temperature 0 is greedy.
+
+    The order is: penalties, temperature, top-k, typical, top-p, min-p. Off is: `top_k` 0, `top_p` 1, `min_p` 0,
+    `typical` 1, `repeat_penalty` 1, presence and frequency 0. `penalty_window` is how many of the last tokens the
+    penalties look at (0: all). `seed` None draws a new one for each request.
+    Raises InvalidSampling.
+    """
+
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+    typical: float = 1.0
+    repeat_penalty: float = 1.0
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    penalty_window: int = 64
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_number("temperature", self.temperature, "a number from 0 to 100", 0.0, 100.0)
+        _check_whole("top_k", self.top_k, "0 (off) or a whole number above 0")
+        _check_number("top_p", self.top_p, "a number above 0, at most 1", 0.0, 1.0, above=True)
+        _check_number("min_p", self.min_p, "a number from 0 to 1", 0.0, 1.0)
+        _check_number("typical", self.typical, "a number above 0, at most 1", 0.0, 1.0, above=True)
+        _check_number(
+            "repeat_penalty",
+            self.repeat_penalty,
+            "a number above 0, at most 100",
+            0.0,
+            100.0,
+            above=True,
+        )
+        _check_number("presence_penalty", self.presence_penalty, "a number from -100 to 100", -100.0, 100.0)
+        _check_number("frequency_penalty", self.frequency_penalty, "a number from -100 to 100", -100.0, 100.0)
+        _check_whole("penalty_window", self.penalty_window, "0 (all) or a whole number above 0")
+        if self.seed is not None:
+            _check_whole("seed", self.seed, "a whole number from 0 to 2^64 - 1", 2**64 - 1)
+
+    @property
+    def greedy(self) -> bool:
+        """Whether the next token is the best one, without a draw."""
+        return self.temperature == 0.0
+
+    @property
+    def penalised(self) -> bool:
+        """Whether the distribution depends on the history by a penalty."""
+        return self.repeat_penalty != 1.0 or self.presence_penalty != 0.0 or self.frequency_penalty != 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SpeculationConfig:
+    """How tokens are proposed and accepted.
+
+    `lookahead` is how many tokens are proposed per round: 0 (plain decoding) to 32, 'adaptive' or 'auto'.
+    `draft_sampling` None: the draft draws as the target does. `draft_temperature` changes only its temperature.
+    `min_draft_confidence`: a draft ends before a token whose best probability is below it (the draw is never looked
+    at, so the output stays exact). `force_n1` verifies one token at a time.
+    Raises InvalidLookahead, InvalidSampling, UnknownMethod, InvalidRequest.
+    """
+
+    method: str = "auto"
+    lookahead: Lookahead = DEFAULT_LOOKAHEAD
+    acceptance: Acceptance = "rejection"
+    force_n1: bool = False
+    draft_sampling: SamplingConfig | None = None
+    draft_temperature: float | None = None
+    min_draft_confidence: float = 0.0
+    adaptive_start: int = 4
+    adaptive_max: int = 8
+    adaptive_raise: float = 0.8
+    adaptive_lower: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_lookahead(self.lookahead)
+        if self.method not in METHODS:
+            raise UnknownMethod(self.method, METHODS)
+        if self.acceptance not in ("rejection", "exact"):
+            raise InvalidRequest(f"Acceptance must be 'rejection' or 'exact', not {self.acceptance!r}.")
+        if self.draft_temperature is not None:
+            _check_number("draft_temperature", self.draft_temperature, "a number from 0 to 100", 0.0, 100.0)
+        _check_number("min_draft_confidence", self.min_draft_confidence, "a number from 0 to 1", 0.0, 1.0)
+        _check_number("adaptive_raise", self.adaptive_raise, "a number from 0 to 1", 0.0, 1.0)
+        _check_number("adaptive_lower", self.adaptive_lower, "a number from 0 to 1", 0.0, 1.0)
+        for bound in (self.adaptive_start, self.adaptive_max):
+            if check_lookahead(bound) in (0, "adaptive", "auto"):
+                raise InvalidLookahead(bound)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadConfig:
+    """How one model is loaded.
+
+    `context_length` in tokens, None: the model's own up to 4,096. `threads` None: one for each physical core.
+    `gpu_layers` None: all, where the build has a GPU; -1: all. `trusted` skips the trial in a child process.
+    Raises InvalidRequest.
+    """
+
+    path: Path
+    context_length: int | None = None
+    threads: int | None = None
+    gpu_layers: int | None = None
+    trusted: bool = False
+
+    def __post_init__(self) -> None:
+        if self.context_length is not None and (not _is_whole(self.context_length) or self.context_length < 8):
+            raise InvalidRequest(
+                f"The context must be a whole number of 8 tokens or more, not {self.context_length!r}."
+            )
+        if self.threads is not None and (not _is_whole(self.threads) or not 1 <= self.threads <= 512):
+            raise InvalidRequest(f"Threads must be a whole number from 1 to 512, not {self.threads!r}.")
+        if self.gpu_layers is not None and (not _is_whole(self.gpu_layers) or self.gpu_layers < -1):
+            raise InvalidRequest(f"GPU layers must be a whole number, -1 for all, not {self.gpu_layers!r}.")
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationRequest:
+    """One reply to be generated.
+
+    `prompt` is text, a tuple of messages, or a tuple of token ids. Text goes through the chat template as one user
+    turn unless `raw`. `max_tokens` counts new tokens, None: until the end of the context. `stop` are texts and
+    `stop_tokens` token ids that end the reply. `top` asks for the best alternatives (0..5) on each TokenEvent.
+    Raises InvalidRequest.
+    """
+
+    prompt: str | tuple[Message, ...] | tuple[int, ...]
+    raw: bool = False
+    sampling: SamplingConfig = field(default_factory=SamplingConfig)
+    speculation: SpeculationConfig = field(default_factory=SpeculationConfig)
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    stop_tokens: tuple[int, ...] = ()
+    top: int = 0
+
+    def __post_init__(self) -> None:
+        if self.max_tokens is not None and (not _is_whole(self.max_tokens) or self.max_tokens < 1):
+            raise InvalidRequest(f"max_tokens must be a whole number above 0, not {self.max_tokens!r}.")
+        if not self.prompt:
+            raise InvalidRequest("The prompt is empty. Write something first.")
+        if not all(map(_is_stop, self.stop)):
+            raise InvalidRequest("A stop string must be text that is not empty.")
+        if not _is_whole(self.top) or not 0 <= self.top <= MAX_TOP:
+            raise InvalidRequest(f"top must be a whole number from 0 to {MAX_TOP}, not {self.top!r}.")
+
+
+def _is_stop(value: object) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def freeze_prompt(prompt: object) -> str | tuple[Message, ...] | tuple[int, ...]:
+    """A prompt in the form that a request holds. Raises InvalidRequest where it is none of the three kinds."""
+    if isinstance(prompt, str):
+        return prompt
+    if not isinstance(prompt, Sequence) or isinstance(prompt, bytes):
+        raise InvalidRequest("A prompt must be text, a list of messages or a list of token ids.")
+    items: list[Any] = list(prompt)
+    if all(_is_whole(item) for item in items):
+        return tuple(int(item) for item in items)
+    return tuple(Message.from_mapping(item) for item in items)
+
+
+def check_lookahead(value: object) -> Lookahead:
+    """The lookahead itself, or InvalidLookahead."""
+    if value == "adaptive":
+        return "adaptive"
+    if value == "auto":
+        return "auto"
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_LOOKAHEAD:
+        return value
+    raise InvalidLookahead(value)
+
+
+def _is_whole(value: object) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def _check_whole(name: str, value: object, allowed: str, most: int = 2**31 - 1) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+        raise InvalidSampling(name, value, allowed)
+
+
+def _check_number(name: str, value: object, allowed: str, least: float, most: float, *, above: bool = False) -> None:
+    good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not good or not least <= value <= most or (above and value <= least):  # type: ignore[operator]
+        raise InvalidSampling(name, value, allowed)

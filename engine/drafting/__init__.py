@@ -1,0 +1,1 @@
+"""Drafters: what proposes tokens. They never accept, and they know the target only by what was committed."""

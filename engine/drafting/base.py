@@ -1,0 +1,50 @@
+"""The contract of a drafter: a lifecycle of begin, propose, observe."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.cancel import CancelToken
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Proposed tokens.
+
+    `probs`: for each token the distribution that it was really drawn from, shape (target vocab_size,), or None where
+    tokens were chosen without a draw (greedy). `logprobs`: natural logarithm of the model's own probability of each
+    token, or empty. `parents` is for trees: index of each token's parent in `tokens`, -1 for the root.
+    """
+
+    tokens: tuple[int, ...] = ()
+    probs: tuple[NDArray[np.float64], ...] | None = None
+    logprobs: tuple[float, ...] = ()
+    parents: tuple[int, ...] | None = field(default=None)
+
+
+class Drafter(ABC):
+    """Proposes tokens that may follow the committed ones.
+
+    Attributes: name (the source, for statistics); forwards (model passes since `begin`, those that read the prompt
+    left out).
+    """
+
+    name: str
+    forwards: int = 0
+
+    @abstractmethod
+    def begin(self, prompt_tokens: Sequence[int], cancel: CancelToken) -> None:
+        """Start on a new prompt. Raises Cancelled."""
+
+    @abstractmethod
+    def propose(self, n: int) -> Draft:
+        """At most `n` tokens that may come next."""
+
+    @abstractmethod
+    def observe(self, committed_tokens: Sequence[int]) -> None:
+        """Learn what was committed in the round since `propose`: accepted tokens, then a correction or bonus."""

@@ -1,0 +1,23 @@
+"""Plain decoding: nothing is ever proposed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.cancel import CancelToken
+from engine.drafting.base import Draft, Drafter
+
+
+class NoDrafter(Drafter):
+    """The drafter of the method autoregressive."""
+
+    name = "none"
+
+    def begin(self, prompt_tokens: Sequence[int], cancel: CancelToken) -> None:
+        """Nothing to prepare."""
+
+    def propose(self, n: int) -> Draft:
+        return Draft()
+
+    def observe(self, committed_tokens: Sequence[int]) -> None:
+        """Nothing to learn."""

@@ -1,0 +1,187 @@
+"""Every error that the engine raises on purpose: one base, one class a cause, each composing its own message.
+
+A caller shows `str(error)` to a person as it is: it says what was wrong and what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class EngineError(Exception):
+    """Base of all errors of the engine. `str()` of it is one sentence or two for a person."""
+
+
+# Models and pairs ---------------------------------------------------------------------------------------------------
+
+
+class ModelNotLoaded(EngineError):
+    """A decoder was asked to generate before it had a target."""
+
+    def __init__(self, what: str = "target") -> None:
+        super().__init__(f"No {what} model is loaded. Load one first (attach_{what}, or load(…)).")
+
+
+class LoadFailed(EngineError):
+    """A model could not be loaded. Attributes: path (the file), reason (why, in words)."""
+
+    def __init__(self, path: str | Path, reason: str) -> None:
+        self.path = Path(path)
+        self.reason = reason
+        super().__init__(f"Cannot load {self.path.name}: {reason}")
+
+
+class ModelFileBroken(LoadFailed):
+    """The file is not a usable model: cut off, damaged, or not a model at all."""
+
+
+class ModelNotSupported(LoadFailed):
+    """The file is sound, but this program cannot generate text with it."""
+
+
+class ModelTooLarge(LoadFailed):
+    """The model needs more memory than is free. Attributes: needed, available (bytes)."""
+
+    def __init__(self, path: str | Path, needed: int, available: int) -> None:
+        self.needed = needed
+        self.available = available
+        super().__init__(
+            path,
+            f"it needs about {needed / 2**30:.1f} GiB of memory and {available / 2**30:.1f} GiB are free. "
+            "Choose a smaller model or quantisation, a shorter context, or close other programs.",
+        )
+
+
+class FolderUnreadable(EngineError):
+    """A models folder cannot be listed. Attributes: path, reason."""
+
+    def __init__(self, path: str | Path, reason: str) -> None:
+        self.path = Path(path)
+        self.reason = reason
+        super().__init__(f"Cannot read the folder {self.path}: {reason}. Choose another folder.")
+
+
+class IncompatiblePair(EngineError):
+    """Target and draft cannot be paired. Attribute: reason."""
+
+    def __init__(self, target: str, draft: str, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"{draft} cannot draft for {target}: {reason}")
+
+
+class VocabularyMismatch(IncompatiblePair):
+    """The two models do not share a vocabulary."""
+
+
+class UnknownMethod(EngineError):
+    """A method name that does not exist."""
+
+    def __init__(self, method: str, known: Sequence[str]) -> None:
+        super().__init__(f"Unknown method {method!r}. Known: {', '.join(known)}.")
+
+
+class NotAvailable(EngineError):
+    """A feature that this version names but does not have yet, or that what is loaded cannot do."""
+
+    def __init__(self, what: str, advice: str) -> None:
+        super().__init__(f"{what} is not available: {advice}")
+
+
+# Requests -----------------------------------------------------------------------------------------------------------
+
+
+class InvalidRequest(EngineError):
+    """A request that makes no sense whatever the model: a wrong type, a negative length, an empty prompt."""
+
+
+class InvalidLookahead(InvalidRequest):
+    """A lookahead that is neither a whole number from 0 to 32 nor the name of a policy."""
+
+    def __init__(self, value: object) -> None:
+        super().__init__(f"Lookahead must be a whole number from 0 to 32, 'adaptive' or 'auto', not {value!r}.")
+
+
+class InvalidSampling(InvalidRequest):
+    """A sampling parameter outside its range. Attribute: parameter."""
+
+    def __init__(self, parameter: str, value: object, allowed: str) -> None:
+        self.parameter = parameter
+        super().__init__(f"{parameter} must be {allowed}, not {value!r}.")
+
+
+class ContextFull(EngineError):
+    """A prompt that does not fit the context. Attributes: needed, available (tokens)."""
+
+    def __init__(self, needed: int, available: int) -> None:
+        self.needed = needed
+        self.available = available
+        super().__init__(
+            f"The prompt has {needed} tokens and the context holds {available}. "
+            "Shorten it, start a new chat, or load the model with a longer context."
+        )
+
+
+class TokenOutOfRange(InvalidRequest):
+    """A token id that the vocabulary does not have. Attributes: token, vocab_size."""
+
+    def __init__(self, token: int, vocab_size: int) -> None:
+        self.token = token
+        self.vocab_size = vocab_size
+        super().__init__(f"Token id {token} is not in the vocabulary (0 to {vocab_size - 1}).")
+
+
+class TextNotEncodable(EngineError):
+    """The model's vocabulary has no token for a character of the text. Attribute: character."""
+
+    def __init__(self, character: str) -> None:
+        self.character = character
+        name = f"U+{ord(character):04X}" if len(character) == 1 else "more than one character"
+        super().__init__(
+            f"This model's vocabulary has no token for {character!r} ({name}). "
+            "Leave it out of the prompt, or choose another model."
+        )
+
+
+class ChatTemplateFailed(EngineError):
+    """The model's chat template refused the conversation or is broken."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"The model's chat template failed: {reason}. Send plain text (--raw) or choose another model."
+        )
+
+
+# Running ------------------------------------------------------------------------------------------------------------
+
+
+class DegenerateDistribution(EngineError):
+    """Logits or probabilities that are no distribution (not a number, or no mass). Attribute: position."""
+
+    def __init__(self, reason: str, position: int | None = None) -> None:
+        self.position = position
+        where = "" if position is None else f" at position {position}"
+        super().__init__(f"The model gave no usable distribution{where}: {reason}. The file may be damaged.")
+
+
+class RewindNotSupported(EngineError):
+    """A cache was asked to go back to a place that it cannot go back to."""
+
+    def __init__(self, length: int, current: int) -> None:
+        super().__init__(f"This model's cache cannot be rewound from {current} to {length} tokens.")
+
+
+class BackendFailure(EngineError):
+    """The library below failed. Attribute: position (tokens in the cache at the time), where known."""
+
+    def __init__(self, what: str, position: int | None = None) -> None:
+        self.position = position
+        where = "" if position is None else f" at position {position}"
+        super().__init__(f"The model could not be run{where}: {what}.")
+
+
+class Cancelled(EngineError):
+    """The work was cancelled before there was anything to return."""
+
+    def __init__(self, what: str = "The request") -> None:
+        super().__init__(f"{what} was cancelled.")

@@ -1,0 +1,98 @@
+"""What a running generation reports, in order: PromptProgress…, then TokenEvents and RoundEvents, then Finished."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from engine.stats import GenerationStats
+
+Origin = Literal["accepted", "correction", "bonus", "plain"]
+FinishReason = Literal["stop", "length", "context", "cancelled", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadProgress:
+    """A model is being checked or loaded. `part`: target or draft; `stage`: checking or loading; `fraction` 0..1."""
+
+    part: Literal["target", "draft"]
+    stage: Literal["checking", "loading"]
+    fraction: float
+
+
+@dataclass(frozen=True, slots=True)
+class PromptProgress:
+    """The prompt is being read: `evaluated` of `total` tokens that were not in the cache."""
+
+    evaluated: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class TokenEvent:
+    """One token of the reply.
+
+    `text` is what this token adds to the reply's text; it may be empty (half a character, a possible stop string, the
+    end token). `position` counts the reply's tokens from 0, `round` the rounds from 1. `logprob` and `draft_logprob`
+    are natural logarithms of the probability by the models' own logits (temperature 1, nothing cut off); the draft's
+    only for tokens that it proposed. `top`: up to five (token, logprob) of the target, best first, when asked for.
+    """
+
+    token: int
+    text: str
+    origin: Origin
+    round: int
+    position: int
+    logprob: float
+    draft_logprob: float | None = None
+    top: tuple[tuple[int, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RoundEvent:
+    """One round is over. `source` names the drafter; `lookahead` is the K it was asked for; times in milliseconds."""
+
+    round: int
+    source: str
+    lookahead: int
+    proposed: int
+    accepted: int
+    draft_ms: float
+    target_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationResult:
+    """A finished reply. `prompt_evaluated`: prompt tokens that had to be read, the rest was in the cache."""
+
+    text: str
+    tokens: tuple[int, ...]
+    prompt_tokens: int
+    prompt_evaluated: int
+    finish_reason: FinishReason
+    method: str
+    lookahead: int | str
+    stats: GenerationStats
+
+    def to_dict(self) -> dict[str, Any]:
+        """The stable JSON form of the command line."""
+        return {
+            "text": self.text,
+            "tokens": list(self.tokens),
+            "prompt_tokens": self.prompt_tokens,
+            "prompt_evaluated": self.prompt_evaluated,
+            "finish_reason": self.finish_reason,
+            "method": self.method,
+            "lookahead": self.lookahead,
+            "stats": self.stats.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The last event."""
+
+    result: GenerationResult
+
+
+Event = PromptProgress | TokenEvent | RoundEvent | Finished

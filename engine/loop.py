@@ -1,0 +1,239 @@
+"""The generation loop. Every method goes through it, plain decoding too."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from engine.backends.base import Backend
+from engine.cancel import CancelToken
+from engine.chat import ReplyText
+from engine.drafting.base import Draft, Drafter
+from engine.errors import Cancelled, ContextFull, EngineError
+from engine.events import (
+    Event,
+    Finished,
+    FinishReason,
+    GenerationResult,
+    PromptProgress,
+    RoundEvent,
+    TokenEvent,
+)
+from engine.lookahead import LookaheadPolicy
+from engine.prompt import keep_prefix, read
+from engine.stats import StatsRecorder
+from engine.verifier import Verdict, Verifier
+
+Events = Generator[Event, bool | None, None]
+
+
+@dataclass(slots=True)
+class Job:
+    """One reply to be written: who takes part, and where it ends.
+
+    Attributes: target, drafter, verifier, policy; prompt (token ids, one at least); reply; stop_tokens; max_tokens
+    (None: no limit); one_token (verify one token at a time, so that nothing is ever taken back); cancel; method and
+    lookahead (names for the result); plain_tokens_per_second (measured, or None); started (time of the request).
+    """
+
+    target: Backend
+    drafter: Drafter
+    verifier: Verifier
+    policy: LookaheadPolicy
+    prompt: list[int]
+    reply: ReplyText
+    stop_tokens: frozenset[int]
+    max_tokens: int | None
+    one_token: bool
+    cancel: CancelToken
+    method: str
+    lookahead: int | str
+    plain_tokens_per_second: float | None = None
+    started: float = field(default_factory=perf_counter)
+
+
+class GenerationLoop:
+    """Runs one job. After every round the target holds all committed tokens but the last, *pending* one."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._committed = list(job.prompt)
+        self._evaluated = 0
+        self._rounds = 0
+        self._finish: FinishReason | None = None
+        self._stats = StatsRecorder()
+
+    def run(self) -> Events:
+        """The events of the reply. A consumer may send False after a TokenEvent to end the reply with that token.
+
+        Raises ContextFull and Cancelled before the first token. An error after it comes behind a Finished event that
+        carries what there is, with finish reason 'error'.
+        """
+        failure: EngineError | None = None
+        # 1. Read what the caches do not hold of the prompt.
+        yield from self._read_prompt()
+        try:
+            while self._finish is None:
+                # 2. Propose.
+                began = perf_counter()
+                self._job.cancel.check()
+                lookahead = self._job.policy.choose()
+                draft = self._propose(lookahead)
+                drafted = perf_counter()
+                # 3. Verify, and draw the token that ends the round.
+                verdict = self._verify(draft)
+                times = (1000.0 * (drafted - began), 1000.0 * (perf_counter() - drafted))
+                # 4. Commit, and take back what was rejected.
+                before = len(self._committed)
+                try:
+                    yield from self._commit(verdict)
+                finally:
+                    self._settle(before)
+                # 5. Count.
+                yield self._count(lookahead, draft, verdict, len(self._committed) - before, times)
+        except Cancelled:
+            self._finish = "cancelled"
+            self._settle(len(self._committed))
+            if not self._emitted:
+                raise
+        except EngineError as error:
+            self._settle(len(self._committed))
+            if not self._emitted:
+                raise
+            self._finish, failure = "error", error
+        yield Finished(self._result())
+        if failure is not None:
+            raise failure
+
+    @property
+    def _emitted(self) -> int:
+        return len(self._committed) - len(self._job.prompt)
+
+    def _read_prompt(self) -> Iterator[Event]:
+        job, target = self._job, self._job.target
+        if len(job.prompt) > target.context_length:
+            raise ContextFull(len(job.prompt), target.context_length)
+        target.watch(job.cancel)
+        known = job.prompt[:-1]
+        shared = keep_prefix(target, known)
+        self._evaluated = len(job.prompt) - shared
+        done = 0
+        yield PromptProgress(done, self._evaluated)
+        for count in read(target, known[shared:], job.cancel):
+            done += count
+            yield PromptProgress(done, self._evaluated)
+        job.drafter.begin(job.prompt, job.cancel)
+        self._stats.put(prompt_ms=1000.0 * (perf_counter() - job.started))
+        yield PromptProgress(self._evaluated, self._evaluated)
+
+    def _propose(self, lookahead: int) -> Draft:
+        """A draft that fits what is left of the reply, of the context and of a window that can be taken back."""
+        job = self._job
+        left = lookahead
+        if job.one_token:
+            left = min(left, 1)
+        else:
+            left = min(left, job.target.context_length - job.target.length - 1)
+            if job.max_tokens is not None:
+                left = min(left, job.max_tokens - self._emitted - 1)
+            if job.target.rewind.kind == "window":
+                left = min(left, job.target.rewind.depth or 0)
+        return job.drafter.propose(left) if left > 0 else Draft()
+
+    def _verify(self, draft: Draft) -> Verdict:
+        job = self._job
+        if draft.tokens and not job.one_token:
+            job.target.mark()
+        self._stats.add(target_forwards=1)
+        return job.verifier.verify(self._committed[-1], draft, self._committed, self._emitted, one=job.one_token)
+
+    def _commit(self, verdict: Verdict) -> Events:
+        """Take the round's tokens one by one, until one of them ends the reply."""
+        self._rounds += 1
+        for index, token in enumerate(verdict.tokens):
+            self._committed.append(token)
+            text = self._take(token)
+            wanted = yield TokenEvent(
+                token,
+                text,
+                "accepted" if index < verdict.accepted else verdict.origin,
+                self._rounds,
+                self._emitted - 1,
+                verdict.logprobs[index],
+                verdict.draft_logprobs[index] if index < len(verdict.draft_logprobs) else None,
+                verdict.top[index] if verdict.top else (),
+            )
+            if wanted is False and self._finish is None:
+                self._finish = "stop"
+            if self._finish is not None:
+                return
+
+    def _take(self, token: int) -> str:
+        """The text that a token releases; notes whether the reply ends with it."""
+        job = self._job
+        if token in job.stop_tokens:
+            self._finish = "stop"
+            return job.reply.finish()
+        text = job.reply.push(token)
+        if job.reply.stopped:
+            self._finish = "stop"
+        elif self._emitted == job.max_tokens:
+            self._finish = "length"
+        elif len(self._committed) > job.target.context_length:
+            self._finish = "context"
+        return text + job.reply.finish() if self._finish else text
+
+    def _settle(self, before: int) -> None:
+        """Caches after a round: no token in them that was not committed."""
+        target = self._job.target
+        target.truncate(min(target.length, len(self._committed) - 1))
+        self._job.drafter.observe(self._committed[before:])
+
+    def _count(
+        self,
+        lookahead: int,
+        draft: Draft,
+        verdict: Verdict,
+        emitted: int,
+        times: tuple[float, float],
+    ) -> RoundEvent:
+        """Counters of a round; tokens drafted past the end of the reply count nowhere."""
+        proposed = len(draft.tokens) if self._finish is None else min(len(draft.tokens), emitted)
+        accepted = min(verdict.accepted, emitted)
+        closed = emitted > accepted
+        self._stats.add(
+            rounds=1,
+            proposed=proposed,
+            accepted=accepted,
+            rejected=proposed - accepted,
+            corrections=int(closed and verdict.origin == "correction"),
+            bonus_tokens=int(closed and verdict.origin == "bonus"),
+            plain_tokens=int(closed and verdict.origin == "plain"),
+            n1_fallbacks=int(self._job.one_token and bool(draft.tokens)),
+            lookahead_sum=lookahead,
+            draft_ms=times[0],
+            target_ms=times[1],
+        )
+        self._stats.add_draft(proposed, accepted)
+        self._job.policy.observe(len(draft.tokens), verdict.accepted, *times)
+        return RoundEvent(self._rounds, self._job.drafter.name, lookahead, proposed, accepted, *times)
+
+    def _result(self) -> GenerationResult:
+        job = self._job
+        job.reply.finish()
+        self._stats.put(
+            total_ms=1000.0 * (perf_counter() - job.started),
+            draft_forwards=job.drafter.forwards,
+            plain_tokens_per_second=job.plain_tokens_per_second,
+        )
+        return GenerationResult(
+            text=job.reply.text,
+            tokens=tuple(self._committed[len(job.prompt) :]),
+            prompt_tokens=len(job.prompt),
+            prompt_evaluated=self._evaluated,
+            finish_reason=self._finish or "stop",
+            method=job.method,
+            lookahead=job.lookahead,
+            stats=self._stats.snapshot(),
+        )

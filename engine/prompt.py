@@ -1,0 +1,38 @@
+"""Reading a prompt into a cache: only what follows the longest common prefix, in pieces that can be cancelled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from engine.backends.base import Backend
+from engine.cancel import CancelToken
+from engine.errors import RewindNotSupported
+
+CHUNK = 128
+"""Tokens per forward. Fixed, so that the same prompt always gives the same logits."""
+
+
+def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
+    """How many leading tokens are alike."""
+    count = min(len(first), len(second))
+    return next((index for index in range(count) if first[index] != second[index]), count)
+
+
+def keep_prefix(backend: Backend, tokens: Sequence[int]) -> int:
+    """Rewind the cache to what it shares with `tokens` and give its length; from zero where it cannot go back."""
+    shared = common_prefix(backend.tokens, tokens)
+    try:
+        backend.truncate(shared)
+    except RewindNotSupported:
+        backend.truncate(0)
+        shared = 0
+    return shared
+
+
+def read(backend: Backend, tokens: Sequence[int], cancel: CancelToken) -> Iterator[int]:
+    """Feed `tokens` without asking for logits, piece by piece; yields how many each piece had. Raises Cancelled."""
+    for start in range(0, len(tokens), CHUNK):
+        cancel.check()
+        piece = tokens[start : start + CHUNK]
+        backend.forward(piece, 0)
+        yield len(piece)

@@ -1,0 +1,106 @@
+"""One target pass over a draft, and what the acceptance rule makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.acceptance import accept, residual_distribution
+from engine.backends.base import Backend, Logits
+from engine.config import Acceptance, SamplingConfig
+from engine.drafting.base import Draft
+from engine.events import Origin
+from engine.sampling import best_token, distribution, log_normaliser, sample, top_tokens, uniform
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one round gives: `tokens`, the `accepted` ones of the draft and then one more of another `origin`.
+
+    A draft verified one token at a time and accepted has no such last one. `logprobs` and `top` belong to the tokens,
+    `draft_logprobs` to those of the draft (see TokenEvent).
+    """
+
+    tokens: tuple[int, ...]
+    accepted: int
+    origin: Origin
+    logprobs: tuple[float, ...]
+    draft_logprobs: tuple[float, ...]
+    top: tuple[tuple[tuple[int, float], ...], ...]
+
+
+class Verifier:
+    """Judges drafts with the target's distribution after all processors."""
+
+    def __init__(self, target: Backend, sampling: SamplingConfig, acceptance: Acceptance, seed: int, top: int) -> None:
+        self._target = target
+        self._sampling = sampling
+        self._exact = acceptance == "exact"
+        self._seed = seed
+        self._top = top
+
+    def verify(self, pending: int, draft: Draft, history: Sequence[int], position: int, *, one: bool) -> Verdict:
+        """Feed the pending token and the draft in one forward and judge the draft.
+
+        `history` are the committed tokens, `position` is the index in the reply of the next token. With `one` the
+        draft has at most one token, and it is judged without being fed: nothing will have to be taken back.
+        """
+        drafted = () if one else draft.tokens
+        rows = self._target.forward([pending, *drafted], 1 + len(drafted))
+        normalisers = log_normaliser(rows)
+        tokens: list[int] = []
+        accepted = 0
+        origin: Origin = "bonus" if draft.tokens else "plain"
+        for index in range(len(rows)):
+            proposed = draft.tokens[index] if index < len(draft.tokens) else None
+            past = [*history, *tokens] if self._sampling.penalised else ()
+            token, kept = self._judge(rows[index], draft, index, past, position + index)
+            tokens.append(token)
+            if proposed is None:
+                break
+            if not kept:
+                origin = "correction"
+                break
+            accepted += 1
+        picked = rows[np.arange(len(tokens)), tokens] - normalisers[: len(tokens)]
+        top = tuple(
+            top_tokens(rows[i], float(normalisers[i]), self._top) for i in range(len(tokens) if self._top else 0)
+        )
+        return Verdict(
+            tuple(tokens),
+            accepted,
+            origin,
+            tuple(map(float, picked)),
+            draft.logprobs[:accepted],
+            top,
+        )
+
+    def _judge(self, row: Logits, draft: Draft, index: int, history: Sequence[int], position: int) -> tuple[int, bool]:
+        """The token at one position, and whether it is the draft's."""
+        proposed = draft.tokens[index] if index < len(draft.tokens) else None
+        if self._sampling.greedy and not self._sampling.penalised:
+            token = best_token(row)
+            return token, token == proposed
+        target_probs = distribution(row, self._sampling, history)
+        if self._sampling.greedy:
+            token = int(target_probs.argmax())
+            return token, token == proposed
+        if proposed is None or draft.probs is None or self._exact:
+            token = sample(target_probs, uniform(self._seed, position, "target"))
+            return token, token == proposed
+        return self._reject_or_accept(proposed, draft.probs[index], target_probs, position)
+
+    def _reject_or_accept(
+        self,
+        proposed: int,
+        draft_probs: NDArray[np.float64],
+        target_probs: NDArray[np.float64],
+        position: int,
+    ) -> tuple[int, bool]:
+        if accept(proposed, draft_probs, target_probs, uniform(self._seed, position, "accept")):
+            return proposed, True
+        residual = residual_distribution(target_probs, draft_probs)
+        return sample(residual, uniform(self._seed, position, "correction")), False
