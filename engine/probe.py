@@ -1,0 +1,219 @@
+"""Is this file safe to load? Its header is checked first; then it is tried in a child process.
+
+llama.cpp ends the process that it runs in when a file breaks its assumptions.
+
+A file that passed is remembered, so the trial costs time once. A frozen program has no `python` to start: the child
+is the program itself with a hidden command, which both entry points hand to `run_hidden_command` first.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import Any
+
+from engine.cancel import CancelToken
+from engine.config import LoadConfig
+from engine.errors import LoadFailed, ModelFileBroken, ModelNotSupported, ModelTooLarge
+from engine.library import inspect_model
+from engine.memory import available_memory
+from engine.verdicts import is_remembered, remember, verdict_key
+
+HIDDEN_COMMAND = "--probe-model"
+VERDICT_MARK = b"outrider-probe "
+_BOOT = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "from engine.probe import run_hidden_command; sys.exit(run_hidden_command(sys.argv[1:]))"
+)
+_POLL_S = 0.05
+_LEAST_LIMIT_S = 120.0
+_BYTES_PER_S = 20e6
+_GPU_LIBRARIES = ("cuda", "vulkan", "metal", "hip", "sycl", "opencl", "musa", "cann")
+_KEPT_LINES = 40
+
+
+def check_model_file(
+    config: LoadConfig,
+    *,
+    cancel: CancelToken | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> None:
+    """Return when a model file may be loaded in this process with these settings.
+
+    Reads the header, compares the memory that it needs with what is free, and tries the file in a child process
+    unless `config.trusted` or it passed before. `progress` is told a fraction 0..1.
+    Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, Cancelled.
+    """
+    model = inspect_model(config.path)
+    if not model.usable:
+        raise ModelNotSupported(config.path, _as_reason(model.problem or "it is not a model."))
+    if config.trusted:
+        return
+    _check_cancel(cancel)
+    if not _uses_gpu(config):
+        needed, free = model.memory_needed(config.context_length), available_memory()
+        if needed > free:
+            raise ModelTooLarge(config.path, needed, free)
+    key = verdict_key(config, model)
+    if is_remembered(key):
+        return
+    _try_in_child(config, model.size_bytes, cancel, progress)
+    remember(key)
+
+
+def run_hidden_command(argv: Sequence[str]) -> int | None:
+    """Run the child's side of the trial if `argv` asks for it, and give its exit code; None for any other command.
+
+    Both entry points call this before anything else.
+    """
+    if not argv or argv[0] != HIDDEN_COMMAND:
+        return None
+    child = importlib.import_module("engine.probe_child")  # only the child needs what that imports
+    return int(child.run(argv[1] if len(argv) > 1 else ""))
+
+
+def _try_in_child(
+    config: LoadConfig,
+    size: int,
+    cancel: CancelToken | None,
+    progress: Callable[[float], None] | None,
+) -> None:
+    limit = monotonic() + _LEAST_LIMIT_S + size / _BYTES_PER_S
+    noise: list[str] = []
+    with _child(config) as (process, lines):
+        while True:
+            _check_cancel(cancel)
+            if monotonic() > limit:
+                raise ModelFileBroken(config.path, "llama.cpp does not get done with it.")
+            try:
+                line = lines.get(timeout=_POLL_S)
+            except Empty:
+                continue
+            if line is None:
+                break
+            said = _message(line)
+            if said is None:
+                noise.append(line.decode("utf-8", "replace").strip())
+                del noise[:-_KEPT_LINES]
+            elif "verdict" in said:
+                _obey(config.path, said)
+                return
+            elif progress is not None:
+                progress(float(said.get("progress", 0.0)))
+        raise _death(config.path, process.wait(), noise)
+
+
+def _message(line: bytes) -> dict[str, Any] | None:
+    """What a line of the child says, or None if it is not one of ours."""
+    if not line.startswith(VERDICT_MARK):
+        return None
+    try:
+        said = json.loads(line[len(VERDICT_MARK) :])
+    except ValueError:
+        return None
+    return said if isinstance(said, dict) else None
+
+
+def _obey(path: Path, said: dict[str, Any]) -> None:
+    """Raise the error that the child's verdict names."""
+    verdict, reason = said["verdict"], str(said.get("reason", ""))
+    if verdict == "good":
+        return
+    if verdict == "not supported":
+        raise ModelNotSupported(path, reason)
+    if verdict == "broken":
+        raise ModelFileBroken(path, reason)
+    raise LoadFailed(path, reason)
+
+
+def _death(path: Path, code: int, noise: list[str]) -> LoadFailed:
+    """The error for a child that ended without a verdict."""
+    if code == 1 and any(line.startswith("Traceback") for line in noise):
+        return LoadFailed(path, f"the process that tries it failed ({noise[-1][:200]}).")
+    words = ("GGML_ASSERT", "GGML_ABORT", "what():")
+    complaints = [line for line in noise if any(word in line for word in words)]
+    detail = complaints[-1][:200] if complaints else f"it ended with {code}"
+    return ModelFileBroken(path, f"llama.cpp cannot run this file ({detail}). Download or convert the model again.")
+
+
+@contextmanager
+def _child(
+    config: LoadConfig,
+) -> Iterator[tuple[subprocess.Popen[bytes], SimpleQueue[bytes | None]]]:
+    """The child at work and its lines, None after the last. It is gone when the block is left."""
+    lines: SimpleQueue[bytes | None] = SimpleQueue()
+    try:
+        process = subprocess.Popen(
+            _command(config),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=os.environ | {"GGML_NO_BACKTRACE": "1"},
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+    except OSError as error:
+        reason = f"the process that tries it cannot be started ({error.strerror})."
+        raise LoadFailed(config.path, reason) from None
+    reader = threading.Thread(target=_read_lines, args=(process, lines), name="outrider-probe")
+    reader.start()
+    try:
+        yield process, lines
+    finally:
+        process.kill()
+        process.wait()
+        reader.join()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+def _read_lines(process: subprocess.Popen[bytes], lines: SimpleQueue[bytes | None]) -> None:
+    pipe = process.stdout
+    while pipe is not None and (line := pipe.readline(65536)):
+        lines.put(line)
+    lines.put(None)
+
+
+def _command(config: LoadConfig) -> list[str]:
+    settings = json.dumps(
+        {
+            "path": os.fspath(Path(config.path).absolute()),
+            "context_length": config.context_length,
+            "threads": config.threads,
+            "gpu_layers": config.gpu_layers,
+        }
+    )
+    if getattr(sys, "frozen", False):
+        return [sys.executable, HIDDEN_COMMAND, settings]
+    root = os.fspath(Path(__file__).resolve().parent.parent)
+    return [sys.executable, "-P", "-c", _BOOT, root, HIDDEN_COMMAND, settings]
+
+
+def _uses_gpu(config: LoadConfig) -> bool:
+    """Whether weights may go to a graphics card, whose memory is not looked at here."""
+    if config.gpu_layers == 0:
+        return False
+    spec = importlib.util.find_spec("llama_cpp")
+    if spec is None or spec.origin is None:
+        return False
+    found = [path.name.lower() for path in Path(spec.origin).parent.glob("lib/*ggml-*")]
+    return any(name in file for name in _GPU_LIBRARIES for file in found)
+
+
+def _check_cancel(cancel: CancelToken | None) -> None:
+    if cancel is not None:
+        cancel.check("Loading the model")
+
+
+def _as_reason(problem: str) -> str:
+    return problem[:1].lower() + problem[1:]
