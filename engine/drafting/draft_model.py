@@ -47,6 +47,7 @@ class DraftModelDrafter(Drafter):
         self._cancel = CancelToken()
         self._committed: list[int] = []
         self._prompt_length = 0
+        self._readable = 0
 
     def begin(self, prompt_tokens: Sequence[int], cancel: CancelToken) -> None:
         self._cancel = cancel
@@ -54,16 +55,28 @@ class DraftModelDrafter(Drafter):
         self._committed = list(prompt_tokens)
         self._prompt_length = len(prompt_tokens)
         self.forwards = 0
-        room = self._backend.context_length
-        known = self._committed[:-1][:room]
+        self._readable = 0
+        self._find_readable()
+        known = self._committed[: min(self._readable, len(self._committed) - 1, self._backend.context_length)]
         shared = keep_prefix(self._backend, known)
         for _ in read(self._backend, known[shared:], cancel):
             pass
 
+    def _find_readable(self) -> None:
+        """Move on to the first committed token that the draft's vocabulary lacks: it cannot read past it."""
+        while self._readable < len(self._committed) and self._committed[self._readable] < self._backend.vocab_size:
+            self._readable += 1
+
     def propose(self, n: int) -> Draft:
         backend = self._backend
+        if self._readable < len(self._committed):
+            return Draft()
         feed = self._committed[backend.length :]
         n = min(n, backend.context_length - backend.length - len(feed) + 1)
+        if backend.rewind.kind == "window":
+            n = min(n, (backend.rewind.depth or 0) + 1)
+        elif backend.rewind.kind == "none":
+            n = min(n, 1)
         tokens: list[int] = []
         probs: list[NDArray[np.float64]] = []
         logprobs: list[float] = []
@@ -112,7 +125,10 @@ class DraftModelDrafter(Drafter):
         if backend.length > known:
             live = backend.tokens[known:]
             backend.truncate(known + common_prefix(live, committed_tokens))
-        behind = self._committed[backend.length :]
+        self._find_readable()
+        behind = self._committed[backend.length : self._readable]
+        if self._cancel.cancelled:
+            return
         if len(behind) > _MOST_BEHIND and backend.length + len(behind) <= backend.context_length:
             backend.watch(None)
             backend.forward(behind[:-1], 0)
