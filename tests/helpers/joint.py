@@ -1,0 +1,157 @@
+"""The joint distribution of a reply's first tokens: drawn through the loop, computed exactly, and compared."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import chi2
+
+from engine.backends.base import Logits
+from engine.backends.fake import FakeBackend
+from engine.cancel import CancelToken
+from engine.chat import ReplyText
+from engine.config import SamplingConfig, SpeculationConfig
+from engine.drafting.base import Drafter
+from engine.drafting.draft_model import DraftModelDrafter
+from engine.drafting.none import NoDrafter
+from engine.events import Finished
+from engine.lookahead import make_policy
+from engine.loop import GenerationLoop, Job
+from engine.sampling import distribution
+from engine.verifier import Verifier
+
+PROMPT = (1, 2)
+LENGTH = 3
+LEAST_EXPECTED = 5.0
+
+Prefix = tuple[int, ...]
+MakeDrafter = Callable[..., Drafter]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way to draw replies. `make_drafter` is for drafters that are broken on purpose."""
+
+    target: FakeBackend
+    draft: FakeBackend | None
+    sampling: SamplingConfig
+    speculation: SpeculationConfig = field(default_factory=SpeculationConfig)
+    draft_sampling: SamplingConfig | None = None
+    make_drafter: MakeDrafter = DraftModelDrafter
+
+    def draw(self, seed: int, length: int = LENGTH) -> Prefix:
+        """One reply through the generation loop."""
+        job = Job(
+            target=self.target,
+            drafter=self._drafter(seed),
+            verifier=Verifier(self.target, self.sampling, self.speculation.acceptance, seed, 0),
+            policy=make_policy(self.speculation if self.draft else replace(self.speculation, lookahead=0)),
+            prompt=list(PROMPT),
+            reply=ReplyText(self.target.tokenizer),
+            stop_tokens=frozenset(),
+            max_tokens=length,
+            one_token=self.speculation.force_n1 or self.target.rewind.kind == "none",
+            cancel=CancelToken(),
+            method="test",
+            lookahead=self.speculation.lookahead,
+        )
+        *_, last = GenerationLoop(job).run()
+        assert isinstance(last, Finished)
+        return last.result.tokens
+
+    def _drafter(self, seed: int) -> Drafter:
+        if self.draft is None:
+            return NoDrafter()
+        return self.make_drafter(
+            self.draft,
+            self.target.vocab_size,
+            self.draft_sampling or self.sampling,
+            seed,
+            min_confidence=self.speculation.min_draft_confidence,
+        )
+
+
+def draw_many(setting: Setting, samples: int, first_seed: int = 0) -> Counter[Prefix]:
+    """How often each beginning of a reply came, over fixed seeds."""
+    with remembered_distributions():
+        return Counter(setting.draw(first_seed + seed) for seed in range(samples))
+
+
+@contextmanager
+def remembered_distributions() -> Iterator[None]:
+    """Compute each distribution of a fake once: it is a pure function, and most of the time goes into it."""
+    known: dict[tuple[bytes, SamplingConfig, Prefix], NDArray[np.float64]] = {}
+
+    def remembered(logits: Logits, config: SamplingConfig, history: Sequence[int]) -> NDArray[np.float64]:
+        key = logits.tobytes(), config, tuple(history)
+        if key not in known:
+            known[key] = distribution(logits, config, history)
+            known[key].setflags(write=False)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        for user in ("engine.verifier", "engine.drafting.draft_model"):
+            patch.setattr(f"{user}.distribution", remembered)
+        yield
+
+
+def exact_joint(target: FakeBackend, sampling: SamplingConfig, length: int = LENGTH) -> dict[Prefix, float]:
+    """The probability of every beginning of a reply, by enumeration of the target alone."""
+    joint: dict[Prefix, float] = {(): 1.0}
+    for _ in range(length):
+        longer: dict[Prefix, float] = {}
+        for prefix, probability in joint.items():
+            history = [*PROMPT, *prefix]
+            for token, share in enumerate(distribution(target.row(history), sampling, history)):
+                if share > 0.0:
+                    longer[*prefix, token] = probability * float(share)
+        joint = longer
+    return joint
+
+
+def chi_square_p(counts: Mapping[Prefix, int], joint: Mapping[Prefix, float]) -> float:
+    """The p-value of counts against probabilities; cells with under 5 expected are pooled, an impossible one gives 0."""
+    if any(prefix not in joint for prefix in counts):
+        return 0.0
+    samples = sum(counts.values())
+    pairs = [(float(counts.get(prefix, 0)), samples * probability) for prefix, probability in joint.items()]
+    cells = [pair for pair in pairs if pair[1] >= LEAST_EXPECTED]
+    rare = [pair for pair in pairs if pair[1] < LEAST_EXPECTED]
+    pooled = (sum(seen for seen, _ in rare), sum(expected for _, expected in rare))
+    if pooled[1] >= LEAST_EXPECTED or not cells:
+        cells.append(pooled)
+    elif rare:
+        seen, expected = cells.pop(cells.index(min(cells, key=lambda pair: pair[1])))
+        cells.append((seen + pooled[0], expected + pooled[1]))
+    statistic = sum((seen - expected) ** 2 / expected for seen, expected in cells)
+    return float(chi2.sf(statistic, len(cells) - 1))
+
+
+def two_sample_p(first: Mapping[Prefix, int], second: Mapping[Prefix, int]) -> float:
+    """The p-value of two sets of counts having one distribution. Cells with under 5 expected in either are pooled."""
+    one, two = sum(first.values()), sum(second.values())
+    share = one / (one + two)
+    table: list[tuple[int, int]] = []
+    rare = (0, 0)
+    for prefix in {*first, *second}:
+        pair = first.get(prefix, 0), second.get(prefix, 0)
+        if min(share, 1.0 - share) * sum(pair) >= LEAST_EXPECTED:
+            table.append(pair)
+        else:
+            rare = rare[0] + pair[0], rare[1] + pair[1]
+    if sum(rare):
+        table.append(rare)
+    statistic = 0.0
+    for pair in table:
+        for seen, expected in zip(pair, (share * sum(pair), (1.0 - share) * sum(pair)), strict=True):
+            statistic += (seen - expected) ** 2 / expected
+    return float(chi2.sf(statistic, len(table) - 1))
+
+
+def total_variation(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Half the summed difference of two distributions of one shape."""
+    return 0.5 * float(np.abs(first - second).sum())
