@@ -114,7 +114,7 @@ def exact_joint(target: FakeBackend, sampling: SamplingConfig, length: int = LEN
 
 
 def chi_square_p(counts: Mapping[Prefix, int], joint: Mapping[Prefix, float]) -> float:
-    """The p-value of counts against probabilities; cells with under 5 expected are pooled, an impossible one gives 0."""
+    """The p-value of counts against probabilities. Cells with under 5 expected are pooled; an impossible one: 0."""
     if any(prefix not in joint for prefix in counts):
         return 0.0
     samples = sum(counts.values())
