@@ -14,7 +14,7 @@ import pytest
 from helpers.paths import ROOT
 
 # What runs or builds the engine, and what starts a thread or a task.
-RUNNERS = frozenset({"load", "SpeculativeDecoder", "bundled_pair"})
+RUNNERS = frozenset({"load", "SpeculativeDecoder"})
 STARTERS = frozenset(
     {
         *("QRunnable", "QThread", "QThreadPool", "QtConcurrent", "Thread", "Process"),
