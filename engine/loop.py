@@ -145,7 +145,6 @@ class GenerationLoop:
         job = self._job
         if draft.tokens and not job.one_token:
             job.target.mark()
-        self._stats.add(target_forwards=1)
         return job.verifier.verify(self._committed[-1], draft, self._committed, self._emitted, one=job.one_token)
 
     def _commit(self, verdict: Verdict) -> Events:
@@ -204,6 +203,7 @@ class GenerationLoop:
         closed = emitted > accepted
         self._stats.add(
             rounds=1,
+            target_forwards=1,
             proposed=proposed,
             accepted=accepted,
             rejected=proposed - accepted,
