@@ -99,7 +99,9 @@ def _add_generate(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="tokens of context (default: the model's, at most 4096)",
     )
-    models.add_argument("--threads", type=int, metavar="N", help="default: one for each physical core")
+    models.add_argument(
+        "--threads", type=int, metavar="N", help="default: one for each physical core, one for a tiny model"
+    )
     models.add_argument("--gpu-layers", type=int, metavar="N", help="-1: all")
     models.add_argument("--heads", metavar="H", help=_LATER)
     spec = parser.add_argument_group("speculation")

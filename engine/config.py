@@ -140,8 +140,9 @@ class SpeculationConfig:
 class LoadConfig:
     """How one model is loaded.
 
-    `context_length` in tokens, None: the model's own up to 4,096. `threads` None: one for each physical core.
-    `gpu_layers` None: all, where the build has a GPU; -1: all. `trusted` skips the trial in a child process.
+    `context_length` in tokens, None: the model's own up to 4,096. `threads` None: one for each physical core, one in
+    all for a model of a few megabytes. `gpu_layers` None: all, where the build has a GPU; -1: all. `trusted` skips
+    the trial in a child process.
     Raises InvalidRequest.
     """
 

@@ -31,6 +31,7 @@ DEFAULT_CONTEXT = 4096
 _BATCH_CPU = 128
 _BATCH_GPU = 512
 _NEVER = (ctypes.c_char * 2)()
+_TINY_MODEL = 32 * 2**20
 _STATUS_ABORTED = 2
 _LOG_WARN, _LOG_ERROR = 3, 4
 
@@ -65,8 +66,14 @@ def _abort_function() -> Any:
     return ctypes.cast(library.strlen, llama_cpp.ggml_abort_callback)
 
 
-def default_threads() -> int:
-    """One thread for each physical core that this process may use."""
+def default_threads(model_bytes: int) -> int:
+    """One thread for each physical core that this process may use; one for a model of a few megabytes.
+
+    Threads meet after every operation. Where an operation takes microseconds, one thread that another program (or our
+    own window) holds up costs more than the others save.
+    """
+    if model_bytes < _TINY_MODEL:
+        return 1
     logical = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
     return max(1, min(psutil.cpu_count(logical=False) or logical, logical))
 
@@ -276,7 +283,7 @@ def _make_context(model: Any, config: LoadConfig) -> tuple[Any, int, int]:
     """The context, how many tokens it holds, and how many it takes at once."""
     trained = int(llama_cpp.llama_model_n_ctx_train(model)) or DEFAULT_CONTEXT
     context_length = min(config.context_length or DEFAULT_CONTEXT, trained)
-    threads = config.threads or default_threads()
+    threads = config.threads or default_threads(int(llama_cpp.llama_model_size(model)))
     batch_size = _BATCH_GPU if _gpu_layers(config) else _BATCH_CPU
     params = llama_cpp.llama_context_default_params()
     params.n_ctx = context_length
