@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import datetime as dt
 import json
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from functools import lru_cache
 from typing import Any, NoReturn
 
@@ -15,6 +15,10 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from engine.backends.base import Tokenizer
 from engine.config import Message
 from engine.errors import ChatTemplateFailed, InvalidRequest
+
+_MOST_STEPS = 1_000_000
+"""Numbers that a template may count through, and characters or bits that one product in it may have."""
+_ENDLESS = "it does not come to an end"
 
 
 def encode_prompt(prompt: str | Sequence[Message] | Sequence[int], tokenizer: Tokenizer, *, raw: bool) -> list[int]:
@@ -55,6 +59,7 @@ def render_template(template: str, messages: Sequence[Message], bos_token: str, 
             eos_token=eos_token,
             add_generation_prompt=True,
             tools=None,
+            range=_Range(),
         )
     except (
         jinja2.TemplateError,
@@ -66,14 +71,49 @@ def render_template(template: str, messages: Sequence[Message], bos_token: str, 
     ) as error:
         raise ChatTemplateFailed(str(error) or type(error).__name__) from error
     except (RecursionError, MemoryError) as error:
-        raise ChatTemplateFailed("it does not come to an end") from error
+        raise ChatTemplateFailed(_ENDLESS) from error
+
+
+class _Range:
+    """`range` for one rendering, which gives no more than a budget of numbers in all its calls."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_STEPS
+
+    def __call__(self, *bounds: int) -> range:
+        numbers = range(*bounds)
+        self._left -= len(numbers)
+        if self._left < 0:
+            raise OverflowError(_ENDLESS)
+        return numbers
+
+
+class _Sandbox(ImmutableSandboxedEnvironment):
+    """The sandbox of jinja2, which leaves open how large a product may become."""
+
+    intercepted_binops = frozenset({"*", "**"})
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        """A product, unless it is absurdly large. Raises OverflowError."""
+        if operator == "**":
+            size = _bits(left) * abs(right) if isinstance(right, int) else 0
+        elif isinstance(left, int) and isinstance(right, int):
+            size = _bits(left) + _bits(right)
+        else:
+            size = max(len(left) * right if isinstance(right, int) and isinstance(left, Sized) else 0, 0)
+            size = max(len(right) * left if isinstance(left, int) and isinstance(right, Sized) else 0, size)
+        if size > _MOST_STEPS:
+            raise OverflowError(_ENDLESS)
+        return super().call_binop(context, operator, left, right)
+
+
+def _bits(value: Any) -> int:
+    return value.bit_length() if isinstance(value, int) else 64
 
 
 @lru_cache(maxsize=8)
 def _compiled(template: str) -> jinja2.Template:
-    environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
-    )
+    environment = _Sandbox(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
     environment.globals["raise_exception"] = _raise_exception
     environment.globals["strftime_now"] = _strftime_now
     environment.filters["tojson"] = _to_json
