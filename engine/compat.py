@@ -47,6 +47,8 @@ def judge_pair(target: ModelFile, draft: ModelFile) -> Fit:
         return Fit(False, reason)
     if draft.size_bytes >= target.size_bytes:
         return Fit(True, "Same vocabulary, but the draft is not smaller than the target: no speedup.")
+    if draft.size_bytes * 1.5 > target.size_bytes:
+        return Fit(True, "Same vocabulary, but the draft is hardly smaller than the target: little or no speedup.")
     return Fit(True, f"Same vocabulary; the target is {_times(target, draft)} as large as the draft.")
 
 
@@ -87,8 +89,8 @@ def _check_texts(target: Vocabulary, draft: Vocabulary) -> str | None:
             f"They do not share a vocabulary: {len(differing):,} of {compared:,} tokens stand for "
             f"different texts, the first of them token {differing[0]}."
         )
-    fewest = min(np.count_nonzero(ours), np.count_nonzero(theirs))
-    if compared < (fewest - _FIRST_COMPARED) // 2:
+    fewest = min(int(np.count_nonzero(ours)), int(np.count_nonzero(theirs)))
+    if common > _FIRST_COMPARED and compared <= max(0, fewest - _FIRST_COMPARED) // 2:
         return f"They do not share a vocabulary: they have too few tokens in common. {sizes}."
     return None
 

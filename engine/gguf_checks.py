@@ -17,12 +17,16 @@ from engine.gguf_file import GgufFile, Tensor
 from engine.vocabulary import TOKENS_KEY, TYPES_KEY
 
 MAX_LAYERS = 512
+_ESCAPES = {b"\\t": b"\\x09", b"\t": b"\\x09", b"\\n": b"\\x0a", b"\n": b"\\x0a", b"\\r": b"\\x0d", b"\r": b"\\x0d"}
 _MAX_EXPERTS = 1024
 _MAX_WIDTH = 2**20
+_LEAST_CONTEXT = 8
 _BPE = frozenset({"gpt2", "gemma4", "hybriddna", "whitespace"})
-_TOKENIZERS = _BPE | {"llama", "bert", "t5", "rwkv", "plamo2"}
+_TOKENIZERS = _BPE | {"llama", "t5", "rwkv", "plamo2"}
 _ROPE_SCALINGS = frozenset({"none", "linear", "yarn", "longrope"})
 _STRICT_ROPE = frozenset({"llama", "deci", "falcon", "llama-embed"})
+_NOT_IN_MATRICES = frozenset({"F64", "I8", "I16", "I64", "Q8_1", "Q8_K"})
+_NOT_IN_VECTORS = frozenset(layout.name for layout in types.TENSOR_TYPES.values()) - {"F32", "I32", "I64"}
 _SPECIAL_IDS = (
     *("bos", "eos", "eot", "eom", "unknown", "seperator", "padding", "cls", "mask"),
     *("fim_pre", "fim_suf", "fim_mid", "fim_pad", "fim_rep", "fim_sep"),
@@ -51,6 +55,7 @@ def check_model(header: GgufFile, others: Sequence[GgufFile] = ()) -> None:
     checks.experts()
     checks.vocabulary()
     checks.shapes()
+    checks.formats()
 
 
 class _Checks:
@@ -121,7 +126,10 @@ class _Checks:
         """Layers, width and context."""
         self._layers = self._whole("block_count", 1, MAX_LAYERS, required=True) or 0
         self._width = self._whole("embedding_length", 1, _MAX_WIDTH, required=True) or 0
-        self._whole("context_length", 1, 2**31 - 1, required=True)
+        self._whole("context_length", _LEAST_CONTEXT, 2**31 - 1, required=True)
+        head = self._whole("wkv.head_size", 1, _MAX_WIDTH)
+        if head is not None and self._width % head:
+            raise self._broken(f"its width of {self._width} is no multiple of its head size {head}.")
         self._whole("nextn_predict_layers", 0, self._layers)
         self._whole("feed_forward_length", 0, 2**24)
         self._list("feed_forward_length", 2**24)
@@ -150,6 +158,8 @@ class _Checks:
         rotated = self._whole("rope.dimension_count", 0, most)
         if rotated is not None and first:
             width = key_width or self._width // first
+            if rotated > width or rotated % 2:
+                raise self._broken(f"its heads are {width} wide, but {rotated} would be rotated.")
             if self._architecture in _STRICT_ROPE and rotated != width:
                 raise self._broken(f"its heads are {width} wide, but {rotated} would be rotated.")
         self._rope()
@@ -193,6 +203,8 @@ class _Checks:
             raise self._broken("its header lacks the kind of its tokenizer.")
         if tokenizer in ("none", "no_vocab"):
             raise ModelNotSupported(header.path, "it has no vocabulary. Convert the model again.")
+        if tokenizer == "bert":
+            raise ModelNotSupported(header.path, "it is an embedding model: it measures texts and does not write any.")
         if tokenizer not in _TOKENIZERS:
             raise ModelNotSupported(header.path, f"its tokenizer {tokenizer!r} is unknown.")
         value = header.metadata.get(TOKENS_KEY)
@@ -201,11 +213,15 @@ class _Checks:
         self._check_tokens(value.length)
         if tokenizer in _BPE:
             self._merges()
+        if tokenizer == "rwkv":
+            self._single_bytes()
         self._special(value.length)
 
     def _check_tokens(self, count: int) -> None:
         header = self._header
         texts = list(header.strings(TOKENS_KEY))
+        # llama.cpp reads a text up to its first zero byte, and gives an empty one a name of its own.
+        texts = [text.partition(b"\0")[0] for text in texts]
         filled = [text for text in texts if text]
         if len(set(filled)) != len(filled):
             raise self._broken("a token occurs twice in its vocabulary.")
@@ -223,7 +239,7 @@ class _Checks:
             if not value.is_array or value.kind not in kinds or value.length < count:
                 raise self._broken(f"the header entry {key!r} does not fit the {count} tokens.")
             numbers = header.numbers(key)
-            if numbers is not None and not np.all(np.isfinite(numbers.astype(np.float64))):
+            if numbers is not None and np.any(np.isnan(numbers.astype(np.float64))):
                 raise self._broken(f"the header entry {key!r} is damaged.")
 
     def _merges(self) -> None:
@@ -240,6 +256,20 @@ class _Checks:
         except UnicodeDecodeError:
             raise self._broken("the merges of its vocabulary are not valid text.") from None
 
+    def _single_bytes(self) -> None:
+        """llama.cpp's tokenizer for RWKV never ends at a byte that begins a token and is none."""
+        first: set[bytes] = set()
+        single: set[bytes] = set()
+        for text in self._header.strings(TOKENS_KEY):
+            # Bytes are written as in Python, a line's end as \n or \x0a.
+            length = 4 if text.startswith(b"\\x") else 2 if text.startswith(b"\\") else 1
+            beginning = _ESCAPES.get(text[:length], text[:length])
+            first.add(beginning)
+            if length >= len(text):
+                single.add(beginning)
+        if first - single - {b""}:
+            raise self._broken("its vocabulary lacks single bytes that its tokenizer needs.")
+
     def _special(self, count: int) -> None:
         header = self._header
         for name in _SPECIAL_IDS:
@@ -251,6 +281,14 @@ class _Checks:
                 raise self._broken(f"the header entry {key!r} is not a token id.")
             if name in _IDS_IN_USE and count <= value.content < 2**32 - 1:
                 raise self._broken(f"{key!r} is {value.content}, but there are {count} tokens.")
+
+    def formats(self) -> None:
+        """Number formats that llama.cpp cannot calculate with: it would end the process at the first token."""
+        for tensor in self._tensors.values():
+            wrong = _NOT_IN_VECTORS if len(tensor.shape) <= 1 else _NOT_IN_MATRICES
+            name = types.TENSOR_TYPES[tensor.kind].name
+            if name in wrong:
+                raise self._broken(f"the tensor {tensor.name!r} is stored as {name}, which cannot be.")
 
     def shapes(self) -> None:
         """The tensors that every text model has, against the numbers in the header."""

@@ -25,7 +25,8 @@ from engine.errors import ModelFileBroken, ModelNotSupported
 MAX_HEADER = 256 * 2**20
 _MAX_ENTRIES = 65_536
 _MAX_STRINGS = 4 * 2**20
-_MAX_NAME = 63
+_MAX_NAME = 1024
+_MAX_TENSOR_NAME = 63
 _MAX_DIMENSIONS = 4
 _MAX_ALIGNMENT = 2**20
 _DEFAULT_ALIGNMENT = 32
@@ -124,11 +125,11 @@ def read_gguf(path: str | Path) -> GgufFile:
     """Read a header and check it against the file. Raises ModelFileBroken, ModelNotSupported."""
     path = Path(path)
     try:
+        # Asked before opening: to open a pipe is to wait for its other end.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise ModelFileBroken(path, "it is not a file.")
         with path.open("rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise ModelFileBroken(path, "it is not a file.")
-            return _Reader(path, file, status.st_size).read()
+            return _Reader(path, file, os.fstat(file.fileno()).st_size).read()
     except FileNotFoundError:
         raise ModelFileBroken(path, "there is no such file.") from None
     except PermissionError:
@@ -157,8 +158,8 @@ class _Reader:
         metadata: dict[str, Value] = {}
         for _ in range(value_count):
             key = self._name("an entry")
-            if not key or key in metadata:
-                raise self._broken(f"the header entry {key!r} occurs twice." if key else "an entry has no name.")
+            if key in metadata:
+                raise self._broken(f"the header entry {key!r} occurs twice.")
             metadata[key] = self._value(key)
         tensors = [self._tensor() for _ in range(tensor_count)]
         alignment = self._alignment(metadata)
@@ -224,8 +225,11 @@ class _Reader:
         return self._bytes(self._u64())
 
     def _name(self, what: str) -> str:
+        length = self._u64()
+        if not 0 < length <= _MAX_NAME:
+            raise self._broken(f"the name of {what} in its header is damaged.")
         try:
-            return self._string().decode()
+            return self._bytes(length).decode()
         except UnicodeDecodeError:
             raise self._broken(f"the name of {what} in its header is damaged.") from None
 
@@ -281,8 +285,8 @@ class _Reader:
 
     def _tensor(self) -> Tensor:
         name = self._name("a tensor")
-        if not name or len(name.encode()) > _MAX_NAME:
-            raise self._broken(f"a tensor has no name or one that is too long ({name[:80]!r}).")
+        if len(name.encode()) > _MAX_TENSOR_NAME:
+            raise self._broken(f"the name of the tensor {name[:80]!r} is too long.")
         dimensions = self._u32()
         if dimensions > _MAX_DIMENSIONS:
             raise self._broken(f"the tensor {name!r} claims {dimensions} dimensions.")

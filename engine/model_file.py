@@ -19,6 +19,7 @@ DEFAULT_CONTEXT = 4096
 """Tokens of context that a model is loaded with where nothing else is asked for."""
 _CACHE_ELEMENT = 2
 _BATCH = 512
+_LONGEST_NAME = 120
 _FIXED = 48 * 2**20
 
 _RECURRENT = frozenset({"mamba", "mamba2", "rwkv6", "rwkv6qwen2", "rwkv7", "arwkv7"})
@@ -85,8 +86,8 @@ def describe(header: GgufFile, others: Sequence[GgufFile] = ()) -> ModelFile:
     cache, state = (0, 0) if role != "model" else _memory(header, architecture)
     return ModelFile(
         path=header.path,
-        name=header.text("general.name") or header.path.stem,
-        architecture=architecture,
+        name=_clean(header.text("general.name") or "") or header.path.stem,
+        architecture=_clean(architecture),
         parameters=sum(tensor.elements for part in parts for tensor in part.tensors.values()),
         quantisation=_quantisation(parts),
         context_length=header.number(f"{architecture}.context_length") or 0,
@@ -99,6 +100,11 @@ def describe(header: GgufFile, others: Sequence[GgufFile] = ()) -> ModelFile:
         state_bytes=state,
         compute_bytes=_compute(header, architecture),
     )
+
+
+def _clean(text: str) -> str:
+    """A text from a file, fit to be shown on one line."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text[:_LONGEST_NAME]).split())
 
 
 def _role(header: GgufFile) -> tuple[Role, str | None]:
@@ -115,7 +121,7 @@ def _role(header: GgufFile) -> tuple[Role, str | None]:
     elif kind == "adapter":
         role = "adapter"
     elif kind not in {"model", ""} or architecture in {"imatrix", "controlvector"}:
-        return "other", f"It holds {kind if kind != 'model' else architecture} data, not a model."
+        return "other", f"It holds {_clean(kind if kind != 'model' else architecture)} data, not a model."
     elif architecture in _NOT_TOKEN_BY_TOKEN:
         return "other", (f"It does not write text token by token: {_NOT_TOKEN_BY_TOKEN[architecture]}.")
     return role, _PROBLEMS.get(role)

@@ -34,7 +34,7 @@ if sys.platform != "win32":
     import resource
 
 VERDICT_MARK = b"outrider-probe "
-_TEMPLATE_LIMIT_S = 15.0
+_TEMPLATE_LIMIT_S = 5.0
 _LONG_BATCH = 128
 _SHORT_BATCH = 40
 _SMALL_MODEL = 500 * 2**20
@@ -141,9 +141,7 @@ def _try_tokenizer(backend: Backend) -> None:
     for text in _texts():
         for add_special in (True, False):
             with contextlib.suppress(TextNotEncodable):
-                tokens = backend.tokenizer.encode(text, add_special=add_special, parse_special=not add_special)
-                if any(not 0 <= token < backend.vocab_size for token in tokens):
-                    raise _Failed("its tokenizer gives tokens that it does not have.")
+                backend.tokenizer.encode(text, add_special=add_special, parse_special=not add_special)
 
 
 def _texts() -> Iterator[str]:
