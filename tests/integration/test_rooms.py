@@ -111,8 +111,10 @@ def _engine_names_used(source: str) -> set[str]:
 
 
 def _asked_by_hasattr(source: str) -> set[str]:
+    """What is asked for a name of its own; special methods are Python's protocols, not capabilities."""
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    return {ast.unparse(call.args[0]) for call in calls if ast.unparse(call.func) == "hasattr"}
+    asked = [call.args for call in calls if ast.unparse(call.func) == "hasattr"]
+    return {ast.unparse(whom) for whom, name in asked if not ast.unparse(name).startswith("'__")}
 
 
 def _sources(*folders: str) -> Iterator[Path]:
@@ -143,4 +145,4 @@ def test_these_rules_can_fail() -> None:
     assert _engine_names_used("import engine\nengine.load('x')") == {"load"}
     assert _engine_names_used("from engine import SpeculativeDecoder as D") & RUNNERS
     assert _names_used("from PySide6 import QtCore\nQtCore.QThread()") & STARTERS
-    assert _asked_by_hasattr("hasattr(self.backend, 'rewind')") == {"self.backend"}
+    assert _asked_by_hasattr("hasattr(self.backend, 'rewind'); hasattr(x, '__index__')") == {"self.backend"}
