@@ -1,0 +1,1 @@
+"""The recipe of the bundled demo pair: corpus, tokenizer, models, training, export, evaluation."""

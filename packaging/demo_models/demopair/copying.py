@@ -1,0 +1,218 @@
+"""Repeat this, and rewrite this with one change: texts that cannot be known by heart."""
+
+from __future__ import annotations
+
+import random
+import re
+
+from . import words
+from .grammar import Exchange, article, cap, expand, pick, roughen
+
+CATEGORY = "repeat and rewrite"
+
+_VERBS = """opened closed found lost painted carried bought sold watched broke built cleaned cooked counted drew forgot
+followed heard helped kept liked moved needed read saw sent showed took wanted wrote checked called ordered fixed
+missed shared threw pushed pulled planted hid""".split()
+_TIMES = [
+    "yesterday",
+    "today",
+    "last night",
+    "this morning",
+    "on {day}",
+    "in {month}",
+    "at noon",
+    "before lunch",
+    "after the storm",
+    "every day",
+    "two weeks ago",
+    "at {n} o'clock",
+    "next week",
+    "all day long",
+    "for {n} hours",
+]
+
+
+def sentence(rng: random.Random) -> str:
+    """A sentence of a kind that people paste: sense, half sense, or none."""
+    draw = rng.random()
+    if draw < 0.22:
+        count = rng.choice([3, 4, 5, 6, 8, 10])
+        return cap(" ".join(pick(rng, words.COMMON) for _ in range(count))) + pick(rng, ".....!?")
+    if draw < 0.32:
+        count = rng.choice([2, 3, 4, 5, 6])
+        return " ".join(words.invented_word(rng) for _ in range(count)) + pick(rng, ["", ".", "!"])
+    noun, noun2 = pick(rng, words.COMMON), pick(rng, [*words.THINGS, *words.ANIMALS, *words.FOODS])
+    values = {
+        "name": words.person_name(rng),
+        "name2": words.person_name(rng),
+        "adj": pick(rng, words.ADJECTIVES),
+        "adj2": pick(rng, words.ADJECTIVES),
+        "noun": noun,
+        "noun2": noun2,
+        "verb": pick(rng, _VERBS),
+        "verb2": pick(rng, _VERBS),
+        "place": pick(rng, words.PLACES),
+        "city": pick(rng, words.CITIES),
+        "n": str(rng.randrange(2, 100)),
+        "code": words.code_word(rng),
+        "odd": words.invented_word(rng),
+        "colour": pick(rng, words.COLOURS),
+        "a_animal": article(pick(rng, words.ANIMALS)),
+        "person": pick(rng, words.PEOPLE),
+        "day": pick(rng, words.DAYS),
+        "month": pick(rng, words.MONTHS),
+        "word": pick(rng, words.COMMON),
+        "word2": pick(rng, words.COMMON),
+    }
+    values["time"] = pick(rng, _TIMES).format(**values)
+    return expand(rng, pick(rng, _SENTENCES), **values)
+
+
+_SENTENCES = [
+    "{name} {verb} the {adj} {noun2} {time}.",
+    "The {adj} {noun2} {verb} {name} [near|in|behind|above] the {place}.",
+    "The {person} [from {city} ]{verb} {n} {noun2}s[ {time}|].",
+    "{name} and {name2} {verb} the {noun} in {city}[ {time}|].",
+    "My {noun2} is {colour}, but your {noun2} is {adj}.",
+    "[Please|Do not forget to|Remember to] [send|bring|keep|check|read] the {noun} {code}[ {time}|].",
+    "The meeting [is|starts|begins] {time} in room {n}.",
+    "I [like|want|need|saw|have] {a_animal} with {adj} {noun2}s.",
+    "We {verb} the {noun} and {verb2} the {noun2}.",
+    "The {word} of the {word2} is [very |not |]{adj}.",
+    "{code} is the number of the {noun}.",
+    "[Call|Meet|Ask] {name} at {code} about the {word}[!|.]",
+    "It [costs|weighs|takes] {n} {word}s and {n} {odd}s.",
+    "The {odd} [is|was] {adj}, {adj2} and full of {noun2}s.",
+    "[Why|When|Where|How] did the {person} {word} the {noun2}?",
+    "There [is|was] {a_animal} in the {place}, and it {verb} {name}.",
+    "{name}'s {noun2} [fell|was] into the {place}.",
+    "[Dear|Hello|Hi] {name}, the {word} {word2} is ready.",
+    "The weather in {city} [is|was] {adj}[ {time}|].",
+    "{name} likes {noun2}s, {word} and {word2}.",
+    'She said: "{odd} {word}!"',
+]
+
+_REPEAT_ASK = [
+    "[Repeat|Please repeat|Say|Repeat after me|Copy|Echo|Please say|Write][ this|:| this text|][ exactly| word for word|]: {text}",
+    "[Repeat|Please repeat|Copy|Echo|Say][ this| the following| exactly this|]:\n\n{text}",
+    "[Repeat|Copy|Echo] [this sentence|the following text|this text|what I write|my words|this message][ exactly|]: {text}",
+    '[Repeat|Say|Echo|Write|Copy] "{text}"[.|]',
+    "{text}\n\n[Repeat this text|Repeat that|Please repeat the text above|Copy the text above|Say that again][.|]",
+    "[Can you|Could you|Would you] [repeat|say|copy] [this|the following]: {text}",
+    "[repeat|say this|say]: {text}",
+]
+_BACK = ["{text}", "{text}", "{text}", "{text}", "[Here it is|Here you are|Gladly|Sure]:\n\n{text}"]
+
+
+def text(rng: random.Random, most: int = 3) -> str:
+    """One to `most` sentences, or a short string."""
+    draw = rng.random()
+    if draw < 0.1:
+        return pick(rng, [words.code_word(rng), words.invented_word(rng), pick(rng, words.COMMON)])
+    return " ".join(sentence(rng) for _ in range(rng.randrange(1, most + 1)))
+
+
+def repeat(rng: random.Random) -> Exchange:
+    """The text again, as it is; or a word several times."""
+    if rng.random() < 0.1:
+        word = pick(rng, [pick(rng, words.COMMON), words.invented_word(rng), words.person_name(rng)])
+        times = rng.randrange(2, 6)
+        spelled = ["two", "three", "four", "five"][times - 2]
+        number = pick(rng, [spelled, str(times)])
+        ask = expand(
+            rng, "[Repeat|Say|Write] [the word |]{q}{w}{q} {n} times[.|]", w=word, n=number, q=pick(rng, ["", '"'])
+        )
+        return Exchange(CATEGORY, ask, " ".join([word] * times), topic=word)
+    body = text(rng)
+    ask = expand(rng, pick(rng, _REPEAT_ASK), text="\0").replace("\0", body)
+    if "\n\n" not in ask and rng.random() < 0.15:
+        ask = ask[:1].lower() + ask[1:]
+    reply = expand(rng, pick(rng, _BACK), text="\0").replace("\0", body)
+    return Exchange(CATEGORY, ask, reply, body)
+
+
+_REWRITE_ASK = [
+    "[Rewrite|Write|Please rewrite|Repeat|Can you rewrite] this [text |sentence |]{change}: {text}",
+    "[Rewrite|Repeat|Copy|Write] the [following |]text {change}:\n\n{text}",
+    "[Rewrite|Please rewrite|Change] [this|the following][ text|]: {text}\n\n[The change|Change]: {bare}.",
+    "{text}\n\n[Rewrite|Repeat|Write] this {change}[.|]",
+    "[In this text, |In the following sentence, ]{bare}: {text}",
+    '[Rewrite|rewrite] {change}: "{text}"',
+]
+
+
+def _swap(rng: random.Random, body: str) -> tuple[str, str, str] | None:
+    """(change as a phrase, change as a command, result) for one word replaced everywhere."""
+    found = sorted(set(re.findall(r"[A-Za-z0-9][A-Za-z0-9]+", body)))
+    if not found:
+        return None
+    old = pick(rng, found)
+    if old[0].isupper() and not body.startswith(old):
+        new = words.person_name(rng)
+    elif old[0].isupper():
+        new = cap(pick(rng, words.COMMON))
+    elif old.isdigit():
+        new = str(rng.randrange(2, 1000))
+    else:
+        new = pick(
+            rng, [pick(rng, words.COMMON), pick(rng, words.ANIMALS), pick(rng, words.COLOURS), words.invented_word(rng)]
+        )
+    if new == old:
+        return None
+    result = re.sub(rf"(?<![A-Za-z0-9]){re.escape(old)}(?![A-Za-z0-9])", new, body)
+    quote = pick(rng, ["", '"', '"', "'"])
+    o, n = f"{quote}{old}{quote}", f"{quote}{new}{quote}"
+    phrase = expand(
+        rng,
+        "[with {n} instead of {o}|and replace {o} with {n}|with {o} replaced by {n}|but [change|turn] {o} "
+        "[to|into] {n}|but with {n} in place of {o}|and change {o} to {n}]",
+        o=o,
+        n=n,
+    )
+    bare = expand(rng, "[replace|change|swap] {o} [with|by|to] {n}", o=o, n=n)
+    return phrase, bare, result
+
+
+def _edit(rng: random.Random, body: str) -> tuple[str, str, str] | None:
+    """A change other than a swapped word."""
+    kind = rng.randrange(6)
+    if kind == 0:
+        extra = sentence(rng)
+        return f'and add "{extra}" at the end', f'add "{extra}" at the end', f"{body} {extra}"
+    if kind == 1:
+        extra = sentence(rng)
+        return f'and begin with "{extra}"', f'put "{extra}" at the beginning', f"{extra} {body}"
+    if kind == 2 and body.endswith("."):
+        return "with an exclamation mark at the end", "end it with an exclamation mark", body[:-1] + "!"
+    if kind == 3 and body.endswith("."):
+        return "with a question mark at the end", "end it with a question mark", body[:-1] + "?"
+    if kind == 4 and ". " in body:
+        return "without the first sentence", "remove the first sentence", body.split(". ", 1)[1]
+    if kind == 5:
+        return "in quotation marks", "put it in quotation marks", f'"{body}"'
+    return None
+
+
+def rewrite(rng: random.Random) -> Exchange:
+    """The text again with one change."""
+    while True:
+        body = " ".join(sentence(rng) for _ in range(rng.choice([1, 1, 2, 2, 3])))
+        made = _swap(rng, body) if rng.random() < 0.72 else _edit(rng, body)
+        if made is not None and made[2].strip():
+            break
+    phrase, bare, result = made
+    template = expand(rng, pick(rng, _REWRITE_ASK), change="\1", bare="\2", text="\0")
+    if template.startswith("\2"):
+        bare = cap(bare)
+    ask = template.replace("\1", phrase).replace("\2", bare).replace("\0", body)
+    reply = expand(rng, pick(rng, _BACK), text="\0").replace("\0", result)
+    return Exchange(CATEGORY, ask, reply, result)
+
+
+def generate(rng: random.Random) -> Exchange:
+    """One exercise in copying."""
+    made = repeat(rng) if rng.random() < 0.45 else rewrite(rng)
+    prompt = made.prompt
+    if rng.random() < 0.04:
+        prompt = roughen(rng, prompt.split(":", 1)[0]) + ":" + prompt.split(":", 1)[1] if ":" in prompt else prompt
+    return Exchange(CATEGORY, prompt, made.reply, made.short, made.topic)
