@@ -25,8 +25,9 @@ _BPE = frozenset({"gpt2", "gemma4", "hybriddna", "whitespace"})
 _TOKENIZERS = _BPE | {"llama", "t5", "rwkv", "plamo2"}
 _ROPE_SCALINGS = frozenset({"none", "linear", "yarn", "longrope"})
 _STRICT_ROPE = frozenset({"llama", "deci", "falcon", "llama-embed"})
-_NOT_IN_MATRICES = frozenset({"F64", "I8", "I16", "I64", "Q8_1", "Q8_K"})
-_NOT_IN_VECTORS = frozenset(layout.name for layout in types.TENSOR_TYPES.values()) - {"F32", "I32", "I64"}
+_NOT_IN_MATRICES = frozenset({"F64", "I8", "I16", "I32", "I64", "Q8_1", "Q8_K"})
+_TABLES = ("tid2eid", "d2t", "t2d")
+"""What tensors of whole numbers are called: tables, not weights."""
 _SPECIAL_IDS = (
     *("bos", "eos", "eot", "eom", "unknown", "seperator", "padding", "cls", "mask"),
     *("fim_pre", "fim_suf", "fim_mid", "fim_pad", "fim_rep", "fim_sep"),
@@ -285,9 +286,9 @@ class _Checks:
     def formats(self) -> None:
         """Number formats that llama.cpp cannot calculate with: it would end the process at the first token."""
         for tensor in self._tensors.values():
-            wrong = _NOT_IN_VECTORS if len(tensor.shape) <= 1 else _NOT_IN_MATRICES
             name = types.TENSOR_TYPES[tensor.kind].name
-            if name in wrong:
+            wrong = name != "F32" if len(tensor.shape) <= 1 else name in _NOT_IN_MATRICES
+            if wrong and not any(table in tensor.name for table in _TABLES):
                 raise self._broken(f"the tensor {tensor.name!r} is stored as {name}, which cannot be.")
 
     def shapes(self) -> None:

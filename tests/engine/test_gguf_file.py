@@ -250,6 +250,7 @@ WRONG: dict[str, tuple[Change, str]] = {
     ),
     "norm as F16": (tensor("output_norm.weight", kind=1, data=bytes(16)), "stored as F16"),
     "weights as I8": (tensor("blk.0.attn_q.weight", kind=24, data=bytes(64)), "stored as I8"),
+    "weights as I32": (tensor("blk.0.ffn_up.weight", kind=26), "stored as I32"),
     "unknown type": (tensor("blk.0.attn_q.weight", kind=5), "unknown type"),
     "removed type": (tensor("blk.0.attn_q.weight", kind=31), "unknown type"),
     "huge type": (tensor("blk.0.attn_q.weight", kind=2**31), "unknown type"),
