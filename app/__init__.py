@@ -1,0 +1,1 @@
+"""Outrider's window. It knows the engine only by its public surface."""

@@ -1,0 +1,247 @@
+"""The only wiring: builds everything, connects it, runs it, and takes it down again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import qasync
+from PySide6.QtCore import QByteArray, QEvent, QTimer
+from PySide6.QtGui import QIcon, QPixmap
+from PySide6.QtWidgets import QApplication
+
+from app.bridge import EngineBridge
+from app.controller import ChatController
+from app.error_report import describe
+from app.model_desk import ModelDesk
+from app.resources import ResourceDamaged, read_bytes, read_text, starter_prompts
+from app.settings import Settings, SettingsFile
+from app.state.models import ModelList
+from app.state.transcript import Problem
+from app.views.main_window import MainWindow
+from app.views.theme import Theme
+from engine import EngineError, SpeculativeDecoder, __version__, bundled_pair
+
+CLOSE_S = 1.4
+"""How long the engine may take to stop when the window closes; with the rest this stays below two seconds."""
+_SWITCH_S = 0.001
+"""How often Python threads take turns: the window must not wait long for the engine's thread."""
+
+
+@dataclass(slots=True)
+class Parts:
+    """What makes up the running program."""
+
+    settings: Settings
+    settings_file: SettingsFile
+    theme: Theme
+    bridge: EngineBridge
+    desk: ModelDesk
+    controller: ChatController
+    window: MainWindow
+
+
+def make_application(arguments: list[str]) -> QApplication:
+    """The Qt application, with its name and icon."""
+    app = QApplication(arguments[:1])
+    app.setApplicationName("outrider")
+    app.setApplicationDisplayName("Outrider")
+    app.setApplicationVersion(__version__)
+    app.setDesktopFileName("outrider")
+    app.setStyle("Fusion")
+    with contextlib.suppress(ResourceDamaged):
+        picture = QPixmap()
+        picture.loadFromData(QByteArray(read_bytes("icons", "outrider.svg")))
+        app.setWindowIcon(QIcon(picture))
+    return app
+
+
+def build(
+    app: QApplication,
+    loop: asyncio.AbstractEventLoop,
+    settings_file: SettingsFile,
+    *,
+    models_folder: Path | None = None,
+    make_decoder: Callable[[], SpeculativeDecoder] = SpeculativeDecoder,
+) -> Parts:
+    """Build everything and connect it. The window is not shown yet."""
+    settings = settings_file.load()
+    if models_folder is not None:
+        settings.models_folder = str(models_folder)
+    problems: list[Problem] = []
+    bundled = _or_none(bundled_pair, problems)
+    starters = _or_none(starter_prompts, problems)
+    sheet = _or_none(lambda: read_text("styles", "window.qss"), problems)
+    icons = str(files("resources").joinpath("icons")).replace("\\", "/")
+    theme = Theme(app, sheet or "", icons, settings.theme)  # type: ignore[arg-type]
+    models = ModelList(bundled)
+    _choose_as_before(models, settings)
+    bridge = EngineBridge(loop, trusted=bundled or (), make_decoder=make_decoder)
+    desk = ModelDesk(loop, bridge, models, settings)
+    controller = ChatController(loop, bridge, desk)
+    window = MainWindow(theme, settings, controller.metrics, starters or ())
+    parts = Parts(settings, settings_file, theme, bridge, desk, controller, window)
+    _connect(parts)
+    window.painted.connect(lambda: _begin(parts, problems))
+    return parts
+
+
+def _or_none(give: Callable[[], Any], problems: list[Problem]) -> Any:
+    try:
+        return give()
+    except (EngineError, ResourceDamaged) as error:
+        problems.append(describe(error))
+        return None
+
+
+def _choose_as_before(models: ModelList, settings: Settings) -> None:
+    """Choose what was chosen in the last run, as far as it is still there."""
+    models.choose(lookahead=settings.lookahead)
+    if settings.target and Path(settings.target).is_file():
+        models.choose(target=Path(settings.target))
+        models.choose_no_draft()
+    elif settings.target:
+        return
+    if settings.draft == "":
+        models.choose_no_draft()
+    elif settings.draft is not None and Path(settings.draft).is_file():
+        models.choose(draft=Path(settings.draft))
+
+
+def _connect(parts: Parts) -> None:
+    window, controller, desk = parts.window, parts.controller, parts.desk
+    bar, transcript = window.bar, window.transcript
+    # Intents
+    window.prompt_sent.connect(controller.send)
+    window.cancel_wanted.connect(controller.cancel)
+    window.new_chat_wanted.connect(controller.new_chat)
+    window.folder_chosen.connect(lambda folder: desk.choose_folder(Path(folder)))
+    bar.target_chosen.connect(desk.choose_target)
+    bar.draft_chosen.connect(desk.choose_draft)
+    bar.lookahead_chosen.connect(desk.choose_lookahead)
+    bar.rescan_wanted.connect(desk.scan_again)
+    # State
+    controller.entry_added.connect(transcript.add)
+    controller.entry_added.connect(lambda _entry: window.show_chat(empty=False))
+    controller.reply_grew.connect(transcript.grow)
+    controller.reply_ended.connect(transcript.end)
+    controller.cleared.connect(transcript.clear)
+    controller.cleared.connect(lambda: window.show_chat(empty=True))
+    controller.busy_changed.connect(window.show_busy)
+    controller.activity_changed.connect(lambda: window.strip.show_activity(controller.activity))
+    controller.metrics_changed.connect(window.panel.refresh)
+    desk.changed.connect(lambda: bar.show_models(desk.models))
+    bar.show_models(desk.models)
+
+
+def _begin(parts: Parts, problems: list[Problem]) -> None:
+    """The window is on screen: now the heavy things."""
+    for problem in problems:
+        parts.controller.report(problem)
+    folder = parts.settings.models_folder
+    parts.desk.begin(Path(folder).expanduser() if folder else None)
+    QTimer.singleShot(0, parts.window, parts.window.panel.build_plots)
+    # What lives from here on is not garbage: later collections are short.
+    QTimer.singleShot(2_000, parts.window, _freeze)
+
+
+def _freeze() -> None:
+    gc.collect()
+    gc.freeze()
+
+
+def _report_surprises(parts: Parts, loop: asyncio.AbstractEventLoop) -> None:
+    """Whatever goes wrong unexpectedly becomes a message in the window."""
+
+    def show(error: BaseException) -> None:
+        parts.controller.report(describe(error))
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            parts.window.close()
+        else:
+            show(error.with_traceback(trace))
+
+    def thread_hook(given: threading.ExceptHookArgs) -> None:
+        if given.exc_value is not None:
+            loop.call_soon_threadsafe(show, given.exc_value)
+
+    def loop_hook(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception") or RuntimeError(str(context.get("message")))
+        show(error)
+
+    sys.excepthook = hook
+    threading.excepthook = thread_hook
+    loop.set_exception_handler(loop_hook)
+
+
+def run(
+    arguments: list[str],
+    settings_file: SettingsFile,
+    *,
+    models_folder: Path | None = None,
+    script: Callable[[Parts, asyncio.AbstractEventLoop], Any] | None = None,
+) -> int:
+    """Show the window and stay until it is closed. `script`: a coroutine function that drives it (the smoke test)."""
+    sys.setswitchinterval(_SWITCH_S)
+    app = make_application(arguments)
+    app.setQuitOnLastWindowClosed(False)
+    loop = qasync.QEventLoop(app)
+    asyncio.set_event_loop(loop)
+    parts = build(app, loop, settings_file, models_folder=models_folder)
+    _report_surprises(parts, loop)
+    with loop:
+        code: int = loop.run_until_complete(_live(parts, loop, script))
+        ended = _end(parts)
+    parts.window.deleteLater()
+    app.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+    sys.excepthook, threading.excepthook = sys.__excepthook__, threading.__excepthook__
+    sys.stdout.flush()
+    if not ended:
+        # Native code that does not come back: leaving in the ordinary way would wait for it, or crash in it.
+        os._exit(code)
+    return code
+
+
+async def _live(
+    parts: Parts, loop: asyncio.AbstractEventLoop, script: Callable[[Parts, asyncio.AbstractEventLoop], Any] | None
+) -> int:
+    closed: asyncio.Future[int] = loop.create_future()
+
+    def close() -> None:
+        if not closed.done():
+            closed.set_result(0)
+
+    parts.window.closed.connect(close)
+    with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
+        loop.add_signal_handler(signal.SIGINT, parts.window.close)
+        loop.add_signal_handler(signal.SIGTERM, parts.window.close)
+    if script is not None:
+        task = asyncio.ensure_future(script(parts, loop))
+        await asyncio.sleep(0)  # so that it waits for the first paint before there is one
+        parts.window.show()
+        await asyncio.wait({task, closed}, return_when=asyncio.FIRST_COMPLETED)
+        code = int(task.result()) if task.done() else 1
+        task.cancel()
+        parts.window.close()
+    else:
+        parts.window.show()
+        code = await closed
+    await parts.controller.stop()
+    return code
+
+
+def _end(parts: Parts) -> bool:
+    parts.settings_file.save(parts.settings)
+    return parts.bridge.close(CLOSE_S)

@@ -1,0 +1,241 @@
+"""The only place that runs the engine: one worker thread, one job at a time, awaited from the Qt loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Generic, TypeVar
+
+from app.state.models import Loaded
+from engine import (
+    Cancelled,
+    CancelToken,
+    EngineError,
+    Event,
+    Finished,
+    Fit,
+    GenerationResult,
+    LoadConfig,
+    LoadProgress,
+    Message,
+    ModelFile,
+    SpeculativeDecoder,
+    judge_pair,
+    scan_folder,
+)
+
+T = TypeVar("T")
+TimedEvent = tuple[float, Event]
+_SLICE_S = 0.005
+
+
+class Job(Generic[T]):
+    """A piece of work for the worker thread. `await job.result` gives what it gives or raises what it raises."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, work: Callable[[CancelToken], T], *, background: bool = False
+    ) -> None:
+        self.result: asyncio.Future[T] = loop.create_future()
+        self.background = background
+        self.cancelled = False
+        self._work = work
+        self._token = CancelToken()
+
+    def cancel(self) -> None:
+        """Stop at the next step: the result is then the error Cancelled, or what there is of a reply.
+
+        It is never lost: the engine forgets a token's request when it has met it, this job does not.
+        """
+        self.cancelled = True
+        self._token.cancel()
+
+    def make_way(self) -> None:
+        """Stop for now (background jobs); the worker will begin it again."""
+        self._token.cancel()
+
+    def wait_again(self) -> None:
+        """It has made way and waits for its next turn."""
+        self._token.clear()
+
+    def run(self) -> T:
+        """Do the work (on the worker thread)."""
+        if self.cancelled:
+            raise Cancelled
+        return self._work(self._token)
+
+
+class EngineBridge:
+    """Runs jobs of the engine.
+
+    Attributes: loaded (what is really loaded, true also after a failed load); progress (of the load that is running,
+    or None). Methods are called on the Qt thread. A scan gives way to a load or a reply, and then begins again.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        trusted: Sequence[Path] = (),
+        make_decoder: Callable[[], SpeculativeDecoder] = SpeculativeDecoder,
+    ) -> None:
+        self.loaded = Loaded()
+        self.progress: LoadProgress | None = None
+        self._loop = loop
+        self._trusted = frozenset(trusted)
+        self._make_decoder = make_decoder
+        self._events: deque[TimedEvent] = deque()
+        self._changed = threading.Condition()
+        self._urgent: deque[Job[Any]] = deque()
+        self._background: deque[Job[Any]] = deque()
+        self._running: Job[Any] | None = None
+        self._closing = False
+        self._thread = threading.Thread(target=self._work, name="outrider-engine", daemon=True)
+        self._thread.start()
+
+    # Jobs -------------------------------------------------------------------------------------------------------------
+
+    def load(self, target: Path | None, draft: Path | None) -> Job[Loaded]:
+        """Load what is not loaded yet. Raises LoadFailed and its kinds, VocabularyMismatch, Cancelled."""
+        return self._submit(Job(self._loop, lambda cancel: self._load(target, draft, cancel)))
+
+    def reply(self, messages: Sequence[Message], lookahead: int) -> Job[GenerationResult]:
+        """Write a reply; its events come by `drain`. Raises ContextFull, Cancelled (before the first token) and others."""
+        self._events.clear()
+        return self._submit(Job(self._loop, lambda cancel: self._reply(messages, lookahead, cancel)))
+
+    def scan(self, folder: Path) -> Job[tuple[ModelFile, ...]]:
+        """Look for models in a folder, in the background. Raises FolderUnreadable, Cancelled."""
+        work = lambda cancel: scan_folder(folder, cancel=cancel)  # noqa: E731
+        return self._submit(Job(self._loop, work, background=True))
+
+    async def judge(self, target: ModelFile, drafts: Sequence[ModelFile]) -> Mapping[Path, Fit]:
+        """Which drafts fit a target. Needs no model, so it runs here, in slices that leave the window alone."""
+        fits: dict[Path, Fit] = {}
+        began = perf_counter()
+        for draft in drafts:
+            if draft.usable and draft.vocabulary is not None and target.vocabulary is not None:
+                fits[draft.path] = judge_pair(target, draft)
+            if perf_counter() - began > _SLICE_S:
+                await asyncio.sleep(0)
+                began = perf_counter()
+        return fits
+
+    def drain(self) -> list[TimedEvent]:
+        """The events since the last call, each with the time (perf_counter, seconds) at which it came."""
+        events: list[TimedEvent] = []
+        with contextlib.suppress(IndexError):
+            while True:
+                events.append(self._events.popleft())
+        return events
+
+    def close(self, timeout: float) -> bool:
+        """Cancel everything and end the thread. False: it did not end in time (seconds)."""
+        with self._changed:
+            self._closing = True
+            for job in (*self._urgent, *self._background, self._running):
+                if job is not None:
+                    job.cancel()
+            self._changed.notify()
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def _submit(self, job: Job[T]) -> Job[T]:
+        with self._changed:
+            if self._closing:
+                job.result.set_exception(Cancelled())
+                return job
+            (self._background if job.background else self._urgent).append(job)
+            if not job.background and self._running is not None and self._running.background:
+                self._running.make_way()
+            self._changed.notify()
+        return job
+
+    # On the worker thread ---------------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        decoder = self._decoder = self._make_decoder()
+        try:
+            while (job := self._next()) is not None:
+                self._run(job)
+        finally:
+            decoder.close()
+
+    def _next(self) -> Job[Any] | None:
+        with self._changed:
+            self._running = None
+            while not (self._urgent or self._background or self._closing):
+                self._changed.wait()
+            if self._closing:
+                return None
+            self._running = (self._urgent or self._background).popleft()
+            return self._running
+
+    def _run(self, job: Job[Any]) -> None:
+        try:
+            result = job.run()
+        except Cancelled as error:
+            if job.background and not job.cancelled:
+                with self._changed:
+                    job.wait_again()
+                    self._background.appendleft(job)
+                return
+            self._deliver(job, None, error)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is told to the one who waits
+            self._deliver(job, None, error)
+        else:
+            self._deliver(job, result, None)
+
+    def _deliver(self, job: Job[Any], result: object, error: BaseException | None) -> None:
+        def settle() -> None:
+            if job.result.done():
+                return
+            if error is not None:
+                job.result.set_exception(error)
+            else:
+                job.result.set_result(result)
+
+        # The loop may be closed already when the program ends.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(settle)
+
+    def _load(self, target: Path | None, draft: Path | None, cancel: CancelToken) -> Loaded:
+        decoder = self._decoder
+        try:
+            if target is not None and target != self.loaded.target:
+                decoder.attach_target(self._config(target), progress=self._note_progress, cancel=cancel)
+                self._note_loaded(target, self.loaded.draft)
+            cancel.check()
+            if draft != self.loaded.draft:
+                source = None if draft is None else self._config(draft)
+                decoder.attach_draft(source, progress=self._note_progress, cancel=cancel)
+                self._note_loaded(self.loaded.target, draft)
+        finally:
+            self.progress = None
+        return self.loaded
+
+    def _config(self, path: Path) -> LoadConfig:
+        # The bundled files came with the program: no need to try them in a child process first.
+        return LoadConfig(path, trusted=path in self._trusted)
+
+    def _note_loaded(self, target: Path | None, draft: Path | None) -> None:
+        """The engine drops a draft that does not fit a new target."""
+        self.loaded = Loaded(target, draft if self._decoder.draft is not None else None)
+
+    def _note_progress(self, progress: LoadProgress) -> None:
+        self.progress = progress
+
+    def _reply(self, messages: Sequence[Message], lookahead: int, cancel: CancelToken) -> GenerationResult:
+        note = self._events.append
+        result: GenerationResult | None = None
+        for event in self._decoder.stream(messages, cancel=cancel, lookahead=lookahead):
+            note((perf_counter(), event))
+            if isinstance(event, Finished):
+                result = event.result
+        if result is None:
+            raise EngineError("The reply ended without a result. Try again.")
+        return result

@@ -1,0 +1,46 @@
+"""Turns what went wrong into a message for a person."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import traceback
+
+from PySide6 import __version__ as qt_version
+from PySide6.QtCore import QCoreApplication
+
+from app.resources import ResourceDamaged
+from app.state.transcript import Action, Problem
+from engine import ContextFull, EngineError, FolderUnreadable, LoadFailed, __version__
+
+
+def describe(error: BaseException) -> Problem:
+    """The message for an error. Ours say it all themselves; any other comes with details for a report."""
+    if isinstance(error, EngineError | ResourceDamaged):
+        return Problem(str(error), None, _action(error))
+    if isinstance(error, MemoryError):
+        text = QCoreApplication.translate(
+            "Errors", "There is not enough memory for this. Choose a smaller model, or close other programs."
+        )
+        return Problem(text, details(error))
+    text = QCoreApplication.translate(
+        "Errors",
+        "Something unexpected went wrong ({error}). You can go on. To report it, copy the details.",
+    ).format(error=type(error).__name__)
+    return Problem(text, details(error))
+
+
+def _action(error: BaseException) -> Action | None:
+    if isinstance(error, ContextFull):
+        return "new-chat"
+    if isinstance(error, FolderUnreadable | LoadFailed):
+        return "choose-folder"
+    return None
+
+
+def details(error: BaseException) -> str:
+    """Where and under what an error happened, for a report. Holds no text of the conversation on purpose."""
+    trace = "".join(traceback.format_exception(error))
+    system = f"{platform.system()} {platform.release()} {platform.machine()}"
+    versions = f"Outrider {__version__} · Python {sys.version.split()[0]} · Qt {qt_version} · {system}"
+    return f"{versions}\n\n{trace}"

@@ -1,0 +1,52 @@
+"""Package data of the window: starter prompts, style sheet, icon."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+
+_MOST = 10
+
+
+class ResourceDamaged(Exception):
+    """A file that came with the program is missing or damaged. Attribute: name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"{name}, a part of Outrider, is missing or damaged. Install Outrider again.")
+
+
+@dataclass(frozen=True, slots=True)
+class StarterPrompt:
+    """A prompt that the empty chat offers."""
+
+    title: str
+    prompt: str
+
+
+def read_bytes(*path: str) -> bytes:
+    """A resource's contents. Raises ResourceDamaged."""
+    try:
+        return files("resources").joinpath(*path).read_bytes()
+    except (OSError, ModuleNotFoundError):
+        raise ResourceDamaged("/".join(path)) from None
+
+
+def read_text(*path: str) -> str:
+    """A resource's text. Raises ResourceDamaged."""
+    try:
+        return read_bytes(*path).decode("utf-8")
+    except UnicodeDecodeError:
+        raise ResourceDamaged("/".join(path)) from None
+
+
+def starter_prompts() -> tuple[StarterPrompt, ...]:
+    """The prompts for the empty chat, ten at most. Raises ResourceDamaged."""
+    name = "starter_prompts.json"
+    try:
+        data = json.loads(read_text(name))
+        prompts = tuple(StarterPrompt(str(item["title"]), str(item["prompt"])) for item in data)
+    except (ValueError, TypeError, KeyError):
+        raise ResourceDamaged(name) from None
+    return prompts[:_MOST]

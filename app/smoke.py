@@ -1,0 +1,111 @@
+"""The smoke test: the real window sends one prompt to the bundled pair and tells what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from app.state.transcript import Exchange, Notice
+
+if TYPE_CHECKING:
+    from app.bootstrap import Parts
+
+DEFAULT_PROMPT = "What is Outrider?"
+TIMEOUT_S = 120.0
+Script = Callable[["Parts", asyncio.AbstractEventLoop], Coroutine[Any, Any, int]]
+
+
+class SmokeFailed(Exception):
+    """The smoke test did not get its reply."""
+
+
+def process_age() -> float:
+    """Seconds since this process started."""
+    if sys.platform == "linux":
+        ticks = int(Path("/proc/self/stat").read_text(encoding="ascii").rpartition(")")[2].split()[19])
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    import datetime  # noqa: PLC0415 - not needed on Linux
+
+    import psutil  # noqa: PLC0415 - not needed on Linux
+
+    return datetime.datetime.now(tz=datetime.UTC).timestamp() - float(psutil.Process().create_time())
+
+
+def make_script(prompt: str, screenshot: Path | None) -> Script:
+    """A coroutine function that drives the window; its result is the exit code."""
+
+    async def script(parts: Parts, loop: asyncio.AbstractEventLoop) -> int:
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                report = await _drive(parts, loop, prompt)
+                if screenshot is not None:
+                    await _shoot(parts, screenshot)
+        except TimeoutError:
+            return _fail(f"no reply within {TIMEOUT_S:.0f} seconds.")
+        except SmokeFailed as error:
+            return _fail(str(error))
+        print(json.dumps(report, ensure_ascii=False))  # noqa: T201 - this is what it is for
+        return 0
+
+    return script
+
+
+async def _drive(parts: Parts, loop: asyncio.AbstractEventLoop, prompt: str) -> dict[str, Any]:
+    controller = parts.controller
+    times: dict[str, float] = {}
+    painted: asyncio.Future[None] = loop.create_future()
+    parts.window.painted.connect(lambda: painted.set_result(None))
+    await painted
+    times["first_paint_ms"] = 1000.0 * process_age()
+    heavy = sorted({"llama_cpp", "torch", "transformers"} & set(sys.modules))
+    if heavy:
+        raise SmokeFailed(f"imported before the first paint: {', '.join(heavy)}.")
+    ended: asyncio.Future[Exchange] = loop.create_future()
+    sent = perf_counter()
+    controller.started_writing.connect(lambda _: times.setdefault("first_token_ms", 1000 * (perf_counter() - sent)))
+    controller.reply_ended.connect(ended.set_result)
+    parts.window.prompt_sent.emit(prompt)
+    exchange = await ended
+    for entry in controller.transcript:
+        problem = entry.problem
+        if isinstance(entry, Notice) or problem is not None:
+            raise SmokeFailed(problem.text if problem is not None else "a problem was shown.")
+    if exchange.stats is None or not exchange.reply.strip():
+        raise SmokeFailed("the reply is empty.")
+    await _drawn(parts, exchange)
+    return {
+        "text": exchange.reply,
+        "finish_reason": exchange.finish_reason,
+        "stats": exchange.stats.to_dict(),
+        **{name: round(value, 1) for name, value in times.items()},
+        "reply_ms": round(1000.0 * (perf_counter() - sent), 1),
+    }
+
+
+async def _drawn(parts: Parts, exchange: Exchange) -> None:
+    """Wait until the window shows all of the reply."""
+    view = parts.window.transcript.view_of(exchange)
+    if view is not None and not view.reply.is_settled:
+        settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        view.reply.settled.connect(lambda: settled.set_result(None))
+        await settled
+    if view is None or not view.reply.toPlainText().strip() or not view.summary.text():
+        raise SmokeFailed("the window does not show the reply.")
+
+
+async def _shoot(parts: Parts, path: Path) -> None:
+    await asyncio.sleep(0.3)
+    if not parts.window.grab().save(str(path)):
+        raise SmokeFailed(f"cannot write the picture to {path}. Choose another file, ending in .png.")
+
+
+def _fail(reason: str) -> int:
+    print(f"outrider: the smoke test failed: {reason}", file=sys.stderr)  # noqa: T201 - this is what it is for
+    return 1

@@ -1,0 +1,1 @@
+"""What the window shows, without Qt: the conversation, the figures, the models to choose from."""

@@ -1,0 +1,124 @@
+"""The conversation on the screen: questions, replies, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from engine import FinishReason, GenerationResult, GenerationStats, Message
+
+ReplyStatus = Literal["waiting", "writing", "done", "cancelled", "failed"]
+Action = Literal["choose-folder", "new-chat"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What went wrong, for a person. `details` is for a report to the makers, None where `text` says it all."""
+
+    text: str
+    details: str | None = None
+    action: Action | None = None
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A question and its reply. `stats` and `finish_reason` are known when the reply has ended."""
+
+    question: str
+    status: ReplyStatus = "waiting"
+    stats: GenerationStats | None = None
+    finish_reason: FinishReason | None = None
+    problem: Problem | None = None
+    _parts: list[str] = field(default_factory=list)
+
+    @property
+    def reply(self) -> str:
+        """The reply so far."""
+        if len(self._parts) > 1:
+            self._parts = ["".join(self._parts)]
+        return self._parts[0] if self._parts else ""
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will come."""
+        return self.status in ("done", "cancelled", "failed")
+
+    @property
+    def answered(self) -> bool:
+        """Whether it belongs to the conversation that the model reads: it has a reply, perhaps a partial one."""
+        return self.ended and bool(self.reply.strip())
+
+    def add(self, text: str) -> None:
+        """More of the reply."""
+        self.status = "writing"
+        self._parts.append(text)
+
+    def end(self, result: GenerationResult) -> None:
+        """The reply is complete, or as complete as it gets."""
+        self._parts = [result.text]
+        self.stats = result.stats
+        self.finish_reason = result.finish_reason
+        self.status = {"cancelled": "cancelled", "error": "failed"}.get(result.finish_reason, "done")  # type: ignore[assignment]
+
+    def cancel(self) -> None:
+        """Cancelled before the engine gave a result."""
+        if not self.ended:
+            self.status = "cancelled"
+
+    def fail(self, problem: Problem) -> None:
+        """Something went wrong; what was written stays."""
+        self.status = "failed"
+        self.problem = problem
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A problem that belongs to no question."""
+
+    problem: Problem
+
+
+Entry = Exchange | Notice
+
+
+class Transcript:
+    """All entries of one chat, in order."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def ask(self, question: str) -> Exchange:
+        """Add a question."""
+        exchange = Exchange(question)
+        self.entries.append(exchange)
+        return exchange
+
+    def note(self, problem: Problem) -> Notice:
+        """Add a problem that belongs to no question."""
+        notice = Notice(problem)
+        self.entries.append(notice)
+        return notice
+
+    def clear(self) -> None:
+        """A new chat."""
+        self.entries = []
+
+    def messages_for(self, asked: Exchange) -> tuple[Message, ...]:
+        """The whole conversation up to a question that is to be answered now.
+
+        Questions without a reply (cancelled, failed) are left out: the model never answered them.
+        """
+        messages: list[Message] = []
+        for entry in self.entries:
+            if entry is asked:
+                break
+            if isinstance(entry, Exchange) and entry.answered:
+                messages += [Message("user", entry.question), Message("assistant", entry.reply)]
+        return (*messages, Message("user", asked.question))

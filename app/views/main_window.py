@@ -1,0 +1,260 @@
+"""The window: bar on top, chats at the left, the conversation in the middle, Speculation at the right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QByteArray, Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QKeySequence, QPaintEvent, QResizeEvent, QShortcut
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QFrame,
+    QMainWindow,
+    QPushButton,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.resources import StarterPrompt
+from app.settings import Settings
+from app.state.metrics import Metrics
+from app.views.icons import keep_icon
+from app.views.model_bar import ModelBar
+from app.views.progress_strip import ProgressStrip
+from app.views.prompt_box import PromptBox
+from app.views.speculation_panel import SpeculationPanel
+from app.views.theme import Theme
+from app.views.transcript_view import COLUMN, TranscriptView
+from app.views.welcome import WelcomeView
+
+NARROW = 1_000
+CHAT_LEAST = 420
+LEFT_LEAST, RIGHT_LEAST = 150, 240
+MINIMUM = (720, 480)
+DEFAULT = (1_280, 800)
+
+
+class MainWindow(QMainWindow):
+    """Renders state, sends intents.
+
+    Signals: painted() (once, when the window is on screen), closed(), folder_chosen(str), cancel_wanted(),
+    new_chat_wanted(), prompt_sent(text).
+    """
+
+    painted = Signal()
+    closed = Signal()
+    folder_chosen = Signal(str)
+    cancel_wanted = Signal()
+    new_chat_wanted = Signal()
+    prompt_sent = Signal(str)
+
+    def __init__(self, theme: Theme, settings: Settings, metrics: Metrics, starters: Sequence[StarterPrompt]) -> None:
+        super().__init__()
+        self.setWindowTitle("Outrider")
+        self.setMinimumSize(*MINIMUM)
+        self._theme = theme
+        self._settings = settings
+        self._painted = False
+        self._narrow: bool | None = None
+        self.bar = ModelBar(theme, self)
+        self.transcript = TranscriptView(theme, self)
+        self.welcome = WelcomeView(starters, self)
+        self.strip = ProgressStrip(theme, self)
+        self.prompt = PromptBox(theme, self)
+        self.panel = SpeculationPanel(metrics, theme, self)
+        self._build()
+        self._connect()
+        self._restore()
+        self.prompt.setFocus()
+
+    # Building ---------------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self.splitter = QSplitter(Qt.Orientation.Horizontal, self)
+        self.splitter.setChildrenCollapsible(False)
+        self.splitter.setHandleWidth(5)
+        self.left = self._make_left()
+        self.panel.setMinimumWidth(RIGHT_LEAST)
+        self.panel.setMaximumWidth(480)
+        for index, widget in enumerate((self.left, self._make_chat(), self.panel)):
+            self.splitter.addWidget(widget)
+            self.splitter.setStretchFactor(index, int(index == 1))
+        central = QWidget(self)
+        layout = QVBoxLayout(central)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.bar)
+        layout.addWidget(self.splitter, 1)
+        self.setCentralWidget(central)
+
+    def _make_left(self) -> QWidget:
+        left = QFrame(self)
+        left.setObjectName("left")
+        left.setMinimumWidth(LEFT_LEAST)
+        left.setMaximumWidth(320)
+        self.new_chat_button = QPushButton(self.tr("New chat"), left)
+        self.new_chat_button.setObjectName("newChat")
+        self.new_chat_button.setToolTip(self.tr("New chat (Ctrl+N)"))
+        self.new_chat_button.setAccessibleName(self.tr("New chat"))
+        keep_icon(self.new_chat_button, self._theme, "plus")
+        layout = QVBoxLayout(left)
+        layout.setContentsMargins(8, 8, 8, 8)
+        layout.addWidget(self.new_chat_button)
+        layout.addStretch(1)
+        return left
+
+    def _make_chat(self) -> QWidget:
+        chat = QWidget(self)
+        chat.setObjectName("chat")
+        chat.setMinimumWidth(CHAT_LEAST)
+        self._pages = QStackedWidget(chat)
+        self._pages.addWidget(self.welcome)
+        self._pages.addWidget(self.transcript)
+        below = QWidget(chat)
+        below.setMaximumWidth(COLUMN + 24)
+        column = QVBoxLayout(below)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addWidget(self.strip)
+        column.addWidget(self.prompt)
+        layout = QVBoxLayout(chat)
+        layout.setContentsMargins(12, 0, 12, 12)
+        layout.setSpacing(4)
+        layout.addWidget(self._pages, 1)
+        # Centred by its own maximum width: an alignment would shrink it to its size hint.
+        row = QVBoxLayout()
+        row.addWidget(below)
+        layout.addLayout(row)
+        self._below = below
+        return chat
+
+    def _connect(self) -> None:
+        self.prompt.send.connect(self.prompt_sent)
+        self.prompt.cancel.connect(self.cancel_wanted)
+        self.welcome.chosen.connect(self.prompt_sent)
+        self.strip.cancel.connect(self.cancel_wanted)
+        self.new_chat_button.clicked.connect(self.new_chat_wanted)
+        self.bar.folder_wanted.connect(self.ask_for_folder)
+        self.bar.left_toggled.connect(self._toggle_left)
+        self.bar.right_toggled.connect(self._toggle_right)
+        self.bar.theme_chosen.connect(self._choose_theme)
+        self.transcript.acted.connect(self._act)
+        for keys, slot in (
+            (QKeySequence(Qt.Key.Key_Escape), self.cancel_wanted),
+            (QKeySequence.StandardKey.New, self.new_chat_wanted),
+        ):
+            QShortcut(QKeySequence(keys), self).activated.connect(slot)
+
+    # Intents ----------------------------------------------------------------------------------------------------------
+
+    def ask_for_folder(self) -> None:
+        """Let the user choose the models folder."""
+        folder = QFileDialog.getExistingDirectory(
+            self, self.tr("Choose the models folder"), self._settings.models_folder
+        )
+        if folder:
+            self.folder_chosen.emit(folder)
+
+    def _act(self, action: str) -> None:
+        if action == "choose-folder":
+            self.ask_for_folder()
+        elif action == "new-chat":
+            self.new_chat_wanted.emit()
+
+    def _choose_theme(self, mode: str) -> None:
+        self._settings.theme = mode
+        self._theme.set_mode(mode)  # type: ignore[arg-type]
+
+    # Rendering --------------------------------------------------------------------------------------------------------
+
+    def show_chat(self, *, empty: bool) -> None:
+        """Show the conversation, or what an empty chat offers."""
+        self._pages.setCurrentWidget(self.welcome if empty else self.transcript)
+
+    def show_busy(self, busy: bool) -> None:
+        """Send or Cancel."""
+        self.prompt.set_busy(busy)
+        self.welcome.set_enabled(not busy)
+
+    # Panels -----------------------------------------------------------------------------------------------------------
+
+    def _toggle_left(self, shown: bool) -> None:
+        if self._narrow and shown:
+            self.panel.hide()
+        self.left.setVisible(shown)
+        self._panels_changed()
+
+    def _toggle_right(self, shown: bool) -> None:
+        if self._narrow and shown:
+            self.left.hide()
+        self.panel.setVisible(shown)
+        self._panels_changed()
+
+    def _panels_changed(self) -> None:
+        if not self._narrow:
+            self._settings.left_shown = not self.left.isHidden()
+            self._settings.right_shown = not self.panel.isHidden()
+        self._show_buttons()
+
+    def _show_buttons(self) -> None:
+        self.bar.left_button.setChecked(not self.left.isHidden())
+        self.bar.right_button.setChecked(not self.panel.isHidden())
+
+    def _fold(self) -> None:
+        """Below 1,000 px there is no room for side panels, unless one is asked for."""
+        narrow = self.width() < NARROW
+        if narrow == self._narrow:
+            return
+        if self._narrow is False:
+            self._note_widths()
+        self._narrow = narrow
+        self.left.setVisible(not narrow and self._settings.left_shown)
+        self.panel.setVisible(not narrow and self._settings.right_shown)
+        self._set_widths()
+        self._show_buttons()
+
+    def _note_widths(self) -> None:
+        left, _, right = self.splitter.sizes()
+        if left and not self.left.isHidden():
+            self._settings.left_width = left
+        if right and not self.panel.isHidden():
+            self._settings.right_width = right
+
+    def _set_widths(self) -> None:
+        left, right = self._settings.left_width, self._settings.right_width
+        self.splitter.setSizes([left, max(self.width() - left - right, CHAT_LEAST), right])
+
+    # The window itself ------------------------------------------------------------------------------------------------
+
+    def _restore(self) -> None:
+        geometry = QByteArray.fromBase64(self._settings.geometry.encode("ascii", "ignore"))
+        if geometry.isEmpty() or not self.restoreGeometry(geometry):
+            room = self.screen().availableSize()
+            self.resize(min(DEFAULT[0], room.width()), min(DEFAULT[1], room.height()))
+        self._fold()
+
+    def note_layout(self) -> None:
+        """Put window and panel sizes into the settings."""
+        self._settings.geometry = bytes(self.saveGeometry().toBase64().data()).decode("ascii")
+        if not self._narrow:
+            self._note_widths()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Fold and unfold."""
+        super().resizeEvent(event)
+        self._fold()
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Tell the first paint, once it is over."""
+        super().paintEvent(event)
+        if not self._painted:
+            self._painted = True
+            QTimer.singleShot(0, self, self.painted.emit)
+
+    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802 - Qt's name
+        """Vanish at once; what runs is ended behind the scene."""
+        self.note_layout()
+        super().closeEvent(event)
+        self.closed.emit()

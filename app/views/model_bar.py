@@ -1,0 +1,203 @@
+"""The bar on top: target, draft, lookahead, models folder, menu, panels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QActionGroup, QPaintEvent, QStandardItem, QStandardItemModel, QWheelEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QSizePolicy,
+    QStyle,
+    QStyleOptionComboBox,
+    QStylePainter,
+    QToolButton,
+    QWidget,
+)
+
+from app.state.models import Choice, Loaded, ModelList
+from app.views.icons import icon_button
+from app.views.theme import Theme
+from engine import MAX_LOOKAHEAD
+
+_PATH = Qt.ItemDataRole.UserRole
+_POPUP_MOST = 560
+
+
+class Picker(QComboBox):
+    """A list to choose from; it is not changed by a passing wheel. Signal: chosen(data)."""
+
+    chosen = Signal(object)
+
+    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(name)
+        self.setToolTip(name)
+        self.setModel(QStandardItemModel(self))
+        self.setMaxVisibleItems(16)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.activated.connect(lambda _index: self.chosen.emit(self.currentData(_PATH)))
+        self._shown: object = None
+
+    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
+        """Leave the wheel to what lies below."""
+        event.ignore()
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Cut a long text with an ellipsis, which a style sheet otherwise forgets."""
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        room = self.style().subControlRect(
+            QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
+        )
+        text = option.currentText or self.placeholderText()
+        option.currentText = self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room.width() - 4)
+        painter = QStylePainter(self)
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+
+    def showPopup(self) -> None:  # noqa: N802 - Qt's name
+        """Open the list, as wide as its lines."""
+        wanted = self.view().sizeHintForColumn(0) + 40
+        self.view().setMinimumWidth(max(self.width(), min(wanted, _POPUP_MOST)))
+        super().showPopup()
+
+    def fill(self, choices: Sequence[Choice], chosen: object, missing: str) -> None:
+        """Show these lines; those with a problem are greyed and say it. `missing`: shown where none is chosen."""
+        state = (tuple(choices), chosen)
+        if state == self._shown:
+            return
+        self._shown = state
+        model = QStandardItemModel(self)
+        current = -1
+        for row, choice in enumerate(choices):
+            item = QStandardItem(choice.label)
+            item.setData(choice.path, _PATH)
+            item.setToolTip(choice.problem or choice.hint)
+            item.setEnabled(choice.problem is None)
+            item.setEditable(False)
+            model.appendRow(item)
+            if choice.path == chosen:
+                current = row
+        self.setModel(model)  # the one before was ours, and goes with this
+        self.setCurrentIndex(current)
+        self.setPlaceholderText(missing)
+
+
+class ModelBar(QFrame):
+    """The pickers and buttons on top.
+
+    Signals: target_chosen(Path), draft_chosen(Path | None), lookahead_chosen(int), folder_wanted(), rescan_wanted(),
+    theme_chosen(mode), left_toggled(bool), right_toggled(bool).
+    """
+
+    target_chosen = Signal(object)
+    draft_chosen = Signal(object)
+    lookahead_chosen = Signal(int)
+    folder_wanted = Signal()
+    rescan_wanted = Signal()
+    theme_chosen = Signal(str)
+    left_toggled = Signal(bool)
+    right_toggled = Signal(bool)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("bar")
+        self._theme = theme
+        self.target = Picker(self.tr("Target"), self)
+        self.draft = Picker(self.tr("Draft"), self)
+        self.lookahead = Picker(self.tr("Lookahead: tokens proposed per round. 0 is plain decoding."), self)
+        self.lookahead.setAccessibleName(self.tr("Lookahead"))
+        numbers = [Choice(None, str(number)) for number in range(MAX_LOOKAHEAD + 1)]
+        self.lookahead.fill(numbers, None, "")
+        for row in range(MAX_LOOKAHEAD + 1):
+            self.lookahead.setItemData(row, row, _PATH)
+        for picker in (self.target, self.draft):
+            picker.setMinimumContentsLength(8)
+            picker.setMaximumWidth(340)
+        self.lookahead.setMinimumContentsLength(2)
+        self.target.chosen.connect(self.target_chosen)
+        self.draft.chosen.connect(self.draft_chosen)
+        self.lookahead.activated.connect(self.lookahead_chosen)
+        self._make_buttons()
+        self._lay_out()
+
+    def _make_buttons(self) -> None:
+        self.left_button = icon_button(self._theme, "list", self.tr("Show or hide the chats"), self)
+        self.right_button = icon_button(self._theme, "chart-line", self.tr("Show or hide the Speculation panel"), self)
+        for button, signal in ((self.left_button, self.left_toggled), (self.right_button, self.right_toggled)):
+            button.setCheckable(True)
+            button.clicked.connect(signal)
+        self.folder_button = icon_button(self._theme, "folder-open", self.tr("Choose the models folder"), self)
+        self.folder_button.clicked.connect(self.folder_wanted)
+        self.menu_button = icon_button(self._theme, "gear-six", self.tr("Settings"), self)
+        self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.menu_button.setMenu(self._make_menu())
+
+    def _make_menu(self) -> QMenu:
+        menu = QMenu(self)
+        menu.addSection(self.tr("Theme"))
+        group = QActionGroup(menu)
+        words = {"system": self.tr("As the system"), "light": self.tr("Light"), "dark": self.tr("Dark")}
+        for mode, word in words.items():
+            action = menu.addAction(word)
+            action.setCheckable(True)
+            action.setChecked(mode == self._theme.mode)
+            action.setActionGroup(group)
+            action.triggered.connect(lambda _checked=False, mode=mode: self.theme_chosen.emit(mode))
+        menu.addSeparator()
+        menu.addAction(self.tr("Choose the models folder…")).triggered.connect(self.folder_wanted)
+        menu.addAction(self.tr("Look for models again")).triggered.connect(self.rescan_wanted)
+        return menu
+
+    def _lay_out(self) -> None:
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(8, 8, 8, 8)
+        layout.setSpacing(8)
+        layout.addWidget(self.left_button)
+        for word, picker, stretch in (
+            (self.tr("Target"), self.target, 3),
+            (self.tr("Draft"), self.draft, 3),
+            (self.tr("Lookahead"), self.lookahead, 0),
+        ):
+            label = QLabel(word, self)
+            label.setBuddy(picker)
+            layout.addWidget(label)
+            layout.addWidget(picker, stretch)
+        layout.addWidget(self.folder_button)
+        layout.addStretch(1)
+        layout.addWidget(self.menu_button)
+        layout.addWidget(self.right_button)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Never wider than the smallest window."""
+        hint = super().minimumSizeHint()
+        return QSize(min(hint.width(), 720), hint.height())
+
+    def show_models(self, models: ModelList) -> None:
+        """Show what can be chosen and what is chosen."""
+        chosen = models.selection
+        self.target.fill(models.targets(), chosen.target, self.tr("Choose a target"))
+        none = Choice(None, self.tr("none"), hint=self.tr("Plain decoding: no draft"))
+        self.draft.fill([none, *models.drafts()], chosen.draft, "")
+        self.lookahead.setCurrentIndex(chosen.lookahead)
+        loaded = models.loaded
+        self._tell(self.target, self.tr("Target"), chosen.target, loaded.target, loaded)
+        self._tell(self.draft, self.tr("Draft"), chosen.draft, loaded.draft, loaded)
+
+    def _tell(self, picker: Picker, name: str, chosen: Path | None, there: Path | None, loaded: Loaded) -> None:
+        lines = [f"{name}: {picker.currentText()}" if picker.currentText() else name]
+        row = picker.currentIndex()
+        detail = picker.itemData(row, Qt.ItemDataRole.ToolTipRole) if row >= 0 else None
+        if detail:
+            lines.append(str(detail))
+        if chosen != there and loaded.target is not None:
+            lines.append(self.tr("It is loaded with the next message."))
+        picker.setToolTip("\n".join(lines))

@@ -1,0 +1,151 @@
+"""Colours as named tokens, for two themes, switched live."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from string import Template
+from typing import Literal
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
+from PySide6.QtWidgets import QApplication
+
+Mode = Literal["system", "light", "dark"]
+
+RADIUS = 8
+LINE_HEIGHT = 145
+"""Per cent, in replies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The colours of one theme."""
+
+    background: str
+    surface: str
+    raised: str
+    border: str
+    text: str
+    muted: str
+    accent: str
+    on_accent: str
+    danger: str
+    accepted: str
+    correction: str
+    bonus: str
+
+
+LIGHT = Tokens(
+    background="#FBFAF8",
+    surface="#FFFFFF",
+    raised="#F3F1EC",
+    border="#E2DED6",
+    text="#1E1D1A",
+    muted="#6B675F",
+    accent="#2F6F5E",
+    on_accent="#FFFFFF",
+    danger="#B3372F",
+    accepted="#DDF0E4",
+    correction="#FBE6C8",
+    bonus="#DCE7FB",
+)
+DARK = Tokens(
+    background="#171614",
+    surface="#1E1D1A",
+    raised="#272521",
+    border="#37342E",
+    text="#ECE9E2",
+    muted="#A39E93",
+    accent="#6FBFA6",
+    on_accent="#171614",
+    danger="#E5786F",
+    accepted="#1F3A2C",
+    correction="#4A3514",
+    bonus="#1E3354",
+)
+
+
+class Theme(QObject):
+    """The theme in use. Attributes: mode (as chosen), tokens. Signal: changed()."""
+
+    changed = Signal()
+
+    def __init__(self, app: QApplication, style_sheet: str, icon_folder: str = "", mode: Mode = "system") -> None:
+        super().__init__()
+        self._icon_folder = icon_folder
+        self.mode: Mode = mode
+        self.tokens = LIGHT
+        self._app = app
+        self._template = Template(style_sheet)
+        app.styleHints().colorSchemeChanged.connect(self._apply)
+        self.set_mode(mode)
+
+    def set_mode(self, mode: Mode) -> None:
+        """Use light, dark, or what the system uses."""
+        self.mode = mode
+        schemes = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
+        self._app.styleHints().setColorScheme(schemes.get(mode, Qt.ColorScheme.Unknown))
+        self._apply()
+
+    @property
+    def dark(self) -> bool:
+        """Whether the dark theme is in use."""
+        if self.mode == "system":
+            return self._app.styleHints().colorScheme() == Qt.ColorScheme.Dark
+        return self.mode == "dark"
+
+    def color(self, name: str) -> QColor:
+        """A token as a colour."""
+        return QColor(getattr(self.tokens, name))
+
+    def _apply(self) -> None:
+        self.tokens = DARK if self.dark else LIGHT
+        self._app.setPalette(_palette(self.tokens))
+        size = self._app.font().pointSizeF()
+        sizes = {
+            "small": f"{size * 0.92:.2f}pt",
+            "large": f"{size * 1.25:.2f}pt",
+            "huge": f"{size * 1.7:.2f}pt",
+        }
+        arrow = f"{self._icon_folder}/caret-{'dark' if self.dark else 'light'}.svg"
+        sheet = self._template.substitute(asdict(self.tokens), radius=RADIUS, arrow=arrow, **sizes)
+        self._app.setStyleSheet(sheet)
+        self.changed.emit()
+
+
+def fixed_font() -> QFont:
+    """The platform's font for code."""
+    return QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+
+
+def _palette(tokens: Tokens) -> QPalette:
+    role = QPalette.ColorRole
+    colors = {
+        role.Window: tokens.background,
+        role.WindowText: tokens.text,
+        role.Base: tokens.surface,
+        role.AlternateBase: tokens.raised,
+        role.Text: tokens.text,
+        role.PlaceholderText: tokens.muted,
+        role.Button: tokens.raised,
+        role.ButtonText: tokens.text,
+        role.BrightText: tokens.danger,
+        role.ToolTipBase: tokens.raised,
+        role.ToolTipText: tokens.text,
+        role.Highlight: tokens.accent,
+        role.HighlightedText: tokens.on_accent,
+        role.Link: tokens.accent,
+        role.LinkVisited: tokens.accent,
+        role.Accent: tokens.accent,
+        role.Light: tokens.surface,
+        role.Midlight: tokens.raised,
+        role.Mid: tokens.border,
+        role.Dark: tokens.border,
+        role.Shadow: tokens.border,
+    }
+    palette = QPalette()
+    for name, color in colors.items():
+        palette.setColor(name, QColor(color))
+    for name in (role.WindowText, role.Text, role.ButtonText):
+        palette.setColor(QPalette.ColorGroup.Disabled, name, QColor(tokens.muted))
+    return palette

@@ -1,0 +1,77 @@
+"""Figures and states in words and units."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication
+
+from app.state.activity import Activity
+from app.state.transcript import Exchange
+
+SEPARATOR = " · "
+UNKNOWN = "–"
+
+
+def tokens(count: int) -> str:
+    """A number of tokens: 128 tokens."""
+    if count == 1:
+        return QCoreApplication.translate("Figures", "1 token")
+    return QCoreApplication.translate("Figures", "{count} tokens").format(count=f"{count:,}")
+
+
+def speed(tokens_per_second: float | None) -> str:
+    """A speed: 41 tok/s."""
+    if tokens_per_second is None:
+        return QCoreApplication.translate("Figures", "{speed} tok/s").format(speed=UNKNOWN)
+    number = f"{tokens_per_second:.1f}" if tokens_per_second < 10 else f"{tokens_per_second:,.0f}"
+    return QCoreApplication.translate("Figures", "{speed} tok/s").format(speed=number)
+
+
+def percent(rate: float | None) -> str:
+    """A rate 0..1: 72 %."""
+    if rate is None:
+        return f"{UNKNOWN} %"
+    return f"{100.0 * rate:.0f} %"
+
+
+def accepted(rate: float | None) -> str:
+    """An acceptance rate 0..1: 72 % accepted."""
+    return QCoreApplication.translate("Figures", "{rate} accepted").format(rate=percent(rate))
+
+
+def summary(exchange: Exchange) -> str:
+    """The line under a reply: 128 tokens · 41 tok/s · 72 % accepted."""
+    parts: list[str] = []
+    stats = exchange.stats
+    if stats is not None:
+        parts += [tokens(stats.emitted), speed(stats.tokens_per_second)]
+        if stats.proposed:
+            parts.append(accepted(stats.acceptance_rate))
+    parts += _endings(exchange)
+    return SEPARATOR.join(parts)
+
+
+def _endings(exchange: Exchange) -> list[str]:
+    if exchange.status == "cancelled":
+        words = [QCoreApplication.translate("Figures", "cancelled")]
+        if not exchange.reply:
+            words.append(QCoreApplication.translate("Figures", "not answered"))
+        return words
+    if exchange.finish_reason == "context":
+        return [QCoreApplication.translate("Figures", "the context is full")]
+    if exchange.status == "done" and not exchange.reply.strip():
+        return [QCoreApplication.translate("Figures", "an empty reply")]
+    return []
+
+
+def activity_word(activity: Activity) -> str:
+    """What is going on, for the progress bar; empty where no bar is needed."""
+    patterns = {
+        "checking": QCoreApplication.translate("Activity", "Checking {subject}"),
+        "loading": QCoreApplication.translate("Activity", "Loading {subject}"),
+        "reading": QCoreApplication.translate("Activity", "Reading the prompt ({subject} tokens)"),
+        "scanning": QCoreApplication.translate("Activity", "Looking for models in {subject}"),
+    }
+    word = patterns.get(activity.work, "").format(subject=activity.subject)
+    if word and activity.fraction is not None:
+        word += SEPARATOR + percent(activity.fraction)
+    return word

@@ -1,0 +1,144 @@
+"""A decoder that says what it is told to, at the speed that it is told: for tests of what stands around the engine."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine import (
+    Cancelled,
+    CancelToken,
+    Event,
+    Finished,
+    FinishReason,
+    GenerationResult,
+    GenerationStats,
+    LoadConfig,
+    LoadProgress,
+    Message,
+    PromptProgress,
+    RoundEvent,
+    TokenEvent,
+)
+
+PER_ROUND = 3
+
+
+@dataclass
+class Script:
+    """What a `ScriptedDecoder` does.
+
+    `reply` is cut into `tokens` of four characters; a round of three of them (two accepted of four proposed, and a
+    correction) takes `round_s` seconds, a load `load_s`, reading the prompt `read_s`. `errors` are raised, one a call.
+    """
+
+    reply: str | Callable[[Sequence[Message]], str] = "All right."
+    round_s: float = 0.0
+    load_s: float = 0.0
+    read_s: float = 0.0
+    load_errors: list[Exception] = field(default_factory=list)
+    reply_errors: list[Exception] = field(default_factory=list)
+    late_errors: list[Exception] = field(default_factory=list)
+    deaf: bool = False
+    prompts: list[tuple[Message, ...]] = field(default_factory=list)
+    loads: list[tuple[str, Path | None]] = field(default_factory=list)
+    lookaheads: list[int] = field(default_factory=list)
+    threads: set[str] = field(default_factory=set)
+    closed: bool = False
+
+
+class ScriptedDecoder:
+    """Stands in for `engine.SpeculativeDecoder`."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.target: object | None = None
+        self.draft: object | None = None
+
+    def attach_target(self, model: LoadConfig, *, progress: Callable[..., None], cancel: CancelToken) -> None:
+        """Load, with progress."""
+        self._load("target", model.path, progress, cancel)
+        self.target = model
+
+    def attach_draft(self, model: LoadConfig | None, *, progress: Callable[..., None], cancel: CancelToken) -> None:
+        """Load, with progress."""
+        if model is not None:
+            self._load("draft", model.path, progress, cancel)
+        self.draft = model
+
+    def _load(self, part: Any, path: Path, progress: Callable[..., None], cancel: CancelToken) -> None:
+        self.script.threads.add(threading.current_thread().name)
+        self.script.loads.append((part, path))
+        for step in range(11):
+            progress(LoadProgress(part, "loading", step / 10))
+            self._wait(self.script.load_s / 11, cancel)
+        if self.script.load_errors:
+            raise self.script.load_errors.pop(0)
+
+    def _wait(self, seconds: float, cancel: CancelToken) -> None:
+        end = time.perf_counter() + seconds
+        while True:
+            if cancel.cancelled and not self.script.deaf:
+                cancel.clear()
+                raise Cancelled
+            left = end - time.perf_counter()
+            if left <= 0:
+                return
+            time.sleep(min(left, 0.005))
+
+    def stream(self, prompt: Sequence[Message], *, cancel: CancelToken, lookahead: int) -> Iterator[Event]:
+        """Say the reply."""
+        script = self.script
+        script.threads.add(threading.current_thread().name)
+        script.prompts.append(tuple(prompt))
+        script.lookaheads.append(lookahead)
+        for step in range(5):
+            yield PromptProgress(step * 10, 40)
+            self._wait(script.read_s / 5, cancel)
+        if script.reply_errors:
+            raise script.reply_errors.pop(0)
+        text = script.reply if isinstance(script.reply, str) else script.reply(prompt)
+        pieces = [text[start : start + 4] for start in range(0, len(text), 4)]
+        reason: FinishReason = "stop"
+        done = 0
+        rounds = 0
+        while done < len(pieces):
+            try:
+                self._wait(script.round_s, cancel)
+            except Cancelled:
+                if not done:
+                    raise
+                reason = "cancelled"
+                break
+            rounds += 1
+            for piece in pieces[done : done + PER_ROUND]:
+                yield TokenEvent(done, piece, "accepted", rounds, done, -0.1)
+                done += 1
+            yield RoundEvent(rounds, "scripted", lookahead, 4, 2, 1.0, 2.0)
+            if script.late_errors:
+                reason = "error"
+                break
+        yield Finished(self._result("".join(pieces[:done]), done, rounds, reason))
+        if reason == "error":
+            raise script.late_errors.pop(0)
+
+    def _result(self, text: str, done: int, rounds: int, reason: FinishReason) -> GenerationResult:
+        accepted = min(2 * rounds, done)
+        stats = GenerationStats(
+            rounds=rounds,
+            proposed=4 * rounds,
+            accepted=accepted,
+            rejected=4 * rounds - accepted,
+            corrections=done - accepted,
+            prompt_ms=10.0,
+            total_ms=10.0 + 1000.0 * max(rounds * self.script.round_s, 0.001),
+        )
+        return GenerationResult(text, tuple(range(done)), 40, 40, reason, "draft-model", 4, stats)
+
+    def close(self) -> None:
+        """Nothing to free."""
+        self.script.closed = True
