@@ -17,8 +17,8 @@ Role = Literal["model", "projector", "embedding", "draft-head", "adapter", "fold
 
 DEFAULT_CONTEXT = 4096
 """Tokens of context that a model is loaded with where nothing else is asked for."""
-_CACHE_ELEMENT = 2
 _BATCH = 512
+_BATCH_WITHOUT_FLASH = 128
 _LONGEST_NAME = 120
 _FIXED = 48 * 2**20
 
@@ -83,13 +83,14 @@ def describe(header: GgufFile, others: Sequence[GgufFile] = ()) -> ModelFile:
     role, problem = _role(header)
     architecture = header.text("general.architecture") or ""
     parts = (header, *others)
-    cache, state = (0, 0) if role != "model" else _memory(header, architecture)
+    quantisation = _quantisation(parts)
+    cache, state = (0, 0) if role != "model" else _memory(header, architecture, quantisation)
     return ModelFile(
         path=header.path,
         name=_clean(header.text("general.name") or "") or header.path.stem,
         architecture=_clean(architecture),
         parameters=sum(tensor.elements for part in parts for tensor in part.tensors.values()),
-        quantisation=_quantisation(parts),
+        quantisation=quantisation,
         context_length=header.number(f"{architecture}.context_length") or 0,
         size_bytes=sum(part.size for part in parts),
         has_chat_template=bool(header.text("tokenizer.chat_template")),
@@ -129,7 +130,8 @@ def _role(header: GgufFile) -> tuple[Role, str | None]:
 
 def _quantisation(parts: Sequence[GgufFile]) -> str:
     """The name that the file gives itself, or the tensor type that most of its bytes have."""
-    named = types.FILE_TYPES.get(parts[0].number("general.file_type") or -1)
+    number = parts[0].number("general.file_type")
+    named = None if number is None else types.FILE_TYPES.get(number)
     weights: Counter[int] = Counter()
     for part in parts:
         for tensor in part.tensors.values():
@@ -137,11 +139,11 @@ def _quantisation(parts: Sequence[GgufFile]) -> str:
     if not weights:
         return ""
     most = types.TENSOR_TYPES[weights.most_common(1)[0][0]].name
-    return named or most
+    return most if named in {None, "F32", "F16", "BF16"} else str(named)
 
 
-def _memory(header: GgufFile, architecture: str) -> tuple[int, int]:
-    """Bytes of cache for each token, and bytes of recurrent state."""
+def _memory(header: GgufFile, architecture: str, quantisation: str) -> tuple[int, int]:
+    """Bytes of cache and scores for each token of context, and bytes of recurrent state."""
 
     def number(key: str) -> int:
         return header.number(f"{architecture}.{key}") or 0
@@ -156,8 +158,11 @@ def _memory(header: GgufFile, architecture: str) -> tuple[int, int]:
     widest = width // max([*heads, 1])
     elements = number("attention.key_length") or widest
     elements += number("attention.value_length") or widest
-    per_token = sum(shared) * elements * _CACHE_ELEMENT
-    return per_token // max(number("full_attention_interval"), 1), state
+    # The backend keeps the cache of float32 models in float32, and the scores of all heads with it.
+    exact = header.number("general.file_type") == 0 or quantisation == "F32"
+    per_token = sum(shared) * elements * (4 if exact else 2) // max(number("full_attention_interval"), 1)
+    scores = 4 * _BATCH_WITHOUT_FLASH * max([*heads, 1]) if exact else 2 * _BATCH
+    return per_token + scores, state
 
 
 def _per_layer(header: GgufFile, key: str, layers: int) -> list[int]:

@@ -83,8 +83,9 @@ def test_quantisation_is_the_name_in_the_file_or_the_commonest_type(tmp_path: Pa
 
 def test_memory_is_weights_and_cache_and_room(tmp_path: Path) -> None:
     model = inspect_model(make(tmp_path / "a.gguf"))
-    layers, heads, width, both, half = 1, 1, 4, 2, 2
-    assert model.cache_per_token == layers * heads * width * both * half
+    layers, shared, width, both, float32 = 1, 1, 4, 2, 4
+    heads, batch = 2, 128
+    assert model.cache_per_token == layers * shared * width * both * float32 + heads * batch * float32
     assert model.memory_needed(64) - model.memory_needed(32) == 32 * model.cache_per_token
     assert model.memory_needed(10**6) == model.memory_needed(64) == model.memory_needed()
     assert model.memory_needed() > model.size_bytes
