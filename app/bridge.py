@@ -104,7 +104,7 @@ class EngineBridge:
         return self._submit(Job(self._loop, lambda cancel: self._load(target, draft, cancel)))
 
     def reply(self, messages: Sequence[Message], lookahead: int) -> Job[GenerationResult]:
-        """Write a reply; its events come by `drain`. Raises ContextFull, Cancelled (before the first token) and others."""
+        """Write a reply; its events come by `drain`. Raises ContextFull, Cancelled before the first token."""
         self._events.clear()
         return self._submit(Job(self._loop, lambda cancel: self._reply(messages, lookahead, cancel)))
 

@@ -14,9 +14,7 @@ SIZE = 18
 
 def icon(theme: Theme, name: str, color: str = "text") -> QIcon:
     """The icon `name` of the Phosphor set, in a token's colour."""
-    picture: QIcon = qtawesome.icon(
-        f"ph.{name}", color=getattr(theme.tokens, color), color_disabled=theme.tokens.border
-    )
+    picture: QIcon = qtawesome.icon(f"ph.{name}", color=getattr(theme.tokens, color), color_disabled=theme.tokens.muted)
     return picture
 
 

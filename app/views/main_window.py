@@ -9,6 +9,7 @@ from PySide6.QtGui import QCloseEvent, QKeySequence, QPaintEvent, QResizeEvent, 
 from PySide6.QtWidgets import (
     QFileDialog,
     QFrame,
+    QHBoxLayout,
     QMainWindow,
     QPushButton,
     QSplitter,
@@ -123,11 +124,11 @@ class MainWindow(QMainWindow):
         layout.setContentsMargins(12, 0, 12, 12)
         layout.setSpacing(4)
         layout.addWidget(self._pages, 1)
-        # Centred by its own maximum width: an alignment would shrink it to its size hint.
-        row = QVBoxLayout()
-        row.addWidget(below)
+        row = QHBoxLayout()
+        row.addStretch(1)
+        row.addWidget(below, 1_000)
+        row.addStretch(1)
         layout.addLayout(row)
-        self._below = below
         return chat
 
     def _connect(self) -> None:

@@ -93,6 +93,15 @@ class MarkdownWriter:
         self._copy_frame(source.rootFrame(), cursor)
         cursor.endEditBlock()
 
+    def close_gap(self) -> None:
+        """The text is complete: no gap below its last block."""
+        cursor = self.end()
+        block = cursor.blockFormat()
+        block.setBottomMargin(0)
+        if not cursor.block().text():
+            block.setLineHeight(1.0, _FIXED)
+        cursor.setBlockFormat(block)
+
     def _copy_frame(self, frame: QTextFrame, cursor: QTextCursor) -> None:
         walk = frame.begin()
         code: list[QTextBlock] = []

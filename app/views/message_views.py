@@ -95,7 +95,7 @@ class ExchangeView(QWidget):
         self.problem: ProblemView | None = None
         layout = self._rows = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(12)
+        layout.setSpacing(8)
         layout.addWidget(self.question, 0, Qt.AlignmentFlag.AlignRight)
         layout.addWidget(self.reply)
         self._footer = self._make_footer()
@@ -180,14 +180,11 @@ class ProblemView(QFrame):
         self.setAccessibleName(self.tr("Problem"))
         self._theme = theme
         self._icon = QLabel(self)
-        self.text = QLabel(problem.text, self)
+        # Not a label: the height that a wrapped label asks for does not know its width.
+        self.text = TallText(self)
         self.text.setObjectName("noticeText")
-        self.text.setTextFormat(Qt.TextFormat.PlainText)
-        self.text.setWordWrap(True)
-        self.text.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
-        self.text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        self.text.setAccessibleName(self.tr("Problem"))
+        self.text.setPlainText(problem.text)
         row = QHBoxLayout()
         row.setSpacing(8)
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)

@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from app.views.theme import Theme
 
 HEIGHT = 150
-_GRID_ALPHA = 40
-_TICKS = 4
+_GRID_ALPHA = 130
+_ROOM = 0.07
 
 Points = tuple[Sequence[float], Sequence[float]]
 
@@ -29,6 +29,7 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         y_label: str,
         *,
         top: float | None = None,
+        least: float = 1.0,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -39,6 +40,7 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._theme = theme
         self._top = top
+        self._least = least
         self._labels = {"bottom": x_label, "left": y_label}
         plot = self.getPlotItem()
         plot.setMenuEnabled(False)
@@ -47,8 +49,11 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         plot.showGrid(x=False, y=True, alpha=_GRID_ALPHA / 255)
         plot.getViewBox().setDefaultPadding(0.02)
         plot.disableAutoRange()
-        plot.layout.setContentsMargins(0, 4, 8, 0)
-        plot.getAxis("left").setWidth(44)
+        plot.layout.setContentsMargins(0, 8, 12, 0)
+        plot.getAxis("left").setWidth(50)
+        if top is not None:
+            steps = [top * quarter / 4 for quarter in range(5)]
+            plot.getAxis("left").setTicks([[(step, f"{step:.0f}") for step in steps]])
         self._dots = pyqtgraph.ScatterPlotItem(size=4, pxMode=True)
         self._line = pyqtgraph.PlotCurveItem(antialias=True)
         plot.addItem(self._dots)
@@ -63,11 +68,13 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self._line.setData(list(xs), list(ys))
         if dots is not None:
             self._dots.setData(list(dots[0]), list(dots[1]))
-        right = max(xs[-1] if xs else 0.0, 1.0)
+        right = max(xs[-1] if xs else 0.0, self._least)
         highest = max([*ys, 1.0])
         top = self._top if self._top is not None else _round_up(highest)
         box = self.getPlotItem().getViewBox()
-        box.setRange(xRange=(0.0, right), yRange=(0.0, top), padding=0.03, disableAutoRange=True)
+        # Room above and below, or the labels of the lowest and the highest line are left out.
+        low, high = -_ROOM * top, (1.0 + _ROOM) * top
+        box.setRange(xRange=(-0.02 * right, 1.02 * right), yRange=(low, high), padding=0.0, disableAutoRange=True)
 
     def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
         """The wheel is for the panel."""

@@ -110,7 +110,12 @@ class SpeculationPanel(QScrollArea):
         from app.views.plots import LivePlot  # noqa: PLC0415 - after the first paint, see there
 
         rate = LivePlot(
-            self._theme, self.tr("Acceptance rate per round"), self.tr("round"), self.tr("accepted, %"), top=100.0
+            self._theme,
+            self.tr("Acceptance rate per round"),
+            self.tr("round"),
+            self.tr("accepted, %"),
+            top=100.0,
+            least=10.0,
         )
         pace = LivePlot(self._theme, self.tr("Tokens per second over time"), self.tr("seconds"), self.tr("tok/s"))
         self._rate_place.addWidget(rate)

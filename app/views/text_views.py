@@ -121,6 +121,7 @@ class ReplyText(TallText):
             self._draw(piece.translate(_CONTROL))
         if not self._pending and self._complete and not self._settled:
             self._close(self._blocks.finish())
+            self._writer.close_gap()
             self._settled = True
         self.fit()
         self.grew.emit()
@@ -138,7 +139,7 @@ class ReplyText(TallText):
             return
         cursor = self._writer.end()
         if self._open_at is None:
-            self._writer.open_block(cursor, paragraph_format(), QTextCharFormat())
+            self._writer.open_block(cursor, paragraph_format(bottom=0.0), QTextCharFormat())
             self._open_at = cursor.position()
         cursor.insertText(piece)
 
@@ -162,6 +163,7 @@ class ReplyText(TallText):
         self._pending = rest
         if self._settled:
             self._close(self._blocks.finish())
+            self._writer.close_gap()
         self.fit()
 
 
