@@ -1,0 +1,84 @@
+"""The joint distribution of the first tokens with real pairs: speculative against plain, through the decoder."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.decoder import SpeculativeDecoder
+from helpers.joint import Prefix, two_sample_p
+from helpers.pairs import open_files, open_shared
+
+ENOUGH = 0.001
+BROKEN = 1e-6
+QUICK, LONG = 2_500, 20_000
+SHARED = [
+    ("stories260K-F32", "stories-draft43K-F32"),
+    ("stories260K-F32", "stories-mamba131K-F32"),
+    ("stories-mamba131K-F32", "stories-draft43K-F32"),
+]
+SAMPLINGS: list[dict[str, Any]] = [
+    {"temperature": 1.0, "top_k": 8},
+    {"temperature": 0.7, "top_p": 0.9},
+]
+BEGINNING = "They"
+"""Nearly anything may follow, and the drafts disagree with the targets on what."""
+NAMES = ["t1-top-k8", "t0.7-top-p0.9"]
+
+
+def _draw(decoder: SpeculativeDecoder, samples: int, first_seed: int, **options: Any) -> Counter[Prefix]:
+    """How often each beginning of three tokens came."""
+    assert decoder.target is not None
+    prompt = decoder.target.tokenizer.encode(BEGINNING, add_special=True, parse_special=False)
+    return Counter(
+        decoder.generate(prompt, max_tokens=3, seed=first_seed + seed, **options).tokens for seed in range(samples)
+    )
+
+
+def _p_value(decoder: SpeculativeDecoder, samples: int, lookahead: int, sampling: dict[str, Any]) -> float:
+    plain = _draw(decoder, samples, 10**9, lookahead=0, **sampling)
+    drawn = _draw(decoder, samples, 0, lookahead=lookahead, **sampling)
+    assert decoder.stats.rejected > samples / 10, "the draft is too near to the target to show anything"
+    value = two_sample_p(plain, drawn)
+    print(f"\nsamples {samples}, lookahead {lookahead}, {sampling}, cells {len(plain)}: p = {value:.4f}")
+    return value
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=NAMES)
+@pytest.mark.parametrize("names", SHARED, ids=lambda pair: f"{pair[0]}-with-{pair[1]}")
+def test_shared_pairs(shared_gguf: Callable[[str], Path], names: tuple[str, str], sampling: dict[str, Any]) -> None:
+    shared_gguf(names[0])
+    with open_shared(*names) as decoder:
+        assert _p_value(decoder, QUICK, 2, sampling) >= ENOUGH
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("lookahead", [1, 4])
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=NAMES)
+@pytest.mark.parametrize("names", SHARED, ids=lambda pair: f"{pair[0]}-with-{pair[1]}")
+def test_shared_pairs_at_length(
+    shared_gguf: Callable[[str], Path], names: tuple[str, str], sampling: dict[str, Any], lookahead: int
+) -> None:
+    shared_gguf(names[0])
+    with open_shared(*names) as decoder:
+        assert _p_value(decoder, LONG, lookahead, sampling) >= ENOUGH
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=NAMES)
+def test_bundled_pair(bundled_target: Path, bundled_draft: Path, sampling: dict[str, Any]) -> None:
+    with open_files(bundled_target, bundled_draft, context_length=64) as decoder:
+        # A draft of its own temperature is far enough from a target that it was trained beside.
+        assert _p_value(decoder, LONG, 4, {**sampling, "draft_temperature": 2.0}) >= ENOUGH
+
+
+def test_accepting_always_is_noticed(shared_gguf: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    shared_gguf(SHARED[0][0])
+    with open_shared(*SHARED[0]) as decoder:
+        plain = _draw(decoder, QUICK, 10**9, lookahead=0, **SAMPLINGS[0])
+        monkeypatch.setattr("engine.verifier.accept", lambda *_: True)
+        assert two_sample_p(plain, _draw(decoder, QUICK, 0, lookahead=2, **SAMPLINGS[0])) < BROKEN
