@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import json
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -34,6 +35,7 @@ if sys.platform != "win32":
     import resource
 
 VERDICT_MARK = b"outrider-probe "
+_UNKNOWN = re.compile(r"unknown (model architecture|pre-tokenizer type): '([^']{1,80})'")
 _TEMPLATE_LIMIT_S = 5.0
 _LONG_BATCH = 128
 _SHORT_BATCH = 40
@@ -76,13 +78,21 @@ def run(settings: str) -> int:
     except ModelNotSupported as error:
         verdict, reason = "not supported", error.reason
     except LoadFailed as error:
-        verdict, reason = "broken", error.reason
+        verdict, reason = _explained(error.reason)
     except _Failed as error:
         verdict, reason = "broken", str(error)
     except (EngineError, ArithmeticError, LookupError, TypeError, ValueError, MemoryError) as error:
         verdict, reason = "broken", f"it cannot be run ({error})."
     _say(out, verdict=verdict, reason=reason)
     return 0
+
+
+def _explained(complaint: str) -> tuple[str, str]:
+    """The verdict and the reason for a person in what llama.cpp complains of."""
+    unknown = _UNKNOWN.search(complaint)
+    if unknown is not None:
+        return "not supported", f"this version does not know the {unknown[1]} {unknown[2]!r}. Choose another model."
+    return "broken", re.sub(r"(\w+: )?error loading model: ", "", complaint) + " Download or convert it again."
 
 
 def _own_output() -> BinaryIO:

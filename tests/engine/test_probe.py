@@ -97,12 +97,13 @@ def test_a_broken_header_needs_no_child(tmp_path: Path, children: list[subproces
 def test_what_llama_cpp_refuses_is_explained(tmp_path: Path) -> None:
     draft = tiny_draft()
     del draft.tensors["blk.0.attn_q.weight"]
-    with pytest.raises(ModelFileBroken, match=r"attn_q\.weight"):
+    with pytest.raises(ModelFileBroken, match=r"attn_q\.weight.* not found.*again") as caught:
         check_model_file(LoadConfig(draft.write(tmp_path / "x.gguf")))
+    assert "error loading" not in str(caught.value)
     draft = tiny_draft()
     draft.entries = {key.replace("llama.", "klingon."): value for key, value in draft.entries.items()}
     draft.entries["general.architecture"] = Entry(types.STRING, "klingon")
-    with pytest.raises(LoadFailed, match="klingon"):
+    with pytest.raises(ModelNotSupported, match="does not know the model architecture 'klingon'"):
         check_model_file(LoadConfig(draft.write(tmp_path / "x.gguf")))
 
 
