@@ -6,6 +6,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from time import perf_counter
@@ -27,7 +28,7 @@ from engine.config import (
 from engine.drafting.base import Drafter
 from engine.drafting.draft_model import DraftModelDrafter
 from engine.drafting.none import NoDrafter
-from engine.errors import Cancelled, InvalidRequest, ModelNotLoaded, NotAvailable
+from engine.errors import BackendFailure, Cancelled, InvalidRequest, ModelNotLoaded, NotAvailable
 from engine.events import Event, Finished, GenerationResult, LoadProgress, TokenEvent
 from engine.lookahead import make_policy
 from engine.loop import Events, GenerationLoop, Job
@@ -152,19 +153,19 @@ class SpeculativeDecoder:
         SpeculationConfig by name, in place of the decoder's own.
         Raises ModelNotLoaded, InvalidRequest, ContextFull, Cancelled (before the first token), BackendFailure.
         """
-        events = self._events(prompt, cancel, options)
         answer: bool | None = None
-        while True:
-            try:
+        result: GenerationResult | None = None
+        with closing(self._events(prompt, cancel, options)) as events, suppress(StopIteration):
+            while True:
                 event = events.send(answer)
-            except StopIteration:
-                raise InvalidRequest("The reply ended without a result.") from None
-            answer = None
-            if isinstance(event, TokenEvent) and on_token is not None:
-                answer = on_token(event)
-            elif isinstance(event, Finished):
-                next(events, None)
-                return event.result
+                answer = None
+                if isinstance(event, TokenEvent) and on_token is not None:
+                    answer = on_token(event)
+                elif isinstance(event, Finished):
+                    result = event.result
+        if result is None:
+            raise BackendFailure("the reply ended without a result")
+        return result
 
     def stream(
         self,
@@ -214,16 +215,14 @@ class SpeculativeDecoder:
         token = cancel or self.cancel_token
         self._busy = True
         try:
-            events = GenerationLoop(self._job(request, token, started)).run()
-            answer: bool | None = None
-            while True:
-                try:
+            job = self._job(request, token, started)
+            with closing(GenerationLoop(job).run()) as events, suppress(StopIteration):
+                answer: bool | None = None
+                while True:
                     event = events.send(answer)
-                except StopIteration:
-                    return
-                if isinstance(event, Finished):
-                    self._remember(event.result)
-                answer = yield event
+                    if isinstance(event, Finished):
+                        self._remember(event.result)
+                    answer = yield event
         finally:
             self._busy = False
             token.clear()

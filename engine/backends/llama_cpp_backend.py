@@ -32,6 +32,8 @@ _BATCH_CPU = 128
 _BATCH_GPU = 512
 _NEVER = (ctypes.c_char * 2)()
 _TINY_MODEL = 32 * 2**20
+_LONGEST_REPLAY = 16
+"""A replay rides in the next forward, together with what was accepted since, until it is this long."""
 _STATUS_ABORTED = 2
 _LOG_WARN, _LOG_ERROR = 3, 4
 
@@ -209,6 +211,9 @@ class LlamaCppBackend(Backend):
     def mark(self) -> None:
         if self.rewind.kind != "snapshots":
             return
+        if len(self._replay) >= _LONGEST_REPLAY:
+            self._decode(self._replay, self.length - len(self._replay), 0)
+            self._replay = []
         held = self.length - len(self._replay)
         if self._snapshot is not None and self._snapshot[0] == held:
             return
