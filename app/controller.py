@@ -19,9 +19,9 @@ from app.state.models import Loaded
 from app.state.transcript import Exchange, Problem, Transcript
 from engine import Cancelled, Finished, GenerationResult, PromptProgress, TokenEvent
 
-DRAIN_MS = 33
+DRAIN_MS = 40
 SAMPLE_EVERY = 4
-"""Drains between two samples of the live figures, so these come at about 8 Hz."""
+"""Drains between two samples of the live figures, so these come at about 6 Hz."""
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from app.state.markdown_blocks import Block, MarkdownBlocks
 from app.views.markdown_writer import MarkdownWriter, paragraph_format
 from app.views.theme import Theme
 
-FLUSH_MS = 45
+FLUSH_MS = 50
 _BUDGET_S = 0.008
 _PIECE = 400
 _SAFE_SCHEMES = ("http", "https", "mailto")

@@ -1,0 +1,263 @@
+"""The state behind the views, without Qt."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from app.state.markdown_blocks import LINES_LIMIT, PARAGRAPH_LIMIT, Block, MarkdownBlocks
+from app.state.metrics import MAX_POINTS, Metrics, RateHistory, SpeedHistory
+from app.state.models import Loaded, ModelList, file_size, label, parameters
+from app.state.transcript import Exchange, Problem, Transcript
+from engine import (
+    Fit,
+    GenerationResult,
+    GenerationStats,
+    Message,
+    ModelFile,
+    PromptProgress,
+    RoundEvent,
+    TokenEvent,
+)
+
+MARKDOWN = """# Title
+A paragraph
+of two lines.
+
+1. one
+
+2. two
+   more of two
+- a
+  - b
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+```python
+def f():
+
+    return "# no heading"
+```
+The end"""
+
+
+def blocks_of(text: str, pieces: list[str] | None = None) -> list[Block]:
+    """The blocks of a text that comes in pieces."""
+    blocks = MarkdownBlocks()
+    found = [block for piece in pieces or [text] for block in blocks.push(piece)]
+    return found + blocks.finish()
+
+
+def squeezed(text: str) -> str:
+    """A text without white space."""
+    return "".join(text.split())
+
+
+def test_blocks_end_where_markdown_blocks_end() -> None:
+    texts = [block.text for block in blocks_of(MARKDOWN)]
+    assert [text.split("\n")[0].strip() for text in texts] == [
+        "# Title",
+        "A paragraph",
+        "1. one",
+        "| a | b |",
+        "```python",
+        "The end",
+    ]
+    assert texts[1] == "A paragraph  \nof two lines.\n", "lines of their own stay so"
+    assert "# no heading" in texts[4]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_blocks_do_not_depend_on_how_the_text_arrives(seed: int) -> None:
+    draw = random.Random(seed)
+    pieces, rest = [], MARKDOWN * 3
+    while rest:
+        size = draw.randint(1, 30)
+        pieces.append(rest[:size])
+        rest = rest[size:]
+    assert blocks_of("", pieces) == blocks_of(MARKDOWN * 3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "word " * 4_000,
+        "word\n" * 4_000,
+        "nospaceatall" * 2_000,
+        "- item\n" * 3_000,
+        "| a | b |\n|---|---|\n" + "| one | two |\n" * 2_000,
+        "```\n" + "code line\n" * 3_000 + "```\n",
+        "```\n" + "never closed\n" * 3_000,
+    ],
+)
+def test_no_block_grows_without_bound_and_nothing_is_lost(text: str) -> None:
+    blocks = MarkdownBlocks()
+    found: list[Block] = []
+    for start in range(0, len(text), 50):
+        found += blocks.push(text[start : start + 50])
+        assert len(blocks.open_text) <= max(LINES_LIMIT, PARAGRAPH_LIMIT) + 200
+    found += blocks.finish()
+    assert len(found) > 3
+    words = "".join(block.text for block in found)
+    assert squeezed(text).strip("`") in squeezed(words) or all(
+        words.count(word) >= text.count(word) for word in set(text.split()) if word.isalpha()
+    )
+    assert any(block.joined for block in found)
+
+
+def result(text: str = "Yes.", reason: str = "stop", tokens: int = 4) -> GenerationResult:
+    """A reply."""
+    stats = GenerationStats(rounds=2, proposed=8, accepted=2, rejected=6, corrections=tokens - 2, total_ms=100.0)
+    return GenerationResult(text, tuple(range(tokens)), 5, 5, reason, "draft-model", 4, stats)  # type: ignore[arg-type]
+
+
+def test_the_conversation_holds_what_was_answered() -> None:
+    transcript = Transcript()
+    first = transcript.ask("One?")
+    first.add("Ye")
+    first.end(result("Yes."))
+    failed = transcript.ask("Too long")
+    failed.fail(Problem("no"))
+    cancelled = transcript.ask("Never mind")
+    cancelled.cancel()
+    partial = transcript.ask("Two?")
+    partial.add("Perh")
+    partial.end(result("Perh", "cancelled"))
+    transcript.note(Problem("something else"))
+    last = transcript.ask("Three?")
+    assert transcript.messages_for(last) == (
+        Message("user", "One?"),
+        Message("assistant", "Yes."),
+        Message("user", "Two?"),
+        Message("assistant", "Perh"),
+        Message("user", "Three?"),
+    )
+    assert [failed.status, cancelled.status, partial.status] == ["failed", "cancelled", "cancelled"]
+
+
+def test_a_failure_keeps_what_was_written() -> None:
+    exchange = Exchange("Why?")
+    exchange.add("Becau")
+    exchange.end(result("Becau", "error"))
+    exchange.fail(Problem("broken"))
+    assert exchange.status == "failed"
+    assert exchange.reply == "Becau"
+    assert exchange.answered
+
+
+def test_rates_by_round_stay_bounded_and_exact() -> None:
+    history = RateHistory()
+    for number in range(10_000):
+        history.add(4, number % 5)
+    xs, ys = history.per_round()
+    assert len(xs) <= MAX_POINTS
+    assert xs[-1] <= 10_000
+    assert sum(ys) / len(ys) == pytest.approx(50.0, abs=0.5)
+    assert history.smoothed()[1][-1] == pytest.approx(50.0, abs=5)
+
+
+def test_rounds_without_a_proposal_have_no_rate_and_no_acceptance_reads_nought() -> None:
+    history = RateHistory()
+    history.add(0, 0)
+    history.add(4, 0)
+    assert history.per_round() == ([2.0], [0.0])
+    metrics = Metrics()
+    assert metrics.acceptance_rate is None
+    metrics.take(1.0, RoundEvent(1, "draft", 4, 4, 0, 1.0, 1.0))
+    assert metrics.acceptance_rate == 0.0
+
+
+def test_speed_is_that_of_the_last_second() -> None:
+    speeds = SpeedHistory()
+    speeds.begin(100.0)
+    for step in range(1, 41):
+        speeds.count(100.0 + step * 0.1, step * 5)
+    speeds.sample(104.0)
+    assert speeds.current == pytest.approx(50.0, rel=0.1)
+    for step in range(1, 21):
+        speeds.count(104.0 + step * 0.1, 200 + step)
+    speeds.sample(106.0)
+    assert speeds.current == pytest.approx(10.0, rel=0.15)
+    speeds.sample(109.0)
+    assert speeds.current < 2.0, "a stalled reply is slow"
+
+
+def test_speed_history_stays_bounded() -> None:
+    speeds = SpeedHistory()
+    speeds.begin(0.0)
+    for step in range(1, 20_000):
+        speeds.count(step * 0.1, step)
+        speeds.sample(step * 0.1)
+    xs, ys = speeds.points()
+    assert MAX_POINTS / 4 < len(xs) <= MAX_POINTS
+    assert xs[-1] > 1_900
+    assert ys[-1] == pytest.approx(10.0, rel=0.15)
+
+
+def test_metrics_count_and_end_with_the_figures_of_the_reply() -> None:
+    metrics = Metrics()
+    metrics.begin()
+    metrics.take(0.0, PromptProgress(5, 5))
+    for position in range(3):
+        metrics.take(0.5, TokenEvent(1, "x", "accepted", 1, position, -0.1))
+    metrics.take(0.5, RoundEvent(1, "draft", 4, 4, 2, 1.0, 1.0))
+    assert (metrics.rounds, metrics.proposed, metrics.accepted, metrics.emitted) == (1, 4, 2, 3)
+    assert metrics.mean_length == 3.0
+    version = metrics.version
+    metrics.end(result().stats)
+    assert metrics.version != version
+    assert (metrics.rounds, metrics.proposed, metrics.accepted) == (2, 8, 2)
+    assert metrics.tokens_per_second == pytest.approx(40.0)
+
+
+def model(name: str, problem: str | None = None, size: int = 1_200_000) -> ModelFile:
+    """A model in a list."""
+    return ModelFile(Path(f"/models/{name}.gguf"), name, "llama", 12_300_000, "Q8_0", 2048, size, problem=problem)
+
+
+def test_the_bundled_pair_comes_first_and_once() -> None:
+    bundled = (Path("/own/demo-target.gguf"), Path("/own/demo-draft.gguf"))
+    models = ModelList(bundled)
+    own = ModelFile(bundled[0], "Demo", "llama", 8_000_000, "Q8_0", 2048, 9_000_000)
+    models.set_bundled((own,))
+    models.set_found(Path("/models"), (model("a"), own, model("broken", "It is cut off.")))
+    lines = models.targets()
+    assert [line.label for line in lines] == [
+        "Demo · 8M Q8_0",
+        "demo-draft",
+        "a · 12M Q8_0",
+        "broken · 12M Q8_0",
+    ]
+    assert [line.problem for line in lines] == [None, None, None, "It is cut off."]
+    assert models.selection.target == bundled[0]
+
+
+def test_drafts_that_do_not_fit_say_why() -> None:
+    models = ModelList(None)
+    models.set_found(Path("/models"), (model("a"), model("b")))
+    models.choose(target=model("a").path)
+    models.set_fits({model("a").path: Fit(True, "Same."), model("b").path: Fit(False, "Different tokens.")})
+    assert [line.problem for line in models.drafts()] == [None, "Different tokens."]
+
+
+def test_after_a_failure_what_is_loaded_is_chosen() -> None:
+    models = ModelList(None)
+    models.choose(target=model("a").path, draft=model("b").path, lookahead=99)
+    assert models.selection.lookahead == 32
+    models.show_loaded(Loaded(model("a").path, None))
+    assert (models.selection.target, models.selection.draft) == (model("a").path, None)
+
+
+def test_sizes_read_well() -> None:
+    assert [parameters(n) for n in (0, 500, 260_000, 1_000_000, 12_345_678, 1_100_000_000)] == [
+        "",
+        "500",
+        "260K",
+        "1M",
+        "12M",
+        "1.1B",
+    ]
+    assert [file_size(n) for n in (0, 12, 1_200_000, 4_000_000_000)] == ["", "12 bytes", "1.2 MB", "4.0 GB"]
+    assert label(model("a")) == "a · 12M Q8_0"
