@@ -150,7 +150,8 @@ def _memory(header: GgufFile, architecture: str, quantisation: str) -> tuple[int
 
     layers, width = min(number("block_count"), 512), number("embedding_length")
     state = layers * number("ssm.inner_size") * (number("ssm.state_size") + 4) * 4
-    state += layers * width * (number("wkv.head_size") + 2) * 4
+    if number("wkv.head_size"):
+        state += layers * width * (number("wkv.head_size") + 2) * 4
     if architecture in _RECURRENT:
         return 0, state
     heads = _per_layer(header, f"{architecture}.attention.head_count", layers)
