@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import ctypes
 import re
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import llama_cpp
 
-from engine.errors import BackendFailure, TextNotEncodable
+from engine.errors import BackendFailure, InvalidRequest, TextNotEncodable
 
 _SPACE = "\u2581"
 """SentencePiece's mark for a space."""
+
+
+_stack_lock = threading.Lock()
+_SHORT_TEXT = 8192
+_LONGEST_TEXT = 2**22
+_STACK_A_CHARACTER = 1024
+"""Bytes. Some of llama.cpp's pre-tokenizers call themselves once for each character of a text without breaks; 20,000
+characters pass and 40,000 end the process on the usual stack of 8 MiB (measured)."""
 
 
 class LlamaCppTokenizer:
@@ -48,6 +59,16 @@ class LlamaCppTokenizer:
         """Token ids of `text`. Raises TextNotEncodable, BackendFailure."""
         if self._needs_guard:
             self._refuse_unknown(text, parse_special)
+        if len(text) <= _SHORT_TEXT:
+            tokens = self._tokenize(text, add_special, parse_special)
+        else:
+            tokens = _with_deep_stack(lambda: self._tokenize(text, add_special, parse_special), len(text))
+        if -1 in tokens:
+            lacking = (character for character in text if -1 in self._tokenize(character, False, False))
+            raise TextNotEncodable(next(lacking, "\N{REPLACEMENT CHARACTER}"))
+        return tokens
+
+    def _tokenize(self, text: str, add_special: bool, parse_special: bool) -> list[int]:
         data = text.encode("utf-8", "replace")
         room = len(data) + 8
         while True:
@@ -114,3 +135,16 @@ class LlamaCppTokenizer:
     def _in_bytes(character: str, known: frozenset[str]) -> bool:
         data = character.encode("utf-8", "replace")
         return all(f"<0x{byte:02X}>" in known or (byte < 128 and chr(byte) in known) for byte in data)
+
+
+def _with_deep_stack(work: Callable[[], list[int]], characters: int) -> list[int]:
+    """Do `work` on a thread whose stack is deep enough for a text of so many characters."""
+    if characters > _LONGEST_TEXT:
+        raise InvalidRequest(f"The prompt has {characters:,} characters; {_LONGEST_TEXT:,} can be read. Shorten it.")
+    with _stack_lock, ThreadPoolExecutor(1, "outrider-tokenizer") as thread:
+        usual = threading.stack_size(2**24 + characters * _STACK_A_CHARACTER)
+        try:
+            task = thread.submit(work)
+        finally:
+            threading.stack_size(usual)
+        return task.result()
