@@ -218,6 +218,21 @@ def test_only_false_ends_the_reply(answer: Any) -> None:
     assert _decoder().generate(PROMPT, on_token=lambda _: answer, **DRAWN).stats.emitted == 24
 
 
+def test_on_token_that_raises_leaves_the_decoder_usable() -> None:
+    def fail(event: TokenEvent) -> None:
+        if event.position == 3:
+            raise KeyError(event.position)
+
+    decoder = _decoder()
+    try:
+        decoder.generate(PROMPT, on_token=fail, **DRAWN)
+    except KeyError:
+        # Even while the error is being handled.
+        assert decoder.generate(PROMPT, max_tokens=2).stats.emitted == 2
+    else:
+        pytest.fail("the error was swallowed")
+
+
 def test_stream_is_generate_in_pieces() -> None:
     events = list(_decoder().stream(PROMPT, **DRAWN))
     assert isinstance(events[-1], Finished)

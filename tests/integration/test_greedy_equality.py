@@ -52,9 +52,9 @@ def test_other_settings(shared_gguf: Callable[[str], Path], options: dict[str, A
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
-def test_every_pair_at_length(pair: SpeculativeDecoder) -> None:
-    for prompt in PROMPTS:
-        _compare(pair, prompt, (*LOOKAHEADS, "adaptive", "auto"), max_tokens=400)
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_every_pair_at_length(pair: SpeculativeDecoder, prompt: str) -> None:
+    _compare(pair, prompt, (*LOOKAHEADS, "adaptive", "auto"), max_tokens=400)
 
 
 def _compare_chat(decoder: SpeculativeDecoder, prompts: list[Prompt], lookaheads: tuple[int, ...], most: int) -> None:
