@@ -1,4 +1,4 @@
-"""Build the bundled demo pair: corpus → tokenizer → target → draft → GGUF and transformers folders → evaluation."""
+"""Build the bundled demo pair: corpus → tokenizer → seedling → target → draft → export → evaluation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import torch
-from demopair import evaluate, export, tokenizer, train
+from demopair import evaluate, export, grow, tokenizer, train
 from demopair.card import write_card
 from demopair.model import DRAFT_SHAPE, TARGET_SHAPE, DemoLlama
 from tokenizers import Tokenizer
@@ -17,11 +17,12 @@ from tokenizers import Tokenizer
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 SEED = 2026
-TARGET_STEPS = 2500
-DRAFT_STEPS = 1600
-DISTIL_STEPS = 500
+FIRST_STEPS = 1600
+DRILL_STEPS = 800
+TARGET_STEPS = 1000
+DRAFT_STEPS = 500
 DISTIL_SHARE = 0.8
-STAGES = ("tokenizer", "target", "draft", "export", "evaluate")
+STAGES = ("tokenizer", "seedling", "target", "draft", "export", "evaluate")
 DESCRIPTIONS = {
     "target": "Small English chat model, trained by the Outrider project on text from its own grammars.",
     "draft": "The draft for Outrider's demo target: same vocabulary, a tenth of the size.",
@@ -34,6 +35,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, required=True, help="folder for everything that is made")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--threads", type=int, default=2, help="part of the recipe: other numbers round otherwise")
+    parser.add_argument("--first-steps", type=int, default=FIRST_STEPS, help="seedling, on the corpus")
+    parser.add_argument("--drill-steps", type=int, default=DRILL_STEPS, help="seedling, with drills in copying")
     parser.add_argument("--target-steps", type=int, default=TARGET_STEPS)
     parser.add_argument("--draft-steps", type=int, default=DRAFT_STEPS)
     parser.add_argument(
@@ -43,20 +46,38 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
+def train_seedling(options: argparse.Namespace, words: Tokenizer) -> DemoLlama:
+    """A model of the draft's size: first the corpus, then drills until it can copy from the prompt."""
+    first = train.TrainConfig(options.first_steps, options.seed + 1, decay_share=0.0, adam_lr=0.006)
+    begun = train.train(DRAFT_SHAPE, words, first, options.out / "seedling-first")
+    second = train.TrainConfig(
+        options.drill_steps, options.seed + 1001, decay_share=0.0, adam_lr=0.006, drill_share=0.6, warmup=20
+    )
+    return train.train(DRAFT_SHAPE, words, second, options.out / "seedling", begin_with=begun)
+
+
 def train_target(options: argparse.Namespace, words: Tokenizer) -> DemoLlama:
-    config = train.TrainConfig(steps=options.target_steps, seed=options.seed)
-    return train.train(TARGET_SHAPE, words, config, options.out / "target")
+    """The target grows out of the seedling: alone, a model of its size learns to copy far more slowly."""
+    begun = grow.grow(train.load(options.out / "seedling"), TARGET_SHAPE, options.seed + 2000)
+    config = train.TrainConfig(
+        options.target_steps, options.seed + 2000, decay_share=0.8, drill_share=0.2, long_share=0.02, warmup=20
+    )
+    return train.train(TARGET_SHAPE, words, config, options.out / "target", begin_with=begun)
 
 
 def train_draft(options: argparse.Namespace, words: Tokenizer) -> DemoLlama:
-    """First the corpus, at a level rate; then, while the rate falls, what the target would say: that is its task."""
-    first = train.TrainConfig(options.draft_steps, options.seed + 1, decay_share=0.0, adam_lr=0.006)
-    begun = train.train(DRAFT_SHAPE, words, first, options.out / "draft-first")
-    second = train.TrainConfig(
-        options.distil_steps, options.seed + 2, decay_share=1.0, adam_lr=0.006, distil=DISTIL_SHARE
+    """The draft is the seedling, taught what the target would say: to guess that is its task."""
+    config = train.TrainConfig(
+        options.draft_steps,
+        options.seed + 2001,
+        decay_share=1.0,
+        adam_lr=0.006,
+        drill_share=0.1,
+        warmup=20,
+        distil=DISTIL_SHARE,
     )
-    teacher = train.load(options.out / "target")
-    return train.train(DRAFT_SHAPE, words, second, options.out / "draft", teacher, begun)
+    teacher, begun = train.load(options.out / "target"), train.load(options.out / "seedling")
+    return train.train(DRAFT_SHAPE, words, config, options.out / "draft", teacher, begun)
 
 
 def export_pair(options: argparse.Namespace, words: Tokenizer) -> None:
@@ -102,7 +123,9 @@ def main(arguments: list[str]) -> int:
         if stage == "tokenizer":
             tokenizer.save(tokenizer.train_tokenizer(options.seed), options.out)
         words = tokenizer.load(options.out)
-        if stage == "target":
+        if stage == "seedling":
+            train_seedling(options, words)
+        elif stage == "target":
             train_target(options, words)
         elif stage == "draft":
             train_draft(options, words)

@@ -18,10 +18,11 @@ RECIPE = Path(__file__).resolve().parents[2] / "packaging" / "demo_models"
 sys.path.insert(0, str(RECIPE))
 
 import torch  # noqa: E402
-from demopair import batches, corpus, export, tokenizer, train  # noqa: E402
+from demopair import batches, corpus, export, grow, tokenizer, train  # noqa: E402
 from demopair.grammar import Conversation  # noqa: E402
 from demopair.model import DRAFT_SHAPE, TARGET_SHAPE, DemoLlama, ModelShape  # noqa: E402
 from tokenizers import Tokenizer  # noqa: E402
+from torch.nn import functional  # noqa: E402
 
 from engine import bundled_pair  # noqa: E402
 from engine.backends.llama_cpp_backend import LlamaCppBackend  # noqa: E402
@@ -127,13 +128,13 @@ def test_a_short_training_lowers_the_loss_and_repeats(words: Tokenizer, tmp_path
     assert torch.equal(stored.embed.weight, models[1].embed.weight)
 
 
-def random_model(tied: bool) -> DemoLlama:
+def random_model(tied: bool, scale: float = 3.0) -> DemoLlama:
     torch.manual_seed(SEED)
     model = DemoLlama(ModelShape(4096, 128, 2, 2, 1, 96, context=256, tied=tied))
     with torch.no_grad():
         for parameter in model.parameters():
             # Large weights spread the logits, so that a wrong export shows in them.
-            parameter.mul_(3.0 if parameter.ndim == 2 else 1.0).add_(
+            parameter.mul_(scale if parameter.ndim == 2 else 1.0).add_(
                 0.1 * torch.randn_like(parameter) * (parameter.ndim == 1)
             )
     return model.eval()
@@ -195,3 +196,15 @@ def test_there_are_ten_starter_prompts() -> None:
     assert len(starters) == 10
     assert len({starter["prompt"] for starter in starters}) == 10
     assert all(starter["title"] and len(starter["title"]) < 30 for starter in starters)
+
+
+def test_a_grown_model_begins_where_the_small_one_stood(words: Tokenizer) -> None:
+    small = random_model(tied=True, scale=1.0)
+    large = grow.grow(small, ModelShape(4096, 384, 4, 6, 3, 192, context=256), SEED)
+    text = torch.tensor([words.encode("Tell me a story about a shy dragon, please, and make it short.").ids])
+    with torch.no_grad():
+        before, after = (functional.log_softmax(m.logits(m(text)), dim=-1) for m in (small, large))
+    assert (before.argmax(-1) == after.argmax(-1)).float().mean() > 0.8
+    assert float((before.exp() * (before - after)).sum(-1).mean()) < 0.05
+    with pytest.raises(ValueError, match="ratio"):
+        grow.grow(small, ModelShape(4096, 384, 4, 6, 6, 192), SEED)

@@ -51,7 +51,9 @@ def _make(rows: list[tuple[list[int], list[bool]]], time: int, pad: int) -> Batc
     return Batch(torch.from_numpy(ids), torch.from_numpy(flat), torch.from_numpy(labels))
 
 
-def batches(tokenizer: Tokenizer, seed: int, tokens: int, long_share: float) -> Iterator[Batch]:
+def batches(
+    tokenizer: Tokenizer, seed: int, tokens: int, long_share: float, drill_share: float = 0.0
+) -> Iterator[Batch]:
     """Endless batches of about `tokens` ids each; rows of a batch have like lengths, so little is padding.
 
     A conversation stands alone in its row: none sees another, and positions begin at 0 as they do in use.
@@ -60,7 +62,7 @@ def batches(tokenizer: Tokenizer, seed: int, tokens: int, long_share: float) -> 
     pad = special_ids(tokenizer)[PAD]
     waiting: dict[int, list[tuple[list[int], list[bool]]]] = {length: [] for length in LENGTHS}
     pool: list[Batch] = []
-    for made in corpus.conversations(seed, long_share):
+    for made in corpus.conversations(seed, long_share, drill_share=drill_share):
         ids, learn = encode(tokenizer, made)
         if len(ids) > LENGTHS[-1]:
             ids, learn = ids[: LENGTHS[-1]], learn[: LENGTHS[-1]]

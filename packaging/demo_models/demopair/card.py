@@ -37,6 +37,9 @@ recipe is in `packaging/demo_models` (its README tells all), one command:
 python packaging/demo_models/build.py --out build/demo-models
 ```
 
+A *seedling* of the draft's size learns the corpus and then, with drills, to copy from the prompt. The target grows out of it
+(it begins with the seedling's weights inside its own); the draft is the seedling, taught what the target would say.
+
 {training}
 
 ## Figures
@@ -72,8 +75,8 @@ def _model_row(name: str, role: str, model: DemoLlama, path: Path) -> str:
 
 
 def _training(folder: Path) -> str:
-    lines = ["| model | steps | tokens | seed | minutes |", "|---|---|---|---|---|"]
-    for role in ("target", "draft-first", "draft"):
+    lines = ["| training of | steps | tokens | seed | minutes |", "|---|---|---|---|---|"]
+    for role in ("seedling-first", "seedling", "target", "draft"):
         config = json.loads((folder / role / "config.json").read_text(encoding="utf-8"))
         last = json.loads((folder / role / "train.jsonl").read_text(encoding="utf-8").splitlines()[-1])
         tokens, minutes = last["tokens"] / 1e6, last["seconds"] / 60

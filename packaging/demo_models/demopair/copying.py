@@ -112,6 +112,27 @@ def text(rng: random.Random, most: int = 3) -> str:
     return " ".join(sentence(rng) for _ in range(rng.randrange(1, most + 1)))
 
 
+def _long_text(rng: random.Random) -> str:
+    """A text of 6 to 60 words without sense."""
+    banks = (words.COMMON, words.NAMES, [*words.THINGS, *words.ADJECTIVES], None)
+    bank = pick(rng, banks)
+    count = rng.randrange(6, 60)
+    if bank is None:
+        return " ".join(words.invented_word(rng) for _ in range(count // 2))
+    drawn = [pick(rng, bank) if rng.random() < 0.8 else pick(rng, words.COMMON) for _ in range(count)]
+    return cap(" ".join(drawn)) + pick(rng, ["", ".", "!"])
+
+
+def drill(rng: random.Random) -> Exchange:
+    """Copying and nothing else, with long texts: it teaches a model to look back at the prompt."""
+    draw = rng.random()
+    if draw < 0.3:
+        return rewrite(rng)
+    body = _long_text(rng) if draw < 0.75 else " ".join(sentence(rng) for _ in range(rng.randrange(2, 7)))
+    ask = expand(rng, pick(rng, _REPEAT_ASK), text="\0").replace("\0", body)
+    return Exchange(CATEGORY, ask, body, body)
+
+
 def repeat(rng: random.Random) -> Exchange:
     """The text again, as it is; or a word several times."""
     if rng.random() < 0.1:

@@ -72,7 +72,9 @@ def _long(rng: random.Random, tokens: int) -> Conversation:
     return Conversation("long", tuple(turns))
 
 
-def _draw(rng: random.Random, long_share: float) -> Conversation:
+def _draw(rng: random.Random, long_share: float, drill_share: float) -> Conversation:
+    if drill_share and rng.random() < drill_share:
+        return Conversation(copying.CATEGORY, tuple(_turns(copying.drill(rng))))
     draw = rng.random()
     if draw < long_share:
         return _long(rng, rng.randrange(700, 1900))
@@ -84,13 +86,18 @@ def _draw(rng: random.Random, long_share: float) -> Conversation:
     return Conversation(made.category, tuple(_turns(made)))
 
 
-def conversations(seed: int, long_share: float = 0.02, banned: Banned | None = None) -> Iterator[Conversation]:
-    """Endless conversations, the same for the same seed; none has a held-out prompt as a user turn."""
+def conversations(
+    seed: int, long_share: float = 0.02, banned: Banned | None = None, drill_share: float = 0.0
+) -> Iterator[Conversation]:
+    """Endless conversations, the same for the same seed; none has a held-out prompt as a user turn.
+
+    `long_share` of them fill much of the context; `drill_share` are drills in copying.
+    """
     rng = random.Random(seed)
     if banned is None:
         banned = heldout_prompts()
     while True:
-        made = _draw(rng, long_share)
+        made = _draw(rng, long_share, drill_share)
         if holds_banned(made, banned):
             continue
         if rng.random() < 0.08:

@@ -41,7 +41,7 @@ def expand(rng: random.Random, template: str, **slots: str) -> str:
     """Replace every `[a|b]` by one of its parts (`[a]` is optional), then fill `{slots}`."""
 
     def choose(match: re.Match[str]) -> str:
-        parts = match.group(1).split("|")
+        parts: list[str] = match.group(1).split("|")
         if len(parts) == 1:
             parts.append("")
         return pick(rng, parts)

@@ -31,6 +31,8 @@ class TrainConfig:
     warmup: int = 40
     decay_share: float = 0.45
     long_share: float = 0.015
+    # Share of the conversations that only drill copying.
+    drill_share: float = 0.0
     # Share of the loss that comes from the teacher's next-token distribution instead of the corpus.
     distil: float = 0.0
     checkpoint_every: int = 400
@@ -85,7 +87,7 @@ def train(
         model.load_state_dict(begin_with.state_dict())
     optimizers = make_optimizers(model, config)
     base = [[group["lr"] for group in o.param_groups] for o in optimizers]
-    stream = batches(tokenizer, config.seed, config.tokens, config.long_share)
+    stream = batches(tokenizer, config.seed, config.tokens, config.long_share, config.drill_share)
     begun, seen, average = time.monotonic(), 0, math.nan
     cpu_begun = time.process_time()
     log = (folder / "train.jsonl").open("w", encoding="utf-8")
