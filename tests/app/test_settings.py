@@ -53,5 +53,5 @@ def test_there_are_ten_starter_prompts() -> None:
 
 
 def test_a_missing_resource_says_which() -> None:
-    with pytest.raises(ResourceDamaged, match="styles/none.qss"):
+    with pytest.raises(ResourceDamaged, match=r"styles/none\.qss"):
         read_text("styles", "none.qss")

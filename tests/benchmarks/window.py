@@ -13,6 +13,7 @@ import asyncio
 import json
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -26,10 +27,10 @@ os.environ["QT_API"] = "pyside6"
 os.environ["PYQTGRAPH_QT_LIB"] = "PySide6"
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from app.bootstrap import Parts, run
-from app.settings import Settings, SettingsFile
-from engine import bundled_pair, load
-from helpers.gap_probe import GapProbe
+from app.bootstrap import Parts, run  # noqa: E402 - Qt must be told first which binding
+from app.settings import Settings, SettingsFile  # noqa: E402 - Qt must be told first which binding
+from engine import bundled_pair, load  # noqa: E402 - Qt must be told first which binding
+from helpers.gap_probe import GapProbe  # noqa: E402 - Qt must be told first which binding
 
 PROMPTS = (
     "Tell me a story about a shy dragon.",
@@ -93,7 +94,7 @@ def main() -> int:
     parser.add_argument("--hidden-panel", action="store_true")
     parser.add_argument("--part", choices=("window", "engine"))
     args = parser.parse_args()
-    pair = (args.target, args.draft) if args.target else bundled_pair()
+    pair: tuple[Path, Path] = (args.target, args.draft) if args.target else bundled_pair()
     prompts = [PROMPTS[number % len(PROMPTS)] for number in range(args.replies)]
     if args.part == "engine":
         print(json.dumps({"speeds": without_window(*pair, prompts)}))
@@ -101,7 +102,6 @@ def main() -> int:
     if args.part == "window":
         print(json.dumps(in_window(*pair, prompts, panel=not args.hidden_panel)))
         return 0
-    import subprocess
 
     def part(name: str) -> dict[str, Any]:
         command = [sys.executable, __file__, *sys.argv[1:], "--part", name]
