@@ -9,6 +9,7 @@ from engine import Event, GenerationStats, PromptProgress, RoundEvent, TokenEven
 WINDOW_S = 1.0
 SMOOTHING = 8
 MAX_POINTS = 240
+FEW = 6
 
 
 class RateHistory:
@@ -100,6 +101,16 @@ class SpeedHistory:
             self._times, self._rates = self._times[1::2], self._rates[1::2]
             self._gap = max(self._gap * 2, (self._times[-1] - self._times[0]) / len(self._times))
 
+    def finish(self) -> None:
+        """The reply is over. One that was too short for a few samples gets them from its rounds."""
+        if self._began is None or len(self._times) >= FEW or len(self._marks) < 2:
+            return
+        since, before = self._marks[0]
+        later = list(self._marks)[1:]
+        later = later[:: max(len(later) // (4 * FEW), 1)]
+        self._times = [at - self._began for at, _ in later if at > since]
+        self._rates = [(count - before) / (at - since) for at, count in later if at > since]
+
     def points(self) -> tuple[list[float], list[float]]:
         """Seconds since the reply began, and tokens/s."""
         return list(self._times), list(self._rates)
@@ -151,6 +162,7 @@ class Metrics:
     def end(self, stats: GenerationStats | None) -> None:
         """The reply is over; its own figures are the last word."""
         self.running = False
+        self.speeds.finish()
         self._final = stats
         if stats is not None:
             self.rounds, self.proposed = stats.rounds, stats.proposed

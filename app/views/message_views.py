@@ -97,6 +97,7 @@ class ExchangeView(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
         layout.addWidget(self.question, 0, Qt.AlignmentFlag.AlignRight)
+        layout.addSpacing(4)
         layout.addWidget(self.reply)
         self._footer = self._make_footer()
         layout.addWidget(self._footer)

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QMenu,
     QSizePolicy,
     QStyle,
+    QStyledItemDelegate,
     QStyleOptionComboBox,
     QStylePainter,
     QToolButton,
@@ -41,6 +42,11 @@ class Picker(QComboBox):
         self.setToolTip(name)
         self.setModel(QStandardItemModel(self))
         self.setMaxVisibleItems(16)
+        # The combo box's own delegate draws menu items, and those never look greyed.
+        self.setItemDelegate(QStyledItemDelegate(self))
+        container = self.view().parentWidget()
+        if isinstance(container, QFrame):
+            container.setFrameShape(QFrame.Shape.NoFrame)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.activated.connect(lambda _index: self.chosen.emit(self.currentData(_PATH)))

@@ -68,7 +68,7 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self._line.setData(list(xs), list(ys))
         if dots is not None:
             self._dots.setData(list(dots[0]), list(dots[1]))
-        right = max(xs[-1] if xs else 0.0, self._least)
+        right = max(xs[-1], self._least) if xs else max(self._least, 1.0)
         highest = max([*ys, 1.0])
         top = self._top if self._top is not None else _round_up(highest)
         box = self.getPlotItem().getViewBox()

@@ -117,7 +117,9 @@ class SpeculationPanel(QScrollArea):
             top=100.0,
             least=10.0,
         )
-        pace = LivePlot(self._theme, self.tr("Tokens per second over time"), self.tr("seconds"), self.tr("tok/s"))
+        pace = LivePlot(
+            self._theme, self.tr("Tokens per second over time"), self.tr("seconds"), self.tr("tok/s"), least=0.05
+        )
         self._rate_place.addWidget(rate)
         self._speed_place.addWidget(pace)
         self._plots = (rate, pace)

@@ -196,6 +196,19 @@ def test_speed_history_stays_bounded() -> None:
     assert ys[-1] == pytest.approx(10.0, rel=0.15)
 
 
+def test_a_reply_too_short_to_be_sampled_is_drawn_too() -> None:
+    speeds = SpeedHistory()
+    speeds.begin(10.0)
+    for step in range(1, 31):
+        speeds.count(10.0 + step * 0.002, step * 3)
+    assert speeds.points() == ([], [])
+    speeds.finish()
+    xs, ys = speeds.points()
+    assert len(xs) > 10
+    assert ys == pytest.approx([1500.0] * len(ys))
+    assert xs[-1] <= 0.0601
+
+
 def test_metrics_count_and_end_with_the_figures_of_the_reply() -> None:
     metrics = Metrics()
     metrics.begin()
