@@ -152,13 +152,8 @@ def _begin(parts: Parts, problems: list[Problem]) -> None:
     folder = parts.settings.models_folder
     parts.desk.begin(Path(folder).expanduser() if folder else None)
     QTimer.singleShot(0, parts.window, parts.window.panel.build_plots)
-    # What lives from here on is not garbage: later collections are short.
-    QTimer.singleShot(2_000, parts.window, _freeze)
-
-
-def _freeze() -> None:
-    gc.collect()
-    gc.freeze()
+    # What lives by then is not garbage: later collections are short, and nothing is late because of them.
+    QTimer.singleShot(2_000, parts.window, gc.freeze)
 
 
 def _report_surprises(parts: Parts, loop: asyncio.AbstractEventLoop) -> None:

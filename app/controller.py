@@ -88,7 +88,7 @@ class ChatController(QObject):
         self.metrics.begin()
         self.entry_added.emit(exchange)
         self.busy_changed.emit(True)
-        self.metrics_changed.emit()
+        # The figures of the last reply stand until there are new ones: nothing blinks, and a short reply is not slowed.
         self._start(self._answer(self._turn))
         self._wake()
 

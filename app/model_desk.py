@@ -102,6 +102,11 @@ class ModelDesk(QObject):
         """Whether a load or a scan is running."""
         return self._loading is not None or self._scanning is not None
 
+    @property
+    def settled(self) -> bool:
+        """Whether everything that was begun here is over."""
+        return not self._tasks
+
     def nothing_chosen(self) -> EngineError:
         """The error for a question without a target."""
         return NothingChosen(self.tr("No target is chosen. Choose one above, or a folder with GGUF models."))

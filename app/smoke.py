@@ -67,6 +67,7 @@ async def _drive(parts: Parts, loop: asyncio.AbstractEventLoop, prompt: str) -> 
     heavy = sorted({"llama_cpp", "torch", "transformers"} & set(sys.modules))
     if heavy:
         raise SmokeFailed(f"imported before the first paint: {', '.join(heavy)}.")
+    await _settled(parts)
     ended: asyncio.Future[Exchange] = loop.create_future()
     sent = perf_counter()
     controller.started_writing.connect(lambda _: times.setdefault("first_token_ms", 1000 * (perf_counter() - sent)))
@@ -87,6 +88,12 @@ async def _drive(parts: Parts, loop: asyncio.AbstractEventLoop, prompt: str) -> 
         **{name: round(value, 1) for name, value in times.items()},
         "reply_ms": round(1000.0 * (perf_counter() - sent), 1),
     }
+
+
+async def _settled(parts: Parts) -> None:
+    """Wait until the program has finished starting, as a person would."""
+    while parts.window.panel.plots is None or not parts.desk.settled:  # noqa: ASYNC110 - many small things at once
+        await asyncio.sleep(0.02)
 
 
 async def _drawn(parts: Parts, exchange: Exchange) -> None:

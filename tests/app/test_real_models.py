@@ -36,10 +36,9 @@ def test_a_small_pair_until_the_context_is_full(open_window: OpenWindow, story_p
     window = open_window(pair=story_pair)
     exchange = window.ask("Once upon a time")
     assert exchange.finish_reason == "context"
-    view = window.view(exchange)
-    assert view is not None
-    assert view.summary.text().endswith("the context is full")
-    assert window.main.panel.counters["rounds"].text() == f"{exchange.stats.rounds:,}"  # type: ignore[union-attr]
+    assert window.view(exchange).summary.text().endswith("the context is full")
+    rounds = f"{window.stats(exchange).rounds:,}"
+    window.wait(lambda: window.main.panel.counters["rounds"].text() == rounds)
     again = window.ask("More")
     assert again.problem is not None
     assert again.problem.action == "new-chat"
@@ -100,7 +99,7 @@ def choose(window: Window, name: str) -> None:
     row = picker.findText(name)
     picker.setCurrentIndex(row)
     picker.activated.emit(row)
-    window.wait(lambda: not window.desk._tasks)
+    window.wait(lambda: window.desk.settled)
 
 
 def test_a_truncated_file_is_refused_when_it_is_loaded(

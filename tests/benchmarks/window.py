@@ -46,6 +46,7 @@ def in_window(target: Path, draft: Path, prompts: list[str], *, panel: bool) -> 
     found: dict[str, Any] = {"speeds": []}
 
     async def script(parts: Parts, _loop: asyncio.AbstractEventLoop) -> int:
+        parts.window.resize(1280, 800)
         await asyncio.sleep(3.0)
         if not panel:
             parts.window.bar.right_button.click()

@@ -35,7 +35,7 @@ class Window:
     def ready(self) -> None:
         """Wait until everything that begins with the window is over."""
         self.wait(lambda: self.main.panel.plots is not None)
-        self.wait(lambda: not self.desk._tasks and self.controller.activity.work == "idle", 30_000)
+        self.wait(lambda: self.desk.settled and self.controller.activity.work == "idle", 30_000)
 
     def ask(self, text: str, timeout: int = 30_000) -> Exchange:
         """Send a prompt and wait until its reply is drawn."""
