@@ -30,8 +30,9 @@ from engine.drafting.draft_model import DraftModelDrafter
 from engine.drafting.none import NoDrafter
 from engine.errors import BackendFailure, Cancelled, InvalidRequest, ModelNotLoaded, NotAvailable
 from engine.events import Event, Finished, GenerationResult, LoadProgress, TokenEvent
+from engine.job import Job
 from engine.lookahead import make_policy
-from engine.loop import Events, GenerationLoop, Job
+from engine.loop import Events, GenerationLoop
 from engine.registry import LATER_METHODS, open_backend
 from engine.stats import GenerationStats
 from engine.verifier import Verifier

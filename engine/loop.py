@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
 from time import perf_counter
 
-from engine.backends.base import Backend
-from engine.cancel import CancelToken
-from engine.chat import ReplyText
-from engine.drafting.base import Draft, Drafter
+from engine.drafting.base import Draft
 from engine.errors import Cancelled, ContextFull, EngineError
 from engine.events import (
     Event,
@@ -20,37 +16,12 @@ from engine.events import (
     RoundEvent,
     TokenEvent,
 )
-from engine.lookahead import LookaheadPolicy
+from engine.job import Job
 from engine.prompt import keep_prefix, read
 from engine.stats import StatsRecorder
-from engine.verifier import Verdict, Verifier
+from engine.verifier import Verdict
 
 Events = Generator[Event, bool | None, None]
-
-
-@dataclass(slots=True)
-class Job:
-    """One reply to be written: who takes part, and where it ends.
-
-    Attributes: target, drafter, verifier, policy; prompt (token ids, one at least); reply; stop_tokens; max_tokens
-    (None: no limit); one_token (verify one token at a time, so that nothing is ever taken back); cancel; method and
-    lookahead (names for the result); plain_tokens_per_second (measured, or None); started (time of the request).
-    """
-
-    target: Backend
-    drafter: Drafter
-    verifier: Verifier
-    policy: LookaheadPolicy
-    prompt: list[int]
-    reply: ReplyText
-    stop_tokens: frozenset[int]
-    max_tokens: int | None
-    one_token: bool
-    cancel: CancelToken
-    method: str
-    lookahead: int | str
-    plain_tokens_per_second: float | None = None
-    started: float = field(default_factory=perf_counter)
 
 
 class GenerationLoop:

@@ -19,8 +19,9 @@ from engine.drafting.base import Drafter
 from engine.drafting.draft_model import DraftModelDrafter
 from engine.drafting.none import NoDrafter
 from engine.events import Finished
+from engine.job import Job
 from engine.lookahead import make_policy
-from engine.loop import GenerationLoop, Job
+from engine.loop import GenerationLoop
 from engine.sampling import distribution
 from engine.verifier import Verifier
 
