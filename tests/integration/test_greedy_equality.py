@@ -70,7 +70,7 @@ def _compare_chat(decoder: SpeculativeDecoder, prompts: list[Prompt], lookaheads
 
 
 def test_bundled_pair(bundled_target: Path, bundled_draft: Path) -> None:
-    with open_files(bundled_target, bundled_draft, threads=2) as decoder:
+    with open_files(bundled_target, bundled_draft, threads=1) as decoder:
         _compare_chat(decoder, held_out_prompts(4), (1, 4, 32), most=80)
 
 
@@ -79,7 +79,7 @@ def test_bundled_pair(bundled_target: Path, bundled_draft: Path) -> None:
 def test_bundled_pair_with_fifty_prompts(bundled_target: Path, bundled_draft: Path) -> None:
     prompts = held_out_prompts(50)
     assert len({str(prompt) for prompt in prompts}) == 50
-    with open_files(bundled_target, bundled_draft, threads=2) as decoder:
+    with open_files(bundled_target, bundled_draft, threads=1) as decoder:
         _compare_chat(decoder, prompts, LOOKAHEADS, most=200)
 
 
