@@ -2,12 +2,17 @@
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from engine import __version__
 from helpers import xvfb
+from helpers.paths import ROOT
 from helpers.processes import run_python
 
 
@@ -89,3 +94,55 @@ def imported_by(module: str, heavy: set[str]) -> str:
     """Which of these modules come in with another."""
     code = f"import {module}, sys; print(sorted({heavy!r} & set(sys.modules)))"
     return run_python("-c", code, env=offscreen()).stdout
+
+
+STUCK = """
+import asyncio, functools, sys, time
+from pathlib import Path
+import app.bootstrap as bootstrap
+from app.settings import SettingsFile
+from helpers.scripted_decoder import Script, ScriptedDecoder
+
+class Stuck(ScriptedDecoder):
+    def stream(self, prompt, **more):
+        time.sleep(60)
+        yield from ()
+
+bootstrap.bundled_pair = lambda: (Path("big.gguf"), Path("small.gguf"))
+bootstrap.build = functools.partial(bootstrap.build, make_decoder=lambda: Stuck(Script()))
+
+async def script(parts, loop):
+    while parts.window.panel.plots is None or not parts.desk.settled:
+        await asyncio.sleep(0.02)
+    parts.window.prompt_sent.emit("Hello")
+    await asyncio.sleep(0.3)
+    print(time.monotonic(), flush=True)
+    return 0
+
+sys.exit(bootstrap.run(["outrider"], SettingsFile(None), script=script))
+"""
+
+
+def test_closing_does_not_wait_for_an_engine_that_hangs() -> None:
+    done = run_python("-c", STUCK, env=offscreen(), timeout=50)
+    ended = time.monotonic()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ended - float(done.stdout) < 2.5, "two seconds, and some for this test's own process"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="about signals")
+def test_a_polite_signal_closes_the_window(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.json"
+    command = [sys.executable, "-m", "app", "--settings", str(settings)]
+    with subprocess.Popen(
+        command, cwd=ROOT, env=offscreen(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        try:
+            time.sleep(5.0)
+            assert process.poll() is None
+            process.send_signal(signal.SIGTERM)
+            out, err = process.communicate(timeout=10)
+        finally:
+            process.kill()
+    assert (process.returncode, out, err) == (0, b"", b"")
+    assert settings.is_file()
