@@ -25,6 +25,10 @@ from app.views.words import summary
 
 _COPIED_MS = 1_500
 _QUESTION_SHARE = 0.85
+_SURELY_WIDE = 2_000
+"""Characters from which on a question takes all the width it may: laying it out twice would take too long."""
+_SHOWN = 20_000
+"""Characters of a question that are shown; all of them are sent."""
 
 
 class ShyButton(QToolButton):
@@ -63,7 +67,7 @@ class QuestionBox(QFrame):
         self.text.setObjectName("questionText")
         self.text.setAccessibleName(self.tr("Your message"))
         self.text.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-        self.text.setPlainText(text)
+        self.text.setPlainText(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 8, 12, 8)
         layout.addWidget(self.text)
@@ -71,9 +75,11 @@ class QuestionBox(QFrame):
 
     def fit_into(self, width: int) -> None:
         """Be as wide as the text wants, up to this width."""
-        document = self.text.document().clone()
-        document.setTextWidth(-1)
-        wanted = math.ceil(document.idealWidth()) + 2
+        wanted = width
+        if self.text.document().characterCount() < _SURELY_WIDE:
+            document = self.text.document().clone()
+            document.setTextWidth(-1)
+            wanted = math.ceil(document.idealWidth()) + 2
         self.text.setFixedWidth(max(min(wanted, width - 24), 16))
         self.text.fit()
 
