@@ -27,13 +27,21 @@ def models(shared_gguf: Callable[[str], Path]) -> Models:
     return ("--target", str(shared_gguf(PAIR[0])), "--draft", str(shared_gguf(PAIR[1])), "--threads", "1")
 
 
-def _generate(*arguments: str) -> dict[str, Any]:
-    done = run_engine("generate", "--json", *arguments)
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert len(lines) == 1
-    reply: dict[str, Any] = json.loads(lines[0])
-    return reply
+Generate = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def generate(capsys: pytest.CaptureFixture[str]) -> Generate:
+    """Run `generate --json` in this process and give the one reply."""
+
+    def run(*arguments: str) -> dict[str, Any]:
+        assert main(["generate", "--json", *arguments]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == 1
+        reply: dict[str, Any] = json.loads(lines[0])
+        return reply
+
+    return run
 
 
 def _complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -53,8 +61,8 @@ def _complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 # JSON ---------------------------------------------------------------------------------------------------------------
 
 
-def test_json_has_the_promised_form(models: Models) -> None:
-    reply = _generate(*models, "--max-tokens", "30", "--raw", "Once upon a time")
+def test_json_has_the_promised_form(generate: Generate, models: Models) -> None:
+    reply = generate(*models, "--max-tokens", "30", "--raw", "Once upon a time")
     assert set(reply) == {
         *("text", "tokens", "prompt_tokens", "prompt_evaluated", "finish_reason", "method", "lookahead", "stats"),
     }
@@ -66,25 +74,25 @@ def test_json_has_the_promised_form(models: Models) -> None:
     assert reply["stats"]["speedup"] is None
 
 
-def test_speculative_and_plain_say_the_same(models: Models) -> None:
+def test_speculative_and_plain_say_the_same(generate: Generate, models: Models) -> None:
     common = (*models, "--max-tokens", "60", "--raw", "Once upon a time")
-    plain = _generate("--lookahead", "0", *common)
+    plain = generate("--lookahead", "0", *common)
     assert plain["method"] == "autoregressive"
     assert plain["stats"]["target_forwards"] == 60
     for options in (("--lookahead", "7"), ("--lookahead", "auto"), ("--force-n1",), ("--acceptance", "exact")):
-        assert _generate(*options, *common)["tokens"] == plain["tokens"]
+        assert generate(*options, *common)["tokens"] == plain["tokens"]
 
 
-def test_seed_and_sampling_options(models: Models) -> None:
+def test_seed_and_sampling_options(generate: Generate, models: Models) -> None:
     options = ("--temperature", "0.9", "--top-k", "40", "--top-p", "0.95", "--min-p", "0.02", "--typical", "0.95")
     more = ("--repeat-penalty", "1.1", "--presence-penalty", "0.1", "--frequency-penalty", "0.1")
     call = (*models, *options, *more, "--draft-temperature", "0.5", "--max-tokens", "25", "--raw", "Once")
-    first, second = (_generate("--seed", "7", *call)["tokens"] for _ in range(2))
-    assert first == second != _generate("--seed", "8", *call)["tokens"]
+    first, second = (generate("--seed", "7", *call)["tokens"] for _ in range(2))
+    assert first == second != generate("--seed", "8", *call)["tokens"]
 
 
-def test_tokens_and_stop_strings(models: Models) -> None:
-    reply = _generate(*models, "--tokens", "--stop", "time", "--stop", "girl", "--max-tokens", "60", "1, 403, 407,261")
+def test_tokens_and_stop_strings(generate: Generate, models: Models) -> None:
+    reply = generate(*models, "--tokens", "--stop", "time", "--stop", "girl", "--max-tokens", "60", "1, 403, 407,261")
     assert reply["prompt_tokens"] == 4
     assert reply["finish_reason"] in ("stop", "length")
     assert "girl" not in reply["text"]
@@ -108,8 +116,8 @@ def test_messages_are_answered_in_one_process(models: Models, tmp_path: Path) ->
         assert reply["prompt_evaluated"] < reply["prompt_tokens"]
 
 
-def test_people_get_text_and_a_line_of_statistics(models: Models) -> None:
-    reply = _generate(*models, "--max-tokens", "20", "--raw", "Once upon a time")
+def test_people_get_text_and_a_line_of_statistics(generate: Generate, models: Models) -> None:
+    reply = generate(*models, "--max-tokens", "20", "--raw", "Once upon a time")
     done = run_engine("generate", *models, "--max-tokens", "20", "--raw", "Once upon a time")
     assert done.returncode == 0
     assert done.stdout == reply["text"] + "\n"
@@ -117,8 +125,10 @@ def test_people_get_text_and_a_line_of_statistics(models: Models) -> None:
     assert "draft-model, ended by length" in done.stderr
 
 
-def test_without_a_target_the_bundled_pair_answers(bundled_target: Path, bundled_draft: Path) -> None:
-    reply = _generate("--max-tokens", "60", "Hello!")
+def test_without_a_target_the_bundled_pair_answers(
+    generate: Generate, bundled_target: Path, bundled_draft: Path
+) -> None:
+    reply = generate("--max-tokens", "60", "Hello!")
     assert reply["method"] == "draft-model"
     assert reply["text"].strip()
 
