@@ -147,7 +147,7 @@ def _show(report: dict[str, Any]) -> None:
     verdict = "met" if report["ratio"] >= MUST else "NOT met"
     print(f"  ratio of the medians {report['ratio']:.3f}   (of single pairs {min(ratios):.3f} to {max(ratios):.3f})")
     print(f"  must: at least {MUST}: {verdict}")
-    print("\nOne round with the bundled pair (medians, ms)")
+    print("\nOne round with the bundled pair (medians, ms of processor time)")
     print(f"  {'':22}{'round':>8}{'models':>8}{'rest':>8}{'tokens':>8}")
     for row in report["overhead"]:
         figures = (row["round_ms"], row["models_ms"], row["rest_ms"], row["tokens_per_round"])

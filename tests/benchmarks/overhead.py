@@ -1,10 +1,14 @@
-"""What our loop costs outside the model: the time of a round less the time in the backends."""
+"""What our loop costs outside the model: the time of a round less the time in the backends.
+
+Processor time of the one thread that works, models of a few megabytes included: another program that takes the
+processor in the midst of a round does not count.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import thread_time
 from typing import Any
 
 from engine.backends.base import Backend, Logits
@@ -15,7 +19,7 @@ from engine.events import RoundEvent
 
 @dataclass(frozen=True)
 class Overhead:
-    """Milliseconds of one round: all of it, in the models, and the rest."""
+    """Milliseconds of processor time of one round: all of it, in the models, and the rest."""
 
     name: str
     round_ms: float
@@ -38,11 +42,11 @@ class _Timer:
         inner: Callable[[Sequence[int], int], Logits] = backend.forward
 
         def forward(tokens: Sequence[int], n_outputs: int) -> Logits:
-            began = perf_counter()
+            began = thread_time()
             try:
                 return inner(tokens, n_outputs)
             finally:
-                self.seconds += perf_counter() - began
+                self.seconds += thread_time() - began
 
         backend.forward = forward  # type: ignore[method-assign]
 
@@ -52,8 +56,8 @@ def measure_overhead(target: Path, draft: Path, tokens: int = 200) -> list[Overh
     timer = _Timer()
     results = []
     with SpeculativeDecoder() as decoder:
-        decoder.attach_target(LoadConfig(target, trusted=True))
-        decoder.attach_draft(LoadConfig(draft, trusted=True))
+        decoder.attach_target(LoadConfig(target, threads=1, trusted=True))
+        decoder.attach_draft(LoadConfig(draft, threads=1, trusted=True))
         for backend in (decoder.target, decoder.draft):
             if backend is not None:
                 timer.watch(backend)
@@ -75,7 +79,7 @@ def _measure(decoder: SpeculativeDecoder, timer: _Timer, name: str, options: dic
         before: tuple[float, float] | None = None
         for event in decoder.stream(prompt, **options):
             if isinstance(event, RoundEvent):
-                now = perf_counter(), timer.seconds
+                now = thread_time(), timer.seconds
                 if before is not None:
                     wall.append(1000.0 * (now[0] - before[0]))
                     inside.append(1000.0 * (now[1] - before[1]))
