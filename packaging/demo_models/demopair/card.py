@@ -38,9 +38,13 @@ python packaging/demo_models/build.py --out build/demo-models
 ```
 
 A *seedling* of the draft's size learns the corpus and then, with drills, to copy from the prompt. The target grows out of it
-(it begins with the seedling's weights inside its own); the draft is the seedling, taught what the target would say.
+(it begins with the seedling's weights inside its own); the draft is a blend of the seedling and the seedling
+taught what the target would say.
 
 {training}
+
+CPU minutes are those of all threads together, so two free cores need about half as long. The corpus and the tokenizer repeat
+exactly; the weights do so only on the same kind of processor with the same torch and number of threads.
 
 ## Figures
 
@@ -75,11 +79,11 @@ def _model_row(name: str, role: str, model: DemoLlama, path: Path) -> str:
 
 
 def _training(folder: Path) -> str:
-    lines = ["| training of | steps | tokens | seed | minutes |", "|---|---|---|---|---|"]
-    for role in ("seedling-first", "seedling", "target", "draft"):
+    lines = ["| training of | steps | tokens | seed | CPU minutes |", "|---|---|---|---|---|"]
+    for role in ("seedling-first", "seedling", "target-first", "target", "draft-taught"):
         config = json.loads((folder / role / "config.json").read_text(encoding="utf-8"))
         last = json.loads((folder / role / "train.jsonl").read_text(encoding="utf-8").splitlines()[-1])
-        tokens, minutes = last["tokens"] / 1e6, last["seconds"] / 60
+        tokens, minutes = last["tokens"] / 1e6, last["cpu_seconds"] / 60
         lines.append(f"| {role} | {config['steps']} | {tokens:.1f} million | {config['seed']} | {minutes:.0f} |")
     return "\n".join(lines)
 

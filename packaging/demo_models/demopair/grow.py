@@ -1,4 +1,4 @@
-"""Growing: a larger model that begins with everything a smaller one has learned."""
+"""Growing a model into a larger one, and blending two of the same descent."""
 
 from __future__ import annotations
 
@@ -69,3 +69,15 @@ def grow(small: DemoLlama, shape: ModelShape, seed: int) -> DemoLlama:
             block.attn_norm.weight.fill_(scale)
             block.ffn_norm.weight.fill_(scale)
     return model
+
+
+@torch.no_grad()
+def blend(first: DemoLlama, second: DemoLlama, share: float) -> DemoLlama:
+    """The mean of two models of one shape, `share` of the second; they must come from the same training."""
+    if first.shape != second.shape:
+        raise ValueError("Only models of the same shape can be blended.")
+    model = DemoLlama(first.shape)
+    model.load_state_dict(first.state_dict())
+    for mine, other in zip(model.parameters(), second.parameters(), strict=True):
+        mine.lerp_(other, share)
+    return model.eval()

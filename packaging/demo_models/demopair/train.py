@@ -124,6 +124,7 @@ def train(
 
 def save(model: DemoLlama, folder: Path) -> None:
     """Write the weights so that a reader never meets half a file."""
+    folder.mkdir(parents=True, exist_ok=True)
     part = folder / "model.part"
     tensors = {name: value.contiguous() for name, value in model.state_dict().items()}
     if model.shape.tied:
