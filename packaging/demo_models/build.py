@@ -23,7 +23,7 @@ TARGET_STEPS = 1000
 POLISH_STEPS = 400
 DRAFT_STEPS = 400
 DISTIL_SHARE = 0.8
-BLEND = 0.25
+BLEND = 0.12
 STAGES = ("tokenizer", "seedling", "target", "draft", "export", "evaluate")
 DESCRIPTIONS = {
     "target": "Small English chat model, trained by the Outrider project on text from its own grammars.",
