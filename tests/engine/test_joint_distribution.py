@@ -32,7 +32,7 @@ from helpers.joint import (
 )
 
 SAMPLES = 20_000
-FEWER = 8_000
+FEWER = 6_000
 """For what is not in question by itself, and for breaks, which show at once."""
 ENOUGH = 0.001
 BROKEN = 1e-6
@@ -126,7 +126,7 @@ def test_rejection(sampling: SamplingConfig, lookahead: int) -> None:
     assert chi_square_p(counts, exact_joint(_target(), sampling)) >= ENOUGH
 
 
-@pytest.mark.parametrize("lookahead", [1, 2, 4])
+@pytest.mark.parametrize("lookahead", [1, 4])
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_exact_match(sampling: SamplingConfig, lookahead: int) -> None:
     counts = _counts(sampling, lookahead, "exact")
