@@ -20,8 +20,10 @@ from app.state.transcript import Exchange, Problem, Transcript
 from engine import Cancelled, Finished, GenerationResult, PromptProgress, TokenEvent
 
 DRAIN_MS = 40
-SAMPLE_EVERY = 4
-"""Drains between two samples of the live figures, so these come at about 6 Hz."""
+SHOW_FIRST_S = 0.05
+"""The window draws a question in this time; then the engine has the interpreter almost to itself."""
+SAMPLE_EVERY = 5
+"""Drains between two samples of the live figures, so these come at 5 Hz."""
 
 
 @dataclass(slots=True)
@@ -85,6 +87,7 @@ class ChatController(QObject):
         exchange = self.transcript.ask(text.strip("\n"))
         chosen = self.desk.models.selection
         self._turn = Turn(exchange, chosen.lookahead, Loaded(chosen.target, chosen.draft))
+        self._ticks = 0
         self.metrics.begin()
         self.entry_added.emit(exchange)
         self.busy_changed.emit(True)
@@ -128,6 +131,7 @@ class ChatController(QObject):
     async def _answer(self, turn: Turn) -> None:
         problem: Problem | None = None
         try:
+            await asyncio.sleep(SHOW_FIRST_S)
             await self._load_for(turn)
             job = self._bridge.reply(self.transcript.messages_for(turn.exchange), turn.lookahead)
             turn.result = await self._wait(turn, job)
