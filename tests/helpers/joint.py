@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -18,7 +18,7 @@ from engine.config import SamplingConfig, SpeculationConfig
 from engine.drafting.base import Drafter
 from engine.drafting.draft_model import DraftModelDrafter
 from engine.drafting.none import NoDrafter
-from engine.events import Finished
+from engine.events import TokenEvent
 from engine.job import Job
 from engine.lookahead import make_policy
 from engine.loop import GenerationLoop
@@ -45,7 +45,7 @@ class Setting:
     make_drafter: MakeDrafter = DraftModelDrafter
 
     def draw(self, seed: int, length: int = LENGTH) -> Prefix:
-        """One reply through the generation loop."""
+        """The first tokens of a reply through the generation loop, which goes on: drafts are as long as they may be."""
         job = Job(
             target=self.target,
             drafter=self._drafter(seed),
@@ -54,15 +54,19 @@ class Setting:
             prompt=list(PROMPT),
             reply=ReplyText(self.target.tokenizer),
             stop_tokens=frozenset(),
-            max_tokens=length,
+            max_tokens=None,
             one_token=self.speculation.force_n1 or self.target.rewind.kind == "none",
             cancel=CancelToken(),
             method="test",
             lookahead=self.speculation.lookahead,
         )
-        *_, last = GenerationLoop(job).run()
-        assert isinstance(last, Finished)
-        return last.result.tokens
+        tokens: list[int] = []
+        with closing(GenerationLoop(job).run()) as events:
+            while len(tokens) < length:
+                event = next(events)
+                if isinstance(event, TokenEvent):
+                    tokens.append(event.token)
+        return tuple(tokens)
 
     def _drafter(self, seed: int) -> Drafter:
         if self.draft is None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from engine.decoder import SpeculativeDecoder
+from engine.events import TokenEvent
 from helpers.joint import Prefix, two_sample_p
 from helpers.pairs import open_files, open_shared
 
@@ -32,9 +33,13 @@ def _draw(decoder: SpeculativeDecoder, samples: int, first_seed: int, **options:
     """How often each beginning of three tokens came."""
     assert decoder.target is not None
     prompt = decoder.target.tokenizer.encode(BEGINNING, add_special=True, parse_special=False)
-    return Counter(
-        decoder.generate(prompt, max_tokens=3, seed=first_seed + seed, **options).tokens for seed in range(samples)
-    )
+
+    def is_not_the_third(event: TokenEvent) -> bool:
+        return event.position < 2
+
+    # The reply may be longer, so that drafts are as long as they may be; it is ended with its third token.
+    options |= {"max_tokens": 12, "on_token": is_not_the_third}
+    return Counter(decoder.generate(prompt, seed=first_seed + seed, **options).tokens for seed in range(samples))
 
 
 def _p_value(decoder: SpeculativeDecoder, samples: int, lookahead: int, sampling: dict[str, Any]) -> float:
