@@ -43,7 +43,7 @@ def _draw(decoder: SpeculativeDecoder, samples: int, first_seed: int, **options:
 
 
 def _p_value(decoder: SpeculativeDecoder, samples: int, lookahead: int, sampling: dict[str, Any]) -> float:
-    plain = _draw(decoder, samples, 10**9, lookahead=0, **sampling)
+    plain = _draw(decoder, samples, 2 * 10**9, lookahead=0, **sampling)
     drawn = _draw(decoder, samples, 0, lookahead=lookahead, **sampling)
     assert decoder.stats.rejected > samples / 10, "the draft is too near to the target to show anything"
     value = two_sample_p(plain, drawn)
@@ -84,6 +84,6 @@ def test_bundled_pair(bundled_target: Path, bundled_draft: Path, sampling: dict[
 def test_accepting_always_is_noticed(shared_gguf: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
     shared_gguf(SHARED[0][0])
     with open_shared(*SHARED[0]) as decoder:
-        plain = _draw(decoder, QUICK, 10**9, lookahead=0, **SAMPLINGS[0])
+        plain = _draw(decoder, QUICK, 2 * 10**9, lookahead=0, **SAMPLINGS[0])
         monkeypatch.setattr("engine.verifier.accept", lambda *_: True)
         assert two_sample_p(plain, _draw(decoder, QUICK, 0, lookahead=2, **SAMPLINGS[0])) < BROKEN
