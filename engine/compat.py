@@ -27,10 +27,20 @@ _MAX_SURPLUS = 128
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Whether a draft can draft for a target, and why or why not, in a sentence for a person."""
+    """Whether a draft can draft for a target, and why or why not, in a sentence for a person.
+
+    `fits`: they share a vocabulary. `through_text`: they do not, but proposals can be translated through text, which
+    is slower.
+    """
 
     fits: bool
     reason: str
+    through_text: bool = False
+
+    @property
+    def usable(self) -> bool:
+        """Whether the two can be paired at all."""
+        return self.fits or self.through_text
 
 
 def judge_pair(target: ModelFile, draft: ModelFile) -> Fit:

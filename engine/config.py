@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -13,10 +14,14 @@ from engine.errors import InvalidLookahead, InvalidRequest, InvalidSampling, Unk
 MAX_LOOKAHEAD = 32
 DEFAULT_LOOKAHEAD = 4
 MAX_TOP = 5
+DEFAULT_NGRAM_LOOKAHEAD = 16
+"""An index costs nothing to ask, and where it finds anything it mostly finds a long stretch."""
+SOURCES = ("ngram", "draft-model")
 METHODS = ("auto", "autoregressive", "draft-model", "ngram", "medusa", "eagle2", "eagle3", "mtp")
 
-Lookahead = int | Literal["adaptive", "auto"]
+Lookahead = int | Literal["adaptive", "auto", "default"]
 Acceptance = Literal["rejection", "exact"]
+Overlap = Literal["on", "off", "auto"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +54,10 @@ Prompt = str | Sequence[Message | Mapping[str, str]] | Sequence[int]
 class SamplingConfig:
     """How the target's distribution is made from its logits. Temperature 0 is greedy.
 
-    The order is: penalties, temperature, top-k, typical, top-p, min-p. Off is: `top_k` 0, `top_p` 1, `min_p` 0,
-    `typical` 1, `repeat_penalty` 1, presence and frequency 0. `penalty_window` is how many of the last tokens the
-    penalties look at (0: all). `seed` None draws a new one for each request.
+    The order is: penalties, logit bias and banned tokens, temperature, top-k, typical, top-p, min-p. Off is: `top_k` 0,
+    `top_p` 1, `min_p` 0, `typical` 1, `repeat_penalty` 1, presence and frequency 0. `penalty_window` is how many of the
+    last tokens the penalties look at (0: all). `logit_bias` (a mapping, or pairs) is added to the logits of token ids;
+    `banned_tokens` are never written. `seed` None draws a new one for each request.
     Raises InvalidSampling.
     """
 
@@ -64,6 +70,8 @@ class SamplingConfig:
     presence_penalty: float = 0.0
     frequency_penalty: float = 0.0
     penalty_window: int = 64
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    banned_tokens: tuple[int, ...] = ()
     seed: int | None = None
 
     def __post_init__(self) -> None:
@@ -83,6 +91,8 @@ class SamplingConfig:
         _check_number("presence_penalty", self.presence_penalty, "a number from -100 to 100", -100.0, 100.0)
         _check_number("frequency_penalty", self.frequency_penalty, "a number from -100 to 100", -100.0, 100.0)
         _check_whole("penalty_window", self.penalty_window, "0 (all) or a whole number above 0")
+        object.__setattr__(self, "logit_bias", _bias(self.logit_bias))
+        object.__setattr__(self, "banned_tokens", _token_ids("banned_tokens", self.banned_tokens))
         if self.seed is not None:
             _check_whole("seed", self.seed, "a whole number from 0 to 2^64 - 1", 2**64 - 1)
 
@@ -96,12 +106,20 @@ class SamplingConfig:
         """Whether the distribution depends on the history by a penalty."""
         return self.repeat_penalty != 1.0 or self.presence_penalty != 0.0 or self.frequency_penalty != 0.0
 
+    @property
+    def reshaped(self) -> bool:
+        """Whether the logits are changed before anything else, so that even the best token may be another one."""
+        return self.penalised or bool(self.logit_bias) or bool(self.banned_tokens)
+
 
 @dataclass(frozen=True, slots=True)
 class SpeculationConfig:
     """How tokens are proposed and accepted.
 
-    `lookahead` is how many tokens are proposed per round: 0 (plain decoding) to 32, 'adaptive' or 'auto'.
+    `lookahead` is how many tokens are proposed per round: 0 (plain decoding) to 32, 'adaptive' or 'auto'; 'default' is
+    4 for a draft model and 16 for an n-gram index. `sources` are asked in turn and the first non-empty draft is used
+    ('ngram' before 'draft-model'); empty: what the method says. `overlap`: whether the draft goes on proposing while
+    the target verifies; 'auto': where the two do not compute on the same cores.
     `draft_sampling` None: the draft draws as the target does. `draft_temperature` changes only its temperature.
     `min_draft_confidence`: a draft ends before a token whose best probability is below it (the draw is never looked
     at, so the output stays exact). `force_n1` verifies one token at a time.
@@ -109,7 +127,9 @@ class SpeculationConfig:
     """
 
     method: str = "auto"
-    lookahead: Lookahead = DEFAULT_LOOKAHEAD
+    lookahead: Lookahead = "default"
+    sources: tuple[str, ...] = ()
+    overlap: Overlap = "auto"
     acceptance: Acceptance = "rejection"
     force_n1: bool = False
     draft_sampling: SamplingConfig | None = None
@@ -122,6 +142,9 @@ class SpeculationConfig:
 
     def __post_init__(self) -> None:
         check_lookahead(self.lookahead)
+        object.__setattr__(self, "sources", _sources(self.sources))
+        if self.overlap not in ("on", "off", "auto"):
+            raise InvalidRequest(f"Overlap must be 'on', 'off' or 'auto', not {self.overlap!r}.")
         if self.method not in METHODS:
             raise UnknownMethod(self.method, METHODS)
         if self.acceptance not in ("rejection", "exact"):
@@ -132,7 +155,7 @@ class SpeculationConfig:
         _check_number("adaptive_raise", self.adaptive_raise, "a number from 0 to 1", 0.0, 1.0)
         _check_number("adaptive_lower", self.adaptive_lower, "a number from 0 to 1", 0.0, 1.0)
         for bound in (self.adaptive_start, self.adaptive_max):
-            if check_lookahead(bound) in (0, "adaptive", "auto"):
+            if check_lookahead(bound) in (0, "adaptive", "auto", "default"):
                 raise InvalidLookahead(bound)
 
 
@@ -215,9 +238,39 @@ def check_lookahead(value: object) -> Lookahead:
         return "adaptive"
     if value == "auto":
         return "auto"
+    if value == "default":
+        return "default"
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_LOOKAHEAD:
         return value
     raise InvalidLookahead(value)
+
+
+def _sources(value: object) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else value
+    if not isinstance(names, Sequence) or any(name not in SOURCES for name in names) or len(set(names)) < len(names):
+        raise InvalidRequest(f"Sources must be different ones of {', '.join(SOURCES)}, not {value!r}.")
+    return tuple(names)
+
+
+def _bias(value: object) -> tuple[tuple[int, float], ...]:
+    """A logit bias as sorted pairs. Raises InvalidSampling."""
+    allowed = "token ids with finite numbers"
+    try:
+        pairs = dict(value)  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        raise InvalidSampling("logit_bias", value, allowed) from None
+    _token_ids("logit_bias", tuple(pairs))
+    for number in pairs.values():
+        if not isinstance(number, int | float) or isinstance(number, bool) or not math.isfinite(number):
+            raise InvalidSampling("logit_bias", value, allowed)
+    return tuple(sorted((int(token), float(number)) for token, number in pairs.items()))
+
+
+def _token_ids(name: str, value: object) -> tuple[int, ...]:
+    good = isinstance(value, Sequence | AbstractSet) and not isinstance(value, str | bytes)
+    if not good or not all(_is_whole(token) and token >= 0 for token in value):  # type: ignore[attr-defined]
+        raise InvalidSampling(name, value, "token ids, whole numbers of 0 or more")
+    return tuple(sorted({int(token) for token in value}))  # type: ignore[attr-defined]
 
 
 def _is_whole(value: object) -> bool:

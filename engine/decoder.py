@@ -18,6 +18,7 @@ from engine.cancel import CancelToken
 from engine.chat import ReplyText, encode_prompt
 from engine.compat import judge_backends
 from engine.config import (
+    DEFAULT_LOOKAHEAD,
     GenerationRequest,
     LoadConfig,
     Prompt,
@@ -274,7 +275,7 @@ class SpeculativeDecoder:
             one_token=speculation.force_n1 or target.rewind.kind == "none",
             cancel=cancel,
             method=method,
-            lookahead=speculation.lookahead,
+            lookahead=DEFAULT_LOOKAHEAD if speculation.lookahead == "default" else speculation.lookahead,
             plain_tokens_per_second=self._plain_tokens_per_second,
             started=started,
         )

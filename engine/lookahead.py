@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from engine.config import SpeculationConfig
+from engine.config import DEFAULT_LOOKAHEAD, SpeculationConfig
 
 
 class LookaheadPolicy(ABC):
@@ -140,6 +140,8 @@ class AutoLookahead(LookaheadPolicy):
 
 def make_policy(config: SpeculationConfig) -> LookaheadPolicy:
     """The policy that a configuration asks for."""
+    if config.lookahead == "default":
+        return FixedLookahead(DEFAULT_LOOKAHEAD)
     if config.lookahead == "adaptive":
         return AdaptiveLookahead(config)
     if config.lookahead == "auto":

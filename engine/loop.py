@@ -188,7 +188,7 @@ class GenerationLoop:
         )
         self._stats.add_draft(proposed, accepted)
         self._job.policy.observe(len(draft.tokens), verdict.accepted, *times)
-        return RoundEvent(self._rounds, self._job.drafter.name, lookahead, proposed, accepted, *times)
+        return RoundEvent(self._rounds, draft.source or self._job.drafter.name, lookahead, proposed, accepted, *times)
 
     def _result(self) -> GenerationResult:
         job = self._job

@@ -58,7 +58,9 @@ class Backend(ABC):
     """One loaded causal model. Not thread-safe: one thread at a time.
 
     Attributes: name; vocab_size; context_length (tokens that the cache holds); eos_token_ids (tokens that end a turn
-    or a text); rewind (how the cache can go back); tokenizer.
+    or a text); rewind (how the cache can go back); tokenizer; device (where it computes: "cpu", "cuda:0"…); threads
+    (processor threads that it computes with); parameters (number of weights) and weight_bytes (their size), 0 where
+    not known.
     """
 
     name: str
@@ -67,6 +69,10 @@ class Backend(ABC):
     eos_token_ids: frozenset[int]
     rewind: Rewind
     tokenizer: Tokenizer
+    device: str = "cpu"
+    threads: int = 1
+    parameters: int = 0
+    weight_bytes: int = 0
 
     @property
     @abstractmethod

@@ -100,6 +100,8 @@ class LlamaCppBackend(Backend):
         self.eos_token_ids = self.tokenizer.eos_token_ids
         self.context_length = context_length
         self.parameters = int(llama_cpp.llama_model_n_params(model))
+        self.weight_bytes = int(llama_cpp.llama_model_size(model))
+        self.threads = int(llama_cpp.llama_n_threads(context))
         recurrent = llama_cpp.llama_model_is_recurrent(model) or llama_cpp.llama_model_is_hybrid(model)
         self.rewind = Rewind("snapshots", 1) if recurrent else Rewind("any")
         self._tokens: list[int] = []

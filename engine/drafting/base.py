@@ -18,13 +18,15 @@ class Draft:
 
     `probs`: for each token the distribution that it was really drawn from, shape (target vocab_size,), or None where
     tokens were chosen without a draw (greedy). `logprobs`: natural logarithm of the model's own probability of each
-    token, or empty. `parents` is for trees: index of each token's parent in `tokens`, -1 for the root.
+    token, or empty. `parents` is for trees: index of each token's parent in `tokens`, -1 for the root. `source` names
+    the method that proposed them.
     """
 
     tokens: tuple[int, ...] = ()
     probs: tuple[NDArray[np.float64], ...] | None = None
     logprobs: tuple[float, ...] = ()
     parents: tuple[int, ...] | None = field(default=None)
+    source: str = ""
 
 
 class Drafter(ABC):

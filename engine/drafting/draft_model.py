@@ -97,7 +97,7 @@ class DraftModelDrafter(Drafter):
                 break
             feed = [token]
         drawn = tuple(probs) if tokens and not self._sampling.greedy else None
-        return Draft(tuple(tokens), drawn, tuple(logprobs))
+        return Draft(tuple(tokens), drawn, tuple(logprobs), source=self.name)
 
     def _draw(
         self, row: Logits, normaliser: float, drafted: list[int]
