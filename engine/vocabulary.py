@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +16,7 @@ from engine.gguf_file import GgufFile
 TOKENS_KEY = "tokenizer.ggml.tokens"
 TYPES_KEY = "tokenizer.ggml.token_type"
 _UNUSED_TYPE = 5
+_SPACE = "\u2581".encode()
 
 BEGIN_BY_DEFAULT = frozenset({"llama", "bert"})
 """Tokenizers that put the begin token in front of a text unless the file says otherwise."""
@@ -36,7 +38,7 @@ DEFAULT_IDS = {
 _KIND_NAMES = {
     "llama": "SentencePiece",
     "gpt2": "byte-pair",
-    "gemma4": "byte-pair",
+    "gemma4": "SentencePiece",
     "t5": "Unigram",
     "bert": "WordPiece",
     "rwkv": "RWKV",
@@ -49,7 +51,8 @@ class Vocabulary:
 
     `kind`: the tokenizer's name in words, '' where only a loaded model is known. `begin_id`, `end_id`: the tokens that
     the tokenizer itself puts before and behind a text, None if it puts none. `fingerprints`: uint32, shape (size,),
-    equal where the token texts are equal, 0 for padding. `digest`: equal for equal vocabularies.
+    equal where the token texts are equal, 0 for padding. `digest`: equal for vocabularies that are equal but for the
+    padding behind them.
     """
 
     kind: str
@@ -85,6 +88,14 @@ def vocabulary_of_file(header: GgufFile) -> Vocabulary | None:
     )
 
 
+def vocabulary_from_tokens(kind: str, texts: Iterable[bytes], begin: int | None, end: int | None) -> Vocabulary:
+    """The vocabulary of these tokens, their texts in the order of their ids, in the form in which a GGUF file has them.
+
+    `kind`: the tokenizer's name in words, as in Vocabulary. Empty texts are padding.
+    """
+    return _make(kind, begin, end, np.fromiter(map(_fingerprint, texts), np.uint32))
+
+
 def vocabulary_of_backend(backend: Backend) -> Vocabulary:
     """The vocabulary of a loaded model, by what its tokenizer answers. Control tokens count as padding."""
     tokenizer = backend.tokenizer
@@ -106,11 +117,13 @@ def special_ids(header: GgufFile, tokenizer: str) -> tuple[int | None, int | Non
 def _make(kind: str, begin: int | None, end: int | None, prints: NDArray[np.uint32]) -> Vocabulary:
     prints.setflags(write=False)
     summary = hashlib.blake2b(f"{kind} {begin} {end}".encode(), digest_size=16)
-    summary.update(prints.tobytes())
+    used = np.flatnonzero(prints)
+    summary.update(prints[: used[-1] + 1 if len(used) else 0].tobytes())
     return Vocabulary(kind, len(prints), begin, end, summary.hexdigest(), prints)
 
 
 def _fingerprint(text: bytes) -> int:
     if not text or (text.startswith(b"[PAD") and text.endswith(b"]")):
         return 0
-    return zlib.crc32(text) or 1
+    # Converters write the spaces of added tokens as they are, and all others as SentencePiece does.
+    return zlib.crc32(text.replace(b" ", _SPACE)) or 1
