@@ -1,12 +1,15 @@
-"""May these two models be paired, and if not, why: in words for a person.
+"""May these two models be paired, how, and why: in words for a person.
 
-The rule is llama.cpp's (the same kind of vocabulary, the same begin and end tokens, the same token texts but for a
-few special ones) without its bound on the sizes: families pad their vocabularies differently, and padding is never
-proposed.
+The rule for one vocabulary is llama.cpp's (the same kind, the same token texts but for a few special ones) without its
+bound on the sizes: families pad their vocabularies differently, and padding is never proposed. Nor need the begin and
+end tokens be alike: the draft reads the target's tokens as they are, and every proposal is verified.
 """
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,11 +26,19 @@ _FIRST_COMPARED = 5
 """Ids below are special tokens, which variants of a model rename."""
 _MAX_SURPLUS = 128
 """So many tokens one of the two may have beyond the other: variants add special tokens at the end."""
+_ALIKE = frozenset({"SentencePiece", "Unigram"})
+"""Kinds that write the texts of their tokens in the same way."""
+_HARDLY = 1.5
+_LITTLE = 4.0
+_BEST_RATIOS = (10.0, 40.0)
+"""How many times as large as its draft a target best is. A larger draft costs more than its better guesses save: at a
+tenth, four draft tokens already cost a good third of a target pass. A much smaller one is seldom right."""
+_TOO_SMALL = 150.0
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Whether a draft can draft for a target, and why or why not, in a sentence for a person.
+    """Whether a draft can draft for a target, and why or why not, in a sentence or two for a person.
 
     `fits`: they share a vocabulary. `through_text`: they do not, but proposals can be translated through text, which
     is slower.
@@ -46,44 +57,56 @@ class Fit:
 def judge_pair(target: ModelFile, draft: ModelFile) -> Fit:
     """Whether `draft` can draft for `target`, from what a scan found out about the two."""
     for model in (target, draft):
-        if model.problem is not None or not model.usable:
-            return Fit(False, f"{model.name} cannot be used: {model.problem}")
-        if model.vocabulary is None:
-            return Fit(False, f"{model.name} has no vocabulary of its own.")
+        if not model.usable:
+            return Fit(False, f"{model.name} cannot be used: {model.problem or 'it does not write text.'}")
     if target.vocabulary is None or draft.vocabulary is None:
-        return Fit(False, "One of the two has no vocabulary of its own.")
-    reason = check_vocabularies(target.vocabulary, draft.vocabulary)
-    if reason is not None:
-        return Fit(False, reason)
-    if draft.size_bytes >= target.size_bytes:
-        return Fit(True, "Same vocabulary, but the draft is not smaller than the target: no speedup.")
-    if draft.size_bytes * 1.5 > target.size_bytes:
-        return Fit(True, "Same vocabulary, but the draft is hardly smaller than the target: little or no speedup.")
-    return Fit(True, f"Same vocabulary; the target is {_times(target, draft)} as large as the draft.")
+        bare = target if target.vocabulary is None else draft
+        return Fit(False, f"{bare.name} has no vocabulary of its own.")
+    fit = judge_vocabularies(target.vocabulary, draft.vocabulary)
+    if not fit.usable:
+        return fit
+    return Fit(fit.fits, f"{fit.reason} {_expectation(target, draft)}", fit.through_text)
+
+
+def judge_backends(target: Backend, draft: Backend) -> Fit:
+    """Whether these two loaded models can be paired, by what their tokenizers answer."""
+    return judge_vocabularies(vocabulary_of_backend(target), vocabulary_of_backend(draft))
+
+
+def require_usable(target: Backend, draft: Backend) -> Fit:
+    """As `judge_backends`. Raises VocabularyMismatch where the two cannot be paired."""
+    fit = judge_backends(target, draft)
+    if not fit.usable:
+        raise VocabularyMismatch(target.name, draft.name, fit.reason)
+    return fit
+
+
+def judge_vocabularies(target: Vocabulary, draft: Vocabulary) -> Fit:
+    """Whether models of these vocabularies can be paired: directly, through text, or not at all."""
+    for whose, vocabulary in (("target", target), ("draft", draft)):
+        if not vocabulary.fingerprints.any():
+            return Fit(False, f"The tokens of the {whose} stand for no text, so nothing can be translated.")
+    difference = check_vocabularies(target, draft)
+    if difference is None:
+        return Fit(True, f"Same vocabulary{_other_beginning(target, draft)}.")
+    which = f"{_described(target)} and {_described(draft)}"
+    reason = f"They have different tokenizers ({which}): {difference}, so drafts go through text, which is slower."
+    return Fit(False, reason, through_text=True)
 
 
 def check_vocabularies(target: Vocabulary, draft: Vocabulary) -> str | None:
-    """Why the tokens of `draft` do not stand for the same text in `target`, or None if they do."""
+    """Why the tokens of `draft` do not stand for the same text in `target`, as a clause, or None if they do."""
     if target.digest == draft.digest:
         return None
-    if target.kind != draft.kind and target.kind and draft.kind:
-        return (
-            f"Their tokenizers are of different kinds ({target.kind} and {draft.kind}), "
-            "so they do not share a vocabulary."
-        )
-    return _check_texts(target, draft) or _check_ends(target, draft)
-
-
-def judge_backends(target: Backend, draft: Backend) -> VocabularyMismatch | None:
-    """The error that pairing these two loaded models deserves, or None if they fit."""
-    reason = check_vocabularies(vocabulary_of_backend(target), vocabulary_of_backend(draft))
-    return None if reason is None else VocabularyMismatch(target.name, draft.name, reason)
+    kinds = {target.kind, draft.kind} - {""}
+    if len(kinds) > 1 and kinds != _ALIKE:
+        return "they are of different kinds"
+    return _check_texts(target, draft)
 
 
 def _check_texts(target: Vocabulary, draft: Vocabulary) -> str | None:
-    sizes = f"The target has {target.size:,} tokens and the draft {draft.size:,}"
     common = min(target.size, draft.size)
-    longer = target if target.size > draft.size else draft
+    longer, which = (target, "target") if target.size > draft.size else (draft, "draft")
     surplus = int(np.count_nonzero(longer.fingerprints[common:]))
     ours, theirs = target.fingerprints[:common], draft.fingerprints[:common]
     both = (ours != 0) & (theirs != 0)
@@ -91,33 +114,106 @@ def _check_texts(target: Vocabulary, draft: Vocabulary) -> str | None:
     compared = int(np.count_nonzero(both))
     differing = np.flatnonzero(both & (ours != theirs))
     if len(differing) > compared // 2:
-        return f"They do not share a vocabulary: most of their tokens stand for different texts. {sizes}."
+        return "most of their tokens stand for different texts"
     if surplus > _MAX_SURPLUS:
-        return f"They do not share a vocabulary. {sizes}."
+        return f"the {which} has {surplus:,} tokens more"
     if len(differing):
-        return (
-            f"They do not share a vocabulary: {len(differing):,} of {compared:,} tokens stand for "
-            f"different texts, the first of them token {differing[0]}."
-        )
+        return f"{len(differing):,} of {compared:,} tokens stand for different texts, the first of them {differing[0]}"
     fewest = min(int(np.count_nonzero(ours)), int(np.count_nonzero(theirs)))
     if common > _FIRST_COMPARED and compared <= max(0, fewest - _FIRST_COMPARED) // 2:
-        return f"They do not share a vocabulary: they have too few tokens in common. {sizes}."
+        return "they have too few tokens in common"
     return None
 
 
-def _check_ends(target: Vocabulary, draft: Vocabulary) -> str | None:
-    """A draft that reads the same text with another beginning would draft from another history."""
-    for name, ours, theirs in (
-        ("begin", target.begin_id, draft.begin_id),
-        ("end", target.end_id, draft.end_id),
-    ):
-        if ours != theirs:
-            target_has = "none" if ours is None else f"token {ours}"
-            draft_has = "none" if theirs is None else f"token {theirs}"
-            return f"Their {name} tokens differ: the target uses {target_has}, the draft {draft_has}."
-    return None
+def _other_beginning(target: Vocabulary, draft: Vocabulary) -> str:
+    """A draft reads the target's tokens: it may miss a begin token that it is used to, or see another."""
+    if draft.begin_id in (None, target.begin_id):
+        return ""
+    given = "none" if target.begin_id is None else f"token {target.begin_id}"
+    return f", though the draft is used to begin token {draft.begin_id} and is given {given}"
 
 
-def _times(target: ModelFile, draft: ModelFile) -> str:
-    ratio = target.size_bytes / max(draft.size_bytes, 1)
-    return f"{ratio:.0f} times" if ratio >= 10 else f"{ratio:.1f} times"
+def _described(vocabulary: Vocabulary) -> str:
+    tokens = f"{vocabulary.size:,} tokens"
+    return f"{vocabulary.kind} with {tokens}" if vocabulary.kind else tokens
+
+
+def _expectation(target: ModelFile, draft: ModelFile) -> str:
+    """What the sizes promise, in a sentence."""
+    if draft.path == target.path:
+        return "The draft is the target itself: no speedup."
+    ratio = _cost_ratio(target, draft)
+    if ratio <= 1.0:
+        return "The draft is not smaller than the target: no speedup."
+    if ratio < _HARDLY:
+        return "The draft is hardly smaller than the target: little or no speedup."
+    times = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}"
+    promise = "a speedup can be expected"
+    if ratio < _LITTLE:
+        promise = "a small speedup at best"
+    elif _skill_ratio(target, draft) > _TOO_SMALL:
+        promise = "it may be too small to be right often"
+    return f"The target is {times} times as large as the draft: {promise}."
+
+
+# Ranking ------------------------------------------------------------------------------------------------------------
+
+
+def rank_drafts(target: ModelFile, candidates: Sequence[ModelFile]) -> list[tuple[ModelFile, Fit]]:
+    """All candidates with what was found about them, the best draft for `target` first.
+
+    First those of the same vocabulary, then those that go through text, in both cases only the smaller than the
+    target; then the others that can be used, and last those that cannot. Among these count the size (see
+    `_BEST_RATIOS`), the family, whether both are tuned for chats, and the quantisation. The order of the candidates
+    does not matter.
+    """
+
+    def key(judged: tuple[ModelFile, Fit]) -> tuple[object, ...]:
+        draft, fit = judged
+        smaller = draft.size_bytes < target.size_bytes
+        return (
+            not fit.usable,
+            not smaller,
+            fit.through_text,
+            round(_handicap(target, draft), 6),
+            draft.size_bytes,
+            draft.name.casefold(),
+            str(draft.path),
+        )
+
+    return sorted(((draft, judge_pair(target, draft)) for draft in candidates), key=key)
+
+
+def _handicap(target: ModelFile, draft: ModelFile) -> float:
+    """How far a draft is from what it should be, 0 for the best. One unit is a factor of e in size."""
+    least, most = _BEST_RATIOS
+    too_large = max(0.0, math.log(least / _cost_ratio(target, draft)))
+    too_small = max(0.0, math.log(_skill_ratio(target, draft) / most))
+    strange = 0.0 if _family(target) == _family(draft) else 0.25 if target.architecture == draft.architecture else 0.5
+    untuned = 0.0 if target.has_chat_template == draft.has_chat_template else 0.7
+    return too_large + too_small + strange + untuned + _coarseness(draft.quantisation)
+
+
+def _cost_ratio(target: ModelFile, draft: ModelFile) -> float:
+    """How much longer a pass of the target takes: the bytes that it has to read."""
+    return max(target.size_bytes, 1) / max(draft.size_bytes, 1)
+
+
+def _skill_ratio(target: ModelFile, draft: ModelFile) -> float:
+    """How much more the target knows: quantisation takes little of that, so parameters count where they are known."""
+    if target.parameters and draft.parameters:
+        return target.parameters / draft.parameters
+    return _cost_ratio(target, draft)
+
+
+def _family(model: ModelFile) -> str:
+    """The first word of a name, without a size at its end: `qwen2.5` of Qwen2.5-0.5B, `stories` of stories260K."""
+    word = re.split(r"[-_\s:]", model.name.casefold(), maxsplit=1)[0]
+    return re.sub(r"(?<=[a-z])\d+(\.\d+)?[kmb]$", "", word)
+
+
+def _coarseness(quantisation: str) -> float:
+    """Weights of 4 to 8 bits are quick to read and nearly as good; full ones are slow, fewer bits lose much."""
+    number = re.search(r"(?:Q|FP|NF|INT)(\d+)", quantisation.upper())
+    bits = 16 if number is None else int(number[1])
+    return 1.0 if bits < 4 else 0.0 if bits <= 8 else 0.3

@@ -16,7 +16,7 @@ from typing import Any, Literal, Self, cast
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.chat import ReplyText, encode_prompt
-from engine.compat import judge_backends
+from engine.compat import judge_backends, require_usable
 from engine.config import (
     DEFAULT_LOOKAHEAD,
     GenerationRequest,
@@ -29,7 +29,7 @@ from engine.config import (
 from engine.drafting.base import Drafter
 from engine.drafting.draft_model import DraftModelDrafter
 from engine.drafting.none import NoDrafter
-from engine.errors import BackendFailure, Cancelled, InvalidRequest, ModelNotLoaded, NotAvailable
+from engine.errors import BackendFailure, Cancelled, IncompatiblePair, InvalidRequest, ModelNotLoaded, NotAvailable
 from engine.events import Event, Finished, GenerationResult, LoadProgress, TokenEvent
 from engine.job import Job
 from engine.lookahead import make_policy
@@ -92,7 +92,7 @@ class SpeculativeDecoder:
             self.target.close()
         self.target = backend
         self._plain_tokens_per_second = None
-        if self.draft is not None and judge_backends(backend, self.draft) is not None:
+        if self.draft is not None and not judge_backends(backend, self.draft).usable:
             self.attach_draft(None)
 
     def attach_draft(
@@ -108,10 +108,11 @@ class SpeculativeDecoder:
         """
         backend = None if model is None else self._open(model, "draft", progress, cancel)
         if backend is not None and self.target is not None:
-            mismatch = judge_backends(self.target, backend)
-            if mismatch is not None:
+            try:
+                require_usable(self.target, backend)
+            except IncompatiblePair:
                 backend.close()
-                raise mismatch
+                raise
         if self.draft is not None:
             self.draft.close()
         self.draft = backend

@@ -24,18 +24,15 @@ def vocabulary_of_tokenizer_json(
     """
     model = _mapping(data.get("model"))
     texts = {token: text for token, text in _tokens(model) if 0 <= token < _LARGEST_ID}
-    added = {token: text for token, text in _added_tokens(data) if 0 <= token < _LARGEST_ID}
-    texts |= added
+    texts |= {token: text for token, text in _added_tokens(data) if 0 <= token < _LARGEST_ID}
     if not texts:
         return None
     ids = {text: token for token, text in texts.items()}
     first, last = _around(data.get("post_processor"))
     begin = _end_of_text(first, config, "bos", ids)
     end = _end_of_text(last, config, "eos", ids)
-    listed: list[bytes] = [b""] * max(max(texts) + 1, min(vocab_size, _LARGEST_ID))
-    for token, text in texts.items():
-        listed[token] = text.encode("utf-8", "replace")
-    return vocabulary_from_tokens(_kind(model, data), listed, begin, end)
+    encoded = {token: text.encode("utf-8", "replace") for token, text in texts.items()}
+    return vocabulary_from_tokens(_kind(model, data), encoded, begin, end, min(vocab_size, _LARGEST_ID))
 
 
 def _tokens(model: Mapping[str, object]) -> Iterator[tuple[int, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -88,12 +88,16 @@ def vocabulary_of_file(header: GgufFile) -> Vocabulary | None:
     )
 
 
-def vocabulary_from_tokens(kind: str, texts: Iterable[bytes], begin: int | None, end: int | None) -> Vocabulary:
-    """The vocabulary of these tokens, their texts in the order of their ids, in the form in which a GGUF file has them.
+def vocabulary_from_tokens(
+    kind: str, texts: Mapping[int, bytes], begin: int | None, end: int | None, size: int = 0
+) -> Vocabulary:
+    """The vocabulary of these tokens: texts by id, in the form in which a GGUF file has them. Ids left out are padding.
 
-    `kind`: the tokenizer's name in words, as in Vocabulary. Empty texts are padding.
+    `kind`: the tokenizer's name in words, as in Vocabulary. `size`: how many ids there are, where more than the texts.
     """
-    return _make(kind, begin, end, np.fromiter(map(_fingerprint, texts), np.uint32))
+    prints = np.zeros(max(size, max(texts, default=-1) + 1), np.uint32)
+    prints[np.fromiter(texts, np.int64)] = [_fingerprint(text) for text in texts.values()]
+    return _make(kind, begin, end, prints)
 
 
 def vocabulary_of_backend(backend: Backend) -> Vocabulary:

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine import gguf_types as types
 from engine.backends.fake import FakeBackend
 from engine.gguf_file import read_gguf
 from engine.tokenizer_json import vocabulary_of_tokenizer_json
 from engine.vocabulary import Vocabulary, vocabulary_from_tokens, vocabulary_of_backend, vocabulary_of_file
 from helpers.fakes import PieceTokenizer
+from helpers.gguf_writer import Entry, tiny_draft
 
 BOTH_FORMS = {
     "stories260K": "stories260K-F32",
@@ -74,14 +76,16 @@ def test_byte_level_files_are_alike() -> None:
         "decoder": {"type": "Sequence", "decoders": [{"type": "Fuse"}, {"type": "ByteLevel"}]},
         "model": {"type": "BPE", "vocab": {"Ġa": 3, "Ċ": 4}},
     }
-    other = vocabulary_from_tokens("byte-pair", [b"<unk>", b"<s>", b"</s>", "Ġa".encode(), "Ċ".encode()], None, None)
+    other = vocabulary_from_tokens(
+        "byte-pair", {0: b"<unk>", 1: b"<s>", 2: b"</s>", 3: "Ġa".encode(), 4: "Ċ".encode()}, None, None
+    )
     assert _read(data) == other
     before = {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}]}, "model": data["model"]}
     assert _read(before) == other
 
 
 def test_spaces_of_added_tokens_may_be_written_either_way() -> None:
-    ours, theirs = (vocabulary_from_tokens("SentencePiece", [text], None, None) for text in (b"  ", "▁▁".encode()))
+    ours, theirs = (vocabulary_from_tokens("SentencePiece", {0: text}, None, None) for text in (b"  ", "▁▁".encode()))
     assert ours == theirs
 
 
@@ -126,6 +130,19 @@ def test_a_file_without_tokens_has_no_vocabulary() -> None:
     assert vocabulary_of_tokenizer_json({"model": {"vocab": {"far": 2**40, "before": -1}}}) is None
 
 
+def test_a_type_for_each_token_and_none_at_all(tmp_path: Path) -> None:
+    draft = tiny_draft()
+    draft.entries["tokenizer.ggml.token_type"] = Entry(types.INT32, [1])
+    assert vocabulary_of_file(read_gguf(draft.write(tmp_path / "short.gguf"))) is not None
+    del draft.entries["tokenizer.ggml.tokens"]
+    assert vocabulary_of_file(read_gguf(draft.write(tmp_path / "bare.gguf"))) is None
+
+
+def test_an_entry_that_is_no_token_is_left_out() -> None:
+    found = _read({"added_tokens": [7, {"id": "x"}], "model": {"type": "BPE", "vocab": {"a": 5, "b": "c"}}})
+    assert found.size == 6
+
+
 def test_texts_that_are_no_unicode() -> None:
     assert _read({"model": {"type": "BPE", "vocab": {"\ud800": 5}}}).size == 6
 
@@ -158,7 +175,7 @@ def test_loaded_models_are_described_by_their_pieces() -> None:
     found = vocabulary_of_backend(backend)
     assert (found.kind, found.size, found.begin_id, found.end_id) == ("", 5, None, None)
     assert [bool(value) for value in found.fingerprints] == [False, True, True, False, False]
-    assert found.digest == vocabulary_from_tokens("", [b"", b"a", b"b"], None, None).digest
+    assert found.digest == vocabulary_from_tokens("", {1: b"a", 2: b"b"}, None, None).digest
 
 
 def test_loaded_models_begin_as_their_tokenizers_do() -> None:
