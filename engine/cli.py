@@ -103,6 +103,8 @@ def _add_generate(parser: argparse.ArgumentParser) -> None:
         "--threads", type=int, metavar="N", help="default: one for each physical core, one for a tiny model"
     )
     models.add_argument("--gpu-layers", type=int, metavar="N", help="-1: all")
+    models.add_argument("--device", metavar="D", help="auto, cpu, cuda, cuda:1, mps (auto)")
+    models.add_argument("--dtype", metavar="F", help="float32, bfloat16, float16; for safetensors models")
     models.add_argument("--heads", metavar="H", help=_LATER)
     spec = parser.add_argument_group("speculation")
     spec.add_argument("--method", default="auto", metavar="M", help="auto, autoregressive or draft-model")
@@ -269,6 +271,8 @@ def _load_models(args: argparse.Namespace, console: Console, cancel: CancelToken
             context_length=args.ctx,
             threads=args.threads,
             gpu_layers=args.gpu_layers,
+            device=args.device,
+            dtype=args.dtype,
             progress=show,
             cancel=cancel,
         )

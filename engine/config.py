@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from engine.errors import InvalidLookahead, InvalidRequest, InvalidSampling, UnknownMethod
 
@@ -18,6 +19,8 @@ DEFAULT_NGRAM_LOOKAHEAD = 16
 """An index costs nothing to ask, and where it finds anything it mostly finds a long stretch."""
 SOURCES = ("ngram", "draft-model")
 METHODS = ("auto", "autoregressive", "draft-model", "ngram", "medusa", "eagle2", "eagle3", "mtp")
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+_DEVICE = re.compile(r"auto|cpu|mps|cuda(:[0-9]{1,3})?")
 
 Lookahead = int | Literal["adaptive", "auto", "default"]
 Acceptance = Literal["rejection", "exact"]
@@ -165,7 +168,9 @@ class LoadConfig:
 
     `context_length` in tokens, None: the model's own up to 4,096. `threads` None: one for each physical core, one in
     all for a model of a few megabytes. `gpu_layers` None: all, where the build has a GPU; -1: all. `trusted` skips
-    the trial in a child process.
+    the trial in a child process. `device`: where to compute, "cpu", "cuda", "cuda:1" or "mps"; None or "auto": a GPU
+    where there is one that the build can use. `dtype`: the number format to compute in, "float32", "bfloat16" or
+    "float16" (safetensors models only); None or "auto": what fits the files and the device.
     Raises InvalidRequest.
     """
 
@@ -174,6 +179,8 @@ class LoadConfig:
     threads: int | None = None
     gpu_layers: int | None = None
     trusted: bool = False
+    device: str | None = None
+    dtype: str | None = None
 
     def __post_init__(self) -> None:
         if self.context_length is not None and (not _is_whole(self.context_length) or self.context_length < 8):
@@ -184,6 +191,22 @@ class LoadConfig:
             raise InvalidRequest(f"Threads must be a whole number from 1 to 512, not {self.threads!r}.")
         if self.gpu_layers is not None and (not _is_whole(self.gpu_layers) or self.gpu_layers < -1):
             raise InvalidRequest(f"GPU layers must be a whole number, -1 for all, not {self.gpu_layers!r}.")
+        if self.device is not None and _DEVICE.fullmatch(str(self.device)) is None:
+            raise InvalidRequest(
+                f"The device must be auto, cpu, cuda, cuda:0 (or another number) or mps, not {self.device!r}."
+            )
+        if self.dtype is not None and self.dtype not in DTYPES:
+            raise InvalidRequest(f"The number format must be one of {', '.join(DTYPES)}, not {self.dtype!r}.")
+
+
+class LoadOptions(TypedDict, total=False):
+    """The options of a LoadConfig that `load` takes by name."""
+
+    context_length: int | None
+    threads: int | None
+    gpu_layers: int | None
+    device: str | None
+    dtype: str | None
 
 
 @dataclass(frozen=True, slots=True)

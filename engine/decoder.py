@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Self, Unpack, cast
 
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
@@ -21,6 +21,7 @@ from engine.config import (
     DEFAULT_LOOKAHEAD,
     GenerationRequest,
     LoadConfig,
+    LoadOptions,
     Prompt,
     SamplingConfig,
     SpeculationConfig,
@@ -349,17 +350,16 @@ def load(
     target: ModelSource,
     draft: ModelSource | None = None,
     *,
-    context_length: int | None = None,
-    threads: int | None = None,
-    gpu_layers: int | None = None,
     speculation: SpeculationConfig | None = None,
     sampling: SamplingConfig | None = None,
     progress: Callable[[LoadProgress], None] | None = None,
     cancel: CancelToken | None = None,
+    **options: Unpack[LoadOptions],
 ) -> SpeculativeDecoder:
     """A decoder with its models loaded.
 
-    `context_length` in tokens, `threads`, `gpu_layers` (-1: all) as in LoadConfig, for both models.
+    `options`: `context_length` in tokens, `threads`, `gpu_layers` (-1: all), `device` and `dtype` as in LoadConfig,
+    for both models.
     Raises LoadFailed and its kinds, VocabularyMismatch, Cancelled.
 
     >>> from engine import bundled_pair, load
@@ -370,7 +370,7 @@ def load(
     def configured(model: ModelSource) -> ModelSource:
         if isinstance(model, LoadConfig | Backend):
             return model
-        return LoadConfig(Path(model), context_length, threads, gpu_layers)
+        return LoadConfig(Path(model), **options)
 
     decoder = SpeculativeDecoder(speculation, sampling)
     try:

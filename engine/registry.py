@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -35,7 +36,8 @@ def open_backend(
         )
     if not path.exists():
         raise ModelFileBroken(path, "there is no such file.")
-    config = LoadConfig(path, config.context_length, config.threads, config.gpu_layers, config.trusted)
+    gpu_layers = 0 if config.device == "cpu" else config.gpu_layers
+    config = replace(config, path=path, gpu_layers=gpu_layers)
     check_model_file(config, cancel=cancel, progress=_stage(progress, "checking"))
     module, name = BACKENDS["llama.cpp"]
     backend = getattr(importlib.import_module(module), name)

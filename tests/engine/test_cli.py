@@ -206,6 +206,7 @@ def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
         *("target", "draft", "heads", "method", "lookahead", "acceptance", "overlap", "force-n1", "sources", "preset"),
         *("temperature", "top-k", "top-p", "min-p", "typical", "repeat-penalty", "presence-penalty"),
         *("frequency-penalty", "draft-temperature", "seed", "stop", "max-tokens", "ctx", "threads", "gpu-layers"),
+        *("device", "dtype"),
         *("raw", "tokens", "messages", "json"),
     )
     assert [name for name in promised if f"--{name}" not in text] == []
