@@ -156,9 +156,13 @@ class ChatTemplateFailed(EngineError):
 
 
 class DegenerateDistribution(EngineError):
-    """Logits or probabilities that are no distribution (not a number, or no mass). Attribute: position."""
+    """Logits or probabilities that are no distribution (not a number, or no mass).
+
+    Attributes: reason; position (in the reply), where known.
+    """
 
     def __init__(self, reason: str, position: int | None = None) -> None:
+        self.reason = reason
         self.position = position
         where = "" if position is None else f" at position {position}"
         super().__init__(f"The model gave no usable distribution{where}: {reason}. The file may be damaged.")

@@ -63,7 +63,11 @@ class RoundEvent:
 
 @dataclass(frozen=True, slots=True)
 class GenerationResult:
-    """A finished reply. `prompt_evaluated`: prompt tokens that had to be read, the rest was in the cache."""
+    """A finished reply.
+
+    `prompt_evaluated`: prompt tokens that had to be read, the rest was in the cache. `dropped_turns`: oldest turns of
+    the conversation that were left out because the context does not hold them.
+    """
 
     text: str
     tokens: tuple[int, ...]
@@ -73,6 +77,12 @@ class GenerationResult:
     method: str
     lookahead: int | str
     stats: GenerationStats
+    dropped_turns: int = 0
+
+    @property
+    def advice(self) -> str | None:
+        """What to change, in a sentence for a person, where the draft was mostly wrong."""
+        return self.stats.advice
 
     def to_dict(self) -> dict[str, Any]:
         """The stable JSON form of the command line."""
@@ -84,6 +94,8 @@ class GenerationResult:
             "finish_reason": self.finish_reason,
             "method": self.method,
             "lookahead": self.lookahead,
+            "dropped_turns": self.dropped_turns,
+            "advice": self.advice,
             "stats": self.stats.to_dict(),
         }
 

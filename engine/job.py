@@ -19,7 +19,8 @@ class Job:
 
     Attributes: target, drafter, verifier, policy; prompt (token ids, one at least); reply; stop_tokens; max_tokens
     (None: no limit); one_token (verify one token at a time, so that nothing is ever taken back); cancel; method and
-    lookahead (names for the result); plain_tokens_per_second (measured, or None); started (time of the request).
+    lookahead (names for the result); overlap (whether the drafter works ahead); dropped_turns (oldest turns that were
+    left out of the prompt); plain_tokens_per_second (measured, or None); started (time of the request).
     """
 
     target: Backend
@@ -34,5 +35,7 @@ class Job:
     cancel: CancelToken
     method: str
     lookahead: int | str
+    overlap: bool = False
+    dropped_turns: int = 0
     plain_tokens_per_second: float | None = None
     started: float = field(default_factory=perf_counter)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from time import perf_counter
 
+from engine.config import MAX_LOOKAHEAD
 from engine.drafting.base import Draft
 from engine.errors import Cancelled, ContextFull, EngineError
 from engine.events import (
@@ -17,8 +18,9 @@ from engine.events import (
     TokenEvent,
 )
 from engine.job import Job
+from engine.overlap import AheadDrafting
 from engine.prompt import keep_prefix, read
-from engine.stats import StatsRecorder
+from engine.stats import PLAIN, StatsRecorder
 from engine.verifier import Verdict
 
 Events = Generator[Event, bool | None, None]
@@ -34,6 +36,7 @@ class GenerationLoop:
         self._rounds = 0
         self._finish: FinishReason | None = None
         self._stats = StatsRecorder()
+        self._ahead = AheadDrafting(job.drafter) if job.overlap and job.drafter.works_ahead else None
 
     def run(self) -> Events:
         """The events of the reply. A consumer may send False after a TokenEvent to end the reply with that token.
@@ -53,26 +56,26 @@ class GenerationLoop:
                 draft = self._propose(lookahead)
                 drafted = perf_counter()
                 # 3. Verify, and draw the token that ends the round.
-                verdict = self._verify(draft)
+                verdict = self._verify(draft, lookahead)
                 times = (1000.0 * (drafted - began), 1000.0 * (perf_counter() - drafted))
                 # 4. Commit, and take back what was rejected.
                 before = len(self._committed)
                 try:
                     yield from self._commit(verdict)
                 finally:
-                    self._settle(before)
+                    self._settle(before, verdict)
                 # 5. Count.
                 yield self._count(lookahead, draft, verdict, len(self._committed) - before, times)
         except Cancelled:
             self._finish = "cancelled"
-            self._settle(len(self._committed))
             if not self._emitted:
                 raise
         except EngineError as error:
-            self._settle(len(self._committed))
             if not self._emitted:
                 raise
             self._finish, failure = "error", error
+        finally:
+            self._leave()
         yield Finished(self._result())
         if failure is not None:
             raise failure
@@ -112,11 +115,26 @@ class GenerationLoop:
                 left = min(left, job.target.rewind.depth or 0)
         return job.drafter.propose(left) if left > 0 else Draft()
 
-    def _verify(self, draft: Draft) -> Verdict:
+    def _verify(self, draft: Draft, lookahead: int) -> Verdict:
+        """One target pass; meanwhile, where drafting overlaps, the drafter goes on."""
         job = self._job
-        if draft.tokens and not job.one_token:
+        if job.one_token:
+            return job.verifier.verify(self._committed[-1], Draft(), self._committed, self._emitted, lambda: draft)
+        if draft.tokens:
             job.target.mark()
-        return job.verifier.verify(self._committed[-1], draft, self._committed, self._emitted, one=job.one_token)
+        room = self._room_ahead(draft, lookahead)
+        if self._ahead is None or not room:
+            return job.verifier.verify(self._committed[-1], draft, self._committed, self._emitted)
+        self._ahead.start(room)
+        self._stats.add(overlapped_rounds=1)
+        return job.verifier.verify(self._committed[-1], draft, self._committed, self._emitted, self._ahead.guess)
+
+    def _room_ahead(self, draft: Draft, lookahead: int) -> int:
+        """How many tokens may be drafted ahead: a guess and the next draft, if the reply can go on behind this one."""
+        if not draft.tokens:
+            return 0
+        left = MAX_LOOKAHEAD if self._job.max_tokens is None else self._job.max_tokens - self._emitted
+        return max(0, min(lookahead + 1, left - len(draft.tokens) - 1))
 
     def _commit(self, verdict: Verdict) -> Events:
         """Take the round's tokens one by one, until one of them ends the reply."""
@@ -154,11 +172,28 @@ class GenerationLoop:
             self._finish = "context"
         return text + job.reply.finish() if self._finish else text
 
-    def _settle(self, before: int) -> None:
-        """Caches after a round: no token in them that was not committed."""
+    def _settle(self, before: int, verdict: Verdict) -> None:
+        """Caches after a round: no token in them that was not committed, but for live proposals."""
+        if self._ahead is not None:
+            began = perf_counter()
+            if self._finish is None and verdict.accepted == len(verdict.tokens):
+                self._ahead.finish()
+            else:
+                self._ahead.stop()
+            self._stats.add(draft_ms=1000.0 * (perf_counter() - began))
         target = self._job.target
         target.truncate(min(target.length, len(self._committed) - 1))
         self._job.drafter.observe(self._committed[before:])
+        if self._finish is not None:
+            self._job.drafter.observe(())
+
+    def _leave(self) -> None:
+        """Caches after the reply, however it ended: committed tokens only."""
+        if self._ahead is not None:
+            self._ahead.close()
+        target = self._job.target
+        target.truncate(min(target.length, len(self._committed) - 1))
+        self._job.drafter.observe(())
 
     def _count(
         self,
@@ -169,7 +204,7 @@ class GenerationLoop:
         times: tuple[float, float],
     ) -> RoundEvent:
         """Counters of a round; tokens drafted past the end of the reply count nowhere."""
-        proposed = len(draft.tokens) if self._finish is None else min(len(draft.tokens), emitted)
+        proposed = verdict.proposed if self._finish is None else min(verdict.proposed, emitted)
         accepted = min(verdict.accepted, emitted)
         closed = emitted > accepted
         self._stats.add(
@@ -186,9 +221,12 @@ class GenerationLoop:
             draft_ms=times[0],
             target_ms=times[1],
         )
+        source = draft.source or self._job.drafter.name
         self._stats.add_draft(proposed, accepted)
-        self._job.policy.observe(len(draft.tokens), verdict.accepted, *times)
-        return RoundEvent(self._rounds, draft.source or self._job.drafter.name, lookahead, proposed, accepted, *times)
+        self._stats.add_forward(1 if self._job.one_token else 1 + len(draft.tokens), times[1])
+        self._stats.add_method(source if draft.tokens else PLAIN, proposed, accepted, emitted, times)
+        self._job.policy.observe(len(draft.tokens), min(verdict.accepted, len(draft.tokens)), *times)
+        return RoundEvent(self._rounds, source, lookahead, proposed, accepted, *times)
 
     def _result(self) -> GenerationResult:
         job = self._job
@@ -206,5 +244,6 @@ class GenerationLoop:
             finish_reason=self._finish or "stop",
             method=job.method,
             lookahead=job.lookahead,
+            dropped_turns=job.dropped_turns,
             stats=self._stats.snapshot(),
         )

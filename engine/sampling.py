@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.config import SamplingConfig
-from engine.errors import DegenerateDistribution
+from engine.errors import DegenerateDistribution, TokenOutOfRange
 
 Purpose = Literal["draft", "accept", "correction", "target"]
 
@@ -74,10 +74,12 @@ def distribution(logits: NDArray[np.float32], config: SamplingConfig, history: S
     """The distribution that the next token is drawn from, after all processors.
 
     `logits`: shape (vocab_size,), not changed. `history`: all tokens before this one, for the penalties.
-    Returns shape (vocab_size,), summing to 1. Raises DegenerateDistribution.
+    Returns shape (vocab_size,), summing to 1. Raises DegenerateDistribution, TokenOutOfRange.
     """
     if config.penalised:
         logits = penalise(logits, config, history)
+    if config.logit_bias or config.banned_tokens:
+        logits = bias(logits, config)
     if config.greedy:
         probs = np.zeros(len(logits))
         probs[best_token(logits)] = 1.0
@@ -115,6 +117,18 @@ def penalise(logits: NDArray[np.float32], config: SamplingConfig, history: Seque
     values = result[tokens]
     values = np.where(values > 0, values / config.repeat_penalty, values * config.repeat_penalty)
     result[tokens] = values - config.presence_penalty - config.frequency_penalty * times
+    return result
+
+
+def bias(logits: NDArray[np.float32], config: SamplingConfig) -> NDArray[np.float32]:
+    """A copy of the logits with the logit bias added and the banned tokens out of reach. Raises TokenOutOfRange."""
+    named = [*(token for token, _ in config.logit_bias), *config.banned_tokens]
+    if named and max(named) >= len(logits):
+        raise TokenOutOfRange(max(named), len(logits))
+    result = logits.astype(np.float32, copy=True)
+    for token, amount in config.logit_bias:
+        result[token] += amount
+    result[list(config.banned_tokens)] = -np.inf
     return result
 
 

@@ -6,6 +6,40 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+PLAIN = "autoregressive"
+"""The method under which rounds without a proposal are counted."""
+POOR_ACCEPTANCE = 0.3
+ADVICE = "Only {:.0%} of the draft's tokens were accepted. Choose a smaller lookahead or another draft."
+
+
+@dataclass(frozen=True, slots=True)
+class MethodStats:
+    """The rounds in which one method (or source) proposed. Times in milliseconds."""
+
+    name: str
+    rounds: int = 0
+    proposed: int = 0
+    accepted: int = 0
+    emitted: int = 0
+    draft_ms: float = 0.0
+    target_ms: float = 0.0
+
+    @property
+    def acceptance_rate(self) -> float:
+        """Accepted / proposed; 0 where nothing was proposed."""
+        return self.accepted / self.proposed if self.proposed else 0.0
+
+    def __add__(self, other: MethodStats) -> MethodStats:
+        """Both together, under the name of the first."""
+        mine, theirs = asdict(self), asdict(other)
+        return MethodStats(self.name, **{key: mine[key] + theirs[key] for key in mine if key != "name"})
+
+    def to_dict(self) -> dict[str, float]:
+        """The counters and the acceptance rate, without the name."""
+        return {key: value for key, value in asdict(self).items() if key != "name"} | {
+            "acceptance_rate": self.acceptance_rate
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class GenerationStats:
@@ -14,7 +48,9 @@ class GenerationStats:
     Attributes count tokens, rounds or forwards; times are milliseconds of wall clock.
     `emitted = accepted + corrections + bonus_tokens + plain_tokens` and `proposed = accepted + rejected`.
     `proposed_by_position[i]` and `accepted_by_position[i]` count the drafts' tokens at index i.
-    `target_forwards` and `draft_forwards` leave the reading of the prompt out.
+    `target_forwards` and `draft_forwards` leave the reading of the prompt out. `forwards_by_size[n - 1]` counts the
+    target's forwards of n tokens, `target_ms_by_size` their time. `draft_ms` is time that the reply waited for the
+    draft. `by_method`: the rounds of each method that proposed, those without a proposal as autoregressive.
     `speedup` is measured, None until plain decoding of this target was measured.
     """
 
@@ -36,6 +72,9 @@ class GenerationStats:
     total_ms: float = 0.0
     proposed_by_position: tuple[int, ...] = ()
     accepted_by_position: tuple[int, ...] = ()
+    forwards_by_size: tuple[int, ...] = ()
+    target_ms_by_size: tuple[float, ...] = ()
+    by_method: tuple[MethodStats, ...] = ()
     plain_tokens_per_second: float | None = None
 
     @property
@@ -77,6 +116,35 @@ class GenerationStats:
         return self.tokens_per_second / plain if plain else None
 
     @property
+    def estimated_speedup(self) -> float | None:
+        """An estimate from the measured cost of a forward of each size, or None where the cost of one token is unknown.
+
+        E[tokens] / (v(K + 1) + K·c): v(n) is the time of a forward of n tokens and c that of a draft token, both over
+        the time of a forward of one token; K is the mean length of the drafts. Source: Leviathan et al. 2023, theorem
+        3.8, with the measured curve in place of v = 1.
+        """
+        drafted = [(n, times) for n, times in enumerate(self.forwards_by_size) if n and times]
+        rounds = sum(times for _, times in drafted)
+        one = self._one_token_ms()
+        if not rounds or not one:
+            return None
+        forward_ms = sum(self.target_ms_by_size[n] for n, _ in drafted) / rounds
+        return (1.0 + self.accepted / rounds) * one / (forward_ms + self.draft_ms / rounds)
+
+    def _one_token_ms(self) -> float | None:
+        """Milliseconds of a forward of one token, here or in plain decoding before."""
+        if self.forwards_by_size and self.forwards_by_size[0]:
+            return self.target_ms_by_size[0] / self.forwards_by_size[0]
+        return 1000.0 / self.plain_tokens_per_second if self.plain_tokens_per_second else None
+
+    @property
+    def advice(self) -> str | None:
+        """What to change, in a sentence for a person, where less than 30 % of the proposals were accepted."""
+        if not self.proposed or self.acceptance_rate >= POOR_ACCEPTANCE:
+            return None
+        return ADVICE.format(self.acceptance_rate)
+
+    @property
     def time_saved_ms(self) -> float | None:
         """Milliseconds that plain decoding would have taken longer, or None if plain decoding was not measured."""
         plain = self.plain_tokens_per_second
@@ -91,6 +159,8 @@ class GenerationStats:
             mine, theirs = getattr(self, field.name), getattr(other, field.name)
             if field.name == "plain_tokens_per_second":
                 summed[field.name] = theirs or mine
+            elif field.name == "by_method":
+                summed[field.name] = _add_by_name(mine, theirs)
             elif isinstance(mine, tuple):
                 summed[field.name] = _add_by_position(mine, theirs)
             else:
@@ -118,6 +188,9 @@ class GenerationStats:
             "acceptance_by_position": list(self.acceptance_by_position),
             "proposed_by_position": list(self.proposed_by_position),
             "accepted_by_position": list(self.accepted_by_position),
+            "forwards_by_size": list(self.forwards_by_size),
+            "target_ms_by_size": list(self.target_ms_by_size),
+            "by_method": {method.name: method.to_dict() for method in self.by_method},
             "draft_ms": self.draft_ms,
             "target_ms": self.target_ms,
             "prompt_ms": self.prompt_ms,
@@ -125,6 +198,7 @@ class GenerationStats:
             "tokens_per_second": self.tokens_per_second,
             "plain_tokens_per_second": self.plain_tokens_per_second,
             "speedup": self.speedup,
+            "estimated_speedup": self.estimated_speedup,
             "time_saved_ms": self.time_saved_ms,
         }
 
@@ -137,6 +211,12 @@ class GenerationStats:
         }
         if "lookahead_sum" not in values and "average_lookahead" in data:
             values["lookahead_sum"] = round(data["average_lookahead"] * data.get("rounds", 0))
+        if "by_method" in values:
+            counted = {field.name for field in fields(MethodStats)}
+            values["by_method"] = tuple(
+                MethodStats(name, **{key: count for key, count in counts.items() if key in counted})
+                for name, counts in values["by_method"].items()
+            )
         return cls(**values)
 
 
@@ -147,6 +227,9 @@ class StatsRecorder:
         self._stats = asdict(GenerationStats())
         self._proposed_by_position: list[int] = []
         self._accepted_by_position: list[int] = []
+        self._forwards_by_size: list[int] = []
+        self._target_ms_by_size: list[float] = []
+        self._by_method: dict[str, list[float]] = {}
 
     def add(self, **counts: float) -> None:
         """Add to counters by name."""
@@ -159,24 +242,49 @@ class StatsRecorder:
 
     def add_draft(self, proposed: int, accepted: int) -> None:
         """Count one verified draft by position: its first `accepted` of `proposed` tokens were kept."""
-        missing = proposed - len(self._proposed_by_position)
-        if missing > 0:
-            self._proposed_by_position.extend([0] * missing)
-            self._accepted_by_position.extend([0] * missing)
+        missing = max(proposed - len(self._proposed_by_position), 0)
+        self._proposed_by_position.extend([0] * missing)
+        self._accepted_by_position.extend([0] * missing)
         for index in range(proposed):
             self._proposed_by_position[index] += 1
         for index in range(accepted):
             self._accepted_by_position[index] += 1
+
+    def add_forward(self, size: int, milliseconds: float) -> None:
+        """Count one forward of the target with `size` tokens."""
+        missing = max(size - len(self._forwards_by_size), 0)
+        self._forwards_by_size.extend([0] * missing)
+        self._target_ms_by_size.extend([0.0] * missing)
+        self._forwards_by_size[size - 1] += 1
+        self._target_ms_by_size[size - 1] += milliseconds
+
+    def add_method(self, name: str, proposed: int, accepted: int, emitted: int, times: tuple[float, float]) -> None:
+        """Count one round under the method that proposed; `times`: of draft and target in milliseconds."""
+        counts = self._by_method.setdefault(name, [0, 0, 0, 0, 0.0, 0.0])
+        for index, count in enumerate((1, proposed, accepted, emitted, *times)):
+            counts[index] += count
 
     def snapshot(self) -> GenerationStats:
         """The figures so far."""
         values: dict[str, Any] = dict(self._stats)
         values["proposed_by_position"] = tuple(self._proposed_by_position)
         values["accepted_by_position"] = tuple(self._accepted_by_position)
+        values["forwards_by_size"] = tuple(self._forwards_by_size)
+        values["target_ms_by_size"] = tuple(self._target_ms_by_size)
+        values["by_method"] = tuple(
+            MethodStats(name, *map(int, counts[:4]), *counts[4:]) for name, counts in self._by_method.items()
+        )
         return GenerationStats(**values)
 
 
-def _add_by_position(first: Sequence[int], second: Sequence[int]) -> tuple[int, ...]:
+def _add_by_name(first: Sequence[MethodStats], second: Sequence[MethodStats]) -> tuple[MethodStats, ...]:
+    summed = {method.name: method for method in first}
+    for method in second:
+        summed[method.name] = summed[method.name] + method if method.name in summed else method
+    return tuple(summed.values())
+
+
+def _add_by_position(first: Sequence[float], second: Sequence[float]) -> tuple[float, ...]:
     longest = max(len(first), len(second))
     padded = [tuple(counts) + (0,) * (longest - len(counts)) for counts in (first, second)]
     return tuple(a + b for a, b in zip(*padded, strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from engine.acceptance import accept, residual_distribution
 from engine.backends.base import Backend, Logits
 from engine.config import Acceptance, SamplingConfig
 from engine.drafting.base import Draft
+from engine.errors import DegenerateDistribution
 from engine.events import Origin
 from engine.sampling import best_token, distribution, log_normaliser, sample, top_tokens, uniform
 
@@ -20,12 +21,13 @@ from engine.sampling import best_token, distribution, log_normaliser, sample, to
 class Verdict:
     """What one round gives: `tokens`, the `accepted` ones of the draft and then one more of another `origin`.
 
-    A draft verified one token at a time and accepted has no such last one. `logprobs` and `top` belong to the tokens,
-    `draft_logprobs` to those of the draft (see TokenEvent).
+    There is no such last one where the guess was accepted. `proposed`: tokens of the draft, and the guess where it was
+    judged. `logprobs` and `top` belong to the tokens, `draft_logprobs` to the accepted ones (see TokenEvent).
     """
 
     tokens: tuple[int, ...]
     accepted: int
+    proposed: int
     origin: Origin
     logprobs: tuple[float, ...]
     draft_logprobs: tuple[float, ...]
@@ -42,37 +44,47 @@ class Verifier:
         self._seed = seed
         self._top = top
 
-    def verify(self, pending: int, draft: Draft, history: Sequence[int], position: int, *, one: bool) -> Verdict:
+    def verify(
+        self,
+        pending: int,
+        draft: Draft,
+        history: Sequence[int],
+        position: int,
+        guess: Callable[[], Draft] | None = None,
+    ) -> Verdict:
         """Feed the pending token and the draft in one forward and judge the draft.
 
-        `history` are the committed tokens, `position` is the index in the reply of the next token. With `one` the
-        draft has at most one token, and it is judged without being fed: nothing will have to be taken back.
+        `history` are the committed tokens, `position` is the index in the reply of the next token. When all of the
+        draft was accepted, `guess` is asked for one proposal more, which is judged with the last row instead of a
+        bonus being drawn from it: it need not be fed for that. Raises DegenerateDistribution and what the target
+        raises.
         """
-        drafted = () if one else draft.tokens
-        rows = self._target.forward([pending, *drafted], 1 + len(drafted))
-        normalisers = log_normaliser(rows)
+        rows = self._target.forward([pending, *draft.tokens], 1 + len(draft.tokens))
         tokens: list[int] = []
-        accepted = 0
-        origin: Origin = "bonus" if draft.tokens else "plain"
-        for index in range(len(rows)):
-            proposed = draft.tokens[index] if index < len(draft.tokens) else None
-            past = [*history, *tokens] if self._sampling.penalised else ()
-            token, kept = self._judge(rows[index], draft, index, past, position + index)
-            tokens.append(token)
-            if proposed is None:
-                break
-            if not kept:
-                origin = "correction"
-                break
-            accepted += 1
-        picked = rows[np.arange(len(tokens)), tokens] - normalisers[: len(tokens)]
+        origin: Origin | None = None
+        try:
+            while origin is None and len(tokens) < len(rows):
+                index = len(tokens)
+                if index == len(draft.tokens) and guess is not None:
+                    draft = _joined(draft, guess())
+                past = [*history, *tokens] if self._sampling.penalised else ()
+                token, kept = self._judge(rows[index], draft, index, past, position + index)
+                tokens.append(token)
+                if not kept:
+                    origin = "correction" if index < len(draft.tokens) else "bonus" if draft.tokens else "plain"
+        except DegenerateDistribution as error:
+            raise DegenerateDistribution(error.reason, position + len(tokens)) from None
+        accepted = len(tokens) - (origin is not None)
+        normalisers = log_normaliser(rows[: len(tokens)])
+        picked = rows[np.arange(len(tokens)), tokens] - normalisers
         top = tuple(
             top_tokens(rows[i], float(normalisers[i]), self._top) for i in range(len(tokens) if self._top else 0)
         )
         return Verdict(
             tuple(tokens),
             accepted,
-            origin,
+            len(draft.tokens),
+            origin or "bonus",
             tuple(map(float, picked)),
             draft.logprobs[:accepted],
             top,
@@ -81,7 +93,7 @@ class Verifier:
     def _judge(self, row: Logits, draft: Draft, index: int, history: Sequence[int], position: int) -> tuple[int, bool]:
         """The token at one position, and whether it is the draft's."""
         proposed = draft.tokens[index] if index < len(draft.tokens) else None
-        if self._sampling.greedy and not self._sampling.penalised:
+        if self._sampling.greedy and not self._sampling.reshaped:
             token = best_token(row)
             return token, token == proposed
         target_probs = distribution(row, self._sampling, history)
@@ -104,3 +116,13 @@ class Verifier:
             return proposed, True
         residual = residual_distribution(target_probs, draft_probs)
         return sample(residual, uniform(self._seed, position, "correction")), False
+
+
+def _joined(draft: Draft, guess: Draft) -> Draft:
+    """A draft with the first token of another one behind it."""
+    if not guess.tokens:
+        return draft
+    probs = None
+    if guess.probs is not None and (draft.probs is not None or not draft.tokens):
+        probs = (*(draft.probs or ()), guess.probs[0])
+    return Draft((*draft.tokens, guess.tokens[0]), probs, (*draft.logprobs, *guess.logprobs[:1]), source=draft.source)

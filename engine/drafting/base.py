@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -39,6 +39,11 @@ class Drafter(ABC):
     name: str
     forwards: int = 0
 
+    @property
+    def works_ahead(self) -> bool:
+        """Whether `propose_ahead` does anything."""
+        return False
+
     @abstractmethod
     def begin(self, prompt_tokens: Sequence[int], cancel: CancelToken) -> None:
         """Start on a new prompt. Raises Cancelled."""
@@ -47,6 +52,18 @@ class Drafter(ABC):
     def propose(self, n: int) -> Draft:
         """At most `n` tokens that may come next."""
 
+    def propose_ahead(self, n: int, stop: Callable[[], bool]) -> Draft:
+        """Go on behind the tokens of the last `propose` as if all were accepted, until `stop` says so.
+
+        Gives the proposals behind those, at most `n`; those of an earlier call count among them. Called on another
+        thread while the target verifies; nothing else is called meanwhile. What still holds when the round was
+        observed is the beginning of the next draft.
+        """
+        return Draft()
+
     @abstractmethod
     def observe(self, committed_tokens: Sequence[int]) -> None:
-        """Learn what was committed in the round since `propose`: accepted tokens, then a correction or bonus."""
+        """Learn what was committed in the round since `propose`: accepted tokens, then a correction or bonus.
+
+        With no tokens: nothing more will be, live proposals are dropped.
+        """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,15 @@ from engine.sampling import best_token, distribution, log_normaliser, sample, un
 
 _MOST_BEHIND = 2
 """The cache is at most this many committed tokens short: the last draft token and the bonus after a full acceptance."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Proposal:
+    """A drafted token, the distribution that it was drawn from (None: no draw), and its own log-probability."""
+
+    token: int
+    probs: NDArray[np.float64] | None
+    logprob: float
 
 
 class DraftModelDrafter(Drafter):
@@ -40,12 +50,15 @@ class DraftModelDrafter(Drafter):
         self._backend = backend
         self._vocab_size = vocab_size
         self._shared_vocab = min(vocab_size, backend.vocab_size)
-        self._sampling = sampling
+        self._sampling = _within(sampling, self._shared_vocab)
         self._seed = seed
         self._stop_tokens = stop_tokens | backend.eos_token_ids
         self._min_confidence = min_confidence
         self._cancel = CancelToken()
         self._committed: list[int] = []
+        self._live: list[_Proposal] = []
+        self._offered = 0
+        self._declined = False
         self._prompt_length = 0
         self._readable = 0
 
@@ -53,6 +66,9 @@ class DraftModelDrafter(Drafter):
         self._cancel = cancel
         self._backend.watch(cancel)
         self._committed = list(prompt_tokens)
+        self._live = []
+        self._offered = 0
+        self._declined = False
         self._prompt_length = len(prompt_tokens)
         self.forwards = 0
         self._readable = 0
@@ -67,64 +83,91 @@ class DraftModelDrafter(Drafter):
         while self._readable < len(self._committed) and self._committed[self._readable] < self._backend.vocab_size:
             self._readable += 1
 
+    @property
+    def works_ahead(self) -> bool:
+        """Only where the cache can go back to any place: a saved state would have to be replayed from ever farther."""
+        return self._backend.rewind.kind == "any"
+
     def propose(self, n: int) -> Draft:
-        backend = self._backend
+        self._offered = 0
         if self._readable < len(self._committed):
             return Draft()
-        feed = self._committed[backend.length :]
-        n = min(n, backend.context_length - backend.length - len(feed) + 1)
-        if backend.rewind.kind == "window":
-            n = min(n, (backend.rewind.depth or 0) + 1)
-        elif backend.rewind.kind == "none":
+        rewind = self._backend.rewind
+        if rewind.kind == "window":
+            n = min(n, (rewind.depth or 0) + 1)
+        elif rewind.kind == "none":
             n = min(n, 1)
-        tokens: list[int] = []
-        probs: list[NDArray[np.float64]] = []
-        logprobs: list[float] = []
-        while len(tokens) < n and not self._cancel.cancelled:
+        self._extend(n, lambda: self._cancel.cancelled)
+        self._offered = min(n, len(self._live))
+        return self._draft(self._live[: self._offered])
+
+    def propose_ahead(self, n: int, stop: Callable[[], bool]) -> Draft:
+        if not self._offered:
+            return Draft()
+        self._extend(self._offered + n, lambda: stop() or self._cancel.cancelled)
+        return self._draft(self._live[self._offered : self._offered + n])
+
+    def _extend(self, count: int, stop: Callable[[], bool]) -> None:
+        """Draft on until there are `count` live proposals, or the draft ends before."""
+        backend, live = self._backend, self._live
+        while len(live) < count and not self._declined and not (live and live[-1].token in self._stop_tokens):
+            fed = max(backend.length - len(self._committed), 0)
+            feed = [*self._committed[backend.length :], *(proposal.token for proposal in live[fed:])]
+            if not feed:  # The draft declined here, and all that it had proposed was accepted.
+                backend.truncate(backend.length - 1)
+                continue
+            if stop() or backend.length + len(feed) > backend.context_length:
+                return
             row = backend.forward(feed, 1)[:, : self._shared_vocab]
             self.forwards += 1
-            if not tokens:
+            if not live:
                 backend.mark()
-            normaliser = float(log_normaliser(row)[0])
-            token, drawn_from = self._draw(row[0], normaliser, tokens)
-            if token is None:
-                break
-            tokens.append(token)
-            logprobs.append(float(row[0, token]) - normaliser)
-            if drawn_from is not None:
-                probs.append(drawn_from)
-            if token in self._stop_tokens:
-                break
-            feed = [token]
-        drawn = tuple(probs) if tokens and not self._sampling.greedy else None
-        return Draft(tuple(tokens), drawn, tuple(logprobs), source=self.name)
+            proposal = self._draw(row[0], float(log_normaliser(row)[0]))
+            if proposal is None:
+                self._declined = True
+            else:
+                live.append(proposal)
 
-    def _draw(
-        self, row: Logits, normaliser: float, drafted: list[int]
-    ) -> tuple[int | None, NDArray[np.float64] | None]:
-        """The next token and what it was drawn from; no token where the model is not confident before the draw."""
-        if self._sampling.greedy and not self._sampling.penalised:
+    def _draft(self, proposals: Sequence[_Proposal]) -> Draft:
+        probs = tuple(proposal.probs for proposal in proposals if proposal.probs is not None)
+        return Draft(
+            tuple(proposal.token for proposal in proposals),
+            probs if proposals and not self._sampling.greedy else None,
+            tuple(proposal.logprob for proposal in proposals),
+            source=self.name,
+        )
+
+    def _draw(self, row: Logits, normaliser: float) -> _Proposal | None:
+        """The next proposal, or None where the model is not confident: that is decided before the draw."""
+        sampling = self._sampling
+        if sampling.greedy and not sampling.reshaped:
             token = best_token(row)
             if self._min_confidence and float(np.exp(row[token] - normaliser)) < self._min_confidence:
-                return None, None
-            return token, None
-        probs = distribution(row, self._sampling, [*self._committed, *drafted] if self._sampling.penalised else ())
+                return None
+            return _Proposal(token, None, float(row[token]) - normaliser)
+        drafted = [proposal.token for proposal in self._live]
+        probs = distribution(row, sampling, [*self._committed, *drafted] if sampling.penalised else ())
         if float(probs.max()) < self._min_confidence:
-            return None, None
-        if self._sampling.greedy:
-            return int(probs.argmax()), None
+            return None
+        if sampling.greedy:
+            token = int(probs.argmax())
+            return _Proposal(token, None, float(row[token]) - normaliser)
         if len(probs) < self._vocab_size:
             probs = np.concatenate([probs, np.zeros(self._vocab_size - len(probs))])
         position = len(self._committed) - self._prompt_length + len(drafted)
-        return sample(probs, uniform(self._seed, position, "draft")), probs
+        token = sample(probs, uniform(self._seed, position, "draft"))
+        return _Proposal(token, probs, float(row[token]) - normaliser)
 
     def observe(self, committed_tokens: Sequence[int]) -> None:
         backend = self._backend
         known = len(self._committed)
         self._committed.extend(committed_tokens)
-        if backend.length > known:
-            live = backend.tokens[known:]
-            backend.truncate(known + common_prefix(live, committed_tokens))
+        kept = common_prefix([proposal.token for proposal in self._live], committed_tokens)
+        self._live = self._live[kept:] if 0 < kept == len(committed_tokens) else []
+        if not self._live:
+            self._declined = False
+            if backend.length > known:
+                backend.truncate(known + common_prefix(backend.tokens[known:], committed_tokens))
         self._find_readable()
         behind = self._committed[backend.length : self._readable]
         if self._cancel.cancelled:
@@ -134,3 +177,12 @@ class DraftModelDrafter(Drafter):
             backend.forward(behind[:-1], 0)
             backend.watch(self._cancel)
             self.forwards += 1
+
+
+def _within(sampling: SamplingConfig, vocab_size: int) -> SamplingConfig:
+    """Without the bias and bans of tokens that the draft does not have."""
+    return replace(
+        sampling,
+        logit_bias=tuple(pair for pair in sampling.logit_bias if pair[0] < vocab_size),
+        banned_tokens=tuple(token for token in sampling.banned_tokens if token < vocab_size),
+    )

@@ -31,7 +31,9 @@ def _verify(
     top: int = 0,
 ) -> Verdict:
     verifier = Verifier(target, sampling, acceptance, seed, top)  # type: ignore[arg-type]
-    return verifier.verify(PENDING, draft, [PENDING], 0, one=one)
+    if one:
+        return verifier.verify(PENDING, Draft(), [PENDING], 0, lambda: draft)
+    return verifier.verify(PENDING, draft, [PENDING], 0)
 
 
 def _scripted() -> ScriptedBackend:
