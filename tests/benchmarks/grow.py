@@ -25,11 +25,10 @@ if __name__ == "__main__":
 import gguf
 import numpy as np
 import psutil
-from gguf import GGMLQuantizationType as Kind
 from platformdirs import user_cache_path
 
 from benchmarks.grow_transformers import write_folder
-from benchmarks.growth import FULL, SEED, GrownKind, GrownShape, Growth, GrowthError, SmallModel
+from benchmarks.growth import FULL, SEED, GrownKind, GrownShape, Growth, GrowthError, Kind, SmallModel
 from engine.bundled import bundled_pair
 
 _RECIPE = 1

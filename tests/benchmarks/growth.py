@@ -42,6 +42,19 @@ _SCALED = (Kind.Q8_0, Kind.Q4_0)
 _IN_LAYER = ("attn_norm", "attn_q", "attn_k", "attn_v", "attn_output", "ffn_norm", "ffn_gate", "ffn_up", "ffn_down")
 _WRITING = ("attn_output", "ffn_down")
 
+__all__ = [
+    "EXACT",
+    "FULL",
+    "SEED",
+    "GrownKind",
+    "GrownShape",
+    "Growth",
+    "GrowthError",
+    "Kind",
+    "Part",
+    "SmallModel",
+]
+
 Bytes = NDArray[np.uint8]
 GrownKind = Literal["q8_0", "q4_0", "f16", "transformers"]
 
@@ -63,6 +76,8 @@ class GrownShape:
 
 
 FULL = GrownShape()
+EXACT = GrownShape(28, 1536, 8960)
+"""A real model's shape too, of 1.4 billion weights, four times as wide as the demo target: the same bits."""
 
 
 class SmallModel:
