@@ -1,0 +1,65 @@
+"""Several drafters one before the other: who has a proposal first, proposes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from engine.cancel import CancelToken
+from engine.drafting.base import Draft, Drafter
+
+
+class ChainDrafter(Drafter):
+    """Asks its parts in turn and gives the first draft that is not empty; all of them see what was committed.
+
+    `parts`: pairs of a drafter and the most tokens that it may propose in a round, None where only the caller limits
+    them. A draft's `source` names the part that proposed it; the chain's own name joins those of its parts.
+    `forwards` is the sum of the parts'. Raises what the parts raise.
+    """
+
+    def __init__(self, parts: Sequence[tuple[Drafter, int | None]]) -> None:
+        self._parts = tuple(parts)
+        self._last: tuple[Drafter, int | None] | None = None
+        self.name = "+".join(drafter.name for drafter, _ in self._parts)
+
+    @property
+    def forwards(self) -> int:
+        """Model passes of all parts since `begin`."""
+        return sum(drafter.forwards for drafter, _ in self._parts)
+
+    @forwards.setter
+    def forwards(self, _: int) -> None:
+        raise AttributeError("Each part of a chain counts its own forwards.")
+
+    @property
+    def works_ahead(self) -> bool:
+        return any(drafter.works_ahead for drafter, _ in self._parts)
+
+    def begin(self, prompt_tokens: Sequence[int], cancel: CancelToken) -> None:
+        self._last = None
+        for drafter, _ in self._parts:
+            drafter.begin(prompt_tokens, cancel)
+
+    def propose(self, n: int) -> Draft:
+        for drafter, limit in self._parts:
+            draft = drafter.propose(_limited(n, limit))
+            if draft.tokens:
+                self._last = drafter, limit
+                return draft if draft.source else replace(draft, source=drafter.name)
+        self._last = None
+        return Draft()
+
+    def propose_ahead(self, n: int, stop: Callable[[], bool]) -> Draft:
+        """The part that proposed last goes on: up to a guess and a draft of its own length."""
+        if self._last is None:
+            return Draft()
+        drafter, limit = self._last
+        return drafter.propose_ahead(_limited(n, None if limit is None else limit + 1), stop)
+
+    def observe(self, committed_tokens: Sequence[int]) -> None:
+        for drafter, _ in self._parts:
+            drafter.observe(committed_tokens)
+
+
+def _limited(n: int, limit: int | None) -> int:
+    return n if limit is None else min(n, limit)
