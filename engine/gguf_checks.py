@@ -36,9 +36,10 @@ _IDS_IN_USE = frozenset({"bos", "eos", "eot"})
 """The others may lie outside the vocabulary, as they do in some good files: llama.cpp leaves them out then."""
 
 
-def check_model(header: GgufFile, others: Sequence[GgufFile] = ()) -> None:
+def check_model(header: GgufFile, others: Sequence[GgufFile] = (), *, skip_vocabulary: bool = False) -> None:
     """Check what is inside the header of a text model; `others` are the further parts of a split one.
 
+    `skip_vocabulary`: the same one was found good in another header.
     Raises ModelFileBroken, ModelNotSupported.
     """
     architecture = header.text("general.architecture")
@@ -54,7 +55,8 @@ def check_model(header: GgufFile, others: Sequence[GgufFile] = ()) -> None:
     checks.sizes()
     checks.attention()
     checks.experts()
-    checks.vocabulary()
+    if not skip_vocabulary:
+        checks.vocabulary()
     checks.shapes()
     checks.formats()
 

@@ -9,18 +9,24 @@ Source of the layout: the format's specification (ggml, docs/gguf.md), versions 
 
 from __future__ import annotations
 
+import math
 import os
 import stat
 import struct
-from collections.abc import Iterator
+from collections.abc import Hashable
+from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine import gguf_types as types
 from engine.errors import ModelFileBroken, ModelNotSupported
+from engine.gguf_header import Elements, GgufFile, Tensor, Value
+from engine.gguf_pieces import LEAST_BYTES, PREFIX, KnownPieces, Piece, text_places
+
+__all__ = ["GgufFile", "Tensor", "Value", "read_gguf"]
 
 MAX_HEADER = 256 * 2**20
 _MAX_ENTRIES = 65_536
@@ -30,106 +36,26 @@ _MAX_TENSOR_NAME = 63
 _MAX_DIMENSIONS = 4
 _MAX_ALIGNMENT = 2**20
 _DEFAULT_ALIGNMENT = 32
-_FIRST_READ = 2**18
+_LEAST_READ = 2**15
 
+_TENSORS = [struct.Struct(f"<{dimensions}QIQ") for dimensions in range(_MAX_DIMENSIONS + 1)]
+"""Shape, type and place of a tensor, by the number of its dimensions."""
 _SCALARS = {kind: struct.Struct(f"<{letter}") for kind, letter in types.VALUE_FORMATS.items()}
 _CUT_OFF = "it ends in the middle of its header, as if it had been cut off. Download or copy it again."
 
-Content = int | float | bool | str | None
 
+def read_gguf(path: str | Path, known: KnownPieces | None = None) -> GgufFile:
+    """Read a header and check it against the file. Raises ModelFileBroken, ModelNotSupported.
 
-class Value(NamedTuple):
-    """A metadata value. `kind`: its type, for an array that of the elements; `length`: elements, or -1 for a scalar."""
-
-    kind: int
-    content: Content
-    length: int = -1
-    start: int = 0
-
-    @property
-    def is_array(self) -> bool:
-        """Whether this is a list of values."""
-        return self.length >= 0
-
-
-class Tensor(NamedTuple):
-    """What the header says of one tensor. `shape`: the fastest dimension first; `offset`, `size` in bytes."""
-
-    name: str
-    shape: tuple[int, ...]
-    kind: int
-    offset: int
-    elements: int
-    size: int
-
-
-class GgufFile:
-    """A header that was read whole.
-
-    Attributes: path; size (of the file, in bytes); version; metadata (by key); tensors (by name); data_start (where
-    the tensors begin, in bytes).
+    `known`: what was read before, where many files are read.
     """
-
-    def __init__(self, path: Path, size: int, version: int, data: bytes) -> None:
-        self.path = path
-        self.size = size
-        self.version = version
-        self.metadata: dict[str, Value] = {}
-        self.tensors: dict[str, Tensor] = {}
-        self.data_start = 0
-        self._data = data
-
-    def text(self, key: str) -> str | None:
-        """The string at `key`, or None."""
-        value = self.metadata.get(key)
-        return value.content if value is not None and isinstance(value.content, str) else None
-
-    def number(self, key: str) -> int | None:
-        """The whole number at `key`, or None."""
-        value = self.metadata.get(key)
-        content = None if value is None else value.content
-        return content if isinstance(content, int) and not isinstance(content, bool) else None
-
-    def flag(self, key: str) -> bool | None:
-        """The truth value at `key`, or None."""
-        value = self.metadata.get(key)
-        return value.content if value is not None and isinstance(value.content, bool) else None
-
-    def numbers(self, key: str) -> NDArray[np.generic] | None:
-        """The array of numbers at `key`, shape (count,), or None."""
-        value = self.metadata.get(key)
-        if value is None or not value.is_array or value.kind == types.STRING:
-            return None
-        kind = np.dtype(f"<{types.VALUE_FORMATS[value.kind]}")
-        array: NDArray[np.generic] = np.frombuffer(self._data, kind, value.length, value.start)
-        return array
-
-    def strings(self, key: str) -> Iterator[bytes]:
-        """The array of strings at `key`, one by one, undecoded; nothing if there is none."""
-        value = self.metadata.get(key)
-        if value is None or not value.is_array or value.kind != types.STRING:
-            return
-        data, position = self._data, value.start
-        for _ in range(value.length):
-            end = position + 8 + int.from_bytes(data[position : position + 8], "little")
-            yield data[position + 8 : end]
-            position = end
-
-    def count(self, key: str) -> int | None:
-        """How many elements the array at `key` has, or None."""
-        value = self.metadata.get(key)
-        return value.length if value is not None and value.is_array else None
-
-
-def read_gguf(path: str | Path) -> GgufFile:
-    """Read a header and check it against the file. Raises ModelFileBroken, ModelNotSupported."""
     path = Path(path)
     try:
-        # Asked before opening: to open a pipe is to wait for its other end.
+        # Asked before opening: to open a device may do something.
         if not stat.S_ISREG(path.stat().st_mode):
             raise ModelFileBroken(path, "it is not a file.")
-        with path.open("rb") as file:
-            return _Reader(path, file, os.fstat(file.fileno()).st_size).read()
+        with FileIO(path, opener=_open) as file:
+            return _Reader(path, file, os.fstat(file.fileno()).st_size, known).read()
     except FileNotFoundError:
         raise ModelFileBroken(path, "there is no such file.") from None
     except PermissionError:
@@ -139,13 +65,37 @@ def read_gguf(path: str | Path) -> GgufFile:
         raise ModelFileBroken(path, f"it cannot be read ({reason}).") from None
 
 
-class _Reader:
-    """Walks through a header once, reading the file in growing pieces."""
+def _open(path: str, flags: int) -> int:
+    """Open without waiting, should a pipe have taken the file's place."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
-    def __init__(self, path: Path, file: BinaryIO, size: int) -> None:
+
+class _Placed(NamedTuple):
+    """Tensors, each in its place; `end`: where the last one ends, in bytes from where the first begins."""
+
+    by_name: dict[str, Tensor]
+    end: int
+
+
+class _Table(NamedTuple):
+    """The tensors in a header; `placed`: by the alignment with which they were found to be in their places."""
+
+    tensors: list[Tensor]
+    placed: dict[int, _Placed]
+
+
+class _Reader:
+    """Walks through a header once. What is in memory of it is a window that grows, until a known piece is passed."""
+
+    def __init__(self, path: Path, file: FileIO, size: int, known: KnownPieces | None) -> None:
         self._path = path
         self._file = file
         self._size = size
+        self._known = known
+        self._windows: list[bytes] = []
+        self._lists: dict[str, tuple[Piece | None, int, int, NDArray[np.int64] | None]] = {}
+        self._texts = 0
+        self._base = 0
         self._data = b""
         self._position = 0
 
@@ -161,12 +111,16 @@ class _Reader:
             if key in metadata:
                 raise self._broken(f"the header entry {key!r} occurs twice.")
             metadata[key] = self._value(key)
-        tensors = [self._tensor() for _ in range(tensor_count)]
+        table = self._tensors(tensor_count)
         alignment = self._alignment(metadata)
-        header = GgufFile(self._path, self._size, version, self._data[: self._position])
+        header = GgufFile(self._path, self._size, version, self._elements())
         header.metadata = metadata
-        header.data_start = _padded(self._position, alignment)
-        header.tensors = self._placed(tensors, alignment, header.data_start)
+        header.data_start = _padded(self._base + self._position, alignment)
+        placed = table.placed.get(alignment)
+        if placed is None or header.data_start + placed.end > self._size:
+            placed = self._placed(table.tensors, alignment, header.data_start)
+            table.placed[alignment] = placed
+        header.tensors = placed.by_name
         return header
 
     def _read_version(self) -> int:
@@ -190,18 +144,25 @@ class _Reader:
         """Go on by `count` bytes; where they begin."""
         start = self._position
         end = start + count
-        if end > len(self._data):
-            self._fetch(end)
+        self._fill(end)
         self._position = end
         return start
 
-    def _fetch(self, end: int) -> None:
-        if end > self._size:
+    def _fill(self, end: int) -> None:
+        """Have the window up to `end` in memory."""
+        if end <= len(self._data):
+            return
+        if self._base + end > self._size:
             raise self._broken(_CUT_OFF)
-        if end > MAX_HEADER:
+        if self._base + end > MAX_HEADER:
             raise self._broken("its header is larger than any model's.")
-        wanted = min(self._size, MAX_HEADER, max(end, 2 * len(self._data), _FIRST_READ))
-        self._data += self._file.read(wanted - len(self._data))
+        most = min(self._size, MAX_HEADER) - self._base
+        missing = min(max(end, 2 * len(self._data), _LEAST_READ), most) - len(self._data)
+        parts = [self._data]
+        while missing > 0 and (part := self._file.read(missing)):
+            parts.append(part)
+            missing -= len(part)
+        self._data = b"".join(parts)
         if end > len(self._data):
             raise self._broken(_CUT_OFF)
 
@@ -251,58 +212,107 @@ class _Reader:
     def _array(self, key: str) -> Value:
         kind = self._u32()
         count = self._u64()
-        start = self._position
-        if kind == types.STRING:
-            if count > _MAX_STRINGS:
+        window, start = len(self._windows), self._position
+        piece, places = self._known_piece((kind, count)), None
+        if piece is None and kind == types.STRING:
+            self._texts += count
+            if self._texts > _MAX_STRINGS:
                 raise self._broken(f"the header entry {key!r} claims {count} texts.")
-            self._skip_strings(count)
-        elif kind in types.VALUE_SIZES:
+            places = self._skip_texts(count) - start
+            piece = self._remember((kind, count), start, places)
+        elif piece is None:
+            if kind not in types.VALUE_SIZES:
+                raise self._broken(f"the header entry {key!r} is a list of the unknown type {kind}.")
             self._take(count * types.VALUE_SIZES[kind])
-        else:
-            raise self._broken(f"the header entry {key!r} is a list of the unknown type {kind}.")
-        return Value(kind, None, count, start)
+            piece = self._remember((kind, count), start, None)
+        self._lists[key] = (piece, window, start, places)
+        return Value(kind, None, count, 0 if piece is None else piece.number)
 
-    def _skip_strings(self, count: int) -> None:
-        data, position = self._data, self._position
-        filled = len(data)
-        for _ in range(count):
-            end = position + 8
-            if end <= filled:
-                end += int.from_bytes(data[position:end], "little")
-            if end > filled:
-                self._position = position
-                self._take(self._length_at(position))
-                data, end = self._data, self._position
-                filled = len(data)
-            position = end
-        self._position = position
+    def _elements(self) -> dict[str, Elements]:
+        windows = [*self._windows, self._data]
+        return {
+            key: Elements(windows[window], start, places) if piece is None else Elements(piece.body, 0, piece.content)
+            for key, (piece, window, start, places) in self._lists.items()
+        }
 
-    def _length_at(self, position: int) -> int:
-        """Bytes of the string that begins there, its length included."""
-        length = self._u64()
-        self._position = position
-        return 8 + length
+    def _known_piece(self, kind: Hashable) -> Piece | None:
+        """What was read before and stands here again, passed."""
+        if self._known is None or not self._known.has(kind):
+            return None
+        start = self._position
+        left = min(self._size, MAX_HEADER) - self._base - start
+        self._fill(start + min(PREFIX, left))
+        for piece in self._known.alike(kind, self._data, start):
+            if len(piece.body) <= left and self._stands_here(piece, self._known.buffer):
+                return piece
+        return None
+
+    def _stands_here(self, piece: Piece, buffer: memoryview) -> bool:
+        """Go past a piece if it is what comes next. What is not in memory is compared as it is read, and not kept."""
+        body, start = piece.body, self._position
+        here = self._data[start : start + len(body)]
+        if not body.startswith(here):
+            return False
+        done = len(here)
+        if done == len(body):
+            self._position += done
+            return True
+        while done < len(body):
+            count = self._file.readinto(buffer[: len(body) - done])
+            if not count or not body.startswith(buffer[:count], done):
+                self._file.seek(self._base + len(self._data))
+                return False
+            done += count
+        self._windows.append(self._data)
+        self._base += start + done
+        self._data, self._position = b"", 0
+        return True
+
+    def _remember(self, kind: Hashable, start: int, content: object) -> Piece | None:
+        if self._known is None or self._position - start < LEAST_BYTES:
+            return None
+        return self._known.add(kind, self._data[start : self._position], content)
+
+    def _skip_texts(self, count: int) -> NDArray[np.int64]:
+        """Go past so many texts; where they begin."""
+        found: list[NDArray[np.int64]] = []
+        while count:
+            places, self._position = text_places(self._data, self._position, count)
+            if not len(places):
+                # The next text is not in memory yet.
+                places = np.array([self._position], np.int64)
+                self._take(self._u64())
+            found.append(places)
+            count -= len(places)
+        return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+    def _tensors(self, count: int) -> _Table:
+        start = self._position
+        piece = self._known_piece(("tensors", count))
+        if piece is not None:
+            known: _Table = piece.content
+            return known
+        table = _Table([self._tensor() for _ in range(count)], {})
+        self._remember(("tensors", count), start, table)
+        return table
 
     def _tensor(self) -> Tensor:
         name = self._name("a tensor")
-        if len(name.encode()) > _MAX_TENSOR_NAME:
+        if len(name) > _MAX_TENSOR_NAME or len(name.encode()) > _MAX_TENSOR_NAME:
             raise self._broken(f"the name of the tensor {name[:80]!r} is too long.")
         dimensions = self._u32()
         if dimensions > _MAX_DIMENSIONS:
             raise self._broken(f"the tensor {name!r} claims {dimensions} dimensions.")
-        shape = tuple(self._u64() for _ in range(dimensions))
-        kind, offset = self._u32(), self._u64()
+        *shape, kind, offset = self._unpack(_TENSORS[dimensions])
         layout = types.TENSOR_TYPES.get(kind)
         if layout is None:
             raise self._broken(f"the tensor {name!r} has the unknown type {kind}.")
-        elements = 1
-        for length in shape:
-            elements *= length
+        elements = math.prod(shape)
         if not 0 < elements < 2**62:
-            raise self._broken(f"the tensor {name!r} claims the shape {list(shape)}.")
+            raise self._broken(f"the tensor {name!r} claims the shape {shape}.")
         if (shape and shape[0] % layout.block) or (layout.block > 1 and not shape):
             raise self._broken(f"the rows of the tensor {name!r} are no whole blocks of {layout.name}.")
-        return Tensor(name, shape, kind, offset, elements, elements // layout.block * layout.size)
+        return Tensor(name, tuple(shape), kind, offset, elements, elements // layout.block * layout.size)
 
     def _alignment(self, metadata: dict[str, Value]) -> int:
         value = metadata.get("general.alignment")
@@ -315,24 +325,25 @@ class _Reader:
             raise self._broken(f"its alignment is {alignment}, which is no power of two.")
         return alignment
 
-    def _placed(self, tensors: list[Tensor], alignment: int, start: int) -> dict[str, Tensor]:
+    def _placed(self, tensors: list[Tensor], alignment: int, start: int) -> _Placed:
         """The tensors by name, each found in its place: one after the other, padded, within the file."""
         by_name: dict[str, Tensor] = {}
-        expected = 0
+        expected = end = 0
         for tensor in tensors:
             if tensor.name in by_name:
                 raise self._broken(f"the tensor {tensor.name!r} occurs twice.")
             if tensor.offset != expected:
                 raise self._broken(f"the tensor {tensor.name!r} is not where it should be.")
-            if start + expected + tensor.size > self._size:
-                missing = start + expected + tensor.size - self._size
+            end = expected + tensor.size
+            if start + end > self._size:
+                missing = start + end - self._size
                 raise self._broken(
                     f"it is cut off: the tensor {tensor.name!r} reaches {missing} bytes past its end. "
                     "Download or copy it again."
                 )
             by_name[tensor.name] = tensor
-            expected = _padded(expected + tensor.size, alignment)
-        return by_name
+            expected = _padded(end, alignment)
+        return _Placed(by_name, end)
 
 
 def _padded(size: int, alignment: int) -> int:

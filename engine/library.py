@@ -2,244 +2,127 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from engine.cancel import CancelToken
-from engine.errors import FolderUnreadable, LoadFailed, ModelFileBroken
-from engine.gguf_checks import check_model
-from engine.gguf_file import GgufFile, read_gguf
-from engine.model_file import ModelFile, describe
+from engine.errors import LoadFailed
+from engine.folder_walk import Found, find_models, split_parts
+from engine.gguf_model import HeaderReader, inspect_gguf
+from engine.library_cache import Entry, LibraryCache
+from engine.model_file import ModelFile, is_lasting, printable, problem_of
+from engine.safetensors_model import (
+    EXTRA_MISSING,
+    extra_installed,
+    folder_name,
+    inspect_safetensors,
+    read_safetensors_folder,
+)
 
 __all__ = ["ModelFile", "inspect_model", "scan_folder", "split_parts"]
 
-MAX_DEPTH = 12
-MAX_ENTRIES = 200_000
-_MAX_CONFIG = 2**20
-_REMEMBERED = 4096
-_PART = re.compile(r"(?P<stem>.+)-(?P<part>\d{5})-of-(?P<parts>\d{5})\.gguf", re.IGNORECASE)
-_LATER = "It needs the transformers backend, which comes in a later release. Use a GGUF file."
+_REMEMBERED = 8192
+_SETTLED_NS = 50_000_000
+"""A file that was changed so shortly before it was read may change again without its time showing it."""
 
-_Key = tuple[str, int, int, int]
-_known: dict[_Key, ModelFile] = {}
+_known: dict[str, Entry] = {}
 
 
 def scan_folder(folder: str | Path, *, cancel: CancelToken | None = None) -> tuple[ModelFile, ...]:
     """Every model in a folder and the folders in it, sorted by name; what cannot be used says why.
 
-    Hidden folders are left out, links are followed, each file is listed once.
-    Raises FolderUnreadable, Cancelled.
+    Hidden folders are left out, links are followed, each file is listed once. What has not changed since the last scan
+    is not read again (a cache on disk, which may be missing or damaged). Raises FolderUnreadable, Cancelled.
     """
-    root = Path(folder).expanduser()
-    _check_folder(root)
-    walk = _Walk(cancel)
-    models: list[ModelFile] = []
-    for found in walk.folder(root, 0):
-        if cancel is not None:
-            cancel.check("The scan")
-        models.append(found if isinstance(found, ModelFile) else _listed(found))
+    return scan_found(folder, find_models(folder, cancel=cancel), cancel=cancel)
+
+
+def scan_found(
+    folder: str | Path, found: Sequence[Found], *, cancel: CancelToken | None = None
+) -> tuple[ModelFile, ...]:
+    """As `scan_folder`, where a walk through the folder has been made already."""
+    scan = _Scan(LibraryCache(Path(folder).expanduser()), cancel)
+    models = [scan.model(item) for item in found]
+    scan.remember()
+    if any(model.file_format == "safetensors" and model.usable for model in models) and not extra_installed():
+        models = [_without_extra(model) for model in models]
     return tuple(sorted(models, key=lambda model: (model.name.casefold(), str(model.path))))
 
 
 def inspect_model(path: str | Path) -> ModelFile:
-    """What one model file is, its contents checked. Raises ModelFileBroken, ModelNotSupported."""
-    header = read_gguf(path)
-    others = [read_gguf(part) for part in split_parts(header.path)[1:]]
-    model = describe(header, others)
-    if model.usable:
-        check_model(header, others)
-    return model
+    """What one model is, a GGUF file or a folder of safetensors, its contents checked.
 
-
-def split_parts(path: Path) -> list[Path]:
-    """All files of a model that is split into several, the first first; of any other only itself.
-
-    Raises ModelFileBroken where `path` is not the first part.
+    Raises ModelFileBroken, ModelNotSupported.
     """
-    match = _PART.fullmatch(path.name)
-    if match is None:
-        return [path]
-    part, parts = int(match["part"]), int(match["parts"])
-    if part != 1 or parts == 0:
-        raise ModelFileBroken(path, f"it is part {part} of {parts}. Choose the first part.")
-    stem, suffix = match["stem"], path.name[-5:]
-    return [path.with_name(f"{stem}-{n:05}-of-{parts:05}{suffix}") for n in range(1, parts + 1)]
+    path = Path(path)
+    return inspect_safetensors(path) if path.is_dir() else inspect_gguf(path)
 
 
-def _check_folder(root: Path) -> None:
-    if not root.exists():
-        raise FolderUnreadable(root, "there is no such folder")
-    if not root.is_dir():
-        raise FolderUnreadable(root, "it is not a folder")
-    try:
-        with os.scandir(root):
-            pass
-    except PermissionError:
-        raise FolderUnreadable(root, "this program may not read it") from None
-    except OSError as error:
-        raise FolderUnreadable(root, error.strerror or str(error)) from None
+def _without_extra(model: ModelFile) -> ModelFile:
+    if model.file_format == "safetensors" and model.usable:
+        return replace(model, problem=EXTRA_MISSING)
+    return model
 
 
-def _listed(path: Path) -> ModelFile:
-    """A file as the scan lists it: its figures, or what is wrong with it."""
-    key = _key(path)
-    known = _known.get(key) if key is not None else None
-    if known is not None:
-        return replace(known, path=path)
-    try:
-        model = _inspected(path)
-    except LoadFailed as error:
-        size = key[1] if key is not None else 0
-        return ModelFile(path, path.stem, size_bytes=size, problem=_sentence(error.reason))
-    if key is not None and _PART.fullmatch(path.name) is None:
-        if len(_known) >= _REMEMBERED:
+class _Scan:
+    """One scan: what is known from before, and what has to be read."""
+
+    def __init__(self, cache: LibraryCache, cancel: CancelToken | None) -> None:
+        self._cache = cache
+        self._cancel = cancel
+        self._reader = HeaderReader()
+        self._seen: dict[str, Entry] = {}
+
+    def model(self, found: Found) -> ModelFile:
+        """A file or folder as the scan lists it: its figures, or what is wrong with it. Raises Cancelled."""
+        if self._cancel is not None:
+            self._cancel.check("The scan")
+        path = found.path
+        if found.kind == "folder":
+            return ModelFile(Path(path), printable(Path(path).name), role="folder", problem=found.problem)
+        known = _known.get(path)
+        if known is None or known.stamps != found.stamps:
+            known = self._cache.entry(path, found.stamps)
+        if known is None:
+            now = time.time_ns()
+            model, lasting = self._read(found)
+            if not lasting or not _settled(found, now):
+                return model
+            known = Entry(found.stamps, model)
+        self._seen[path] = known
+        return known.model
+
+    def remember(self) -> None:
+        """Keep what was found for the next scan, in memory and on disk."""
+        if len(_known) + len(self._seen) > _REMEMBERED:
             _known.clear()
-        _known[key] = model
-    return model
+        _known.update(list(self._seen.items())[:_REMEMBERED])
+        self._cache.save(self._seen)
 
-
-def _inspected(path: Path) -> ModelFile:
-    header = read_gguf(path)
-    missing = next((part for part in split_parts(path) if not part.exists()), None)
-    others: list[GgufFile] = []
-    if missing is None:
-        others = [read_gguf(part) for part in split_parts(path)[1:]]
-    model = describe(header, others)
-    if missing is not None:
-        return replace(model, problem=f"A part of it is missing: {missing.name}.")
-    if model.usable:
+    def _read(self, found: Found) -> tuple[ModelFile, bool]:
+        """A model, and whether that holds as long as its files do not change."""
+        path = Path(found.path)
+        in_folder = found.kind == "safetensors"
         try:
-            check_model(header, others)
+            if in_folder:
+                return read_safetensors_folder(path), True
+            missing = next((name for name, stamp in found.stamps[1:] if stamp is None), None)
+            if missing is None:
+                return self._reader.read(path), True
+            model = self._reader.first_part(path)
+            return replace(model, problem=f"A part of it is missing: {printable(missing, 300)}."), True
         except LoadFailed as error:
-            return replace(model, problem=_sentence(error.reason))
-    return model
+            size = sum(stamp[0] for _, stamp in found.stamps if stamp is not None)
+            name = folder_name(path) if in_folder else printable(path.stem)
+            model = ModelFile(path, name, size_bytes=size, problem=problem_of(error, path))
+            return _in_format(model, in_folder), is_lasting(error)
 
 
-def _key(path: Path) -> _Key | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return (str(path), status.st_size, status.st_mtime_ns, status.st_ino)
+def _in_format(model: ModelFile, in_folder: bool) -> ModelFile:
+    return replace(model, file_format="safetensors") if in_folder else model
 
 
-def _sentence(reason: str) -> str:
-    return reason[:1].upper() + reason[1:]
-
-
-@dataclass
-class _Walk:
-    """One walk through a folder; remembers where it has been, so that links in a circle end."""
-
-    cancel: CancelToken | None
-    entries: int = 0
-
-    def __post_init__(self) -> None:
-        self._seen: set[tuple[int, int]] = set()
-
-    def folder(self, folder: Path, depth: int) -> Iterator[Path | ModelFile]:
-        """The model files below `folder`, and what could not be read as a ModelFile with a problem."""
-        try:
-            if not self._first_visit(folder.stat()):
-                return
-            with os.scandir(folder) as listing:
-                entries = sorted(self._visible(listing), key=lambda entry: entry.name)
-        except OSError as error:
-            reason = error.strerror or str(error)
-            yield _folder(folder, f"This folder cannot be read: {reason}.")
-            return
-        if self._is_safetensors(entries):
-            yield _safetensors(folder, entries)
-        for entry in entries:
-            yield from self._entry(entry, depth)
-
-    def _entry(self, entry: os.DirEntry[str], depth: int) -> Iterator[Path | ModelFile]:
-        path = Path(entry.path)
-        if _is_folder(entry):
-            if depth < MAX_DEPTH:
-                yield from self.folder(path, depth + 1)
-            else:
-                yield _folder(path, "This folder is nested too deep to be searched.")
-        elif entry.name.lower().endswith(".gguf") and self._is_first(entry):
-            yield path
-
-    def _visible(self, listing: Iterator[os.DirEntry[str]]) -> Iterator[os.DirEntry[str]]:
-        for entry in listing:
-            if self.cancel is not None:
-                self.cancel.check("The scan")
-            self.entries += 1
-            if self.entries > MAX_ENTRIES:
-                return
-            if not entry.name.startswith("."):
-                yield entry
-
-    def _is_first(self, entry: os.DirEntry[str]) -> bool:
-        """Whether a file is listed: not a later part of a split model, and not listed already under another name."""
-        match = _PART.fullmatch(entry.name)
-        if match is not None and int(match["part"]) != 1:
-            first = f"{match['stem']}-00001-of-{match['parts']}{entry.name[-5:]}"
-            if Path(entry.path).with_name(first).exists():
-                return False
-        try:
-            return self._first_visit(entry.stat())
-        except OSError:
-            return True
-
-    def _first_visit(self, status: os.stat_result) -> bool:
-        key = (status.st_dev, status.st_ino)
-        if status.st_ino and key in self._seen:
-            return False
-        self._seen.add(key)
-        return True
-
-    @staticmethod
-    def _is_safetensors(entries: list[os.DirEntry[str]]) -> bool:
-        names = {entry.name for entry in entries}
-        return "config.json" in names and any(name.endswith(".safetensors") for name in names)
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
-
-
-def _folder(path: Path, problem: str) -> ModelFile:
-    return ModelFile(path, path.name, role="folder", problem=problem)
-
-
-def _safetensors(folder: Path, entries: list[os.DirEntry[str]]) -> ModelFile:
-    size = 0
-    for entry in entries:
-        if entry.name.endswith(".safetensors"):
-            try:
-                size += entry.stat().st_size
-            except OSError:
-                continue
-    config = _small_json(folder / "config.json")
-    architecture, context = config.get("model_type"), config.get("max_position_embeddings")
-    return ModelFile(
-        folder,
-        folder.name,
-        architecture=architecture if isinstance(architecture, str) else "",
-        quantisation="safetensors",
-        context_length=context if isinstance(context, int) and context > 0 else 0,
-        size_bytes=size,
-        problem=_LATER,
-    )
-
-
-def _small_json(path: Path) -> dict[str, object]:
-    """The object in a small file, or an empty one: it only decorates a list."""
-    try:
-        if path.stat().st_size > _MAX_CONFIG:
-            return {}
-        loaded = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return loaded if isinstance(loaded, dict) else {}
+def _settled(found: Found, now: int) -> bool:
+    return all(stamp is not None and now - max(stamp[1], stamp[2]) > _SETTLED_NS for _, stamp in found.stamps)

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from engine import gguf_types as types
-from engine import library, memory, probe, verdicts
+from engine import gguf_model, memory, probe, verdicts
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.errors import Cancelled, LoadFailed, ModelFileBroken, ModelNotSupported, ModelTooLarge
@@ -111,7 +111,7 @@ def test_a_file_that_ends_the_child_is_broken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, children: list[subprocess.Popen[bytes]]
 ) -> None:
     # The header would give it away, so that is not looked at here.
-    monkeypatch.setattr(library, "check_model", lambda *_headers: None)
+    monkeypatch.setattr(gguf_model, "check_model", lambda *_headers: None)
     draft = tiny_draft()
     draft.tensors["blk.0.ffn_up.weight"].kind = 26
     path = draft.write(tmp_path / "x.gguf")

@@ -1,0 +1,198 @@
+"""What a GGUF file is, told from its header: name, size, quantisation, memory, and whether it can be used."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from engine import gguf_types as types
+from engine.config import MAX_LOOKAHEAD
+from engine.errors import LoadFailed
+from engine.folder_walk import split_parts
+from engine.gguf_checks import check_model
+from engine.gguf_file import GgufFile, read_gguf
+from engine.gguf_pieces import KnownPieces
+from engine.model_file import ROLE_PROBLEMS, ModelFile, Role, printable, problem_of
+from engine.vocabulary import TOKENS_KEY, Vocabulary, vocabulary_of_file
+
+_BATCH = 512
+_BATCH_WITHOUT_FLASH = 128
+_FIXED = 48 * 2**20
+
+_RECURRENT = frozenset({"mamba", "mamba2", "rwkv6", "rwkv6qwen2", "rwkv7", "arwkv7"})
+_EMBEDDING = frozenset(
+    {"bert", "modern-bert", "nomic-bert", "nomic-bert-moe", "neo-bert", "jina-bert-v2"}
+    | {"jina-bert-v3", "eurobert", "gemma-embedding", "llama-embed", "t5encoder"}
+)
+_DRAFT_HEADS = frozenset({"eagle3", "dflash", "gemma4-assistant"})
+_NOT_TOKEN_BY_TOKEN = {
+    **dict.fromkeys(("dream", "llada", "llada-moe", "rnd1"), "it writes by diffusion"),
+    **dict.fromkeys(("wavtokenizer-dec", "qwen3tts", "pockettts"), "it makes sound, not text"),
+    "t5": "it is a translator between two texts (encoder and decoder)",
+}
+
+
+class HeaderReader:
+    """Reads the headers of GGUF models. What several have in common is read and checked once."""
+
+    def __init__(self) -> None:
+        self._pieces = KnownPieces()
+        self._vocabularies: dict[Hashable, Vocabulary | None] = {}
+        self._sound: set[Hashable] = set()
+
+    def read(self, path: Path) -> ModelFile:
+        """What a model file is; `problem` says what is wrong with what can be read, but cannot be used.
+
+        Raises ModelFileBroken, ModelNotSupported where there is nothing to be told.
+        """
+        headers = [read_gguf(part, self._pieces) for part in split_parts(path)]
+        header, others = headers[0], headers[1:]
+        tokenizer = _tokenizer(header)
+        model = self._described(header, others, tokenizer)
+        if not model.usable:
+            return model
+        try:
+            check_model(header, others, skip_vocabulary=tokenizer in self._sound)
+        except LoadFailed as error:
+            return replace(model, problem=problem_of(error))
+        self._sound.add(tokenizer)
+        return model
+
+    def first_part(self, path: Path) -> ModelFile:
+        """What the first file of a split model says. Raises ModelFileBroken, ModelNotSupported."""
+        header = read_gguf(path, self._pieces)
+        return self._described(header, [], _tokenizer(header))
+
+    def _described(self, header: GgufFile, others: Sequence[GgufFile], tokenizer: Hashable) -> ModelFile:
+        if tokenizer not in self._vocabularies:
+            self._vocabularies[tokenizer] = vocabulary_of_file(header)
+        return describe(header, others, self._vocabularies[tokenizer])
+
+
+def _tokenizer(header: GgufFile) -> Hashable:
+    """Equal for headers whose tokenizers are the same in every entry, but for the chat template.
+
+    Two lists that are the same piece are equal; shorter ones are compared themselves.
+    """
+    entries: list[Hashable] = []
+    for key, value in header.metadata.items():
+        if not key.startswith("tokenizer.") or key.startswith("tokenizer.chat_template"):
+            continue
+        if value.is_array and not value.piece:
+            texts = value.kind == types.STRING
+            content: Hashable = tuple(header.strings(key)) if texts else header.raw(key)
+            entries.append((key, value.kind, value.length, content))
+        else:
+            entries.append((key, value.kind, value.length, value.content, value.piece))
+    return tuple(entries)
+
+
+def inspect_gguf(path: Path) -> ModelFile:
+    """What one model file is, its contents checked. Raises ModelFileBroken, ModelNotSupported."""
+    headers = [read_gguf(part) for part in split_parts(path)]
+    header, others = headers[0], headers[1:]
+    model = describe(header, others, vocabulary_of_file(header))
+    if model.usable:
+        check_model(header, others)
+    return model
+
+
+def describe(header: GgufFile, others: Sequence[GgufFile], vocabulary: Vocabulary | None) -> ModelFile:
+    """The figures of a GGUF model whose header was read; `others` are the further parts of a split one."""
+    role, problem = _role(header)
+    architecture = header.text("general.architecture") or ""
+    parts = (header, *others)
+    quantisation = _quantisation(parts)
+    cache, state = (0, 0) if role != "model" else _memory(header, architecture, quantisation)
+    return ModelFile(
+        path=header.path,
+        name=printable(header.text("general.name") or "") or printable(header.path.stem),
+        architecture=printable(architecture),
+        parameters=sum(tensor.elements for part in parts for tensor in part.tensors.values()),
+        quantisation=quantisation,
+        context_length=max(header.number(f"{architecture}.context_length") or 0, 0),
+        size_bytes=sum(part.size for part in parts),
+        has_chat_template=bool(header.text("tokenizer.chat_template")),
+        vocabulary=vocabulary,
+        problem=problem,
+        role=role,
+        cache_per_token=cache,
+        state_bytes=state,
+        compute_bytes=_compute(header, architecture),
+    )
+
+
+def _role(header: GgufFile) -> tuple[Role, str | None]:
+    """What the file is, and why that cannot be used."""
+    architecture = (header.text("general.architecture") or "").lower()
+    kind = (header.text("general.type") or "model").lower()
+    role: Role = "model"
+    if architecture == "clip" or kind in {"mmproj", "projector"}:
+        role = "projector"
+    elif architecture in _EMBEDDING:
+        role = "embedding"
+    elif architecture in _DRAFT_HEADS:
+        role = "draft-head"
+    elif kind == "adapter":
+        role = "adapter"
+    elif kind not in {"model", ""} or architecture in {"imatrix", "controlvector"}:
+        return "other", f"It holds {printable(kind if kind != 'model' else architecture)} data, not a model."
+    elif architecture in _NOT_TOKEN_BY_TOKEN:
+        return "other", (f"It does not write text token by token: {_NOT_TOKEN_BY_TOKEN[architecture]}.")
+    return role, ROLE_PROBLEMS.get(role)
+
+
+def _quantisation(parts: Sequence[GgufFile]) -> str:
+    """The name that the file gives itself, or the tensor type that most of its bytes have."""
+    number = parts[0].number("general.file_type")
+    named = None if number is None else types.FILE_TYPES.get(number)
+    weights: Counter[int] = Counter()
+    for part in parts:
+        for tensor in part.tensors.values():
+            weights[tensor.kind] += tensor.size
+    if not weights:
+        return ""
+    most = types.TENSOR_TYPES[weights.most_common(1)[0][0]].name
+    return most if named in {None, "F32", "F16", "BF16"} else str(named)
+
+
+def _memory(header: GgufFile, architecture: str, quantisation: str) -> tuple[int, int]:
+    """Bytes of cache and scores for each token of context, and bytes of recurrent state."""
+
+    def number(key: str) -> int:
+        return header.number(f"{architecture}.{key}") or 0
+
+    layers, width = min(number("block_count"), 512), number("embedding_length")
+    state = layers * number("ssm.inner_size") * (number("ssm.state_size") + 4) * 4
+    if number("wkv.head_size"):
+        state += layers * width * (number("wkv.head_size") + 2) * 4
+    if architecture in _RECURRENT:
+        return 0, state
+    heads = _per_layer(header, f"{architecture}.attention.head_count", layers)
+    shared = _per_layer(header, f"{architecture}.attention.head_count_kv", layers) or heads
+    widest = width // max([*heads, 1])
+    elements = number("attention.key_length") or widest
+    elements += number("attention.value_length") or widest
+    # The backend keeps the cache of float32 models in float32, and the scores of all heads with it.
+    exact = header.number("general.file_type") == 0 or quantisation == "F32"
+    per_token = sum(shared) * elements * (4 if exact else 2) // max(number("full_attention_interval"), 1)
+    scores = 4 * _BATCH_WITHOUT_FLASH * max([*heads, 1]) if exact else 2 * _BATCH
+    return per_token + scores, state
+
+
+def _per_layer(header: GgufFile, key: str, layers: int) -> list[int]:
+    single = header.number(key)
+    if single is not None:
+        return [single] * layers
+    numbers = header.numbers(key)
+    return [] if numbers is None else [max(int(number), 0) for number in numbers[:layers]]
+
+
+def _compute(header: GgufFile, architecture: str) -> int:
+    """Bytes of working space: the widest activations of a batch, and the rows of logits."""
+    width = header.number(f"{architecture}.embedding_length") or 0
+    inner = header.number(f"{architecture}.feed_forward_length") or 4 * width
+    rows = (MAX_LOOKAHEAD + 1) * (header.count(TOKENS_KEY) or 0)
+    return _FIXED + 4 * (_BATCH * (6 * width + 2 * inner) + 2 * rows)
