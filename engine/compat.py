@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +35,7 @@ _BEST_RATIOS = (10.0, 40.0)
 """How many times as large as its draft a target best is. A larger draft costs more than its better guesses save: at a
 tenth, four draft tokens already cost a good third of a target pass. A much smaller one is seldom right."""
 _TOO_SMALL = 150.0
+_MOST_JUDGED = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,9 @@ class Fit:
     def usable(self) -> bool:
         """Whether the two can be paired at all."""
         return self.fits or self.through_text
+
+
+_judged: dict[tuple[object, ...], Fit] = {}
 
 
 def judge_pair(target: ModelFile, draft: ModelFile) -> Fit:
@@ -83,6 +88,21 @@ def require_usable(target: Backend, draft: Backend) -> Fit:
 
 def judge_vocabularies(target: Vocabulary, draft: Vocabulary) -> Fit:
     """Whether models of these vocabularies can be paired: directly, through text, or not at all."""
+    # A folder of models has few vocabularies, and asks of every two of its models.
+    key = (*_identity(target), *_identity(draft))
+    fit = _judged.get(key)
+    if fit is None:
+        if len(_judged) >= _MOST_JUDGED:
+            _judged.clear()
+        fit = _judged[key] = _judge_vocabularies(target, draft)
+    return fit
+
+
+def _identity(vocabulary: Vocabulary) -> tuple[object, ...]:
+    return vocabulary.digest, vocabulary.kind, vocabulary.size, vocabulary.begin_id, vocabulary.end_id
+
+
+def _judge_vocabularies(target: Vocabulary, draft: Vocabulary) -> Fit:
     for whose, vocabulary in (("target", target), ("draft", draft)):
         if not vocabulary.fingerprints.any():
             return Fit(False, f"The tokens of the {whose} stand for no text, so nothing can be translated.")
@@ -189,7 +209,8 @@ def _handicap(target: ModelFile, draft: ModelFile) -> float:
     least, most = _BEST_RATIOS
     too_large = max(0.0, math.log(least / _cost_ratio(target, draft)))
     too_small = max(0.0, math.log(_skill_ratio(target, draft) / most))
-    strange = 0.0 if _family(target) == _family(draft) else 0.25 if target.architecture == draft.architecture else 0.5
+    related = _family(target.name) == _family(draft.name)
+    strange = 0.0 if related else 0.25 if target.architecture == draft.architecture else 0.5
     untuned = 0.0 if target.has_chat_template == draft.has_chat_template else 0.7
     return too_large + too_small + strange + untuned + _coarseness(draft.quantisation)
 
@@ -206,12 +227,14 @@ def _skill_ratio(target: ModelFile, draft: ModelFile) -> float:
     return _cost_ratio(target, draft)
 
 
-def _family(model: ModelFile) -> str:
+@lru_cache(maxsize=4096)
+def _family(name: str) -> str:
     """The first word of a name, without a size at its end: `qwen2.5` of Qwen2.5-0.5B, `stories` of stories260K."""
-    word = re.split(r"[-_\s:]", model.name.casefold(), maxsplit=1)[0]
+    word = re.split(r"[-_\s:]", name.casefold(), maxsplit=1)[0]
     return re.sub(r"(?<=[a-z])\d+(\.\d+)?[kmb]$", "", word)
 
 
+@lru_cache(maxsize=256)
 def _coarseness(quantisation: str) -> float:
     """Weights of 4 to 8 bits are quick to read and nearly as good; full ones are slow, fewer bits lose much."""
     number = re.search(r"(?:Q|FP|NF|INT)(\d+)", quantisation.upper())
