@@ -6,8 +6,19 @@ import os
 
 import psutil
 
+_TINY_MODEL = 32 * 2**20
+
 
 def physical_cores() -> int:
     """Physical cores that this process may use, 1 at least."""
     logical = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
     return max(1, min(psutil.cpu_count(logical=False) or logical, logical))
+
+
+def default_threads(model_bytes: int) -> int:
+    """One thread for each physical core that this process may use; one for a model of a few megabytes.
+
+    Threads meet after every operation. Where an operation takes microseconds, one thread that another program (or our
+    own window) holds up costs more than the others save.
+    """
+    return 1 if model_bytes < _TINY_MODEL else physical_cores()

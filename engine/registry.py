@@ -6,16 +6,35 @@ import importlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Protocol, cast
 
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
-from engine.errors import ModelFileBroken, NotAvailable
+from engine.errors import ModelFileBroken, ModelNotSupported, NotAvailable
 from engine.probe import check_model_file
+from engine.safetensors_file import model_folder
 
-BACKENDS = {"llama.cpp": ("engine.backends.llama_cpp_backend", "LlamaCppBackend")}
+BACKENDS = {
+    "llama.cpp": ("engine.backends.llama_cpp_backend", "LlamaCppBackend"),
+    "transformers": ("engine.backends.transformers_backend", "TransformersBackend"),
+}
+_EXTRA = {"torch", "transformers", "safetensors", "tokenizers"}
 LATER_METHODS = ("ngram", "medusa", "eagle2", "eagle3", "mtp")
+
+
+class _Opens(Protocol):
+    """How every concrete backend is opened."""
+
+    @classmethod
+    def open(
+        cls,
+        config: LoadConfig,
+        *,
+        progress: Callable[[float], None] | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Backend:
+        """Load a model."""
 
 
 def open_backend(
@@ -29,19 +48,30 @@ def open_backend(
     Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, LoadFailed, NotAvailable, Cancelled.
     """
     path = Path(config.path).expanduser()
-    if path.is_dir() or path.suffix == ".safetensors":
-        raise NotAvailable(
-            "Loading safetensors models",
-            "this version reads GGUF files; convert the model to GGUF.",
-        )
     if not path.exists():
         raise ModelFileBroken(path, "there is no such file.")
+    if path.is_dir() or path.suffix.lower() == ".safetensors":
+        folder = model_folder(path)
+        if folder is None:
+            raise ModelNotSupported(path, "there is no config.json that says what kind of model it is.")
+        config = replace(config, path=folder)
+        return _backend("transformers").open(config, progress=_stage(progress, "loading"), cancel=cancel)
     gpu_layers = 0 if config.device == "cpu" else config.gpu_layers
     config = replace(config, path=path, gpu_layers=gpu_layers)
     check_model_file(config, cancel=cancel, progress=_stage(progress, "checking"))
-    module, name = BACKENDS["llama.cpp"]
-    backend = getattr(importlib.import_module(module), name)
-    return cast(Backend, backend.open(config, progress=_stage(progress, "loading"), cancel=cancel))
+    return _backend("llama.cpp").open(config, progress=_stage(progress, "loading"), cancel=cancel)
+
+
+def _backend(name: str) -> type[_Opens]:
+    """The class of a backend, imported now. Raises NotAvailable where its libraries are not installed."""
+    module, class_name = BACKENDS[name]
+    try:
+        return cast("type[_Opens]", getattr(importlib.import_module(module), class_name))
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in _EXTRA:
+            raise
+        advice = 'PyTorch and transformers are not installed. Install them with: pip install "outrider[torch]"'
+        raise NotAvailable("Loading safetensors models", advice) from None
 
 
 def _stage(progress: Callable[[str, float], None] | None, stage: str) -> Callable[[float], None] | None:

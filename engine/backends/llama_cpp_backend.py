@@ -11,12 +11,12 @@ from typing import Any
 
 import llama_cpp
 import numpy as np
-import psutil
 
 from engine.backends.base import Backend, Logits, Rewind
 from engine.backends.llama_cpp_tokenizer import LlamaCppTokenizer
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD, LoadConfig
+from engine.cores import default_threads
 from engine.errors import (
     BackendFailure,
     Cancelled,
@@ -31,7 +31,6 @@ DEFAULT_CONTEXT = 4096
 _BATCH_CPU = 128
 _BATCH_GPU = 512
 _NEVER = (ctypes.c_char * 2)()
-_TINY_MODEL = 32 * 2**20
 _LONGEST_REPLAY = 16
 """A replay rides in the next forward, together with what was accepted since, until it is this long."""
 _STATUS_ABORTED = 2
@@ -66,18 +65,6 @@ def _abort_function() -> Any:
     """
     library = ctypes.cdll.msvcrt if sys.platform == "win32" else ctypes.CDLL(None)
     return ctypes.cast(library.strlen, llama_cpp.ggml_abort_callback)
-
-
-def default_threads(model_bytes: int) -> int:
-    """One thread for each physical core that this process may use; one for a model of a few megabytes.
-
-    Threads meet after every operation. Where an operation takes microseconds, one thread that another program (or our
-    own window) holds up costs more than the others save.
-    """
-    if model_bytes < _TINY_MODEL:
-        return 1
-    logical = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
-    return max(1, min(psutil.cpu_count(logical=False) or logical, logical))
 
 
 class LlamaCppBackend(Backend):

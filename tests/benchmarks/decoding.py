@@ -18,9 +18,9 @@ import psutil
 
 from benchmarks import llama_bench
 from benchmarks.overhead import Overhead, measure_overhead
-from engine.backends.llama_cpp_backend import default_threads
 from engine.bundled import bundled_pair
 from engine.config import LoadConfig
+from engine.cores import default_threads
 from engine.decoder import SpeculativeDecoder
 from helpers.paths import ROOT
 from helpers.random_model import HALF_BILLION, write_random_model

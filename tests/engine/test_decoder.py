@@ -19,6 +19,7 @@ from engine.errors import (
     LoadFailed,
     ModelFileBroken,
     ModelNotLoaded,
+    ModelNotSupported,
     NotAvailable,
     UnknownMethod,
     VocabularyMismatch,
@@ -100,7 +101,7 @@ def test_broken_file_is_refused_and_the_old_model_stays(tmp_path: Path, content:
 def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(LoadFailed, match="there is no such file"):
         load(tmp_path / "nowhere.gguf")
-    with pytest.raises(NotAvailable):
+    with pytest.raises(ModelNotSupported, match=r"no config\.json"):
         load(tmp_path)
 
 
