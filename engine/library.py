@@ -9,17 +9,12 @@ from pathlib import Path
 
 from engine.cancel import CancelToken
 from engine.errors import LoadFailed
+from engine.extras import EXTRA_MISSING, extra_installed
 from engine.folder_walk import Found, find_models, split_parts
 from engine.gguf_model import HeaderReader, inspect_gguf
 from engine.library_cache import Entry, LibraryCache
 from engine.model_file import ModelFile, is_lasting, printable, problem_of
-from engine.safetensors_model import (
-    EXTRA_MISSING,
-    extra_installed,
-    folder_name,
-    inspect_safetensors,
-    read_safetensors_folder,
-)
+from engine.safetensors_model import folder_name, inspect_safetensors, read_safetensors_folder
 
 __all__ = ["ModelFile", "inspect_model", "scan_folder", "split_parts"]
 
@@ -36,19 +31,20 @@ def scan_folder(folder: str | Path, *, cancel: CancelToken | None = None) -> tup
     Hidden folders are left out, links are followed, each file is listed once. What has not changed since the last scan
     is not read again (a cache on disk, which may be missing or damaged). Raises FolderUnreadable, Cancelled.
     """
-    return scan_found(folder, find_models(folder, cancel=cancel), cancel=cancel)
+    return scan_found(folder, find_models(folder, cancel=cancel), cancel=cancel)[0]
 
 
 def scan_found(
     folder: str | Path, found: Sequence[Found], *, cancel: CancelToken | None = None
-) -> tuple[ModelFile, ...]:
-    """As `scan_folder`, where a walk through the folder has been made already."""
+) -> tuple[tuple[ModelFile, ...], bool]:
+    """As `scan_folder`, where a walk has been made already; and whether it will be the same until a file changes."""
     scan = _Scan(LibraryCache(Path(folder).expanduser()), cancel)
     models = [scan.model(item) for item in found]
     scan.remember()
     if any(model.file_format == "safetensors" and model.usable for model in models) and not extra_installed():
         models = [_without_extra(model) for model in models]
-    return tuple(sorted(models, key=lambda model: (model.name.casefold(), str(model.path))))
+    lasting = all(item.kind == "folder" or item.path in scan.seen for item in found)
+    return tuple(sorted(models, key=lambda model: (model.name.casefold(), str(model.path)))), lasting
 
 
 def inspect_model(path: str | Path) -> ModelFile:
@@ -67,13 +63,13 @@ def _without_extra(model: ModelFile) -> ModelFile:
 
 
 class _Scan:
-    """One scan: what is known from before, and what has to be read."""
+    """One scan: what is known from before, and what has to be read. `seen`: what can be kept for the next one."""
 
     def __init__(self, cache: LibraryCache, cancel: CancelToken | None) -> None:
         self._cache = cache
         self._cancel = cancel
         self._reader = HeaderReader()
-        self._seen: dict[str, Entry] = {}
+        self.seen: dict[str, Entry] = {}
 
     def model(self, found: Found) -> ModelFile:
         """A file or folder as the scan lists it: its figures, or what is wrong with it. Raises Cancelled."""
@@ -91,15 +87,15 @@ class _Scan:
             if not lasting or not _settled(found, now):
                 return model
             known = Entry(found.stamps, model)
-        self._seen[path] = known
+        self.seen[path] = known
         return known.model
 
     def remember(self) -> None:
         """Keep what was found for the next scan, in memory and on disk."""
-        if len(_known) + len(self._seen) > _REMEMBERED:
+        if len(_known) + len(self.seen) > _REMEMBERED:
             _known.clear()
-        _known.update(list(self._seen.items())[:_REMEMBERED])
-        self._cache.save(self._seen)
+        _known.update(list(self.seen.items())[:_REMEMBERED])
+        self._cache.save(self.seen)
 
     def _read(self, found: Found) -> tuple[ModelFile, bool]:
         """A model, and whether that holds as long as its files do not change."""

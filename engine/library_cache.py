@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -17,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from platformdirs import user_cache_path
 
 from engine._version import __version__
+from engine.cache_files import folder_key, forget_oldest, library_place, read_file, write_file
 from engine.folder_walk import Stamps
 from engine.model_file import ModelFile
 from engine.vocabulary import Vocabulary
@@ -31,7 +29,6 @@ _VERSION = [1, __version__, [*_FIGURES], [*_FACTS]]
 _MOST_FOLDERS = 64
 _MOST_MODELS = 20_000
 _MOST_VOCABULARIES = 400
-_MOST_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +43,8 @@ class LibraryCache:
     """The cache of one folder. Reads the disk when it is first asked, and never raises for what it finds there."""
 
     def __init__(self, folder: Path) -> None:
-        self._place = user_cache_path("outrider") / "library"
-        name = hashlib.blake2b(os.fsencode(folder.absolute()), digest_size=16).hexdigest()
-        self._path = self._place / f"{name}.json"
+        self._place = library_place()
+        self._path = self._place / f"{folder_key(folder)}.json"
         self._stored: Mapping[str, Any] | None = None
         self._vocabularies: dict[str, Vocabulary | None] = {}
 
@@ -83,17 +79,16 @@ class LibraryCache:
         if content == self._stored:
             return
         try:
-            self._place.mkdir(parents=True, exist_ok=True)
             self._write_vocabularies(entry.model.vocabulary for entry in kept.values())
-            _write(self._path, json.dumps({"version": _VERSION, "models": content}).encode())
-            _forget_oldest(self._place, ".json", _MOST_FOLDERS)
-            _forget_oldest(self._place, ".vocabulary", _MOST_VOCABULARIES)
+            write_file(self._path, json.dumps({"version": _VERSION, "models": content}).encode())
+            forget_oldest(self._place, ".json", _MOST_FOLDERS)
+            forget_oldest(self._place, ".vocabulary", _MOST_VOCABULARIES)
         except (OSError, ValueError):
             return
 
     def _load(self) -> Mapping[str, Any]:
         try:
-            loaded = json.loads(_read(self._path))
+            loaded = json.loads(read_file(self._path))
         except (OSError, ValueError, RecursionError):
             return {}
         if not isinstance(loaded, dict) or loaded.get("version") != _VERSION:
@@ -115,7 +110,7 @@ class LibraryCache:
                 prints = vocabulary.fingerprints.astype("<u4").tobytes()
                 facts = {name: getattr(vocabulary, name) for name in _FACTS}
                 line = json.dumps({"facts": facts, "check": zlib.crc32(prints)})
-                _write(path, line.encode() + b"\n" + prints)
+                write_file(path, line.encode() + b"\n" + prints)
 
 
 def _to_json(entry: Entry, names: Mapping[int, str]) -> dict[str, Any]:
@@ -138,7 +133,7 @@ def _name(vocabulary: Vocabulary) -> str:
 
 def _read_vocabulary(path: Path, name: str) -> Vocabulary | None:
     try:
-        line, _, prints = _read(path).partition(b"\n")
+        line, _, prints = read_file(path).partition(b"\n")
         stored = json.loads(line)
         if stored["check"] != zlib.crc32(prints):
             return None
@@ -149,30 +144,3 @@ def _read_vocabulary(path: Path, name: str) -> Vocabulary | None:
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return vocabulary if good else None
-
-
-def _read(path: Path) -> bytes:
-    """The bytes of a file of ours. Raises OSError where it is no file or too large."""
-    if not path.is_file() or path.stat().st_size > _MOST_BYTES:
-        raise FileNotFoundError(path)
-    return path.read_bytes()
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file so that whoever reads it sees the old content or the new, whole. Raises OSError."""
-    temporary = None
-    try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".new-", delete=False) as file:
-            temporary = Path(file.name)
-            file.write(content)
-        temporary.replace(path)
-    except OSError:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-        raise
-
-
-def _forget_oldest(place: Path, suffix: str, most: int) -> None:
-    paths = sorted(place.glob(f"*{suffix}"), key=lambda path: path.stat().st_mtime_ns)
-    for path in paths[:-most]:
-        path.unlink(missing_ok=True)

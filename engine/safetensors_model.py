@@ -5,7 +5,6 @@ Whether transformers can run the architecture is not asked here: the backend say
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,8 +17,6 @@ from engine.safetensors_file import SafetensorsModel, StoredTensor, read_json, r
 from engine.tokenizer_json import vocabulary_of_tokenizer_json
 from engine.vocabulary import Vocabulary
 
-EXTRA_MISSING = 'It needs PyTorch and transformers, which are not installed: pip install "outrider[torch]"'
-_LIBRARIES = ("torch", "transformers")
 _MAX_TOKENIZER = 256 * 2**20
 
 _ENCODERS = frozenset(
@@ -70,14 +67,6 @@ _FIXED = 350 * 2**20
 _BATCH = 512
 
 Config = Mapping[str, object]
-
-
-def extra_installed() -> bool:
-    """Whether what runs safetensors models is installed. Nothing is imported."""
-    try:
-        return all(importlib.util.find_spec(name) is not None for name in _LIBRARIES)
-    except (ImportError, ValueError):
-        return False
 
 
 def inspect_safetensors(folder: Path) -> ModelFile:

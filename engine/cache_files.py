@@ -1,0 +1,53 @@
+"""Small files in the user's cache: read with suspicion, written whole or not at all, and never too many of them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+_MOST_BYTES = 256 * 2**20
+
+
+def library_place() -> Path:
+    """The folder for what scans found out. It may not exist."""
+    return user_cache_path("outrider") / "library"
+
+
+def folder_key(folder: Path) -> str:
+    """A file name for what is kept about a folder."""
+    return hashlib.blake2b(os.fsencode(folder.absolute()), digest_size=16).hexdigest()
+
+
+def read_file(path: Path) -> bytes:
+    """The bytes of a file of ours. Raises OSError where it is no file, or too large to be ours."""
+    if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+        raise FileNotFoundError(path)
+    return path.read_bytes()
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file so that whoever reads it sees the old content or the new, whole. Raises OSError."""
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".new-", delete=False) as file:
+            temporary = Path(file.name)
+            file.write(content)
+        temporary.replace(path)
+    except OSError:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def forget_oldest(place: Path, suffix: str, most: int) -> None:
+    """Remove the files of a kind that were written first, beyond so many. Raises OSError."""
+    paths = list(place.glob(f"*{suffix}"))
+    if len(paths) > most:
+        paths.sort(key=lambda path: path.stat().st_mtime_ns)
+        for path in paths[:-most]:
+            path.unlink(missing_ok=True)
