@@ -1,0 +1,86 @@
+"""The machine that is measured on, and how much of it other programs took meanwhile."""
+
+import os
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any, TypeVar
+
+import psutil
+
+T = TypeVar("T")
+_SAMPLE_S = 0.3
+
+
+def describe_machine() -> dict[str, Any]:
+    """Processor, cores, memory, system, versions."""
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "llama_cpp_python": version("llama-cpp-python"),
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
+
+
+@dataclass
+class Quiet:
+    """Waits for other programs before a measurement, and repeats it where they took more than `limit` meanwhile.
+
+    Only their processor time decides, never the result. In all, waiting and repeating take up to `patience_s`; after
+    that everything counts as it comes. Attributes: repeated (how often it measured again), others (the share of the
+    processors that other programs took, of each measurement that was kept).
+    """
+
+    patience_s: float = 600.0
+    limit: float = 0.05
+
+    def __post_init__(self) -> None:
+        self.repeated = 0
+        self.others: list[float] = []
+
+    def measure(self, work: Callable[[], T]) -> T:
+        """The result of the first quiet run of `work`, or of the quietest."""
+        best: tuple[float, T] | None = None
+        while best is None or (best[0] > self.limit and self.patience_s > 0.0):
+            began = perf_counter()
+            self._wait()
+            others, result = _watched(work)
+            if best is not None:
+                self.repeated += 1
+            if best is None or others < best[0]:
+                best = others, result
+            if others > self.limit:
+                self.patience_s -= perf_counter() - began
+        self.others.append(best[0])
+        return best[1]
+
+    def _wait(self) -> None:
+        while self.patience_s > 0.0 and psutil.cpu_percent(interval=_SAMPLE_S) > 100.0 * self.limit:
+            self.patience_s -= _SAMPLE_S
+
+
+def _watched(work: Callable[[], T]) -> tuple[float, T]:
+    """The share of the processors that other programs took while `work` ran, and its result."""
+    busy, own, began = _busy_seconds(), process_time(), perf_counter()
+    result = work()
+    taken = (_busy_seconds() - busy) - (process_time() - own)
+    return max(0.0, taken / (perf_counter() - began) / (os.cpu_count() or 1)), result
+
+
+def _busy_seconds() -> float:
+    """Processor time of all programs, and what the machine's host took (steal)."""
+    times = psutil.cpu_times()._asdict()
+    return float(sum(times.get(name, 0.0) for name in ("user", "nice", "system", "irq", "softirq", "steal")))

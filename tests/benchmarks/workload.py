@@ -1,0 +1,299 @@
+"""What lookahead gains on a target of a real model's size: the grown demo target with the demo draft.
+
+    make bench ARGS="workload [--kinds q8_0,q4_0,f16] [--parts speed,verify] [--append]"
+
+*speed*: greedy replies to held-out prompts of each category, plain and with each lookahead in turns in one process, the
+order rotating, so that a machine that is slow for a while slows all alike; a speedup is the median of ratios to the
+plain reply to the same prompt in the same turn. *verify*: what a forward of n tokens costs against one of one token.
+Load time and memory are measured on the way. `--append` adds the tables to RESULTS.md.
+"""
+
+import argparse
+import json
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median, quantiles
+from time import perf_counter
+from typing import Any
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import psutil
+
+from benchmarks.grow import grown_target
+from benchmarks.growth import FULL, GrownKind, GrownShape, GrowthError
+from benchmarks.machine import Quiet, describe_machine
+from engine import GenerationResult, LoadConfig, SpeculativeDecoder, bundled_pair
+from engine.backends.base import Backend
+from helpers.pairs import HELD_OUT
+
+LOOKAHEADS = (0, 1, 2, 4, 8, 16)
+SIZES = (1, 2, 3, 4, 5, 8, 9, 16, 17, 33)
+_CONTEXT = 128
+"""Tokens in the cache when a forward is timed."""
+RESULTS = Path(__file__).with_name("RESULTS.md")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One measured reply. `turn` and `prompt` say which replies it may be compared with."""
+
+    lookahead: int
+    category: str
+    prompt: int
+    turn: int
+    result: GenerationResult
+
+    @property
+    def speed(self) -> float:
+        """Tokens per second."""
+        return self.result.stats.tokens_per_second
+
+
+def main() -> int:
+    """Measure, print, perhaps append: 0. Where there is no workload: why, and 2."""
+    args = _parse()
+    shape = GrownShape(args.layers, args.width, args.feed_forward)
+    report: dict[str, Any] = {"machine": describe_machine(), "threads": args.threads, "shape": str(shape), "kinds": {}}
+    report["busy_before_percent"] = psutil.cpu_percent(interval=3.0)
+    for kind in args.kinds:
+        try:
+            path = grown_target(kind, shape, folder=args.to, say=_say)
+        except GrowthError as error:
+            print(error, file=sys.stderr)
+            return 2
+        report["kinds"][kind] = _measure_kind(path, args)
+    text = _tables(report)
+    print(json.dumps(report) if args.json else text)
+    if args.append:
+        with RESULTS.open("a", encoding="utf-8") as file:
+            file.write(f"\n{text}\n")
+    return 0
+
+
+def _parse() -> argparse.Namespace:
+    def listed(text: str) -> list[str]:
+        return text.split(",")
+
+    def numbers(text: str) -> list[int]:
+        return [int(item) for item in text.split(",")]
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kinds", type=listed, default=["q8_0"], metavar="KIND,…", help="of q8_0, q4_0, f16 (q8_0)")
+    parser.add_argument("--parts", type=listed, default=["speed", "verify"], metavar="PART,…", help="speed,verify")
+    parser.add_argument("--lookaheads", type=numbers, default=list(LOOKAHEADS), metavar="N,…")
+    parser.add_argument("--prompts", type=int, default=1, metavar="N", help="of each category (1)")
+    parser.add_argument("--tokens", type=int, default=64, metavar="N", help="of each reply at most (64)")
+    parser.add_argument("--turns", type=int, default=3, metavar="N", help="how often each reply is measured (3)")
+    parser.add_argument("--sweeps", type=int, default=15, metavar="N", help="how often each size is verified (15)")
+    parser.add_argument("--patience", type=float, default=600.0, metavar="S", help="to wait for other programs (600)")
+    parser.add_argument("--threads", type=int, default=2, metavar="N")
+    parser.add_argument("--layers", type=int, default=FULL.layers, metavar="N")
+    parser.add_argument("--width", type=int, default=FULL.width, metavar="N")
+    parser.add_argument("--feed-forward", type=int, default=FULL.feed_forward, metavar="N")
+    parser.add_argument("--to", type=Path, metavar="FOLDER", help="where grown models are kept (the user's cache)")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--append", action="store_true", help="add the tables to RESULTS.md")
+    args = parser.parse_args()
+    kinds: tuple[GrownKind, ...] = ("q8_0", "q4_0", "f16")
+    if not set(args.kinds) <= set(kinds) or not set(args.parts) <= {"speed", "verify"}:
+        parser.error("kinds are q8_0, q4_0 and f16; parts are speed and verify")
+    if 0 not in args.lookaheads:
+        parser.error("the lookaheads need 0, plain decoding, to compare with")
+    return args
+
+
+def _measure_kind(path: Path, args: argparse.Namespace) -> dict[str, Any]:
+    process = psutil.Process()
+    before, began = process.memory_full_info().uss, perf_counter()
+    quiet = Quiet(args.patience)
+    with SpeculativeDecoder() as decoder:
+        decoder.attach_target(LoadConfig(path, threads=args.threads, trusted=True))
+        load_s = perf_counter() - began
+        decoder.attach_draft(LoadConfig(bundled_pair()[1], trusted=True))
+        assert decoder.target is not None
+        decoder.generate("Hello!", max_tokens=4)
+        report: dict[str, Any] = {
+            "parameters": decoder.target.parameters,
+            "weight_bytes": decoder.target.weight_bytes,
+            "load_s": load_s,
+            "memory_bytes": process.memory_full_info().uss - before,
+        }
+        if "speed" in args.parts:
+            report["speed"] = _speeds(_replies(decoder, quiet, args), args.lookaheads)
+        if "verify" in args.parts:
+            report["verify"] = _verify_costs(decoder.target, quiet, args.sweeps)
+    return report | {"repeated": quiet.repeated, "others": quiet.others}
+
+
+# Speed ----------------------------------------------------------------------------------------------------------------
+
+
+def _prompts(per_category: int) -> list[tuple[str, Any]]:
+    """Category and prompt, the first few of each category."""
+    entries = json.loads(HELD_OUT.read_text(encoding="utf-8"))
+    chosen = []
+    for category in dict.fromkeys(entry["category"] for entry in entries):
+        mine = [entry for entry in entries if entry["category"] == category]
+        chosen += [(category, entry.get("prompt") or entry["messages"]) for entry in mine[:per_category]]
+    return chosen
+
+
+def _replies(decoder: SpeculativeDecoder, quiet: Quiet, args: argparse.Namespace) -> list[Reply]:
+    replies = []
+    for turn in range(args.turns):
+        for number, (category, prompt) in enumerate(_prompts(args.prompts)):
+            first = (turn + number) % len(args.lookaheads)
+            for lookahead in args.lookaheads[first:] + args.lookaheads[:first]:
+                options = {"lookahead": lookahead, "max_tokens": args.tokens}
+                result = quiet.measure(lambda p=prompt, o=options: decoder.generate(p, **o))  # type: ignore[misc]
+                replies.append(Reply(lookahead, category, number, turn, result))
+        _say(f"turn {turn + 1} of {args.turns} done")
+    return replies
+
+
+def _speeds(replies: list[Reply], lookaheads: list[int]) -> dict[str, Any]:
+    plain = {(reply.prompt, reply.turn): reply for reply in replies if reply.lookahead == 0}
+    same = sum(reply.result.tokens == plain[reply.prompt, reply.turn].result.tokens for reply in replies)
+    categories = list(dict.fromkeys(reply.category for reply in replies))
+    table = {}
+    for lookahead in lookaheads:
+        mine = [reply for reply in replies if reply.lookahead == lookahead]
+        table[lookahead] = _figures(mine, plain) | {
+            "by_category": {
+                name: _figures([reply for reply in mine if reply.category == name], plain) for name in categories
+            }
+        }
+    return {"replies": len(replies), "same_text": same, "by_lookahead": table}
+
+
+def _figures(replies: list[Reply], plain: dict[tuple[int, int], Reply]) -> dict[str, Any]:
+    proposed = sum(reply.result.stats.proposed for reply in replies)
+    rounds = sum(reply.result.stats.rounds for reply in replies)
+    ratios = [reply.speed / plain[reply.prompt, reply.turn].speed for reply in replies]
+    return {
+        "tokens_per_second": _spread([reply.speed for reply in replies]),
+        "speedup": _spread(ratios),
+        "acceptance_rate": sum(reply.result.stats.accepted for reply in replies) / proposed if proposed else None,
+        "mean_length": sum(reply.result.stats.emitted for reply in replies) / rounds,
+    }
+
+
+def _spread(values: list[float]) -> dict[str, float]:
+    """Median, and between which values the middle half lies."""
+    quarters = quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
+    return {"median": median(values), "low": quarters[0], "high": quarters[2]}
+
+
+# Cost of a verification -----------------------------------------------------------------------------------------------
+
+
+def _verify_costs(backend: Backend, quiet: Quiet, sweeps: int) -> dict[str, Any]:
+    """Milliseconds of a forward of n tokens with n rows of logits, and its ratio to one of one token in its sweep."""
+    text = backend.tokenizer.encode("the story of a dog and a boat " * 40, add_special=False, parse_special=False)
+    backend.truncate(0)
+    backend.forward(text[:_CONTEXT], 0)
+    _sweep(backend, text)
+    measured = [quiet.measure(lambda: _sweep(backend, text)) for _ in range(sweeps)]
+    return {
+        str(size): {
+            "ms": _spread([1000.0 * each[size] for each in measured]),
+            "ratio": _spread([each[size] / each[1] for each in measured]),
+        }
+        for size in SIZES
+    }
+
+
+def _sweep(backend: Backend, text: list[int]) -> dict[int, float]:
+    seconds = {}
+    for size in SIZES:
+        began = perf_counter()
+        backend.forward(text[_CONTEXT : _CONTEXT + size], size)
+        seconds[size] = perf_counter() - began
+        backend.truncate(_CONTEXT)
+    return seconds
+
+
+# Tables ---------------------------------------------------------------------------------------------------------------
+
+
+def _tables(report: dict[str, Any]) -> str:
+    machine = report["machine"]
+    where = (
+        f"{datetime.now(UTC).date()}: {machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, "
+        f"Python {machine['python']}, llama-cpp-python {machine['llama_cpp_python']}; target on {report['threads']} "
+        f"threads. Processors {report['busy_before_percent']:.0f} % busy before. Medians (middle half)."
+    )
+    lines = [f"## The grown demo target ({report['shape']}) with the demo draft", "", where]
+    for kind, found in report["kinds"].items():
+        size = (
+            f"**{kind}**: {found['parameters'] / 1e6:,.0f} M weights, {found['weight_bytes'] / 2**20:,.0f} MiB; loaded "
+            f"in {found['load_s']:.1f} s, {found['memory_bytes'] / 2**20:,.0f} MiB of memory with draft and caches. "
+        )
+        care = (
+            f"Of {len(found['others'])} measurements {_busy(found['others'])} were made while other programs took more "
+            f"than 5 % of the processors ({found['repeated']} repeated for that)."
+        )
+        lines += ["", size + care]
+        if "speed" in found:
+            lines += _speed_tables(found["speed"])
+        if "verify" in found:
+            lines += _verify_table(found["verify"])
+    return "\n".join(lines)
+
+
+def _speed_tables(speed: dict[str, Any]) -> list[str]:
+    table = speed["by_lookahead"]
+    lines = [
+        "",
+        f"{speed['same_text']} of {speed['replies']} replies were the plain one, token for token.",
+        "",
+        "| lookahead | tokens/s | speedup | acceptance rate | mean length |",
+        "|---|---|---|---|---|",
+    ]
+    for lookahead, row in table.items():
+        lines.append(
+            f"| {lookahead or 'plain'} | {_shown(row['tokens_per_second'], 1)} | {_shown(row['speedup'])} "
+            f"| {_rate(row)} | {row['mean_length']:.2f} |"
+        )
+    speculative = [lookahead for lookahead in table if lookahead]
+    lines += [
+        "",
+        "Speedup (acceptance rate) by category:",
+        "",
+        "| category | " + " | ".join(f"lookahead {lookahead}" for lookahead in speculative) + " |",
+        "|---|" + "---|" * len(speculative),
+    ]
+    for category in table[0]["by_category"]:
+        cells = (table[lookahead]["by_category"][category] for lookahead in speculative)
+        row = " | ".join(f"{cell['speedup']['median']:.2f} ({_rate(cell)})" for cell in cells)
+        lines.append(f"| {category} | {row} |")
+    return lines
+
+
+def _verify_table(verify: dict[str, Any]) -> list[str]:
+    lines = ["", "| tokens in a forward | ms | against one token |", "|---|---|---|"]
+    return lines + [f"| {size} | {_shown(row['ms'], 1)} | {_shown(row['ratio'])} |" for size, row in verify.items()]
+
+
+def _shown(spread: dict[str, float], digits: int = 2) -> str:
+    return f"{spread['median']:.{digits}f} ({spread['low']:.{digits}f}–{spread['high']:.{digits}f})"
+
+
+def _busy(others: list[float]) -> int:
+    return sum(share > Quiet.limit for share in others)
+
+
+def _rate(figures: dict[str, Any]) -> str:
+    return "–" if figures["acceptance_rate"] is None else f"{figures['acceptance_rate']:.2f}"
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
