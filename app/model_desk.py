@@ -59,7 +59,7 @@ class ModelDesk(QObject):
         if self.models.bundled and path == self.models.bundled[0] and self.models.selection.draft is None:
             self.models.choose(draft=self.models.bundled[1])
         self._remember()
-        self._start(self._judge())
+        self._start(self._judge(new_target=True))
 
     def choose_draft(self, path: Path | None) -> None:
         """Use this draft, or none, from the next message on."""
@@ -209,8 +209,11 @@ class ModelDesk(QObject):
         self._remember()
         await self._judge()
 
-    async def _judge(self) -> None:
-        """Find out which drafts fit the chosen target; let go of a chosen one that does not."""
+    async def _judge(self, *, new_target: bool = False) -> None:
+        """Find out which drafts fit the chosen target; let go of a chosen one that does not.
+
+        With a new target, one that fits only through text is let go too: that is slower, and for a person to choose.
+        """
         self.changed.emit()
         target = self.models.by_path(self.models.selection.target)
         fits = {} if target is None else await self._bridge.judge(target, self.models.models)
@@ -218,7 +221,8 @@ class ModelDesk(QObject):
             return
         self.models.set_fits(fits)
         draft = self.models.selection.draft
-        if draft is not None and draft in fits and not fits[draft].fits:
+        fit = fits.get(draft) if draft is not None else None
+        if fit is not None and not (fit.fits if new_target else fit.usable):
             self.models.choose_no_draft()
             self._remember()
         self.changed.emit()

@@ -57,6 +57,7 @@ class Fit:
 
 
 _judged: dict[tuple[object, ...], Fit] = {}
+"""What was found of two vocabularies. A folder of models has few of them, and asks of every two of its models."""
 
 
 def judge_pair(target: ModelFile, draft: ModelFile) -> Fit:
@@ -88,7 +89,6 @@ def require_usable(target: Backend, draft: Backend) -> Fit:
 
 def judge_vocabularies(target: Vocabulary, draft: Vocabulary) -> Fit:
     """Whether models of these vocabularies can be paired: directly, through text, or not at all."""
-    # A folder of models has few vocabularies, and asks of every two of its models.
     key = (*_identity(target), *_identity(draft))
     fit = _judged.get(key)
     if fit is None:

@@ -87,9 +87,10 @@ class ModelList:
         listed: list[Choice] = []
         for model in self.models:
             fit = self._fits.get(model.path)
-            problem = model.problem or (fit.reason if fit is not None and not fit.fits else None)
-            more = fit.reason if fit is not None and fit.fits else ""
-            listed.append(Choice(model.path, label(model), problem, "\n".join(filter(None, (hint(model), more)))))
+            problem = model.problem or (fit.reason if fit is not None and not fit.usable else None)
+            more = fit.reason if fit is not None and fit.usable else ""
+            name = f"{label(model)} · slower" if fit is not None and fit.through_text else label(model)
+            listed.append(Choice(model.path, name, problem, "\n".join(filter(None, (hint(model), more)))))
         return _with_missing(listed, self.selection.draft)
 
     def choose(self, *, target: Path | None = None, draft: Path | None = None, lookahead: int | None = None) -> None:

@@ -80,12 +80,14 @@ def test_pickers_show_the_folder(open_window: OpenWindow, story_pair: Pair, tmp_
     assert why
     baby = next(name for name in targets if name.startswith("babyllama361"))
     assert targets[baby][0]
-    assert not drafts[baby][0]
-    assert "do not share a vocabulary" in drafts[baby][1] or "kinds" in drafts[baby][1]
+    assert baby not in drafts
+    enabled, why = drafts[f"{baby} · slower"]
+    assert enabled
+    assert "go through text, which is slower" in why
     assert next(iter(drafts)) == "none"
     assert bar.lookahead.count() == 33
     choose(window, baby)
-    assert bar.draft.currentText() == "none", "a draft that does not fit is let go"
+    assert bar.draft.currentText() == "none", "a draft that would go through text is let go with its target"
     exchange = window.ask("Once upon a time")
     assert exchange.status == "done"
     assert exchange.stats is not None

@@ -255,6 +255,18 @@ def test_drafts_that_do_not_fit_say_why() -> None:
     assert [line.problem for line in models.drafts()] == [None, "Different tokens."]
 
 
+def test_drafts_that_go_through_text_are_labelled_slower() -> None:
+    models = ModelList(None)
+    models.set_found(Path("/models"), (model("a"), model("b")))
+    models.choose(target=model("a").path)
+    through_text = Fit(False, "They have different tokenizers.", through_text=True)
+    models.set_fits({model("a").path: Fit(True, "Same."), model("b").path: through_text})
+    lines = models.drafts()
+    assert [line.problem for line in lines] == [None, None]
+    assert [line.label for line in lines] == ["a · 12M Q8_0", "b · 12M Q8_0 · slower"]
+    assert "They have different tokenizers." in lines[1].hint
+
+
 def test_after_a_failure_what_is_loaded_is_chosen() -> None:
     models = ModelList(None)
     models.choose(target=model("a").path, draft=model("b").path, lookahead=99)

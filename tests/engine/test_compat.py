@@ -191,6 +191,17 @@ def test_another_begin_token_is_told_and_fits(
     assert judge_vocabularies(*pair) == Fit(True, f"Same vocabulary{words}.")
 
 
+def test_pairs_are_remembered_and_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.compat._MOST_JUDGED", 2)
+    monkeypatch.setattr("engine.compat._judged", {})
+    found = [vocabulary(TEXTS[:size], folder=tmp_path) for size in (100, 200, 300)]
+    pairs = list(permutations(found, 2))
+    fits = [judge_vocabularies(*pair) for pair in pairs]
+    assert [judge_vocabularies(*pair) for pair in pairs] == fits
+    assert {fit.through_text for fit in fits} == {False, True}
+    assert judge_vocabularies(*pairs[-1]) is judge_vocabularies(*pairs[-1])
+
+
 @pytest.mark.parametrize("reverse", [False, True])
 def test_tokens_without_text_cannot_be_translated(tmp_path: Path, *, reverse: bool) -> None:
     pair = [vocabulary(TEXTS, folder=tmp_path), vocabulary(["[PAD0]", "[PAD1]"], folder=tmp_path)]
