@@ -135,10 +135,10 @@ def _check_texts(target: Vocabulary, draft: Vocabulary) -> str | None:
     differing = np.flatnonzero(both & (ours != theirs))
     if len(differing) > compared // 2:
         return "most of their tokens stand for different texts"
-    if surplus > _MAX_SURPLUS:
-        return f"the {which} has {surplus:,} tokens more"
     if len(differing):
         return f"{len(differing):,} of {compared:,} tokens stand for different texts, the first of them {differing[0]}"
+    if surplus > _MAX_SURPLUS:
+        return f"the {which} has {surplus:,} tokens more"
     fewest = min(int(np.count_nonzero(ours)), int(np.count_nonzero(theirs)))
     if common > _FIRST_COMPARED and compared <= max(0, fewest - _FIRST_COMPARED) // 2:
         return "they have too few tokens in common"

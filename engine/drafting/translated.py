@@ -86,6 +86,7 @@ class TranslatedDrafter(Drafter):
         self._cancel = cancel
         self._backend.watch(cancel)
         self.forwards = 0
+        self._theirs.prepare()
         self._committed = list(prompt_tokens)
         text = self._theirs.join(prompt_tokens)
         self._text = bytearray(text.removeprefix(b" ") if self._theirs.adds_space else text)

@@ -516,6 +516,27 @@ def test_confidence_is_judged_before_the_draw(sampling: SamplingConfig) -> None:
     assert _text(sure) == [b" cat"]
 
 
+def test_the_vocabulary_is_indexed_before_the_first_draft() -> None:
+    """And once for all replies of a target: what a round costs must not depend on which round it is."""
+    asked: list[int] = []
+
+    class Watched(PieceTokenizer):
+        def piece(self, token: int) -> bytes:
+            asked.append(token)
+            return super().piece(token)
+
+    tokenizer = Watched([*WORDS, *(b"word %d" % number for number in range(500))])
+    backend = _reciter(LETTERS, "The cat sat.")
+    for expected in (True, False):
+        drafter = TranslatedDrafter(backend, tokenizer, 500, GREEDY, 0)
+        asked.clear()
+        drafter.begin(_ids(WORDS, "The"), CancelToken())
+        assert (len(asked) >= 500) is expected
+        asked.clear()
+        assert _text(drafter.propose(1)) == [b" cat"]
+        assert len(asked) < 100
+
+
 def test_cancelled_draft_is_short_and_cheap() -> None:
     backend, cancel = _reciter(LETTERS, "The cat sat. " * 60), CancelToken()
     drafter = _drafter(backend)
