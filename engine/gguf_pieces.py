@@ -21,6 +21,7 @@ PREFIX = 256
 _CHUNK = 2**20
 _WINDOW = 4 * 2**20
 _LENGTH = 8
+_ZEROS = 2**16
 
 
 class Piece(NamedTuple):
@@ -107,19 +108,19 @@ class _Window:
     def places(self, count: int) -> tuple[NDArray[np.int64], int]:
         """As `text_places`, the texts that lie whole in the data and begin in the window."""
         found: list[NDArray[np.int64]] = []
-        position, steps = 0, 8
-        while count:
-            run, position = self._run(position, count)
-            count -= len(run)
-            found.append(run)
-            if len(run) < 16:
+        position, steps, before = 0, 8, -1
+        while count and count != before:
+            before = count
+            for walk in (self._run, self._empty):
+                run, position = walk(position, count)
+                count -= len(run)
+                found.append(run)
+            if before - count < 16:
                 # Guessing does not pay here, and must not cost more than it can gain.
                 steps = min(2 * steps, 2**16)
                 run, position = self._by_hand(position, min(count, steps))
                 count -= len(run)
                 found.append(run)
-                if not len(run):
-                    break
         return np.concatenate(found) + self._start, position + self._start
 
     def _run(self, position: int, count: int) -> tuple[NDArray[np.int64], int]:
@@ -133,6 +134,14 @@ class _Window:
         if self._start + self._ends[last] > len(self._data):
             return self._guesses[place:last], int(self._guesses[last])
         return self._guesses[place : last + 1], int(self._ends[last])
+
+    def _empty(self, position: int, count: int) -> tuple[NDArray[np.int64], int]:
+        """Texts of no length, as damaged files have them by the million; and where they end."""
+        begin = self._start + position
+        zeros = self._data[begin : min(begin + min(_LENGTH * count, _ZEROS), self._stop)]
+        texts = (len(zeros) - len(zeros.lstrip(b"\0"))) // _LENGTH
+        end = position + _LENGTH * texts
+        return np.arange(position, end, _LENGTH, np.int64), end
 
     def _by_hand(self, position: int, count: int) -> tuple[NDArray[np.int64], int]:
         data, start, stop = self._data, self._start, self._stop
