@@ -6,16 +6,21 @@
 order rotating, so that a machine that is slow for a while slows all alike; a speedup is the median of ratios to the
 plain reply to the same prompt in the same turn. *verify*: what a forward of n tokens costs against one of one token.
 Load time and memory are measured on the way. `--append` adds the tables to RESULTS.md.
+
+With `--threads 1` the clock is the processor time of the one thread that works, so that other programs hardly count;
+with more it is the time that passes, which says something only while nothing else runs.
 """
 
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any
 
 if __name__ == "__main__":
@@ -28,29 +33,27 @@ from benchmarks.growth import FULL, GrownKind, GrownShape, GrowthError
 from benchmarks.machine import Quiet, describe_machine
 from engine import GenerationResult, LoadConfig, SpeculativeDecoder, bundled_pair
 from engine.backends.base import Backend
+from engine.config import Lookahead, check_lookahead
 from helpers.pairs import HELD_OUT
 
 LOOKAHEADS = (0, 1, 2, 4, 8, 16)
 SIZES = (1, 2, 3, 4, 5, 8, 9, 16, 17, 33)
 _CONTEXT = 128
 """Tokens in the cache when a forward is timed."""
+Clock = Callable[[], float]
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
 
 @dataclass(frozen=True)
 class Reply:
-    """One measured reply. `turn` and `prompt` say which replies it may be compared with."""
+    """One measured reply. `turn` and `prompt` say which replies it may be compared with; `speed` is tokens/s."""
 
-    lookahead: int
+    lookahead: Lookahead
     category: str
     prompt: int
     turn: int
+    speed: float
     result: GenerationResult
-
-    @property
-    def speed(self) -> float:
-        """Tokens per second."""
-        return self.result.stats.tokens_per_second
 
 
 def main() -> int:
@@ -78,13 +81,14 @@ def _parse() -> argparse.Namespace:
     def listed(text: str) -> list[str]:
         return text.split(",")
 
-    def numbers(text: str) -> list[int]:
-        return [int(item) for item in text.split(",")]
+    def lookaheads(text: str) -> list[Lookahead]:
+        return [check_lookahead(int(item) if item.isdigit() else item) for item in text.split(",")]
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kinds", type=listed, default=["q8_0"], metavar="KIND,…", help="of q8_0, q4_0, f16 (q8_0)")
     parser.add_argument("--parts", type=listed, default=["speed", "verify"], metavar="PART,…", help="speed,verify")
-    parser.add_argument("--lookaheads", type=numbers, default=list(LOOKAHEADS), metavar="N,…")
+    parser.add_argument("--lookaheads", type=lookaheads, default=list(LOOKAHEADS), metavar="N,…")
+    parser.add_argument("--overlap", choices=("off", "on", "auto"), default="off", help="drafting ahead (off)")
     parser.add_argument("--prompts", type=int, default=1, metavar="N", help="of each category (1)")
     parser.add_argument("--tokens", type=int, default=64, metavar="N", help="of each reply at most (64)")
     parser.add_argument("--turns", type=int, default=3, metavar="N", help="how often each reply is measured (3)")
@@ -109,7 +113,7 @@ def _parse() -> argparse.Namespace:
 def _measure_kind(path: Path, args: argparse.Namespace) -> dict[str, Any]:
     process = psutil.Process()
     before, began = process.memory_full_info().uss, perf_counter()
-    quiet = Quiet(args.patience)
+    quiet, clock = Quiet(args.patience), thread_time if args.threads == 1 else perf_counter
     with SpeculativeDecoder() as decoder:
         decoder.attach_target(LoadConfig(path, threads=args.threads, trusted=True))
         load_s = perf_counter() - began
@@ -123,9 +127,9 @@ def _measure_kind(path: Path, args: argparse.Namespace) -> dict[str, Any]:
             "memory_bytes": process.memory_full_info().uss - before,
         }
         if "speed" in args.parts:
-            report["speed"] = _speeds(_replies(decoder, quiet, args), args.lookaheads)
+            report["speed"] = _speeds(_replies(decoder, quiet, clock, args), args.lookaheads)
         if "verify" in args.parts:
-            report["verify"] = _verify_costs(decoder.target, quiet, args.sweeps)
+            report["verify"] = _verify_costs(decoder.target, quiet, clock, args.sweeps)
     return report | {"repeated": quiet.repeated, "others": quiet.others}
 
 
@@ -142,20 +146,30 @@ def _prompts(per_category: int) -> list[tuple[str, Any]]:
     return chosen
 
 
-def _replies(decoder: SpeculativeDecoder, quiet: Quiet, args: argparse.Namespace) -> list[Reply]:
+def _replies(decoder: SpeculativeDecoder, quiet: Quiet, clock: Clock, args: argparse.Namespace) -> list[Reply]:
     replies = []
     for turn in range(args.turns):
         for number, (category, prompt) in enumerate(_prompts(args.prompts)):
             first = (turn + number) % len(args.lookaheads)
             for lookahead in args.lookaheads[first:] + args.lookaheads[:first]:
-                options = {"lookahead": lookahead, "max_tokens": args.tokens}
-                result = quiet.measure(lambda p=prompt, o=options: decoder.generate(p, **o))  # type: ignore[misc]
-                replies.append(Reply(lookahead, category, number, turn, result))
+                options = {"lookahead": lookahead, "max_tokens": args.tokens, "overlap": args.overlap}
+                speed, result = quiet.measure(partial(_reply, decoder, clock, prompt, options))
+                replies.append(Reply(lookahead, category, number, turn, speed, result))
         _say(f"turn {turn + 1} of {args.turns} done")
     return replies
 
 
-def _speeds(replies: list[Reply], lookaheads: list[int]) -> dict[str, Any]:
+def _reply(
+    decoder: SpeculativeDecoder, clock: Clock, prompt: Any, options: dict[str, Any]
+) -> tuple[float, GenerationResult]:
+    """Tokens/s, the prompt being in the caches already, and the result."""
+    decoder.generate(prompt, **options | {"max_tokens": 2})
+    began = clock()
+    result = decoder.generate(prompt, **options)
+    return result.stats.emitted / (clock() - began), result
+
+
+def _speeds(replies: list[Reply], lookaheads: list[Lookahead]) -> dict[str, Any]:
     plain = {(reply.prompt, reply.turn): reply for reply in replies if reply.lookahead == 0}
     same = sum(reply.result.tokens == plain[reply.prompt, reply.turn].result.tokens for reply in replies)
     categories = list(dict.fromkeys(reply.category for reply in replies))
@@ -191,13 +205,13 @@ def _spread(values: list[float]) -> dict[str, float]:
 # Cost of a verification -----------------------------------------------------------------------------------------------
 
 
-def _verify_costs(backend: Backend, quiet: Quiet, sweeps: int) -> dict[str, Any]:
+def _verify_costs(backend: Backend, quiet: Quiet, clock: Clock, sweeps: int) -> dict[str, Any]:
     """Milliseconds of a forward of n tokens with n rows of logits, and its ratio to one of one token in its sweep."""
     text = backend.tokenizer.encode("the story of a dog and a boat " * 40, add_special=False, parse_special=False)
     backend.truncate(0)
     backend.forward(text[:_CONTEXT], 0)
-    _sweep(backend, text)
-    measured = [quiet.measure(lambda: _sweep(backend, text)) for _ in range(sweeps)]
+    _sweep(backend, clock, text)
+    measured = [quiet.measure(lambda: _sweep(backend, clock, text)) for _ in range(sweeps)]
     return {
         str(size): {
             "ms": _spread([1000.0 * each[size] for each in measured]),
@@ -207,12 +221,12 @@ def _verify_costs(backend: Backend, quiet: Quiet, sweeps: int) -> dict[str, Any]
     }
 
 
-def _sweep(backend: Backend, text: list[int]) -> dict[int, float]:
+def _sweep(backend: Backend, clock: Clock, text: list[int]) -> dict[int, float]:
     seconds = {}
     for size in SIZES:
-        began = perf_counter()
+        began = clock()
         backend.forward(text[_CONTEXT : _CONTEXT + size], size)
-        seconds[size] = perf_counter() - began
+        seconds[size] = clock() - began
         backend.truncate(_CONTEXT)
     return seconds
 
@@ -225,7 +239,8 @@ def _tables(report: dict[str, Any]) -> str:
     where = (
         f"{datetime.now(UTC).date()}: {machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, "
         f"Python {machine['python']}, llama-cpp-python {machine['llama_cpp_python']}; target on {report['threads']} "
-        f"threads. Processors {report['busy_before_percent']:.0f} % busy before. Medians (middle half)."
+        f"{'thread, processor time' if report['threads'] == 1 else 'threads'}. "
+        f"Processors {report['busy_before_percent']:.0f} % busy before. Medians (middle half)."
     )
     lines = [f"## The grown demo target ({report['shape']}) with the demo draft", "", where]
     for kind, found in report["kinds"].items():
