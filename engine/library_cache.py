@@ -76,7 +76,7 @@ class LibraryCache:
             if vocabulary is not None and id(vocabulary) not in names:
                 names[id(vocabulary)] = _name(vocabulary)
         content = {path: _to_json(entry, names) for path, entry in kept.items()}
-        if content == self._stored:
+        if content == self._stored and None not in self._vocabularies.values():
             return
         try:
             self._write_vocabularies(entry.model.vocabulary for entry in kept.values())
@@ -105,10 +105,11 @@ class LibraryCache:
         for vocabulary in {id(found): found for found in vocabularies}.values():
             if vocabulary is None:
                 continue
-            path = self._place / f"{_name(vocabulary)}.vocabulary"
-            if not path.exists():
+            name = _name(vocabulary)
+            path = self._place / f"{name}.vocabulary"
+            if not path.exists() or self._vocabularies.get(name, vocabulary) is None:
                 prints = vocabulary.fingerprints.astype("<u4").tobytes()
-                facts = {name: getattr(vocabulary, name) for name in _FACTS}
+                facts = {fact: getattr(vocabulary, fact) for fact in _FACTS}
                 line = json.dumps({"facts": facts, "check": zlib.crc32(prints)})
                 write_file(path, line.encode() + b"\n" + prints)
 
