@@ -13,7 +13,8 @@ from engine.backends.fake import FakeBackend
 from engine.cancel import CancelToken
 from engine.chat import ReplyText
 from engine.config import SamplingConfig, SpeculationConfig
-from engine.drafting.base import Draft
+from engine.drafting.base import Draft, Drafter
+from engine.drafting.none import NoDrafter
 from engine.drafting.translated import TranslatedDrafter
 from engine.errors import BackendFailure, Cancelled, TextNotEncodable
 from engine.events import Finished, GenerationResult, RoundEvent, TokenEvent
@@ -570,7 +571,7 @@ class Watch:
 
 def _reply(
     target: FakeBackend,
-    make: Callable[[int], TranslatedDrafter],
+    make: Callable[[int], Drafter],
     sampling: SamplingConfig,
     watch: Watch | None,
     lookahead: int = 4,
@@ -622,6 +623,7 @@ def _pair(rewind: Rewind) -> tuple[FakeBackend, FakeBackend]:
 def test_the_cache_after_every_round(rewind: Rewind, temperature: float) -> None:
     target, draft = _pair(rewind)
     sampling = SamplingConfig(temperature=temperature)
+    plain = _reply(target, lambda _: NoDrafter(), sampling, None, 0)
     accepted = 0
     for lookahead in (1, 2, 4, 9, 32):
         result = _reply(
@@ -631,13 +633,9 @@ def test_the_cache_after_every_round(rewind: Rewind, temperature: float) -> None
             Watch(target, draft, []),
             lookahead,
         )
-        assert len(result.tokens) == 40
         accepted += result.stats.accepted
-        if temperature == 0.0:
-            history = [1, 2, 3]
-            for token in result.tokens:
-                assert token == int(target.row(history).argmax())
-                history.append(token)
+        # Exact match draws as plain decoding does, so that a seed gives the very same reply.
+        assert result.tokens == plain.tokens
     assert accepted > 0
 
 
