@@ -8,7 +8,10 @@ from itertools import pairwise
 from math import exp
 from typing import Literal
 
+import numpy as np
+
 from engine.cancel import CancelToken
+from engine.config import MAX_LOOKAHEAD
 from engine.drafting.base import Draft, Drafter
 from engine.prompt import common_prefix
 
@@ -18,6 +21,9 @@ _HOPELESS = 0.05
 """Below this chance of getting that far, a longer draft is not thought through."""
 _COSTS = ((1, 1.0), (2, 1.7), (4, 2.1), (5, 3.1), (8, 3.2), (9, 4.2), (16, 5.1), (17, 5.2), (33, 9.0))
 """Measured: a 1.1 B Q8_0 model on two cores, in times of one token."""
+
+_MEASURED_OFTEN = 4
+"""Forwards of one size that are enough for a mean."""
 
 Evidence = Literal["alone", "agreed", "split", "resumed"]
 
@@ -29,6 +35,25 @@ def verify_cost(n: int) -> float:
         (_COSTS[-2], _COSTS[-1]),
     )
     return low[1] + (high[1] - low[1]) * (n - low[0]) / (high[0] - low[0])
+
+
+def measured_cost(forwards_by_size: Sequence[int], target_ms_by_size: Sequence[float]) -> Callable[[int], float]:
+    """`verify_cost` as this machine has it, from forwards of n tokens at index n - 1 and their time in all.
+
+    Sizes that were measured too seldom are corrected as their neighbours are. Without measured forwards of one token
+    it is `verify_cost` itself.
+    """
+    known = {
+        size: milliseconds / count
+        for size, (count, milliseconds) in enumerate(zip(forwards_by_size, target_ms_by_size, strict=True), 1)
+        if count >= _MEASURED_OFTEN
+    }
+    if 1 not in known:
+        return verify_cost
+    corrections = [milliseconds / known[1] / verify_cost(size) for size, milliseconds in known.items()]
+    sizes = range(1, MAX_LOOKAHEAD + 2)
+    costs = [verify_cost(n) * float(np.interp(n, list(known), corrections)) for n in sizes]
+    return lambda n: costs[n - 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +208,9 @@ class NgramDrafter(Drafter):
     right ones save goes back into it, and no draft may cost more than is left: by these costs a reply of N tokens
     takes never longer than plain decoding of N + 3 + 0.03 N tokens.
 
-    `stop_tokens` end a draft. `cost(n)` is what a verification of n tokens costs, in times of one token. Everything
-    learned begins anew with each prompt, so a request repeats; the index is kept for what the prompts share.
+    `stop_tokens` end a draft. `cost(n)` is what a verification of n tokens costs, in times of one token (up to 33);
+    machines differ much in it, see `measured_cost`. Everything learned begins anew with each prompt, so a request
+    repeats; the index is kept for what the prompts share.
     About 50 bytes a token, and a quarter of a microsecond to index it.
     """
 
@@ -227,7 +253,7 @@ class NgramDrafter(Drafter):
         self._choose()
 
     def propose(self, n: int) -> Draft:
-        tokens = self._draft(self._affordable(n))
+        tokens = self._draft(self._affordable(min(n, MAX_LOOKAHEAD)))
         self._drafted = len(tokens)
         return Draft(tuple(tokens), source=self.name)
 

@@ -14,7 +14,7 @@ from engine.backends.fake import FakeBackend
 from engine.cancel import CancelToken
 from engine.config import SamplingConfig, SpeculationConfig
 from engine.drafting.base import Draft
-from engine.drafting.ngram import NgramDrafter, NgramOptions, Odds, SuffixIndex, verify_cost
+from engine.drafting.ngram import NgramDrafter, NgramOptions, Odds, SuffixIndex, measured_cost, verify_cost
 from engine.errors import Cancelled
 from helpers import joint
 from helpers.joint import Setting, chi_square_p, draw_many, exact_joint
@@ -235,6 +235,17 @@ def test_cost_of_a_verification() -> None:
     assert verify_cost(40) - verify_cost(39) == pytest.approx(verify_cost(30) - verify_cost(29))
 
 
+def test_cost_as_it_was_measured() -> None:
+    counts, times = [100, 0, 0, 10, 0, 0, 0, 5, 3], [1000.0, 0.0, 0.0, 400.0, 0.0, 0.0, 0.0, 160.0, 1e6]
+    cost = measured_cost(counts, times)
+    assert [cost(n) for n in (1, 4, 8)] == [1.0, pytest.approx(4.0), pytest.approx(3.2)]
+    assert verify_cost(2) < cost(2) < 4.0
+    assert cost(9) == pytest.approx(verify_cost(9) * 3.2 / verify_cost(8))
+    assert cost(33) == pytest.approx(9.0 * 3.2 / verify_cost(8))
+    assert measured_cost([], []) is verify_cost
+    assert measured_cost([3, 50], [3.0, 60.0]) is verify_cost
+
+
 def test_odds_grow_with_the_match_and_follow_what_comes_true() -> None:
     odds = Odds(NgramOptions(alone=(-1.0, 0.5), max_match=6))
     assert odds.chance("alone", 2) == pytest.approx(0.5)
@@ -330,9 +341,10 @@ def test_other_costs_other_lengths() -> None:
     """Where a long verification costs what a short one does, more is proposed."""
     text = [*range(20), 0, 1, 2]
     short = _drafter(text, NgramOptions(allowance=NO_LIMIT, alone=(1.0, 0.0)))
-    flat = NgramDrafter(NgramOptions(alone=(1.0, 0.0)), cost=lambda n: 1.0 + 0.001 * n)
+    flat = NgramDrafter(NgramOptions(alone=(1.0, 0.0)), cost=measured_cost([9] * 33, [9.0] * 33))
     flat.begin(text, CancelToken())
     assert len(short.propose(16).tokens) < len(flat.propose(16).tokens) >= 8
+    assert len(flat.propose(99).tokens) <= 32
 
 
 def test_copy_with_a_change_is_fast() -> None:
