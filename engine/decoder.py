@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
+import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
@@ -15,40 +15,31 @@ from typing import Any, Literal, Self, Unpack, cast
 
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
-from engine.chat import ReplyText, encode_prompt
-from engine.compat import judge_backends, require_usable
-from engine.config import (
-    DEFAULT_LOOKAHEAD,
-    GenerationRequest,
-    LoadConfig,
-    LoadOptions,
-    Prompt,
-    SamplingConfig,
-    SpeculationConfig,
-    freeze_prompt,
-)
-from engine.drafting.base import Drafter
-from engine.drafting.draft_model import DraftModelDrafter
-from engine.drafting.none import NoDrafter
-from engine.errors import BackendFailure, Cancelled, IncompatiblePair, InvalidRequest, ModelNotLoaded, NotAvailable
+from engine.compat import Fit, judge_backends, require_usable
+from engine.config import GenerationRequest, LoadConfig, LoadOptions, Prompt, SamplingConfig, SpeculationConfig
+from engine.errors import BackendFailure, Cancelled, IncompatiblePair, InvalidRequest, ModelNotLoaded
 from engine.events import Event, Finished, GenerationResult, LoadProgress, TokenEvent
-from engine.job import Job
-from engine.lookahead import make_policy
 from engine.loop import Events, GenerationLoop
-from engine.registry import LATER_METHODS, open_backend
+from engine.planning import Models, make_job, make_request
+from engine.registry import open_backend
+from engine.sources import resolve_source
 from engine.stats import GenerationStats
-from engine.verifier import Verifier
 
 ModelSource = str | Path | LoadConfig | Backend
 _MEASURED_FROM = 16
 """Plain tokens that a reply must have for its speed to count as measured."""
 
 
+class PairWarning(UserWarning):
+    """Something a person should know of the two models that were paired, which work all the same."""
+
+
 class SpeculativeDecoder:
     """A target, perhaps a draft, and how they write a reply together.
 
     Attributes: target, draft (the loaded backends or None); cancel_token (ends the call that is running); stats
-    (added up over all replies since `reset_stats`). Used from one thread at a time; `cancel_token` from any.
+    (added up over all replies since `reset_stats`); warnings (what to know of the pair). Used from one thread at a
+    time; `cancel_token` from any.
 
     >>> from engine import SpeculativeDecoder, bundled_pair
     >>> target, draft = bundled_pair()
@@ -69,6 +60,8 @@ class SpeculativeDecoder:
         self._stats = GenerationStats()
         self._plain_tokens_per_second: float | None = None
         self._busy = False
+        self._through_text = False
+        self._warnings: tuple[str, ...] = ()
 
     # Models -----------------------------------------------------------------------------------------------------------
 
@@ -89,12 +82,15 @@ class SpeculativeDecoder:
         Raises LoadFailed and its kinds, Cancelled.
         """
         backend = self._open(model, "target", progress, cancel)
-        if self.target is not None:
+        if self.target is not None and self.target is not backend:
             self.target.close()
         self.target = backend
         self._plain_tokens_per_second = None
-        if self.draft is not None and not judge_backends(backend, self.draft).usable:
+        fit = None if self.draft is None else judge_backends(backend, self.draft)
+        if fit is not None and not fit.usable:
             self.attach_draft(None)
+        else:
+            self._note_pair(fit)
 
     def attach_draft(
         self,
@@ -108,15 +104,39 @@ class SpeculativeDecoder:
         Raises LoadFailed and its kinds, VocabularyMismatch, Cancelled.
         """
         backend = None if model is None else self._open(model, "draft", progress, cancel)
+        fit: Fit | None = None
         if backend is not None and self.target is not None:
             try:
-                require_usable(self.target, backend)
+                fit = require_usable(self.target, backend)
             except IncompatiblePair:
                 backend.close()
                 raise
-        if self.draft is not None:
+        if self.draft is not None and self.draft is not backend:
             self.draft.close()
         self.draft = backend
+        self._note_pair(fit)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a person should know of the pair that is loaded: sentences, mostly none."""
+        return self._warnings
+
+    def _note_pair(self, fit: Fit | None) -> None:
+        """Keep what is to be known of the pair, and warn (PairWarning) of what is new. `fit` None: no pair."""
+        notes: list[str] = []
+        self._through_text = fit is not None and fit.through_text
+        if self.target is not None and self.draft is not None and fit is not None:
+            if fit.through_text:
+                notes.append(fit.reason)
+            if self.draft.weight_bytes >= self.target.weight_bytes > 0:
+                notes.append(
+                    f"The draft {self.draft.name} is not smaller than the target {self.target.name}: "
+                    "no speedup is to be expected. Choose a smaller draft."
+                )
+        for note in notes:
+            if note not in self._warnings:
+                warnings.warn(note, PairWarning, stacklevel=3)
+        self._warnings = tuple(notes)
 
     def _open(
         self,
@@ -128,6 +148,7 @@ class SpeculativeDecoder:
         if isinstance(model, Backend):
             return model
         config = model if isinstance(model, LoadConfig) else LoadConfig(Path(model))
+        config = replace(config, path=resolve_source(config.path, part))
 
         def report(stage: str, fraction: float) -> None:
             if progress is not None:
@@ -213,13 +234,19 @@ class SpeculativeDecoder:
         options: dict[str, Any],
     ) -> Events:
         started = perf_counter()
-        request = self._request(prompt, options)
+        request = make_request(prompt, options, self._sampling, self._speculation)
         if self._busy:
             raise InvalidRequest("This decoder is writing a reply already. Wait for it, or cancel it.")
         token = cancel or self.cancel_token
         self._busy = True
         try:
-            job = self._job(request, token, started)
+            job = make_job(
+                request,
+                self._models(),
+                token,
+                started=started,
+                plain_tokens_per_second=self._plain_tokens_per_second,
+            )
             with closing(GenerationLoop(job).run()) as events, suppress(StopIteration):
                 answer: bool | None = None
                 while True:
@@ -231,83 +258,10 @@ class SpeculativeDecoder:
             self._busy = False
             token.clear()
 
-    def _request(self, prompt: Prompt | GenerationRequest, options: dict[str, Any]) -> GenerationRequest:
-        """The request that a call's arguments make."""
-        rest = dict(options)
-        if isinstance(prompt, GenerationRequest):
-            sampling, speculation = prompt.sampling, prompt.speculation
-        else:
-            sampling = rest.pop("sampling", self._sampling)
-            speculation = rest.pop("speculation", self._speculation)
-        sampling = replace(sampling, **_take(rest, SamplingConfig))
-        speculation = replace(speculation, **_take(rest, SpeculationConfig))
-        changed = _take(rest, GenerationRequest)
-        if rest:
-            raise InvalidRequest(f"Unknown option {next(iter(rest))!r}.")
-        for name in ("stop", "stop_tokens"):
-            if name in changed:
-                value = changed[name]
-                changed[name] = (value,) if isinstance(value, str | int) else tuple(value)
-        if isinstance(prompt, GenerationRequest):
-            return replace(prompt, sampling=sampling, speculation=speculation, **changed)
-        return GenerationRequest(freeze_prompt(prompt), sampling=sampling, speculation=speculation, **changed)
-
-    def _job(self, request: GenerationRequest, cancel: CancelToken, started: float) -> Job:
+    def _models(self) -> Models:
         if self.target is None:
             raise ModelNotLoaded("target")
-        target, speculation = self.target, request.speculation
-        seed = secrets.randbits(64) if request.sampling.seed is None else request.sampling.seed
-        tokens = encode_prompt(request.prompt, target.tokenizer, raw=request.raw)
-        if not tokens:
-            raise InvalidRequest("The prompt has no tokens. Write something first.")
-        stop_tokens = target.eos_token_ids | frozenset(request.stop_tokens)
-        method = self._method(speculation)
-        drafter = self._drafter(method, request, seed, stop_tokens)
-        if method == "autoregressive":
-            speculation = replace(speculation, lookahead=0)
-        return Job(
-            target=target,
-            drafter=drafter,
-            verifier=Verifier(target, request.sampling, speculation.acceptance, seed, request.top),
-            policy=make_policy(speculation),
-            prompt=tokens,
-            reply=ReplyText(target.tokenizer, request.stop),
-            stop_tokens=stop_tokens,
-            max_tokens=request.max_tokens,
-            one_token=speculation.force_n1 or target.rewind.kind == "none",
-            cancel=cancel,
-            method=method,
-            lookahead=DEFAULT_LOOKAHEAD if speculation.lookahead == "default" else speculation.lookahead,
-            plain_tokens_per_second=self._plain_tokens_per_second,
-            started=started,
-        )
-
-    def _method(self, speculation: SpeculationConfig) -> str:
-        """The method that is meant, by what is asked for and what is loaded."""
-        method = speculation.method
-        if method in LATER_METHODS:
-            raise NotAvailable(f"The method {method}", "it comes with a later version; use draft-model.")
-        if method == "draft-model" and self.draft is None:
-            raise ModelNotLoaded("draft")
-        if method == "auto":
-            method = "autoregressive" if self.draft is None else "draft-model"
-        return "autoregressive" if speculation.lookahead == 0 else method
-
-    def _drafter(self, method: str, request: GenerationRequest, seed: int, stop_tokens: frozenset[int]) -> Drafter:
-        speculation = request.speculation
-        if method == "autoregressive" or self.draft is None or self.target is None:
-            return NoDrafter()
-        sampling = speculation.draft_sampling or request.sampling
-        if speculation.draft_temperature is not None:
-            sampling = replace(sampling, temperature=speculation.draft_temperature)
-        return DraftModelDrafter(
-            self.draft,
-            self.target.vocab_size,
-            sampling,
-            seed,
-            stop_tokens=stop_tokens,
-            min_confidence=speculation.min_draft_confidence,
-        )
+        return Models(self.target, self.draft, through_text=self._through_text)
 
     # Figures ----------------------------------------------------------------------------------------------------------
 
@@ -381,9 +335,3 @@ def load(
         decoder.close()
         raise
     return decoder
-
-
-def _take(options: dict[str, Any], kind: type) -> dict[str, Any]:
-    """Remove from `options` those that are fields of a configuration class."""
-    names = {field.name for field in fields(kind)} - {"sampling", "speculation", "prompt"}
-    return {name: options.pop(name) for name in list(options) if name in names}

@@ -140,10 +140,8 @@ class AutoLookahead(LookaheadPolicy):
 
 def make_policy(config: SpeculationConfig) -> LookaheadPolicy:
     """The policy that a configuration asks for."""
-    if config.lookahead == "default":
-        return FixedLookahead(DEFAULT_LOOKAHEAD)
     if config.lookahead == "adaptive":
         return AdaptiveLookahead(config)
     if config.lookahead == "auto":
         return AutoLookahead()
-    return FixedLookahead(config.lookahead)
+    return FixedLookahead(DEFAULT_LOOKAHEAD if config.lookahead == "default" else config.lookahead)

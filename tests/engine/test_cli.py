@@ -156,10 +156,12 @@ def test_without_a_target_the_bundled_pair_answers(
         (("--target", "/nowhere/x.gguf", "x"), "there is no such file"),
         (("--messages", "/nowhere/turns.json"), "Cannot read"),
         (("--heads", "h", "x"), "--heads is not available: it comes with a later version"),
-        (("--overlap", "on", "x"), "--overlap on is not available"),
-        (("--overlap", "sideways", "x"), "--overlap must be on, off or auto"),
-        (("--sources", "ngram", "x"), "--sources is not available"),
-        (("--preset", "p", "x"), "--preset is not available"),
+        (("--overlap", "sideways", "x"), "Overlap must be 'on', 'off' or 'auto'"),
+        (("--sources", "ngram,crystal-ball", "x"), "Sources must be different ones of ngram, draft-model"),
+        (("--method", "autoregressive", "--sources", "ngram", "x"), "does not go with the sources ngram"),
+        (("--ban", "99999999", "x"), "Token id 99999999 is not in the vocabulary"),
+        (("--logit-bias", "5=nan", "x"), "logit_bias must be token ids with finite numbers"),
+        (("--logit-bias", "five", "x"), "argument --logit-bias: invalid"),
         (("--nonsense", "x"), "unrecognized arguments"),
         (("",), "The prompt is empty"),
     ],
@@ -168,7 +170,7 @@ def test_one_clear_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str
     assert says in _complaint(capsys, *arguments)
 
 
-@pytest.mark.parametrize("method", ["ngram", "medusa", "eagle2", "eagle3", "mtp"])
+@pytest.mark.parametrize("method", ["medusa", "eagle2", "eagle3", "mtp"])
 def test_methods_of_later_versions_say_so(capsys: pytest.CaptureFixture[str], models: Models, method: str) -> None:
     assert f"method {method} is not available" in _complaint(capsys, *models, "--method", method, "x")
 

@@ -5,7 +5,7 @@ acceptance rule or the caches wrong moves some cell of the joint.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -194,6 +194,15 @@ def test_other_caches_of_the_draft(rewind: Rewind) -> None:
     assert _p_value(setting) >= ENOUGH
 
 
+OVERLAP = {"overlap": "on", "lookahead": 2}
+
+
+@pytest.mark.parametrize("acceptance", ["rejection", "exact"])
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_overlap(sampling: SamplingConfig, acceptance: str) -> None:
+    assert _p_value(_setting(sampling, acceptance=acceptance, **OVERLAP)) >= ENOUGH
+
+
 # Broken on purpose --------------------------------------------------------------------------------------------------
 
 
@@ -233,6 +242,18 @@ class DropsUnlikely(DraftModelDrafter):
         return Draft(draft.tokens[:kept], (draft.probs or ())[:kept], draft.logprobs[:kept])
 
 
+class GuessesWithOldProbabilities(DraftModelDrafter):
+    """The guess for the bonus position carries the distribution of the position before."""
+
+    def propose(self, n: int) -> Draft:
+        self.last = super().propose(n)
+        return self.last
+
+    def propose_ahead(self, n: int, stop: Callable[[], bool]) -> Draft:
+        guess = super().propose_ahead(n, stop)
+        return replace(guess, probs=(self.last.probs or ())[-1:] if guess.tokens else guess.probs)
+
+
 @pytest.fixture(params=SAMPLINGS)
 def sound(request: pytest.FixtureRequest) -> Setting:
     """The setting of test_rejection, which passes: what fails below fails by the break alone."""
@@ -258,6 +279,12 @@ def test_rejected_token_in_the_target_fails(sound: Setting) -> None:
 
 def test_dropping_an_unlikely_token_fails(sound: Setting) -> None:
     assert _p_value(replace(sound, make_drafter=DropsUnlikely)) < BROKEN
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_guess_with_old_probabilities_fails(sampling: SamplingConfig) -> None:
+    setting = replace(_setting(sampling, overlap="on", lookahead=1), make_drafter=GuessesWithOldProbabilities)
+    assert _p_value(setting) < BROKEN
 
 
 def test_row_read_one_late_fails(sound: Setting) -> None:

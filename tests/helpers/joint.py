@@ -59,6 +59,7 @@ class Setting:
             cancel=CancelToken(),
             method="test",
             lookahead=self.speculation.lookahead,
+            overlap=self.speculation.overlap == "on",
         )
         tokens: list[int] = []
         with closing(GenerationLoop(job).run()) as events:

@@ -1,0 +1,216 @@
+"""From what a caller asks for and what is loaded to a job: method, drafter, prompt, and where the reply ends."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from engine.backends.base import Backend
+from engine.cancel import CancelToken
+from engine.chat import ReplyText, encode_prompt
+from engine.config import (
+    DEFAULT_LOOKAHEAD,
+    DEFAULT_NGRAM_LOOKAHEAD,
+    GenerationRequest,
+    Lookahead,
+    Message,
+    Prompt,
+    SamplingConfig,
+    SpeculationConfig,
+    freeze_prompt,
+)
+from engine.drafting.base import Drafter
+from engine.drafting.chain import ChainDrafter
+from engine.drafting.draft_model import DraftModelDrafter
+from engine.drafting.ngram import NgramDrafter
+from engine.drafting.none import NoDrafter
+from engine.drafting.translated import TranslatedDrafter
+from engine.errors import InvalidRequest, ModelNotLoaded, NotAvailable, TokenOutOfRange
+from engine.job import Job
+from engine.lookahead import make_policy
+from engine.overlap import overlap_pays
+from engine.registry import LATER_METHODS
+from engine.turns import fit_turns
+from engine.verifier import Verifier
+
+_LIMITS = {"ngram": DEFAULT_NGRAM_LOOKAHEAD, "draft-model": DEFAULT_LOOKAHEAD}
+"""The lookahead of each source where it is left open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """What is loaded. `through_text`: the two have different tokenizers, drafts are translated."""
+
+    target: Backend
+    draft: Backend | None
+    through_text: bool = False
+
+
+def make_request(
+    prompt: Prompt | GenerationRequest,
+    options: dict[str, Any],
+    sampling: SamplingConfig,
+    speculation: SpeculationConfig,
+) -> GenerationRequest:
+    """The request that a call's arguments make, over the given defaults. Raises InvalidRequest and its kinds."""
+    rest = dict(options)
+    if isinstance(prompt, GenerationRequest):
+        sampling, speculation = prompt.sampling, prompt.speculation
+    else:
+        sampling = rest.pop("sampling", sampling)
+        speculation = rest.pop("speculation", speculation)
+    sampling = replace(sampling, **_take(rest, SamplingConfig))
+    speculation = replace(speculation, **_take(rest, SpeculationConfig))
+    changed = _take(rest, GenerationRequest)
+    if rest:
+        raise InvalidRequest(f"Unknown option {next(iter(rest))!r}.")
+    for name in ("stop", "stop_tokens"):
+        if name in changed:
+            value = changed[name]
+            changed[name] = (value,) if isinstance(value, str | int) else tuple(value)
+    if isinstance(prompt, GenerationRequest):
+        return replace(prompt, sampling=sampling, speculation=speculation, **changed)
+    return GenerationRequest(freeze_prompt(prompt), sampling=sampling, speculation=speculation, **changed)
+
+
+def make_job(
+    request: GenerationRequest,
+    models: Models,
+    cancel: CancelToken,
+    *,
+    started: float,
+    plain_tokens_per_second: float | None,
+) -> Job:
+    """The job for a request. Raises ContextFull, ModelNotLoaded, NotAvailable, InvalidRequest and its kinds."""
+    target, speculation = models.target, request.speculation
+    seed = secrets.randbits(64) if request.sampling.seed is None else request.sampling.seed
+    _check_token_ids(request, target.vocab_size)
+    tokens, dropped = _encode(request, target)
+    if not tokens:
+        raise InvalidRequest("The prompt has no tokens. Write something first.")
+    stop_tokens = target.eos_token_ids | frozenset(request.stop_tokens)
+    method, sources = choose_sources(speculation, has_draft=models.draft is not None)
+    lookahead = _lookahead(speculation, sources)
+    drafter = _make_drafter(sources, request, models, seed, stop_tokens)
+    return Job(
+        target=target,
+        drafter=drafter,
+        verifier=Verifier(target, request.sampling, speculation.acceptance, seed, request.top),
+        policy=make_policy(replace(speculation, lookahead=lookahead)),
+        prompt=tokens,
+        reply=ReplyText(target.tokenizer, request.stop),
+        stop_tokens=stop_tokens,
+        max_tokens=request.max_tokens,
+        one_token=speculation.force_n1 or target.rewind.kind == "none",
+        cancel=cancel,
+        method=method,
+        lookahead=lookahead,
+        overlap=overlap_pays(speculation.overlap, target, models.draft),
+        dropped_turns=dropped,
+        plain_tokens_per_second=plain_tokens_per_second,
+        started=started,
+    )
+
+
+def choose_sources(speculation: SpeculationConfig, *, has_draft: bool) -> tuple[str, tuple[str, ...]]:
+    """The method that is meant and the sources that it asks in turn, by what is asked for and what is loaded.
+
+    Raises ModelNotLoaded, NotAvailable, InvalidRequest.
+    """
+    method, sources = speculation.method, speculation.sources
+    if method in LATER_METHODS:
+        raise NotAvailable(f"The method {method}", "it comes with a later version; use draft-model or ngram.")
+    if sources and method not in ("auto", *sources):
+        raise InvalidRequest(f"The method {method} does not go with the sources {', '.join(sources)}. Leave one out.")
+    if not sources and method == "auto":
+        sources = ("draft-model",) if has_draft else ()
+    elif not sources and method != "autoregressive":
+        sources = (method,)
+    if "draft-model" in sources and not has_draft:
+        raise ModelNotLoaded("draft")
+    if speculation.lookahead == 0 or not sources:
+        return "autoregressive", ()
+    if method == "auto":
+        method = "draft-model" if "draft-model" in sources else sources[0]
+    return method, sources
+
+
+def _lookahead(speculation: SpeculationConfig, sources: tuple[str, ...]) -> Lookahead:
+    if not sources:
+        return 0
+    if speculation.lookahead == "default":
+        return max(_LIMITS[source] for source in sources)
+    return speculation.lookahead
+
+
+def _encode(request: GenerationRequest, target: Backend) -> tuple[list[int], int]:
+    """The tokens of the prompt, and how many turns were left out of it."""
+    prompt = request.prompt
+    if isinstance(prompt, tuple) and isinstance(prompt[0], Message) and not request.raw:
+        return fit_turns(prompt, target.tokenizer, target.context_length, request.max_tokens)
+    tokens = encode_prompt(prompt, target.tokenizer, raw=request.raw)
+    return tokens, 0
+
+
+def _check_token_ids(request: GenerationRequest, vocab_size: int) -> None:
+    """A bias or a ban on a token that does not exist is a mistake, and better said before any work."""
+    named = [token for token, _ in request.sampling.logit_bias]
+    for token in [*named, *request.sampling.banned_tokens, *request.stop_tokens]:
+        if not 0 <= token < vocab_size:
+            raise TokenOutOfRange(token, vocab_size)
+
+
+def _make_drafter(
+    sources: tuple[str, ...],
+    request: GenerationRequest,
+    models: Models,
+    seed: int,
+    stop_tokens: frozenset[int],
+) -> Drafter:
+    makers: dict[str, Callable[[], Drafter]] = {
+        "ngram": lambda: NgramDrafter(stop_tokens=stop_tokens),
+        "draft-model": lambda: _draft_model(request, models, seed, stop_tokens),
+    }
+    drafters = [(makers[source](), _LIMITS[source]) for source in sources]
+    if not drafters:
+        return NoDrafter()
+    if len(drafters) == 1:
+        return drafters[0][0]
+    open_end = request.speculation.lookahead == "default"
+    return ChainDrafter([(drafter, limit if open_end else None) for drafter, limit in drafters])
+
+
+def _draft_model(request: GenerationRequest, models: Models, seed: int, stop_tokens: frozenset[int]) -> Drafter:
+    if models.draft is None:
+        raise ModelNotLoaded("draft")
+    speculation = request.speculation
+    sampling = speculation.draft_sampling or request.sampling
+    if speculation.draft_temperature is not None:
+        sampling = replace(sampling, temperature=speculation.draft_temperature)
+    confidence = speculation.min_draft_confidence
+    if models.through_text:
+        return TranslatedDrafter(
+            models.draft,
+            models.target.tokenizer,
+            models.target.vocab_size,
+            sampling,
+            seed,
+            stop_tokens=stop_tokens,
+            min_confidence=confidence,
+        )
+    return DraftModelDrafter(
+        models.draft,
+        models.target.vocab_size,
+        sampling,
+        seed,
+        stop_tokens=stop_tokens,
+        min_confidence=confidence,
+    )
+
+
+def _take(options: dict[str, Any], kind: type) -> dict[str, Any]:
+    """Remove from `options` those that are fields of a configuration class."""
+    names = {field.name for field in fields(kind)} - {"sampling", "speculation", "prompt"}
+    return {name: options.pop(name) for name in list(options) if name in names}

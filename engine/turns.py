@@ -1,0 +1,65 @@
+"""Conversations longer than the context: the oldest turns are left out, the system turn never."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.backends.base import Tokenizer
+from engine.chat import encode_prompt
+from engine.config import Message
+from engine.errors import ContextFull
+
+_ROOM = 4
+"""One part in so many of the context is kept free for the reply, unless fewer tokens are wanted."""
+
+
+def fit_turns(
+    messages: Sequence[Message],
+    tokenizer: Tokenizer,
+    context_length: int,
+    max_tokens: int | None,
+) -> tuple[list[int], int]:
+    """The prompt of a conversation with room left for a reply, and how many of its oldest turns were left out.
+
+    System turns and the last user turn with what follows it always stay. Once a conversation has outgrown the
+    context, turns are dropped until half of it is free, so that the following replies begin with the same tokens and
+    find them in the cache. Raises ContextFull where even what must stay does not fit.
+    """
+    room = context_length // _ROOM
+    limit = context_length - (room if max_tokens is None else min(room, max_tokens))
+    tokens = encode_prompt(messages, tokenizer, raw=False)
+    if len(tokens) <= limit:
+        return tokens, 0
+    system = [message for message in messages if message.role == "system"]
+    turns = [message for message in messages if message.role != "system"]
+    starts = [index for index, message in enumerate(turns) if message.role == "user"] or [0]
+    sizes = [len(tokenizer.encode(turn.content, add_special=False, parse_special=False)) for turn in turns]
+    base = len(encode_prompt([*system, *turns[:1]], tokenizer, raw=False)) - sizes[0]
+    overhead = (len(tokens) - sum(sizes) - base) / max(len(turns) - 1, 1)
+    chosen = _first_kept(starts, sizes, overhead, limit - base)
+    while True:
+        kept = turns[starts[chosen] :]
+        tokens = encode_prompt([*system, *kept], tokenizer, raw=False)
+        if len(tokens) <= limit or chosen == len(starts) - 1:
+            break
+        chosen += 1
+    if len(tokens) > context_length:
+        raise ContextFull(len(tokens), context_length)
+    return tokens, len(turns) - len(kept)
+
+
+def _first_kept(starts: Sequence[int], sizes: Sequence[int], overhead: float, limit: int) -> int:
+    """Index in `starts` of the first turn that stays, as it came about while the conversation grew.
+
+    Told from the sizes of the turns' contents and what the template adds to each; depends on earlier turns
+    only, so that it stays where it is until the context is full again.
+    """
+    first = 0
+    for last, end in enumerate(starts):
+        size = sum(sizes[starts[first] : end + 1]) + overhead * (end + 1 - starts[first])
+        if size <= limit:
+            continue
+        while first < last and size > limit / 2:
+            first += 1
+            size = sum(sizes[starts[first] : end + 1]) + overhead * (end + 1 - starts[first])
+    return first
