@@ -9,6 +9,7 @@ import pytest
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.chat import ReplyText
+from engine.compat import judge_backends
 from engine.config import LoadConfig, SamplingConfig, SpeculationConfig
 from engine.drafting.base import Drafter
 from engine.drafting.none import NoDrafter
@@ -159,6 +160,27 @@ def test_reply_longer_than_the_drafts_context(opened: Open) -> None:
     assert_same_greedy(target, prompt, plain, other)
     late = _reply(target, draft, [*prompt, *plain.tokens[:200]], 4, length=40)
     assert late.stats.accepted > 0.3 * late.stats.proposed
+
+
+def test_files_of_either_kind_meet(opened: Open, shared_models: Path) -> None:
+    """A GGUF file and a safetensors folder of one model share a vocabulary; those of two go through text."""
+    pytest.importorskip("transformers")
+    target = opened("stories260K-F32")
+    same, other = (
+        open_backend(LoadConfig(shared_models / "hf" / name, None, 1, trusted=True))
+        for name in ("stories260K", "babyllama361")
+    )
+    assert judge_backends(target, same).fits
+    assert judge_backends(same, target).fits
+    for ours, theirs in ((target, other), (other, target)):
+        assert judge_backends(ours, theirs).through_text
+        prompt = _prompt(ours, STORY)
+        plain = _reply(ours, None, prompt, 0, length=40)
+        reply = _reply(ours, theirs, prompt, 4, length=40)
+        assert_same_greedy(ours, prompt, plain, reply)
+        assert reply.stats.accepted > 0.3 * reply.stats.proposed
+    same.close()
+    other.close()
 
 
 def test_a_seed_repeats(opened: Open) -> None:
