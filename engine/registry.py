@@ -20,7 +20,7 @@ BACKENDS = {
     "transformers": ("engine.backends.transformers_backend", "TransformersBackend"),
 }
 _EXTRA = {"torch", "transformers", "safetensors", "tokenizers"}
-LATER_METHODS = ("ngram", "medusa", "eagle2", "eagle3", "mtp")
+LATER_METHODS = ("medusa", "eagle2", "eagle3", "mtp")
 
 
 class _Opens(Protocol):
