@@ -71,7 +71,7 @@ def judge_pair(target: ModelFile, draft: ModelFile) -> Fit:
     fit = judge_vocabularies(target.vocabulary, draft.vocabulary)
     if not fit.usable:
         return fit
-    return Fit(fit.fits, f"{fit.reason} {_expectation(target, draft)}", fit.through_text)
+    return Fit(fit.fits, f"{fit.reason} {_expectation(target, draft, fit)}", fit.through_text)
 
 
 def judge_backends(target: Backend, draft: Backend) -> Fit:
@@ -158,7 +158,7 @@ def _described(vocabulary: Vocabulary) -> str:
     return f"{vocabulary.kind} with {tokens}" if vocabulary.kind else tokens
 
 
-def _expectation(target: ModelFile, draft: ModelFile) -> str:
+def _expectation(target: ModelFile, draft: ModelFile, fit: Fit) -> str:
     """What the sizes promise, in a sentence."""
     if draft.path == target.path:
         return "The draft is the target itself: no speedup."
@@ -168,7 +168,7 @@ def _expectation(target: ModelFile, draft: ModelFile) -> str:
     if ratio < _HARDLY:
         return "The draft is hardly smaller than the target: little or no speedup."
     times = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}"
-    promise = "a speedup can be expected"
+    promise = "a speedup can be expected" if fit.fits else "a speedup is possible"
     if ratio < _LITTLE:
         promise = "a small speedup at best"
     elif _skill_ratio(target, draft) > _TOO_SMALL:

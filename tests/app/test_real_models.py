@@ -93,6 +93,12 @@ def test_pickers_show_the_folder(open_window: OpenWindow, story_pair: Pair, tmp_
     assert exchange.stats is not None
     assert exchange.stats.proposed == 0
     assert window.desk.models.loaded.target == folder / "babyllama361-Q8_0.gguf"
+    window.desk.choose_draft(story_pair[0])
+    assert bar.draft.currentText().endswith(" · slower")
+    exchange = window.ask("Once upon a time")
+    assert exchange.status == "done"
+    assert exchange.stats is not None
+    assert exchange.stats.accepted > 0
 
 
 def choose(window: Window, name: str) -> None:

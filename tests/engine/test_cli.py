@@ -192,6 +192,7 @@ def test_pair_of_different_tokenizers(generate: Generate, shared_gguf: Callable[
     target = ("--target", str(shared_gguf("stories260K-F32")), "--threads", "1", "--max-tokens", "24")
     reply = generate(*target, "--draft", str(shared_gguf("babyllama361-F32")), "Once upon a time")
     assert reply["method"] == "draft-model"
+    assert reply["stats"]["accepted"] > 0
     assert reply["tokens"] == generate(*target, "Once upon a time")["tokens"]
 
 
