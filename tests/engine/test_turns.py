@@ -1,0 +1,125 @@
+"""Conversations longer than the context: oldest turns go, the system turn stays, and it is said."""
+
+import itertools
+
+import pytest
+
+from engine.backends.fake import FakeBackend
+from engine.bundled import bundled_pair
+from engine.chat import encode_prompt
+from engine.config import LoadConfig, Message
+from engine.decoder import SpeculativeDecoder
+from engine.errors import ContextFull
+from engine.turns import fit_turns
+from helpers.fakes import PieceTokenizer
+
+TEMPLATE = "{% for m in messages %}<{{ m.role[0] }}{{ m.content }}>{% endfor %}<a"
+LETTERS = PieceTokenizer([bytes([code]) for code in range(128)], TEMPLATE)
+
+
+def _turns(count: int, size: int = 10, system: str | None = None) -> list[Message]:
+    """`count` exchanges and a last question, each turn of `size` letters."""
+    turns = [] if system is None else [Message("system", system)]
+    for index in range(count):
+        turns += [Message("user", chr(65 + index % 26) * size), Message("assistant", chr(97 + index % 26) * size)]
+    return [*turns, Message("user", "?" * size)]
+
+
+def _text(tokens: list[int]) -> str:
+    return bytes(tokens).decode()
+
+
+def test_what_fits_is_left_alone() -> None:
+    messages = _turns(3)
+    tokens, dropped = fit_turns(messages, LETTERS, 200, None)
+    assert tokens == encode_prompt(messages, LETTERS, raw=False)
+    assert dropped == 0
+
+
+def test_oldest_turns_go_and_the_system_turn_stays() -> None:
+    tokens, dropped = fit_turns(_turns(10, system="be brief"), LETTERS, 200, None)
+    text = _text(tokens)
+    assert text.startswith("<sbe brief><u")
+    assert text.endswith("<u??????????><a")
+    assert dropped > 0
+    assert dropped % 2 == 0
+    first = chr(65 + dropped // 2)
+    assert text.split("<u")[1] == first * 10 + ">" + "<a" + first.lower() * 10 + ">"
+    assert len(tokens) <= 150
+
+
+def test_room_for_the_reply_is_what_is_wanted_and_at_most_a_quarter() -> None:
+    messages = _turns(6)
+    needed = len(encode_prompt(messages, LETTERS, raw=False))
+    assert fit_turns(messages, LETTERS, needed + 5, 5)[1] == 0
+    assert fit_turns(messages, LETTERS, needed + 4, 5)[1] > 0
+    assert fit_turns(messages, LETTERS, needed * 4 // 3 + 1, 10_000)[1] == 0
+
+
+def test_the_prompt_keeps_its_beginning_while_the_chat_goes_on() -> None:
+    """Otherwise every turn of a full chat would have to be read anew."""
+    beginnings: list[str] = []
+    for count in range(1, 60):
+        tokens, _ = fit_turns(_turns(count, system="sys"), LETTERS, 300, None)
+        assert len(tokens) <= 225
+        beginnings.append(_text(tokens)[:20])
+    changes = sum(a != b for a, b in itertools.pairwise(beginnings))
+    assert 5 <= changes <= 60 * 26 / 100
+
+
+def test_a_last_turn_too_long_for_the_room_is_kept_where_it_fits_the_context() -> None:
+    messages = [*_turns(2)[:-1], Message("user", "!" * 180)]
+    tokens, dropped = fit_turns(messages, LETTERS, 200, None)
+    assert _text(tokens) == "<u" + "!" * 180 + "><a"
+    assert dropped == 4
+
+
+def test_system_and_last_turn_that_do_not_fit_are_an_error() -> None:
+    messages = [Message("system", "s" * 150), *_turns(3)[:-1], Message("user", "!" * 60)]
+    with pytest.raises(ContextFull) as caught:
+        fit_turns(messages, LETTERS, 200, None)
+    assert (caught.value.needed, caught.value.available) == (150 + 60 + 8, 200)
+
+
+def test_a_reply_to_be_continued_stays_with_its_question() -> None:
+    messages = [*_turns(8), Message("assistant", "so far")]
+    tokens, dropped = fit_turns(messages, LETTERS, 100, None)
+    assert _text(tokens).endswith("<u??????????><aso far><a")
+    assert dropped == 16 - (_text(tokens).count("<u") - 1) * 2
+
+
+def test_without_any_user_turn() -> None:
+    tokens, dropped = fit_turns([Message("assistant", "x" * 30)] * 2, LETTERS, 100, None)
+    assert dropped == 0
+    assert len(tokens) == 68
+
+
+def test_error_comes_before_any_work() -> None:
+    decoder = SpeculativeDecoder()
+    target = FakeBackend(128, context_length=50)
+    target.tokenizer = LETTERS  # type: ignore[assignment]
+    decoder.attach_target(target)
+    with pytest.raises(ContextFull):
+        decoder.generate([{"role": "user", "content": "x" * 60}])
+    assert target.forwards == []
+
+
+def test_a_real_chat_outgrows_its_context() -> None:
+    """Every turn is answered, the result says what was dropped, and most prompts are found in the cache."""
+    with SpeculativeDecoder() as decoder:
+        for attach, path in zip((decoder.attach_target, decoder.attach_draft), bundled_pair(), strict=True):
+            attach(LoadConfig(path, context_length=256, threads=1, trusted=True))
+        messages = [{"role": "system", "content": "You are helpful."}]
+        dropped, read = [], []
+        for turn in range(14):
+            messages.append({"role": "user", "content": f"Tell me a story about a fox and the number {turn}."})
+            result = decoder.generate(messages, max_tokens=40)
+            assert result.prompt_tokens + len(result.tokens) <= 257
+            messages.append({"role": "assistant", "content": result.text})
+            dropped.append(result.dropped_turns)
+            read.append(result.prompt_evaluated)
+    assert dropped[0] == 0
+    assert dropped == sorted(dropped)
+    assert dropped[-1] > 0
+    assert len(set(dropped)) < 8
+    assert sum(evaluated < 60 for evaluated in read) > 7
