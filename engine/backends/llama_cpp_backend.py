@@ -13,6 +13,7 @@ import llama_cpp
 import numpy as np
 
 from engine.backends.base import Backend, Logits, Rewind
+from engine.backends.llama_cpp_state import RecurrentState, snapshot_depth, worth_saving
 from engine.backends.llama_cpp_tokenizer import LlamaCppTokenizer
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD, LoadConfig
@@ -70,7 +71,9 @@ def _abort_function() -> Any:
 class LlamaCppBackend(Backend):
     """A GGUF model with its context (see engine.backends.base.Backend). Make one with `open`."""
 
-    def __init__(self, model: Any, context: Any, name: str, context_length: int, batch_size: int) -> None:
+    def __init__(
+        self, model: Any, context: Any, name: str, context_length: int, batch_size: int, device: str = "cpu"
+    ) -> None:
         self._context = context
         self._memory: Any = llama_cpp.llama_get_memory(context)
         self._batch = llama_cpp.llama_batch_init(batch_size, 0, 1)
@@ -89,11 +92,14 @@ class LlamaCppBackend(Backend):
         self.parameters = int(llama_cpp.llama_model_n_params(model))
         self.weight_bytes = int(llama_cpp.llama_model_size(model))
         self.threads = int(llama_cpp.llama_n_threads(context))
-        recurrent = llama_cpp.llama_model_is_recurrent(model) or llama_cpp.llama_model_is_hybrid(model)
-        self.rewind = Rewind("snapshots", 1) if recurrent else Rewind("any")
+        self.device = device
+        self._state: RecurrentState | None = None
+        self.rewind = Rewind("any")
+        if llama_cpp.llama_model_is_recurrent(model) or llama_cpp.llama_model_is_hybrid(model):
+            self._state = RecurrentState(model, context) if worth_saving(model) else None
+            self.rewind = Rewind("none") if self._state is None else Rewind("snapshots", max(self._state.depth, 1))
         self._tokens: list[int] = []
         self._replay: list[int] = []
-        self._snapshot: tuple[int, ctypes.Array[ctypes.c_uint8]] | None = None
         self._abort = _abort_function()
         self._free = weakref.finalize(self, _free, self._batch, context, model)
         self._cancel: CancelToken | None = None
@@ -113,7 +119,8 @@ class LlamaCppBackend(Backend):
         except LoadFailed:
             llama_cpp.llama_model_free(model)
             raise
-        return cls(model, context, config.path.stem, context_length, batch_size)
+        device = "gpu" if _gpu_layers(config) else "cpu"
+        return cls(model, context, config.path.stem, context_length, batch_size, device)
 
     @property
     def length(self) -> int:
@@ -138,6 +145,8 @@ class LlamaCppBackend(Backend):
         if self.length + len(tokens) > self.context_length:
             raise ContextFull(self.length + len(tokens), self.context_length)
         start = self.length - len(self._replay)
+        if self._state is not None and not self._state.prepare(start, len(tokens)):
+            raise BackendFailure("its state could not be saved", self.length)
         waiting = [*self._replay, *tokens]
         tail = min(len(waiting), self._batch_size)
         first = 0
@@ -168,6 +177,8 @@ class LlamaCppBackend(Backend):
                 raise Cancelled
             why = _log_lines[-1] if _log_lines else f"llama.cpp answered {status}"
             raise BackendFailure(why, position)
+        if self._state is not None:
+            self._state.decoded(count)
 
     def _rows(self, count: int, n_outputs: int) -> Logits:
         if n_outputs == 0:
@@ -190,53 +201,43 @@ class LlamaCppBackend(Backend):
             self._replay = self._replay[: length - held]
         elif length == 0:
             self._clear()
-        elif self.rewind.kind == "any":
-            if not llama_cpp.llama_memory_seq_rm(self._memory, 0, length, -1):
+        elif self._state is not None:
+            reached = self._state.go_back(held, length)
+            if reached is None:
                 raise RewindNotSupported(length, self.length)
-        else:
-            self._restore(length)
+            # What lies between is fed again with the next forward.
+            self._replay = self._tokens[reached:length]
+        elif self.rewind.kind == "none" or not llama_cpp.llama_memory_seq_rm(self._memory, 0, length, -1):
+            raise RewindNotSupported(length, self.length)
         del self._tokens[length:]
 
     def mark(self) -> None:
-        if self.rewind.kind != "snapshots":
+        if self._state is None:
             return
         if len(self._replay) >= _LONGEST_REPLAY:
             self._decode(self._replay, self.length - len(self._replay), 0)
             self._replay = []
-        held = self.length - len(self._replay)
-        if self._snapshot is not None and self._snapshot[0] == held:
-            return
-        size = llama_cpp.llama_state_seq_get_size(self._context, 0)
-        state = (ctypes.c_uint8 * size)()
-        if llama_cpp.llama_state_seq_get_data(self._context, state, size, 0) != size:
-            raise BackendFailure("its state could not be saved", self.length)
-        self._snapshot = (held, state)
-
-    def _restore(self, length: int) -> None:
-        """Back to the mark; what lies between it and `length` is replayed with the next forward."""
-        if self._snapshot is None or self._snapshot[0] > length:
-            raise RewindNotSupported(length, self.length)
-        held, state = self._snapshot
-        llama_cpp.llama_memory_seq_rm(self._memory, 0, -1, -1)
-        if held and not llama_cpp.llama_state_seq_set_data(self._context, state, len(state), 0):
-            raise BackendFailure("its state could not be restored", self.length)
-        self._replay = self._tokens[held:length]
+        self._state.mark()
 
     def _recover(self) -> None:
         """After a forward that failed half-way: the cache as before, or empty."""
         held = self.length - len(self._replay)
-        if self.rewind.kind == "any" and held and llama_cpp.llama_memory_seq_rm(self._memory, 0, held, -1):
-            return
-        if self._snapshot is not None and 0 < self._snapshot[0] <= self.length:
-            self._restore(self.length)
-            return
-        self._clear()
-        self._tokens.clear()
+        if self._state is not None:
+            reached = self._state.recover(self.length)
+            self._replay = self._tokens[reached:] if reached else []
+        elif self.rewind.kind == "any" and held and llama_cpp.llama_memory_seq_rm(self._memory, 0, held, -1):
+            reached = held
+        else:
+            reached = 0
+        if not reached:
+            self._clear()
+            self._tokens.clear()
 
     def _clear(self) -> None:
         llama_cpp.llama_memory_clear(self._memory, True)
+        if self._state is not None:
+            self._state.clear()
         self._replay = []
-        self._snapshot = None
 
     def close(self) -> None:
         self._free()
@@ -283,6 +284,7 @@ def _make_context(model: Any, config: LoadConfig) -> tuple[Any, int, int]:
     params.n_ctx = context_length
     params.n_batch = params.n_ubatch = min(batch_size, max(context_length, MAX_LOOKAHEAD + 1))
     params.n_outputs_max = MAX_LOOKAHEAD + 1
+    params.n_rs_seq = snapshot_depth(model, min(int(params.n_batch), context_length))
     params.n_threads = params.n_threads_batch = threads
     params.swa_full = True
     params.no_perf = True

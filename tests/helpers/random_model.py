@@ -78,10 +78,15 @@ def _write_metadata(writer: gguf.GGUFWriter, shape: Shape) -> None:
     writer.add_head_count_kv(shape.key_heads)
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_rope_dimension_count(shape.width // shape.heads)
-    writer.add_vocab_size(shape.vocabulary)
+    write_vocabulary(writer, shape.vocabulary)
+
+
+def write_vocabulary(writer: gguf.GGUFWriter, count: int) -> None:
+    """A tokenizer of `count` tokens, at least 259: three special ones, the bytes, and words without meaning."""
+    writer.add_vocab_size(count)
     special = ["<unk>", "<s>", "</s>"]
     data = [f"<0x{byte:02X}>" for byte in range(256)]
-    rest = shape.vocabulary - len(special) - len(data)
+    rest = count - len(special) - len(data)
     kinds = [gguf.TokenType.UNKNOWN, gguf.TokenType.CONTROL, gguf.TokenType.CONTROL]
     writer.add_tokenizer_model("llama")
     writer.add_tokenizer_pre("default")
