@@ -82,9 +82,9 @@ class NgramOptions:
     resumed: tuple[float, float] = (-1.0, 0.6)
     learning_rate: float = 0.6
     least_gain: float = 1.05
-    allowance: float = 3.0
+    allowance: float = 4.0
     allowance_share: float = 0.03
-    most_allowance: float = 8.0
+    most_allowance: float = 10.0
     copied: int = 8
     window: int = 32
 
@@ -206,7 +206,7 @@ class NgramDrafter(Drafter):
     *How much is proposed.* The number of tokens with the most expected tokens for the cost of their verification,
     none where plain decoding is expected to be about as fast. What wrong drafts cost is taken from an allowance, what
     right ones save goes back into it, and no draft may cost more than is left: by these costs a reply of N tokens
-    takes never longer than plain decoding of N + 3 + 0.03 N tokens.
+    takes never longer than plain decoding of N + 4 + 0.03 N tokens.
 
     `stop_tokens` end a draft. `cost(n)` is what a verification of n tokens costs, in times of one token (up to 33);
     machines differ much in it, see `measured_cost`. Everything learned begins anew with each prompt, so a request

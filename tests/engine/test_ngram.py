@@ -333,7 +333,7 @@ def test_misleading_text_uses_the_allowance_up() -> None:
     reply = [int(token) for token in rng.integers(0, 4, 300)]
     gullible = NgramOptions(alone=(9.0, 0.0), agreed=(9.0, 0.0), split=(9.0, 0.0), learning_rate=0.0)
     assert _cost_of(_drafter(reply[:40], replace(gullible, allowance=NO_LIMIT, most_allowance=NO_LIMIT)), reply) > 330
-    assert 300 < _cost_of(_drafter(reply[:40], gullible), reply) < 313
+    assert 300 < _cost_of(_drafter(reply[:40], gullible), reply) < 314
     assert _cost_of(_drafter(reply[:40]), reply) < 310
 
 
