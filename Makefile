@@ -8,11 +8,12 @@ READY := $(VENV)/.ready
 SETUP := packaging/setup
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint bench soak clean
+.PHONY: help setup run test coverage lint bench soak clean
 
 help:
 	@echo "make run      open the window (ARGS=... are passed on)"
 	@echo "make test     run the tests (ARGS=... are passed to pytest)"
+	@echo "make coverage  the tests of the rules, and whether they reach every line and branch"
 	@echo "make lint     formatting, rules, types and the boundaries between the packages"
 	@echo "make bench    measure speed"
 	@echo "make soak     the long tests"
@@ -37,6 +38,16 @@ test: $(READY)
 
 soak: $(READY)
 	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -m soak $(ARGS)
+
+# What must be covered whole, lines and branches: the rules that the text depends on.
+RULES := acceptance sampling lookahead drafting/ngram compat
+COMMA := ,
+EMPTY :=
+
+coverage: $(READY)
+	@$(BIN)/coverage run --branch --source=engine -m pytest -q $(patsubst %,tests/engine/test_%.py,$(notdir $(RULES)))
+	@$(BIN)/coverage report --fail-under=100 --show-missing \
+		--include=$(subst $(EMPTY) $(EMPTY),$(COMMA),$(patsubst %,engine/%.py,$(RULES)))
 
 bench: $(READY)
 	@$(BIN)/python tests/benchmarks/run.py $(ARGS)

@@ -10,6 +10,7 @@ This is the public surface; nothing else is stable. Importing it loads no model 
 """
 
 from engine._version import __version__
+from engine.acceptance import accept, residual_distribution
 from engine.backends.base import Backend, Rewind, Tokenizer
 from engine.bundled import bundled_pair
 from engine.cancel import CancelToken
@@ -24,7 +25,7 @@ from engine.config import (
     SamplingConfig,
     SpeculationConfig,
 )
-from engine.decoder import SpeculativeDecoder, load
+from engine.decoder import PairWarning, SpeculativeDecoder, load
 from engine.errors import (
     BackendFailure,
     Cancelled,
@@ -62,7 +63,8 @@ from engine.events import (
 )
 from engine.library import ModelFile, scan_folder
 from engine.probe import run_hidden_command
-from engine.stats import GenerationStats
+from engine.sampling import distribution, sample
+from engine.stats import GenerationStats, MethodStats
 
 __all__ = [
     "DEFAULT_LOOKAHEAD",
@@ -92,6 +94,7 @@ __all__ = [
     "LoadFailed",
     "LoadProgress",
     "Message",
+    "MethodStats",
     "ModelFile",
     "ModelFileBroken",
     "ModelNotLoaded",
@@ -99,6 +102,7 @@ __all__ = [
     "ModelTooLarge",
     "NotAvailable",
     "Origin",
+    "PairWarning",
     "PromptProgress",
     "Rewind",
     "RewindNotSupported",
@@ -113,9 +117,13 @@ __all__ = [
     "UnknownMethod",
     "VocabularyMismatch",
     "__version__",
+    "accept",
     "bundled_pair",
+    "distribution",
     "judge_pair",
     "load",
+    "residual_distribution",
     "run_hidden_command",
+    "sample",
     "scan_folder",
 ]

@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.errors import DegenerateDistribution, TokenOutOfRange
+
 Distribution = NDArray[np.float64]
 
 
@@ -17,8 +19,10 @@ def accept(token: int, draft_probs: Distribution, target_probs: Distribution, u:
 
     Both arrays have shape (vocab_size,) and sum to 1; `u` is uniform in [0, 1). Kept with probability
     min(1, target / draft). A token that the draft gives no probability is rejected, as is one that the target
-    gives none.
+    gives none. Raises TokenOutOfRange.
     """
+    if not 0 <= token < len(draft_probs):
+        raise TokenOutOfRange(token, len(draft_probs))
     drafted = float(draft_probs[token])
     return drafted > 0.0 and u < float(target_probs[token]) / drafted
 
@@ -27,7 +31,10 @@ def residual_distribution(target_probs: Distribution, draft_probs: Distribution)
     """The distribution of the correction after a rejection: max(0, target - draft), normalised.
 
     Shape (vocab_size,). Where it has no mass (the two are equal up to rounding) the target's own is given.
+    Raises DegenerateDistribution where one of the two is not made of numbers.
     """
     residual = np.maximum(target_probs - draft_probs, 0.0)
     mass = float(residual.sum())
+    if not np.isfinite(mass):
+        raise DegenerateDistribution("a probability is not a finite number")
     return residual / mass if mass > 0.0 else np.array(target_probs, dtype=np.float64)

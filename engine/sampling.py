@@ -36,8 +36,13 @@ def uniform(seed: int, position: int, purpose: Purpose) -> float:
 
 
 def sample(probs: NDArray[np.float64], u: float) -> int:
-    """The token at quantile `u` in [0, 1) of a distribution of shape (vocab_size,). Never one of probability 0."""
+    """The token at quantile `u` in [0, 1) of a distribution of shape (vocab_size,). Never one of probability 0.
+
+    `probs` need not sum to 1. Raises DegenerateDistribution where they have no mass or are not numbers.
+    """
     cumulative = np.cumsum(probs)
+    if not 0.0 < cumulative[-1] < np.inf:
+        raise DegenerateDistribution("its probabilities have no mass, or are not finite numbers")
     token = int(np.searchsorted(cumulative, u * cumulative[-1], side="right"))
     if token < len(probs):
         return token

@@ -8,6 +8,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from engine.acceptance import accept, residual_distribution
+from engine.errors import DegenerateDistribution, TokenOutOfRange
 from helpers.properties import quick
 
 Distribution = NDArray[np.float64]
@@ -111,3 +112,18 @@ def test_one_hot_draft_is_the_exact_match_rule(target: Distribution, token: int)
         others = target * (np.arange(6) != token)
         if others.sum() > 0.0:
             assert residual_distribution(target, one_hot) == pytest.approx(others / others.sum())
+
+
+# Bad input ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("token", [-1, 3])
+def test_a_token_that_does_not_exist(token: int) -> None:
+    with pytest.raises(TokenOutOfRange):
+        accept(token, np.full(3, 1 / 3), np.full(3, 1 / 3), 0.5)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_residual_of_no_numbers(bad: float) -> None:
+    with pytest.raises(DegenerateDistribution, match="not a finite number"):
+        residual_distribution(np.array([bad, 0.5]), np.array([0.5, 0.5]))

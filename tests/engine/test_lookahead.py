@@ -93,3 +93,13 @@ def test_auto_tries_again_after_switching_off() -> None:
 def test_auto_stays_within_its_bounds() -> None:
     chosen, _ = _run(1.0, 0.001, _flat)
     assert 0 <= min(chosen) <= max(chosen) <= AutoLookahead.MOST
+
+
+def test_auto_has_an_opinion_before_anything_was_measured() -> None:
+    """All sizes cost the same as far as is known, so longer drafts look better."""
+    auto = AutoLookahead()
+    assert auto.speed(4) > auto.speed(1) > 0.0
+
+
+def test_default_is_four() -> None:
+    assert make_policy(SpeculationConfig()).choose() == 4

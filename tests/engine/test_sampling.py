@@ -13,8 +13,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from engine.config import SamplingConfig
-from engine.errors import DegenerateDistribution
-from engine.sampling import best_token, distribution, log_normaliser, penalise, sample, top_tokens, uniform
+from engine.errors import DegenerateDistribution, TokenOutOfRange
+from engine.sampling import best_token, bias, distribution, log_normaliser, penalise, sample, top_tokens, uniform
 from helpers.properties import quick
 
 Logits = NDArray[np.float32]
@@ -294,3 +294,60 @@ def test_top_tokens_are_best_first() -> None:
     assert [token for token, _ in tokens] == [1, 3, 2]
     assert [math.exp(logprob) for _, logprob in tokens] == pytest.approx([0.5, 0.25, 0.15])
     assert len(top_tokens(logits, 0.0, 5)) == 4
+
+
+# Bias and bans ------------------------------------------------------------------------------------------------------
+
+
+@quick
+@given(any_logits, st.dictionaries(st.integers(0, 11), st.floats(-20, 20), max_size=4), st.floats(0.2, 3))
+def test_bias_moves_the_odds_by_its_exponential(logits: Logits, amounts: dict[int, float], heat: float) -> None:
+    config = SamplingConfig(temperature=heat, logit_bias=tuple(amounts.items()))
+    moved = [float(value) + amounts.get(token, 0.0) for token, value in enumerate(logits)]
+    assert distribution(logits, config, ()) == pytest.approx(_softmax(moved, heat), abs=1e-6)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_banned_tokens_are_out_of_reach(temperature: float) -> None:
+    logits = np.array([5, 4, 3, 2], dtype=np.float32)
+    probs = distribution(logits, SamplingConfig(temperature=temperature, banned_tokens=(0, 1)), ())
+    assert probs[:2].sum() == 0.0
+    assert probs.argmax() == 2
+    assert probs.sum() == pytest.approx(1.0)
+    assert logits.tolist() == [5, 4, 3, 2]
+
+
+def test_a_bias_after_the_penalties_and_before_the_cut() -> None:
+    config = SamplingConfig(temperature=1.0, presence_penalty=3.0, logit_bias=((3, 10.0),), top_k=1)
+    assert distribution(np.array([5, 4, 3, 2], dtype=np.float32), config, [0]).tolist() == [0, 0, 0, 1]
+
+
+def test_banning_everything_is_a_named_error() -> None:
+    for temperature in (0.0, 1.0):
+        with pytest.raises(DegenerateDistribution):
+            distribution(np.zeros(3, np.float32), SamplingConfig(temperature, banned_tokens=(0, 1, 2)), ())
+
+
+@pytest.mark.parametrize("config", [SamplingConfig(logit_bias=((4, 1.0),)), SamplingConfig(banned_tokens=(9,))])
+def test_tokens_that_do_not_exist(config: SamplingConfig) -> None:
+    with pytest.raises(TokenOutOfRange, match="not in the vocabulary"):
+        bias(np.zeros(4, np.float32), config)
+
+
+def test_a_mapping_is_a_bias_too() -> None:
+    config = SamplingConfig(logit_bias={7: 1, 2: -0.5}, banned_tokens={3, 1})  # type: ignore[arg-type]
+    assert config.logit_bias == ((2, -0.5), (7, 1.0))
+    assert config.banned_tokens == (1, 3)
+    assert config.reshaped
+    assert hash(config) == hash(SamplingConfig(logit_bias=((7, 1.0), (2, -0.5)), banned_tokens=(3, 1)))
+
+
+@pytest.mark.parametrize("probs", [[0.0, 0.0], [math.nan, 1.0], [math.inf, 1.0]])
+def test_nothing_to_draw_from(probs: list[float]) -> None:
+    with pytest.raises(DegenerateDistribution, match="no mass"):
+        sample(np.array(probs), 0.5)
+
+
+def test_rounding_at_the_upper_end_gives_the_last_possible_token() -> None:
+    """Where u·sum rounds up to the sum itself no place in the cumulative sum is above it."""
+    assert sample(np.array([0.3, 0.7, 0.0]), 1.0) == 1

@@ -134,3 +134,70 @@ def test_recorder() -> None:
     assert (stats.rounds, stats.proposed, stats.accepted, stats.total_ms) == (2, 6, 5, 7.0)
     assert stats.proposed_by_position == (2, 2, 1, 1)
     assert stats.accepted_by_position == (2, 1, 1, 1)
+
+
+# By size and by method ----------------------------------------------------------------------------------------------
+
+
+def _recorded() -> GenerationStats:
+    recorder = StatsRecorder()
+    for proposed, accepted, emitted, ms in ((4, 4, 5, 30.0), (4, 1, 2, 34.0), (0, 0, 1, 10.0)):
+        recorder.add(rounds=1, proposed=proposed, accepted=accepted, draft_ms=2.0, target_ms=ms)
+        recorder.add_forward(1 + proposed, ms)
+        recorder.add_method("draft-model" if proposed else "autoregressive", proposed, accepted, emitted, (2.0, ms))
+    return recorder.snapshot()
+
+
+def test_rounds_are_counted_under_the_method_that_proposed() -> None:
+    draft, plain = _recorded().by_method
+    assert (draft.name, draft.rounds, draft.proposed, draft.accepted, draft.emitted) == ("draft-model", 2, 8, 5, 7)
+    assert (draft.draft_ms, draft.target_ms, draft.acceptance_rate) == (4.0, 64.0, 0.625)
+    assert (plain.name, plain.rounds, plain.emitted, plain.acceptance_rate) == ("autoregressive", 1, 1, 0.0)
+
+
+def test_forwards_are_counted_by_size() -> None:
+    stats = _recorded()
+    assert stats.forwards_by_size == (1, 0, 0, 0, 2)
+    assert stats.target_ms_by_size == (10.0, 0.0, 0.0, 0.0, 64.0)
+
+
+def test_estimate_by_the_formula() -> None:
+    """E = 1 + 5/2 tokens; v = 32/10; K·c = 6/2/10."""
+    assert _recorded().estimated_speedup == pytest.approx(3.5 / (3.2 + 0.3))
+
+
+def test_estimate_needs_the_cost_of_one_token_and_drafts() -> None:
+    stats = replace(_recorded(), forwards_by_size=(0, 0, 0, 0, 2), target_ms_by_size=(0.0, 0.0, 0.0, 0.0, 64.0))
+    assert stats.estimated_speedup is None
+    assert replace(stats, plain_tokens_per_second=100.0).estimated_speedup == pytest.approx(3.5 / 3.5)
+    assert replace(stats, forwards_by_size=(3,), target_ms_by_size=(30.0,)).estimated_speedup is None
+
+
+def test_methods_and_sizes_add_up() -> None:
+    both = _recorded() + _recorded() + GenerationStats()
+    assert [method.rounds for method in both.by_method] == [4, 2]
+    assert both.forwards_by_size == (2, 0, 0, 0, 4)
+    assert [method.name for method in (GenerationStats() + _recorded()).by_method] == ["draft-model", "autoregressive"]
+    assert both.estimated_speedup == _recorded().estimated_speedup
+
+
+def test_methods_survive_json() -> None:
+    data = json.loads(json.dumps(_recorded().to_dict()))
+    assert data["by_method"]["draft-model"]["acceptance_rate"] == 0.625
+    assert GenerationStats.from_dict(data) == _recorded()
+
+
+# Advice -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("accepted", "advised"), [(0, True), (29, True), (30, False), (100, False)])
+def test_advice_below_thirty_per_cent(accepted: int, advised: bool) -> None:
+    advice = GenerationStats(proposed=100, accepted=accepted).advice
+    assert (advice is not None) is advised
+    if advice is not None:
+        assert f"{accepted}%" in advice.replace("\N{NO-BREAK SPACE}", "")
+        assert "smaller lookahead or another draft" in advice
+
+
+def test_no_advice_where_nothing_was_proposed() -> None:
+    assert GenerationStats(plain_tokens=50).advice is None
