@@ -5,6 +5,7 @@ A caller shows `str(error)` to a person as it is: it says what was wrong and wha
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -79,6 +80,15 @@ class UnknownMethod(EngineError):
 
     def __init__(self, method: str, known: Sequence[str]) -> None:
         super().__init__(f"Unknown method {method!r}. Known: {', '.join(known)}.")
+
+
+class UnknownPreset(EngineError):
+    """A preset name that does not exist. Attribute: near (names that are written much like it)."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        self.near = tuple(difflib.get_close_matches(name.casefold(), known, 3, 0.5))
+        meant = f" Did you mean {' or '.join(self.near)}?" if self.near else f" Known: {', '.join(known)}."
+        super().__init__(f"There is no preset {name!r}.{meant}")
 
 
 class NotAvailable(EngineError):
