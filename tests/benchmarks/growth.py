@@ -22,6 +22,7 @@ Q8_0 and Q4_0 store blocks of 32 values, so the small model's blocks are copied 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from math import sqrt
 from pathlib import Path
 from typing import Any, Literal
@@ -183,7 +184,6 @@ class Growth:
         self.places = [(2 * layer + 1) * shape.layers // (2 * small.layers) for layer in range(small.layers)]
         """Which of the large model's layers are the small one's: spread evenly."""
         self.parts = list(self._parts())
-        self._pools: dict[Kind, tuple[Bytes, Bytes]] = {}
 
     @property
     def parameters(self) -> int:
@@ -232,7 +232,7 @@ class Growth:
         return (weights * self.scale).astype(np.float32)
 
     def _matrix(self, part: Part) -> Bytes:
-        pool = self._pool(part.kind)[part.writes]
+        pool = _pool(part.kind, self.seed)[part.writes]
         start = int(np.random.default_rng([self.seed, *part.name.encode()]).integers(len(pool)))
         blocks = part.count // BLOCK
         repeated = np.resize(np.roll(pool, -start, axis=0), (blocks, pool.shape[1]))
@@ -242,13 +242,13 @@ class Growth:
             matrix[: old.shape[0], : old.shape[1]] = old
         return matrix
 
-    def _pool(self, kind: Kind) -> tuple[Bytes, Bytes]:
-        """Blocks of normal values, and blocks that are zero: each of shape (blocks, bytes of 32 values)."""
-        if kind not in self._pools:
-            values = np.random.default_rng(self.seed).normal(0.0, _STD, (_POOL_BLOCKS, BLOCK)).astype(np.float32)
-            blocks: Bytes = gguf.quants.quantize(values, kind).view(np.uint8).reshape(_POOL_BLOCKS, -1)
-            nothing = blocks.copy() if kind in _SCALED else np.zeros_like(blocks)
-            if kind in _SCALED:
-                nothing[:, :2] = 0
-            self._pools[kind] = blocks, nothing
-        return self._pools[kind]
+
+@cache
+def _pool(kind: Kind, seed: int) -> tuple[Bytes, Bytes]:
+    """Blocks of normal values, and blocks that are zero: each of shape (blocks, bytes of 32 values)."""
+    values = np.random.default_rng(seed).normal(0.0, _STD, (_POOL_BLOCKS, BLOCK)).astype(np.float32)
+    blocks: Bytes = gguf.quants.quantize(values, kind).view(np.uint8).reshape(_POOL_BLOCKS, -1)
+    nothing = blocks.copy() if kind in _SCALED else np.zeros_like(blocks)
+    if kind in _SCALED:
+        nothing[:, :2] = 0
+    return blocks, nothing
