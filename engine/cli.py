@@ -18,6 +18,7 @@ from engine import cli_generate
 from engine._version import __version__
 from engine.errors import Cancelled, EngineError, NotAvailable
 from engine.models_command import run as run_models
+from engine.presets_command import run as run_presets
 from engine.probe import run_hidden_command
 
 EXIT_DONE, EXIT_UNUSABLE, EXIT_CANCELLED = 0, 2, 130
@@ -66,8 +67,12 @@ def _make_parser() -> argparse.ArgumentParser:
     models.add_argument("folder", metavar="FOLDER", type=Path)
     models.add_argument("--json", action="store_true", help="one JSON object instead of tables")
     models.set_defaults(run=_run_models)
+    presets = commands.add_parser("presets", help="known pairs, and which of them can be run")
+    presets.add_argument("folder", metavar="FOLDER", type=Path, nargs="?", help="none: the Hugging Face cache")
+    presets.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    presets.set_defaults(run=_run_presets)
     # No prefix is ever matched, so that every option of theirs is taken and the answer is always the same.
-    for name in ("presets", "bench", "calibrate"):
+    for name in ("bench", "calibrate"):
         later = commands.add_parser(name, help=_LATER, prefix_chars="\0", add_help=False)
         later.add_argument("rest", nargs="*")
         later.set_defaults(run=_run_later, name=name)
@@ -76,6 +81,11 @@ def _make_parser() -> argparse.ArgumentParser:
 
 def _run_later(args: argparse.Namespace) -> int:
     raise NotAvailable(f"The command {args.name}", f"{_LATER}.")
+
+
+def _run_presets(args: argparse.Namespace) -> int:
+    run_presets(args.folder, args.json, Console())
+    return EXIT_DONE
 
 
 def _run_models(args: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,20 @@ from engine.config import (
 from engine.decoder import PairWarning, SpeculativeDecoder, load
 from engine.errors import Cancelled, InvalidLookahead, InvalidRequest, NotAvailable
 from engine.events import Finished, GenerationResult, LoadProgress, TokenEvent
+from engine.presets import apply_preset
 
 EXIT_DONE, EXIT_CANCELLED = 0, 130
 _LATER = "it comes with a later version"
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """The models and the settings that a command names, itself or by its preset. `target` None: the bundled one."""
+
+    target: str | Path | None
+    draft: str | Path | None
+    speculation: SpeculationConfig
+    sampling: SamplingConfig
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,8 +78,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_models(parser: argparse.ArgumentParser) -> None:
     models = parser.add_argument_group("models (none: the bundled pair)")
-    models.add_argument("--target", metavar="T", help="a GGUF file, or demo")
-    models.add_argument("--draft", metavar="D", help="a GGUF file, demo, or none")
+    models.add_argument(
+        "--target",
+        metavar="T",
+        help="a GGUF file, a folder with safetensors, a name in the Hugging Face cache, or demo",
+    )
+    models.add_argument("--draft", metavar="D", help="the same, or none")
     models.add_argument(
         "--ctx",
         type=int,
@@ -85,34 +101,33 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
 
 def _add_speculation(parser: argparse.ArgumentParser) -> None:
     spec = parser.add_argument_group("speculation")
-    spec.add_argument("--method", default="auto", metavar="M", help="auto, autoregressive, draft-model or ngram")
+    spec.add_argument("--method", metavar="M", help="auto, autoregressive, draft-model or ngram")
     spec.add_argument(
         "--lookahead", type=_lookahead, metavar="N", help="0 to 32, adaptive, auto (a draft model 4, ngram 16)"
     )
-    spec.add_argument("--acceptance", default="rejection", metavar="RULE", help="rejection or exact")
-    spec.add_argument("--force-n1", action="store_true", help="verify one token at a time")
+    spec.add_argument("--acceptance", metavar="RULE", help="rejection or exact")
+    spec.add_argument("--force-n1", action="store_true", default=None, help="verify one token at a time")
     spec.add_argument("--draft-temperature", type=float, metavar="X", help="default: the target's")
-    spec.add_argument("--min-draft-confidence", type=float, default=0.0, metavar="X", help="ends a draft (0: never)")
-    spec.add_argument("--overlap", default="auto", metavar="on|off|auto", help="draft while the target verifies (auto)")
-    spec.add_argument("--sources", type=_names, default=(), metavar="LIST", help="asked in turn: ngram,draft-model")
+    spec.add_argument("--min-draft-confidence", type=float, metavar="X", help="ends a draft (0: never)")
+    spec.add_argument("--overlap", metavar="on|off|auto", help="draft while the target verifies (auto)")
+    spec.add_argument("--sources", type=_names, metavar="LIST", help="asked in turn: ngram,draft-model")
     spec.add_argument("--preset", metavar="NAME", help="a known pair with its settings (see presets)")
+    spec.add_argument("--folder", type=Path, metavar="F", help="where the preset's models are (Hugging Face cache)")
 
 
 def _add_sampling(parser: argparse.ArgumentParser) -> None:
     sampling = parser.add_argument_group("sampling")
-    sampling.add_argument("--temperature", type=float, default=0.0, metavar="X", help="0 is greedy (default)")
-    sampling.add_argument("--top-k", type=int, default=0, metavar="N")
-    sampling.add_argument("--top-p", type=float, default=1.0, metavar="X")
-    sampling.add_argument("--min-p", type=float, default=0.0, metavar="X")
-    sampling.add_argument("--typical", type=float, default=1.0, metavar="X")
-    sampling.add_argument("--repeat-penalty", type=float, default=1.0, metavar="X")
-    sampling.add_argument("--presence-penalty", type=float, default=0.0, metavar="X")
-    sampling.add_argument("--frequency-penalty", type=float, default=0.0, metavar="X")
-    sampling.add_argument("--penalty-window", type=int, default=64, metavar="N", help="tokens looked at, 0: all (64)")
-    sampling.add_argument(
-        "--logit-bias", type=_bias, action="append", default=[], metavar="ID=X", help="add X to a token's logit"
-    )
-    sampling.add_argument("--ban", type=int, action="append", default=[], metavar="ID", help="never write this token")
+    sampling.add_argument("--temperature", type=float, metavar="X", help="0 is greedy (default)")
+    sampling.add_argument("--top-k", type=int, metavar="N")
+    sampling.add_argument("--top-p", type=float, metavar="X")
+    sampling.add_argument("--min-p", type=float, metavar="X")
+    sampling.add_argument("--typical", type=float, metavar="X")
+    sampling.add_argument("--repeat-penalty", type=float, metavar="X")
+    sampling.add_argument("--presence-penalty", type=float, metavar="X")
+    sampling.add_argument("--frequency-penalty", type=float, metavar="X")
+    sampling.add_argument("--penalty-window", type=int, metavar="N", help="tokens looked at, 0: all (64)")
+    sampling.add_argument("--logit-bias", type=_bias, action="append", metavar="ID=X", help="add X to a token's logit")
+    sampling.add_argument("--ban", type=int, action="append", metavar="ID", help="never write this token")
     sampling.add_argument("--seed", type=int, metavar="N", help="repeat the same draws")
 
 
@@ -134,7 +149,8 @@ def _bias(text: str) -> tuple[int, float]:
 
 def run(args: argparse.Namespace) -> int:
     _refuse_later(args)
-    options: dict[str, Any] = {"sampling": _sampling(args), "speculation": _speculation(args)}
+    settings = _settings(args)
+    options: dict[str, Any] = {"sampling": settings.sampling, "speculation": settings.speculation}
     options |= {"max_tokens": args.max_tokens, "stop": tuple(args.stop), "stop_tokens": tuple(args.stop_token)}
     turns = _read_messages(args.messages) if args.messages else None
     prompt: Any = None if turns else _read_prompt(args)
@@ -144,7 +160,7 @@ def run(args: argparse.Namespace) -> int:
     console = Console(stderr=True)
 
     def work() -> int:
-        with _load_models(args, console, cancel) as decoder:
+        with _load_models(args, settings, console, cancel) as decoder:
             if cancel.cancelled:
                 raise Cancelled
             if turns is not None:
@@ -160,37 +176,28 @@ def _refuse_later(args: argparse.Namespace) -> None:
         raise NotAvailable("--heads", f"{_LATER}.")
 
 
-def _sampling(args: argparse.Namespace) -> SamplingConfig:
-    return SamplingConfig(
-        temperature=args.temperature,
-        top_k=args.top_k,
-        top_p=args.top_p,
-        min_p=args.min_p,
-        typical=args.typical,
-        repeat_penalty=args.repeat_penalty,
-        presence_penalty=args.presence_penalty,
-        frequency_penalty=args.frequency_penalty,
-        penalty_window=args.penalty_window,
-        logit_bias=tuple(args.logit_bias),
-        banned_tokens=tuple(args.ban),
-        seed=args.seed,
-    )
-
-
-def _speculation(args: argparse.Namespace) -> SpeculationConfig:
-    lookahead: Lookahead = "default" if args.lookahead is None else args.lookahead
+def _settings(args: argparse.Namespace) -> _Settings:
+    """What the preset says, and over it what the command says."""
+    settings = _Settings(args.target, args.draft, SpeculationConfig(), SamplingConfig())
+    if args.preset is not None:
+        target, draft, speculation, sampling = apply_preset(args.preset, args.folder)
+        settings = _Settings(args.target or target, args.draft or draft or "none", speculation, sampling)
+    elif args.target is None and args.draft is None:
+        settings = replace(settings, draft="demo")
     if isinstance(args.lookahead, str) and args.lookahead not in ("adaptive", "auto"):
         raise InvalidLookahead(args.lookahead)
-    return SpeculationConfig(
-        method=args.method,
-        lookahead=lookahead,
-        acceptance=args.acceptance,
-        overlap=args.overlap,
-        sources=args.sources,
-        force_n1=args.force_n1,
-        draft_temperature=args.draft_temperature,
-        min_draft_confidence=args.min_draft_confidence,
+    given = {name: value for name, value in vars(args).items() if value is not None}
+    if "ban" in given:
+        given["banned_tokens"] = given["ban"]
+    return replace(
+        settings,
+        speculation=replace(settings.speculation, **_named(given, SpeculationConfig)),
+        sampling=replace(settings.sampling, **_named(given, SamplingConfig)),
     )
+
+
+def _named(given: dict[str, Any], kind: type) -> dict[str, Any]:
+    return {field.name: given[field.name] for field in fields(kind) if field.name in given}
 
 
 def _read_prompt(args: argparse.Namespace) -> str | list[int]:
@@ -219,10 +226,9 @@ def _read_messages(path: Path) -> list[Message]:
     return messages
 
 
-def _load_models(args: argparse.Namespace, console: Console, cancel: CancelToken) -> SpeculativeDecoder:
-    target, draft = args.target, args.draft
-    if target is None and draft is None:
-        draft = "demo"
+def _load_models(
+    args: argparse.Namespace, settings: _Settings, console: Console, cancel: CancelToken
+) -> SpeculativeDecoder:
     with console.status("Loading…") as status:
 
         def show(progress: LoadProgress) -> None:
@@ -230,8 +236,8 @@ def _load_models(args: argparse.Namespace, console: Console, cancel: CancelToken
 
         warnings.simplefilter("ignore", PairWarning)
         decoder = load(
-            target or "demo",
-            None if draft == "none" else draft,
+            settings.target or "demo",
+            None if settings.draft == "none" else settings.draft,
             context_length=args.ctx,
             threads=args.threads,
             gpu_layers=args.gpu_layers,

@@ -141,7 +141,7 @@ class _Window:
         zeros = self._data[begin : min(begin + min(_LENGTH * count, _ZEROS), self._stop)]
         texts = (len(zeros) - len(zeros.lstrip(b"\0"))) // _LENGTH
         end = position + _LENGTH * texts
-        return np.arange(position, end, _LENGTH, np.int64), end
+        return np.arange(position, end, _LENGTH, dtype=np.int64), end
 
     def _by_hand(self, position: int, count: int) -> tuple[NDArray[np.int64], int]:
         data, start, stop = self._data, self._start, self._stop

@@ -23,13 +23,17 @@ class Problem:
 
 @dataclass(slots=True)
 class Exchange:
-    """A question and its reply. `stats` and `finish_reason` are known when the reply has ended."""
+    """A question and its reply. `stats` and `finish_reason` are known when the reply has ended.
+
+    `dropped_turns`: oldest messages of the chat that the model was not shown, as they no longer fit.
+    """
 
     question: str
     status: ReplyStatus = "waiting"
     stats: GenerationStats | None = None
     finish_reason: FinishReason | None = None
     problem: Problem | None = None
+    dropped_turns: int = 0
     _parts: list[str] = field(default_factory=list)
 
     @property
@@ -59,6 +63,7 @@ class Exchange:
         self._parts = [result.text]
         self.stats = result.stats
         self.finish_reason = result.finish_reason
+        self.dropped_turns = result.dropped_turns
         self.status = {"cancelled": "cancelled", "error": "failed"}.get(result.finish_reason, "done")  # type: ignore[assignment]
 
     def cancel(self) -> None:

@@ -38,6 +38,13 @@ def accepted(rate: float | None) -> str:
     return QCoreApplication.translate("Figures", "{rate} accepted").format(rate=percent(rate))
 
 
+def without_oldest(count: int) -> str:
+    """How many messages the model was not shown: without the oldest 2 messages."""
+    if count == 1:
+        return QCoreApplication.translate("Figures", "without the oldest message")
+    return QCoreApplication.translate("Figures", "without the oldest {count} messages").format(count=f"{count:,}")
+
+
 def summary(exchange: Exchange) -> str:
     """The line under a reply: 128 tokens · 41 tok/s · 72 % accepted."""
     parts: list[str] = []
@@ -47,6 +54,8 @@ def summary(exchange: Exchange) -> str:
         if stats.proposed:
             parts.append(accepted(stats.acceptance_rate))
     parts += _endings(exchange)
+    if exchange.dropped_turns:
+        parts.append(without_oldest(exchange.dropped_turns))
     return SEPARATOR.join(parts)
 
 

@@ -40,8 +40,9 @@ def test_a_small_pair_until_the_context_is_full(open_window: OpenWindow, story_p
     rounds = f"{window.stats(exchange).rounds:,}"
     window.wait(lambda: window.main.panel.counters["rounds"].text() == rounds)
     again = window.ask("More")
-    assert again.problem is not None
-    assert again.problem.action == "new-chat"
+    assert again.problem is None
+    assert again.reply
+    assert window.view(again).summary.text().endswith("without the oldest 2 messages")
 
 
 def test_a_prompt_longer_than_the_context(open_window: OpenWindow, story_pair: Pair) -> None:

@@ -162,6 +162,7 @@ def test_without_a_target_the_bundled_pair_answers(
         (("--ban", "99999999", "x"), "Token id 99999999 is not in the vocabulary"),
         (("--logit-bias", "5=nan", "x"), "logit_bias must be token ids with finite numbers"),
         (("--logit-bias", "five", "x"), "argument --logit-bias: invalid"),
+        (("--preset", "nobody-knows", "x"), "nobody-knows"),
         (("--nonsense", "x"), "unrecognized arguments"),
         (("",), "The prompt is empty"),
     ],
@@ -175,7 +176,7 @@ def test_methods_of_later_versions_say_so(capsys: pytest.CaptureFixture[str], mo
     assert f"method {method} is not available" in _complaint(capsys, *models, "--method", method, "x")
 
 
-@pytest.mark.parametrize("command", ["presets", "bench", "calibrate"])
+@pytest.mark.parametrize("command", ["bench", "calibrate"])
 def test_commands_of_later_versions_say_so(capsys: pytest.CaptureFixture[str], command: str) -> None:
     assert main([command, "--target", "t", "--json"]) == 2
     assert f"The command {command} is not available" in capsys.readouterr().err

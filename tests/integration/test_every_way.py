@@ -1,4 +1,4 @@
-"""Greedy equality over everything that can be combined: both backends, mixed, every source, overlap, recurrent models."""
+"""Greedy equality over all that can be combined: both backends, mixed, every source, overlap, recurrent models."""
 
 import importlib.util
 from collections.abc import Iterator
