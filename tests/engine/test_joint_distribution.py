@@ -194,6 +194,31 @@ def test_other_caches_of_the_draft(rewind: Rewind) -> None:
     assert _p_value(setting) >= ENOUGH
 
 
+@pytest.mark.parametrize("temperature", [0.7, 1.0])
+@pytest.mark.parametrize(
+    "speculation",
+    [
+        pytest.param({"lookahead": 3}, id="draft"),
+        pytest.param({"lookahead": 1, "overlap": "on"}, id="overlap"),
+        pytest.param({"lookahead": 3, "acceptance": "exact"}, id="exact"),
+        pytest.param({"force_n1": True}, id="n1"),
+    ],
+)
+def test_all_processors_together(speculation: dict[str, Any], temperature: float) -> None:
+    sampling = SamplingConfig(
+        temperature,
+        top_k=5,
+        top_p=0.95,
+        min_p=0.02,
+        repeat_penalty=1.3,
+        presence_penalty=0.3,
+        frequency_penalty=0.2,
+        logit_bias=((0, 0.5), (3, -0.5)),
+        banned_tokens=(5,),
+    )
+    assert _p_value(_setting(sampling, **speculation)) >= ENOUGH
+
+
 OVERLAP = {"overlap": "on", "lookahead": 2}
 
 

@@ -97,7 +97,7 @@ def test_without_any_user_turn() -> None:
 def test_error_comes_before_any_work() -> None:
     decoder = SpeculativeDecoder()
     target = FakeBackend(128, context_length=50)
-    target.tokenizer = LETTERS  # type: ignore[assignment]
+    target.tokenizer = LETTERS
     decoder.attach_target(target)
     with pytest.raises(ContextFull):
         decoder.generate([{"role": "user", "content": "x" * 60}])
