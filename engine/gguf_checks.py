@@ -14,6 +14,7 @@ import numpy as np
 from engine import gguf_types as types
 from engine.errors import ModelFileBroken, ModelNotSupported
 from engine.gguf_file import GgufFile, Tensor
+from engine.text_table import TextTable
 from engine.vocabulary import TOKENS_KEY, TYPES_KEY
 
 MAX_LAYERS = 512
@@ -222,16 +223,12 @@ class _Checks:
 
     def _check_tokens(self, count: int) -> None:
         header = self._header
-        texts = list(header.strings(TOKENS_KEY))
+        texts = header.texts(TOKENS_KEY)
         # llama.cpp reads a text up to its first zero byte, and gives an empty one a name of its own.
-        texts = [text.partition(b"\0")[0] for text in texts]
-        filled = [text for text in texts if text]
-        if len(set(filled)) != len(filled):
+        if texts is not None and texts.repeated():
             raise self._broken("a token occurs twice in its vocabulary.")
-        try:
-            b"\n".join(filled).decode()
-        except UnicodeDecodeError:
-            raise self._broken("its vocabulary has tokens that are not valid text.") from None
+        if texts is not None and not (_is_text(texts) or _is_text(texts.cut_at_zeros())):
+            raise self._broken("its vocabulary has tokens that are not valid text.")
         for key, kinds in (
             ("tokenizer.ggml.scores", (types.FLOAT32, types.INT32)),
             (TYPES_KEY, (types.INT32,)),
@@ -254,10 +251,9 @@ class _Checks:
             return
         if not value.is_array or value.kind != types.STRING:
             raise self._broken(f"the header entry {key!r} is not a list of texts.")
-        try:
-            b"\n".join(self._header.strings(key)).decode()
-        except UnicodeDecodeError:
-            raise self._broken("the merges of its vocabulary are not valid text.") from None
+        texts = self._header.texts(key)
+        if texts is not None and not _is_text(texts):
+            raise self._broken("the merges of its vocabulary are not valid text.")
 
     def _single_bytes(self) -> None:
         """llama.cpp's tokenizer for RWKV never ends at a byte that begins a token and is none."""
@@ -310,3 +306,12 @@ class _Checks:
         norm = self._tensors.get("output_norm.weight")
         if norm is not None and norm.elements != self._width:
             raise self._broken(f"the tensor 'output_norm.weight' is not {self._width} long.")
+
+
+def _is_text(texts: TextTable) -> bool:
+    """Whether every text is valid UTF-8."""
+    try:
+        texts.lines().decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import gguf_types as types
+from engine.text_table import TextTable
 
 Content = int | float | bool | str | None
 
@@ -92,16 +93,21 @@ class GgufFile:
         array: NDArray[np.generic] = np.frombuffer(elements.data, kind, value.length, elements.start)
         return array
 
+    def texts(self, key: str) -> TextTable | None:
+        """The array of strings at `key`, undecoded, or None."""
+        data, start, places = self._lists.get(key, (b"", 0, None))
+        if places is None:
+            return None
+        starts = places + (start + 8)
+        lengths = np.diff(starts, append=0) - 8
+        if len(starts):
+            last = int(starts[-1])
+            lengths[-1] = int.from_bytes(data[last - 8 : last], "little")
+        return TextTable(data, starts, lengths)
+
     def strings(self, key: str) -> Iterator[bytes]:
         """The array of strings at `key`, one by one, undecoded; nothing if there is none."""
-        data, start, places = self._lists.get(key, (b"", 0, None))
-        if places is None or not len(places):
-            return
-        begins = (places + (start + 8)).tolist()
-        last = begins[-1]
-        ends = [begin - 8 for begin in begins[1:]]
-        ends.append(last + int.from_bytes(data[last - 8 : last], "little"))
-        yield from map(data.__getitem__, map(slice, begins, ends))
+        yield from self.texts(key) or ()
 
     def raw(self, key: str) -> bytes:
         """The bytes of the array of numbers at `key`; none if there is none."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -12,11 +11,11 @@ from numpy.typing import NDArray
 
 from engine.backends.base import Backend
 from engine.gguf_file import GgufFile
+from engine.text_table import TextTable
 
 TOKENS_KEY = "tokenizer.ggml.tokens"
 TYPES_KEY = "tokenizer.ggml.token_type"
 _UNUSED_TYPE = 5
-_SPACE = "\u2581".encode()
 
 BEGIN_BY_DEFAULT = frozenset({"llama", "bert"})
 """Tokenizers that put the begin token in front of a text unless the file says otherwise."""
@@ -68,7 +67,8 @@ def vocabulary_of_file(header: GgufFile) -> Vocabulary | None:
     tokenizer = header.text("tokenizer.ggml.model")
     if tokenizer is None or header.count(TOKENS_KEY) is None:
         return None
-    prints = np.fromiter(map(_fingerprint, header.strings(TOKENS_KEY)), np.uint32)
+    texts = header.texts(TOKENS_KEY)
+    prints = np.zeros(0, np.uint32) if texts is None else texts.fingerprints()
     kinds = header.numbers(TYPES_KEY)
     if kinds is not None and len(kinds) == len(prints):
         prints[kinds == _UNUSED_TYPE] = 0
@@ -96,15 +96,14 @@ def vocabulary_from_tokens(
     `kind`: the tokenizer's name in words, as in Vocabulary. `size`: how many ids there are, where more than the texts.
     """
     prints = np.zeros(max(size, max(texts, default=-1) + 1), np.uint32)
-    prints[np.fromiter(texts, np.int64)] = [_fingerprint(text) for text in texts.values()]
+    prints[np.fromiter(texts, np.int64)] = TextTable.of(list(texts.values())).fingerprints()
     return _make(kind, begin, end, prints)
 
 
 def vocabulary_of_backend(backend: Backend) -> Vocabulary:
     """The vocabulary of a loaded model, by what its tokenizer answers. Control tokens count as padding."""
     tokenizer = backend.tokenizer
-    pieces = map(tokenizer.piece, range(backend.vocab_size))
-    prints = np.fromiter(map(_fingerprint, pieces), np.uint32, backend.vocab_size)
+    prints = TextTable.of([tokenizer.piece(token) for token in range(backend.vocab_size)]).fingerprints()
     around = tokenizer.encode("", add_special=True, parse_special=False)
     begin = around[0] if around and tokenizer.bos_token else None
     return _make("", begin, around[-1] if len(around) > (begin is not None) else None, prints)
@@ -124,10 +123,3 @@ def _make(kind: str, begin: int | None, end: int | None, prints: NDArray[np.uint
     used = np.flatnonzero(prints)
     summary.update(prints[: used[-1] + 1 if len(used) else 0].tobytes())
     return Vocabulary(kind, len(prints), begin, end, summary.hexdigest(), prints)
-
-
-def _fingerprint(text: bytes) -> int:
-    if not text or (text.startswith(b"[PAD") and text.endswith(b"]")):
-        return 0
-    # Converters write the spaces of added tokens as they are, and all others as SentencePiece does.
-    return zlib.crc32(text.replace(b" ", _SPACE)) or 1
