@@ -13,7 +13,7 @@ SETUP := packaging/setup
 help:
 	@echo "make run      open the window (ARGS=... are passed on)"
 	@echo "make test     run the tests (ARGS=... are passed to pytest)"
-	@echo "make coverage  the tests of the rules, and whether they reach every line and branch"
+	@echo "make coverage the tests of the rules, and whether they reach every line and branch"
 	@echo "make lint     formatting, rules, types and the boundaries between the packages"
 	@echo "make bench    measure speed"
 	@echo "make soak     the long tests"

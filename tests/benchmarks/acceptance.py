@@ -1,14 +1,15 @@
-"""Acceptance by rule: rejection sampling, exact match on the same drawn tokens, exact match on the draft's best token."""
+"""Acceptance by rule: rejection, exact match on the same drawn tokens, exact match on the draft's best token."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
 from statistics import mean, stdev
+from typing import Any
 
 from engine import SpeculativeDecoder, bundled_pair, load
 
-RULES = {
+RULES: dict[str, dict[str, Any]] = {
     "rejection, drawn tokens": {"acceptance": "rejection"},
     "exact match, drawn tokens": {"acceptance": "exact"},
     "exact match, best token": {"acceptance": "exact", "draft_temperature": 0.0},

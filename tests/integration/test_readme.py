@@ -2,16 +2,27 @@
 
 import re
 
+import pytest
+
 from helpers.paths import ROOT
 from helpers.processes import run_engine, run_python
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_library_example_runs() -> None:
-    (example,) = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+EXAMPLES = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=["blocking", "streaming", "async"])
+def test_library_examples_run(example: str) -> None:
     done = run_python("-c", example)
     assert done.returncode == 0, done.stderr
+    assert len(done.stdout.split()) > 8
+    assert len(example.strip().splitlines()) <= 10
+
+
+def test_blocking_example_shows_what_was_accepted() -> None:
+    done = run_python("-c", EXAMPLES[0])
     assert re.search(r"^\d+ of [1-9]\d* proposed tokens were accepted$", done.stdout, re.MULTILINE)
 
 
