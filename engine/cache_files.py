@@ -44,10 +44,11 @@ def write_file(path: Path, content: bytes) -> None:
         raise
 
 
-def forget_oldest(place: Path, suffix: str, most: int) -> None:
-    """Remove the files of a kind that were written first, beyond so many. Raises OSError."""
-    paths = list(place.glob(f"*{suffix}"))
-    if len(paths) > most:
-        paths.sort(key=lambda path: path.stat().st_mtime_ns)
-        for path in paths[:-most]:
+def forget_oldest(place: Path, suffix: str, most: int, most_bytes: int = _MOST_BYTES) -> None:
+    """Remove the files of a kind that were written first, beyond so many or so many bytes. Raises OSError."""
+    found = [(path.stat().st_mtime_ns, path.stat().st_size, path) for path in place.glob(f"*{suffix}")]
+    total = 0
+    for index, (_, size, path) in enumerate(sorted(found, reverse=True)):
+        total += size
+        if index >= most or total > most_bytes:
             path.unlink(missing_ok=True)

@@ -28,7 +28,8 @@ _VERSION = [2, __version__, [*_FIGURES], [*_FACTS]]
 """What was written by anything else is not read."""
 _MOST_FOLDERS = 64
 _MOST_MODELS = 20_000
-_MOST_VOCABULARIES = 400
+_MOST_VOCABULARIES = 4000
+_MOST_VOCABULARY_BYTES = 384 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class LibraryCache:
             self._write_vocabularies(entry.model.vocabulary for entry in kept.values())
             write_file(self._path, json.dumps({"version": _VERSION, "models": content}).encode())
             forget_oldest(self._place, ".json", _MOST_FOLDERS)
-            forget_oldest(self._place, ".vocabulary", _MOST_VOCABULARIES)
+            forget_oldest(self._place, ".vocabulary", _MOST_VOCABULARIES, _MOST_VOCABULARY_BYTES)
         except (OSError, ValueError):
             return
 

@@ -229,6 +229,12 @@ def test_the_cache_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert len(list(library_place().glob("*.json"))) == 3
     assert len(list(library_place().glob("*.vocabulary"))) == 2
     assert not list(library_place().glob(".new-*"))
+    size = next(library_place().glob("*.vocabulary")).stat().st_size
+    monkeypatch.setattr(library_cache, "_MOST_VOCABULARY_BYTES", size + 1)
+    (tmp_path / "0" / "x.gguf").rename(tmp_path / "0" / "y.gguf")
+    time.sleep(SETTLED)
+    scan_anew(tmp_path / "0")
+    assert len(list(library_place().glob("*.vocabulary"))) == 1
 
 
 def test_an_unchanged_cache_is_not_written_again(folder: Path) -> None:
