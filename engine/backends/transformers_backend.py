@@ -14,6 +14,7 @@ import torch
 from engine.backends.base import Backend, Logits, Rewind
 from engine.backends.transformers_check import LooksAhead, Way, feed, find_way
 from engine.backends.transformers_loading import LoadedModel, first_line, load_model, quiet
+from engine.backends.transformers_packing import pack_weights, share_keys, watch_weights
 from engine.backends.transformers_tokenizer import open_tokenizer
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD, LoadConfig
@@ -38,12 +39,17 @@ _LONG = 32
 class TransformersBackend(Backend):
     """A model of transformers with its cache (see engine.backends.base.Backend). Make one with `open`."""
 
-    def __init__(self, loaded: LoadedModel, way: Way, threads: int) -> None:
+    def __init__(self, loaded: LoadedModel, threads: int | None) -> None:
+        self.parameters = sum(weight.numel() for weight in loaded.model.parameters())
+        self.weight_bytes = sum(weight.numel() * weight.element_size() for weight in loaded.model.parameters())
+        self.threads = threads or default_threads(self.weight_bytes)
+        self._readable = _embeddings(loaded.model)
+        with _threads(self.threads), torch.inference_mode():
+            way = _prepare(loaded)
         self._model: Any = loaded.model
         self._memory = way.memory
         self._feeding = way.feeding
         self._layers = _decoder_layers(loaded.model)
-        self._readable = _embeddings(loaded.model)
         self.name = loaded.folder.absolute().name
         self.vocab_size = way.vocab_size
         self.context_length = loaded.context_length
@@ -51,9 +57,6 @@ class TransformersBackend(Backend):
         self.eos_token_ids = _end_tokens(loaded, self.tokenizer.eos_token_ids, way.vocab_size)
         self.rewind = Rewind("any") if way.memory.can_crop else Rewind("snapshots", 1)
         self.device = str(loaded.device)
-        self.threads = threads
-        self.parameters = sum(weight.numel() for weight in loaded.model.parameters())
-        self.weight_bytes = _bytes_of(loaded.model)
         self._tokens: list[int] = []
         self._replay: list[int] = []
         self._points: list[tuple[int, Any]] = []
@@ -74,10 +77,7 @@ class TransformersBackend(Backend):
         """
         with quiet():
             loaded = load_model(Path(config.path), config, progress, cancel)
-            threads = config.threads or default_threads(_bytes_of(loaded.model))
-            with _threads(threads), torch.inference_mode():
-                way = _try(loaded)
-            return cls(loaded, way, threads)
+            return cls(loaded, config.threads)
 
     @property
     def length(self) -> int:
@@ -241,6 +241,18 @@ def _threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+def _prepare(loaded: LoadedModel) -> Way:
+    """How the model is fed; on a CPU its weights are laid out for that."""
+    model, on_processor = loaded.model, loaded.device.type == "cpu"
+    if on_processor:
+        share_keys(model)
+        watch_weights(model)
+    way = _try(loaded)
+    if on_processor:
+        pack_weights(model)
+    return way
+
+
 def _try(loaded: LoadedModel) -> Way:
     try:
         return find_way(loaded.model, _embeddings(loaded.model))
@@ -256,10 +268,6 @@ def _as_array(rows: torch.Tensor) -> Logits:
     """Rows as float32 in memory, without a copy where they are that already."""
     array: Logits = rows.float().cpu().numpy()
     return array
-
-
-def _bytes_of(model: Any) -> int:
-    return sum(weight.numel() * weight.element_size() for weight in model.parameters())
 
 
 def _embeddings(model: Any) -> int:

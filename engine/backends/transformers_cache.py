@@ -8,8 +8,10 @@ Source of the layers' contract: transformers.cache_utils, 5.23 (update, get_mask
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -154,11 +156,16 @@ class Memory(ABC):
 
 
 class CacheMemory(Memory):
-    """A model with transformers' cache, its attention layers ours. `argument`: by what name it takes the cache."""
+    """A model with transformers' cache, its attention layers ours.
 
-    def __init__(self, model: Any, takes: frozenset[str], argument: str) -> None:
+    `argument`: by what name it takes the cache; `placed`: whether it is told the positions of the tokens. Some take
+    wrong ones otherwise (Bamba).
+    """
+
+    def __init__(self, model: Any, takes: frozenset[str], argument: str, *, placed: bool) -> None:
         super().__init__(model, takes)
         self._argument = argument
+        self._placed = placed
         self.reset()
         self.can_crop = all(
             isinstance(layer, _GrowingLayer | DummyLayer | DynamicIndexedLayer) for layer in self._layers
@@ -172,8 +179,12 @@ class CacheMemory(Memory):
         self.length = 0
 
     def run(self, tokens: Sequence[int], rows: int) -> torch.Tensor:
-        output = self._forward(tokens, rows, use_cache=True, **{self._argument: self._cache})
-        self.length += len(tokens)
+        arguments: dict[str, Any] = {self._argument: self._cache}
+        end = self.length + len(tokens)
+        if self._placed:
+            arguments["position_ids"] = torch.arange(self.length, end, device=self._device).unsqueeze(0)
+        output = self._forward(tokens, rows, use_cache=True, **arguments)
+        self.length = end
         return self._rows(output, rows)
 
     def crop(self, length: int) -> None:
@@ -194,17 +205,23 @@ class CacheMemory(Memory):
 
 
 class StateMemory(Memory):
-    """A model that takes its state as a list of tensors and changes them in place (RWKV)."""
+    """A model that makes its state itself and gives it out with each output (RWKV, xLSTM, MiniMax).
 
-    _state: list[torch.Tensor] | None = None
+    `name`: of the argument by which it takes the state back, and of the state in its output.
+    """
+
+    def __init__(self, model: Any, takes: frozenset[str], name: str) -> None:
+        super().__init__(model, takes)
+        self._name = name
+        self._state: Any = None
 
     def reset(self) -> None:
         self._state = None
         self.length = 0
 
     def run(self, tokens: Sequence[int], rows: int) -> torch.Tensor:
-        output = self._forward(tokens, rows, use_cache=True, state=self._state)
-        self._state = list(output.state)
+        output = self._forward(tokens, rows, use_cache=True, **{self._name: self._state})
+        self._state = output[self._name]
         self.length += len(tokens)
         return self._rows(output, rows)
 
@@ -212,11 +229,11 @@ class StateMemory(Memory):
         raise NotImplementedError
 
     def save(self) -> Any:
-        return self.length, self._state and [part.clone() for part in self._state]
+        return self.length, copy.deepcopy(self._state)
 
     def restore(self, saved: Any) -> None:
         self.length, state = saved
-        self._state = state and [part.clone() for part in state]
+        self._state = copy.deepcopy(state)
 
 
 class Recomputing(Memory):
@@ -252,14 +269,10 @@ def memories(model: Any, takes: frozenset[str]) -> list[Callable[[], Memory]]:
 
     `takes`: the names of the arguments of its forward.
     """
-    found: list[Callable[[], Memory]] = [
-        lambda name=name: CacheMemory(model, takes, name)  # type: ignore[misc]
-        for name in ("past_key_values", "cache_params")
-        if name in takes
-    ]
-    if "state" in takes:
-        found.append(lambda: StateMemory(model, takes))
-    return found
+    names = [name for name in ("past_key_values", "cache_params", "state", "mems") if name in takes]
+    places = (True, False) if "position_ids" in takes else (False,)
+    caches = [partial(CacheMemory, model, takes, name, placed=placed) for name in names[:2] for placed in places]
+    return [*caches, *(partial(StateMemory, model, takes, name) for name in names)]
 
 
 def _saved_layer(layer: Any) -> Any:
