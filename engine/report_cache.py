@@ -21,7 +21,7 @@ _MOST_REPORTS = 16
 
 def state_of(folder: str | Path, found: Sequence[Found]) -> str:
     """Equal while a report on the folder would say the same."""
-    facts = (_FORMAT, __version__, extra_installed(), str(folder), str(Path.cwd()))
+    facts = (_FORMAT, __version__, extra_installed(), str(folder))
     summary = hashlib.blake2b(repr(facts).encode("utf-8", "surrogatepass"), digest_size=20)
     for item in found:
         line = f"{item.path}\0{item.kind}\0{item.problem}\0{item.stamps}\n"
