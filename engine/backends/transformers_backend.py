@@ -12,8 +12,9 @@ import numpy as np
 import torch
 
 from engine.backends.base import Backend, Logits, Rewind
-from engine.backends.transformers_check import LooksAhead, Way, feed, find_way
-from engine.backends.transformers_loading import LoadedModel, first_line, load_model, quiet
+from engine.backends.transformers_check import LooksAhead, NotNumbers, Way, feed, find_way
+from engine.backends.transformers_config import first_line
+from engine.backends.transformers_loading import LoadedModel, load_model, quiet
 from engine.backends.transformers_packing import pack_weights, share_keys, watch_weights
 from engine.backends.transformers_tokenizer import open_tokenizer
 from engine.cancel import CancelToken
@@ -24,6 +25,7 @@ from engine.errors import (
     ContextFull,
     EngineError,
     LoadFailed,
+    ModelFileBroken,
     ModelNotSupported,
     RewindNotSupported,
     TokenOutOfRange,
@@ -256,6 +258,8 @@ def _prepare(loaded: LoadedModel) -> Way:
 def _try(loaded: LoadedModel) -> Way:
     try:
         return find_way(loaded.model, _embeddings(loaded.model))
+    except NotNumbers:
+        raise ModelFileBroken(loaded.folder, "its weights are damaged: what it computes are not numbers.") from None
     except LooksAhead:
         raise ModelNotSupported(loaded.folder, "it looks at what follows: it measures texts and writes none.") from None
     except torch.OutOfMemoryError as error:

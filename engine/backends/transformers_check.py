@@ -37,6 +37,10 @@ class LooksAhead(Exception):
     """The model's rows depend on tokens that follow: it does not write text token by token."""
 
 
+class NotNumbers(Exception):
+    """The model's rows are not numbers: its weights are damaged."""
+
+
 @dataclass(frozen=True)
 class Way:
     """How a model remembers and is fed. `vocab_size`: rows of its logits."""
@@ -49,17 +53,20 @@ class Way:
 def find_way(model: Any, embeddings: int) -> Way:
     """The best way that gives the rows that the model gives without a cache. `embeddings`: token ids that it can read.
 
-    Raises LooksAhead, and whatever the model raises where it cannot even be run without a cache.
+    Raises LooksAhead, NotNumbers, and whatever the model raises where it cannot even be run without a cache.
     """
     takes = frozenset(inspect.signature(model.forward).parameters)
     tokens = [(7919 * index + 13) % embeddings for index in range(_COUNT)]
     whole = Recomputing(model, takes)
     rows = whole.run(tokens, _COUNT).float()
+    if rows.isnan().any():
+        raise NotNumbers
+    rows = _finite(rows)
     whole.reset()
     if not _alike(whole.run(tokens[:_FIRST], _FIRST), rows[:_FIRST], _COARSE):
         raise LooksAhead
     whole.reset()
-    stateless = whole.run(tokens[_MARK:], _COUNT - _MARK).float()
+    stateless = _finite(whole.run(tokens[_MARK:], _COUNT - _MARK))
     whole.reset()
     for make in memories(model, takes):
         for feeding in _FEEDINGS:
@@ -88,13 +95,13 @@ def _obeys(
         raise
     except _REFUSALS:
         return False
-    read = torch.cat((first, second, last)).float()
+    read = torch.cat((first, second, last))
     # A model fed token by token gives the same rows whatever is proposed; they may then differ more from those read
     # at once, as they do in transformers' own loop.
     tolerance = _TOLERANCE.get(dtype, _COARSE) if feeding == "together" else _COARSE
     if not _alike(read, rows, tolerance):
         return False
-    return memory.can_crop or _uses_state(last.float(), rows[_MARK:], stateless)
+    return memory.can_crop or _uses_state(_finite(last), rows[_MARK:], stateless)
 
 
 def feed(memory: Memory, feeding: Feeding, tokens: Sequence[int], rows: int) -> torch.Tensor:
@@ -107,8 +114,7 @@ def feed(memory: Memory, feeding: Feeding, tokens: Sequence[int], rows: int) -> 
 
 
 def _alike(read: torch.Tensor, rows: torch.Tensor, tolerance: float) -> bool:
-    distance = (read.float() - rows).abs().amax(1)
-    return bool((distance <= tolerance * rows.std(1)).all())
+    return bool(((_finite(read) - rows).abs().amax(1) <= tolerance * rows.std(1)).all())
 
 
 def _uses_state(read: torch.Tensor, rows: torch.Tensor, stateless: torch.Tensor) -> bool:
@@ -116,3 +122,8 @@ def _uses_state(read: torch.Tensor, rows: torch.Tensor, stateless: torch.Tensor)
     error = (read - rows).abs().amax(1)
     allowed = torch.maximum(_TELLING * (stateless - rows).abs().amax(1), _EXACT * rows.std(1))
     return bool((error <= allowed).all())
+
+
+def _finite(rows: torch.Tensor) -> torch.Tensor:
+    """The rows in float32; what is ruled out by minus infinity counts as 0. A row that is not a number stays one."""
+    return torch.nan_to_num(rows.float(), torch.nan, 0.0, 0.0)

@@ -14,7 +14,7 @@ from engine.backends.base import Tokenizer
 from engine.errors import ModelFileBroken, NotAvailable, TextNotEncodable
 
 _FILES = frozenset(
-    {"tokenizer.json", "tokenizer.model", "tokenizer_config.json", "vocab.json", "vocab.txt", "merges.txt"}
+    {"tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "merges.txt"}
     | {"spiece.model", "sentencepiece.bpe.model", "tekken.json", "tiktoken.model", "tokenizer.tiktoken"}
 )
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
@@ -44,9 +44,7 @@ def open_tokenizer(folder: Path, config: Any, vocab_size: int) -> ModelTokenizer
     if not present:
         return ByteTokenizer() if vocab_size == 256 else NoTokenizer("its folder has none")
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(
-            folder, config=config, local_files_only=True, trust_remote_code=False, mistral_format=False
-        )
+        tokenizer = _open_fast(folder, config, own_class="tokenizer.json" in present)
     except ImportError as error:
         return NoTokenizer(f"{present[0]} needs another package ({_first_line(error)})")
     except Exception as error:
@@ -59,6 +57,21 @@ def open_tokenizer(folder: Path, config: Any, vocab_size: int) -> ModelTokenizer
     if not isinstance(tokenizer, transformers.PreTrainedTokenizerFast):
         return NoTokenizer(f"{type(tokenizer).__name__} is not one of Hugging Face's fast tokenizers")
     return TransformersTokenizer(tokenizer)
+
+
+def _open_fast(folder: Path, config: Any, *, own_class: bool) -> Any:
+    """The tokenizer of the class that the folder names; of the general class where that one is not part of the library.
+
+    `own_class`: whether there is a tokenizer.json, which says everything that the general class needs.
+    """
+    try:
+        return transformers.AutoTokenizer.from_pretrained(
+            folder, config=config, local_files_only=True, trust_remote_code=False, mistral_format=False
+        )
+    except (ValueError, AttributeError, KeyError, TypeError):
+        if not own_class:
+            raise
+        return transformers.PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
 
 
 class TransformersTokenizer:
