@@ -15,7 +15,7 @@ from engine.errors import LoadFailed, ModelNotSupported
 from engine.model_file import ROLE_PROBLEMS, ModelFile, Role, is_lasting, printable, problem_of
 from engine.safetensors_file import SafetensorsModel, StoredTensor, read_json, read_safetensors_model
 from engine.tokenizer_json import vocabulary_of_tokenizer_json
-from engine.vocabulary import Vocabulary
+from engine.vocabulary import Vocabulary, vocabulary_from_tokens
 
 _MAX_TOKENIZER = 256 * 2**20
 
@@ -60,6 +60,7 @@ _WITHOUT_TEXT = frozenset(
 _WRITES = re.compile(r"ForCausalLM|LMHeadModel|ForConditionalGeneration|DoubleHeadsModel")
 _DRAFT_HEAD = re.compile(r"eagle|medusa|hydra|dflash|mlp_?speculator|nextn", re.IGNORECASE)
 _HEAD_ENTRIES = ("medusa_num_heads", "eagle_config", "speculators_model_type", "draft_vocab_size")
+_TOKENIZER = re.compile(r"token|vocab|merges|spiece|sentencepiece|tekken")
 _STATEFUL = frozenset({"falcon_mamba", "mamba", "mamba2", "rwkv", "xlstm"})
 _CONTEXT = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length", "context_length")
 _FIXED = 350 * 2**20
@@ -176,10 +177,26 @@ def _has_chat_template(folder: Path) -> bool:
 def _vocabulary(folder: Path, vocab_size: int) -> Vocabulary | None:
     path = folder / "tokenizer.json"
     if not path.exists():
-        return None
+        return _raw_bytes() if vocab_size == 256 and not any(map(_TOKENIZER.search, _names(folder))) else None
     return vocabulary_of_tokenizer_json(
         read_json(path, _MAX_TOKENIZER), _small(folder / "tokenizer_config.json"), vocab_size
     )
+
+
+def _raw_bytes() -> Vocabulary:
+    """The vocabulary of a model that reads bytes, written as in GGUF files of such models: as in Python.
+
+    The last byte is in no text, and some of them have their end token there.
+    """
+    texts = {byte: repr(bytes([byte]))[2:-1].encode() for byte in range(255)}
+    return vocabulary_from_tokens("RWKV", texts, None, None, 256)
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return [path.name for path in folder.iterdir()]
+    except OSError:
+        return []
 
 
 def _small(path: Path) -> Config:

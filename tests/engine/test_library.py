@@ -11,6 +11,7 @@ import pytest
 from engine import gguf_types as types
 from engine import library
 from engine.cancel import CancelToken
+from engine.compat import judge_pair
 from engine.errors import Cancelled, FolderUnreadable, ModelFileBroken
 from engine.library import inspect_model, scan_folder, split_parts
 from helpers.gguf_writer import Entry, GgufDraft, tiny_draft
@@ -127,6 +128,16 @@ def test_a_folder_and_a_file_of_the_same_model_agree(shared_models: Path) -> Non
         if file.cache_per_token:
             assert file.context_length == folder.context_length
             assert folder.cache_per_token <= file.cache_per_token
+
+
+def test_a_folder_without_a_tokenizer_reads_bytes(shared_models: Path) -> None:
+    found = {model.path.name: model for model in scan_folder(shared_models)}
+    folder, file = found["rwkv4-660K"], found["rwkv7-834K-F32.gguf"]
+    assert judge_pair(folder, file).fits
+    assert judge_pair(folder, found["babyllama-byte256-F32.gguf"]).fits
+    assert not judge_pair(folder, found["stories260K"]).fits
+    assert folder.cache_per_token == 0
+    assert folder.state_bytes > 0
 
 
 def test_sorted_by_name_and_searched_below(tmp_path: Path) -> None:
