@@ -9,10 +9,12 @@ Source of the layout: the format's specification (ggml, docs/gguf.md), versions 
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import stat
 import struct
+import sys
 from collections.abc import Hashable
 from io import FileIO
 from pathlib import Path
@@ -66,8 +68,15 @@ def read_gguf(path: str | Path, known: KnownPieces | None = None) -> GgufFile:
 
 
 def _open(path: str, flags: int) -> int:
-    """Open without waiting, should a pipe have taken the file's place."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    """Open without waiting, should a pipe have taken the file's place, and without the system reading ahead.
+
+    Behind the header are the weights: megabytes of them would be read for nothing, of every file in a folder.
+    """
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)
+    return descriptor
 
 
 class _Placed(NamedTuple):
