@@ -7,7 +7,7 @@ A recurrent layer keeps one state, into which every token is mixed; the past can
 - *A saved state*. The state is copied before a draft is verified and copied back after a rejection; the tokens accepted
   since are fed again, together with the next ones. Only the recurrent part is copied: attention can be cut off.
 
-The copies cost next to nothing, because a state is small beside the weights. Measured on two cores with Q8_0 weights:
+The copies cost next to nothing, because a state is small beside the weights. Measured with one thread and Q8_0 weights:
 mamba of 170 M parameters, state 2.8 MB: 0.06 ms to save, 0.07 ms to restore, 9 ms for the forward of one token; rwkv7
 of 140 M, 2.4 MB: 0.05, 0.06 and 6 ms; mamba2 of 140 M, 19 MB: 0.7, 0.8 and 7.5 ms; qwen35 of 290 M, 6.7 MB: 0.14, 0.19
 and 13 ms. Verifying one token at a time (N = 1) gains nothing over plain decoding, so that going back is the faster way
@@ -27,7 +27,9 @@ _DEPTHS = {
 }
 """Snapshots by architecture. A decode's graph has nodes for each of them, and llama.cpp ends the process where a graph
 has more nodes than it reserved: eight times the number of tensors here. Tried with models that consist of recurrent
-layers alone, the worst case: up to 10 (lfm2) and 6 (nemotron_h). Architectures that were not tried have none."""
+layers alone, the worst case: up to 10 (lfm2) and 6 (nemotron_h). Architectures that were not tried have none. Measured
+at lookaheads 2, 4 and 8: 12 to 26 % less time a token than with a saved state as far as the snapshots reach. A token
+decoded alone takes 4 % more with qwen35, which copies all its snapshots every time, and no more with the others."""
 _SHARE = 4
 """The snapshots take at most this part (a quarter) of the memory of the weights."""
 _LONGEST_WAY = 64
