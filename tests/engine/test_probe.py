@@ -14,8 +14,8 @@ from typing import Any
 import psutil
 import pytest
 
-from engine import gguf_types as types
 from engine import gguf_model, memory, probe, verdicts
+from engine import gguf_types as types
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.errors import Cancelled, LoadFailed, ModelFileBroken, ModelNotSupported, ModelTooLarge
