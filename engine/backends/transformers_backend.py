@@ -31,6 +31,7 @@ from engine.errors import (
     TokenOutOfRange,
 )
 from engine.safetensors_file import read_json
+from engine.safetensors_model import folder_name
 
 _LONGEST_REPLAY = 16
 """A replay rides in the next forward, together with what was accepted since, until it is this long."""
@@ -52,7 +53,7 @@ class TransformersBackend(Backend):
         self._memory = way.memory
         self._feeding = way.feeding
         self._layers = _decoder_layers(loaded.model)
-        self.name = loaded.folder.absolute().name
+        self.name = folder_name(loaded.folder)
         self.vocab_size = way.vocab_size
         self.context_length = loaded.context_length
         self.tokenizer = open_tokenizer(loaded.folder, loaded.config, way.vocab_size)
@@ -171,6 +172,7 @@ class TransformersBackend(Backend):
         del self._tokens[length:]
 
     def mark(self) -> None:
+        self._check_open()
         if self._memory.can_crop:
             return
         if len(self._replay) >= _LONGEST_REPLAY:
@@ -281,8 +283,9 @@ def _embeddings(model: Any) -> int:
 
 def _decoder_layers(model: Any) -> list[Any]:
     """The layers that a forward goes through one by one."""
-    lists = [module for module in model.modules() if isinstance(module, torch.nn.ModuleList)]
-    return list(max(lists, key=len, default=()))
+    count = getattr(model.config.get_text_config(decoder=True), "num_hidden_layers", None)
+    lists = (module for module in model.modules() if isinstance(module, torch.nn.ModuleList))
+    return list(next((found for found in lists if len(found) == count), ()))
 
 
 def _end_tokens(loaded: LoadedModel, own: frozenset[int], vocab_size: int) -> frozenset[int]:

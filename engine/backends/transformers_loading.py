@@ -124,6 +124,8 @@ def _place(
         for dtype in (asked,) if asked else (torch.float32, stored) if device.type == "cpu" else (stored,):
             weights = files.weight_bytes if quantised else files.parameters * dtype.itemsize
             needed = weights + context_length * _cache_per_token(config, dtype) + _WORKING_SPACE
+            if device.type == "cpu":
+                needed += _head_bytes(config, dtype)
             choice = device, "auto" if quantised else dtype
             if needed <= free:
                 return choice
@@ -153,6 +155,14 @@ def _devices(wanted: LoadConfig) -> list[torch.device]:
 def _free(device: torch.device) -> int:
     """Bytes that can still be used on a device."""
     return int(torch.cuda.mem_get_info(device)[0]) if device.type == "cuda" else available_memory()
+
+
+def _head_bytes(config: Any, dtype: torch.dtype) -> int:
+    """Bytes of the output layer where it shares its weights with the input: laid out for products, it has its own."""
+    text = config.get_text_config(decoder=True)
+    if not getattr(text, "tie_word_embeddings", False):
+        return 0
+    return int(getattr(text, "vocab_size", 0) * getattr(text, "hidden_size", 0) * dtype.itemsize)
 
 
 def _cache_per_token(config: Any, dtype: torch.dtype) -> int:
