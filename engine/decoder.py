@@ -58,6 +58,7 @@ class SpeculativeDecoder:
         self.draft: Backend | None = None
         self.cancel_token = CancelToken()
         self._stats = GenerationStats()
+        self._past = GenerationStats()
         self._plain_tokens_per_second: float | None = None
         self._busy = False
         self._through_text = False
@@ -86,6 +87,7 @@ class SpeculativeDecoder:
             self.target.close()
         self.target = backend
         self._plain_tokens_per_second = None
+        self._past = GenerationStats()
         fit = None if self.draft is None else judge_backends(backend, self.draft)
         if fit is not None and not fit.usable:
             self.attach_draft(None)
@@ -261,7 +263,7 @@ class SpeculativeDecoder:
     def _models(self) -> Models:
         if self.target is None:
             raise ModelNotLoaded("target")
-        return Models(self.target, self.draft, through_text=self._through_text)
+        return Models(self.target, self.draft, through_text=self._through_text, past=self._past)
 
     # Figures ----------------------------------------------------------------------------------------------------------
 
@@ -276,6 +278,7 @@ class SpeculativeDecoder:
 
     def _remember(self, result: GenerationResult) -> None:
         self._stats += result.stats
+        self._past += result.stats
         if result.method == "autoregressive" and result.stats.emitted >= _MEASURED_FROM:
             self._plain_tokens_per_second = result.stats.tokens_per_second
 

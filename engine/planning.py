@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from engine.backends.base import Backend
@@ -24,7 +24,7 @@ from engine.config import (
 from engine.drafting.base import Drafter
 from engine.drafting.chain import ChainDrafter
 from engine.drafting.draft_model import DraftModelDrafter
-from engine.drafting.ngram import NgramDrafter
+from engine.drafting.ngram import NgramDrafter, cautious_cost, measured_cost
 from engine.drafting.none import NoDrafter
 from engine.drafting.translated import TranslatedDrafter
 from engine.errors import InvalidRequest, ModelNotLoaded, NotAvailable, TokenOutOfRange
@@ -32,6 +32,7 @@ from engine.job import Job
 from engine.lookahead import make_policy
 from engine.overlap import overlap_pays
 from engine.registry import LATER_METHODS
+from engine.stats import GenerationStats
 from engine.turns import fit_turns
 from engine.verifier import Verifier
 
@@ -41,11 +42,16 @@ _LIMITS = {"ngram": DEFAULT_NGRAM_LOOKAHEAD, "draft-model": DEFAULT_LOOKAHEAD}
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """What is loaded. `through_text`: the two have different tokenizers, drafts are translated."""
+    """What is loaded, and what is known of it.
+
+    `through_text`: the two have different tokenizers, drafts are translated. `past`: the figures of all replies of this
+    target so far.
+    """
 
     target: Backend
     draft: Backend | None
     through_text: bool = False
+    past: GenerationStats = field(default_factory=GenerationStats)
 
 
 def make_request(
@@ -170,7 +176,7 @@ def _make_drafter(
     stop_tokens: frozenset[int],
 ) -> Drafter:
     makers: dict[str, Callable[[], Drafter]] = {
-        "ngram": lambda: NgramDrafter(stop_tokens=stop_tokens),
+        "ngram": lambda: NgramDrafter(stop_tokens=stop_tokens, cost=_cost(sources, request, models.past)),
         "draft-model": lambda: _draft_model(request, models, seed, stop_tokens),
     }
     drafters = [(makers[source](), _LIMITS[source]) for source in sources]
@@ -180,6 +186,17 @@ def _make_drafter(
         return drafters[0][0]
     open_end = request.speculation.lookahead == "default"
     return ChainDrafter([(drafter, limit if open_end else None) for drafter, limit in drafters])
+
+
+def _cost(sources: tuple[str, ...], request: GenerationRequest, past: GenerationStats) -> Callable[[int], float]:
+    """What a verification of n tokens costs, as it was measured in earlier replies.
+
+    Not where a draft model proposes too and tokens are drawn: who proposes a token decides which random number it is
+    judged with, and a seed gives the same reply whatever ran before.
+    """
+    if "draft-model" in sources and not request.sampling.greedy:
+        return cautious_cost
+    return measured_cost(past.forwards_by_size, past.target_ms_by_size, cautious_cost)
 
 
 def _draft_model(request: GenerationRequest, models: Models, seed: int, stop_tokens: frozenset[int]) -> Drafter:

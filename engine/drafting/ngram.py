@@ -21,6 +21,8 @@ _HOPELESS = 0.05
 """Below this chance of getting that far, a longer draft is not thought through."""
 _COSTS = ((1, 1.0), (2, 1.7), (4, 2.1), (5, 3.1), (8, 3.2), (9, 4.2), (16, 5.1), (17, 5.2), (33, 9.0))
 """Measured: a 1.1 B Q8_0 model on two cores, in times of one token."""
+_CAUTIOUS_COSTS = ((1, 1.0), (2, 1.85), (3, 2.1), (4, 2.45), (5, 2.9), (9, 4.6), (17, 8.5), (33, 15.8))
+"""Measured: 0.5 B weights in Q8_0 on two cores, llama.cpp compiled as the set-up does it."""
 
 _MEASURED_OFTEN = 4
 """Forwards of one size that are enough for a mean."""
@@ -30,18 +32,28 @@ Evidence = Literal["alone", "agreed", "split", "resumed"]
 
 def verify_cost(n: int) -> float:
     """What a verification of `n` tokens costs on a processor, in times of one token; between the measured, a line."""
-    low, high = next(
-        (pair for pair in pairwise(_COSTS) if n <= pair[1][0]),
-        (_COSTS[-2], _COSTS[-1]),
-    )
+    return _between(_COSTS, n)
+
+
+def cautious_cost(n: int) -> float:
+    """`verify_cost` with Q8_0 weights and kernels whose rows do not depend on the batch: dearer than most others."""
+    return _between(_CAUTIOUS_COSTS, n)
+
+
+def _between(costs: Sequence[tuple[int, float]], n: int) -> float:
+    low, high = next((pair for pair in pairwise(costs) if n <= pair[1][0]), (costs[-2], costs[-1]))
     return low[1] + (high[1] - low[1]) * (n - low[0]) / (high[0] - low[0])
 
 
-def measured_cost(forwards_by_size: Sequence[int], target_ms_by_size: Sequence[float]) -> Callable[[int], float]:
-    """`verify_cost` as this machine has it, from forwards of n tokens at index n - 1 and their time in all.
+def measured_cost(
+    forwards_by_size: Sequence[int],
+    target_ms_by_size: Sequence[float],
+    otherwise: Callable[[int], float] = verify_cost,
+) -> Callable[[int], float]:
+    """What a verification costs on this machine, from forwards of n tokens at index n - 1 and their time in all.
 
-    Sizes that were measured too seldom are corrected as their neighbours are. Without measured forwards of one token
-    it is `verify_cost` itself.
+    Sizes that were measured too seldom are corrected as their neighbours are, from what they cost `otherwise`. Without
+    measured forwards of one token it is `otherwise` itself.
     """
     known = {
         size: milliseconds / count
@@ -49,10 +61,10 @@ def measured_cost(forwards_by_size: Sequence[int], target_ms_by_size: Sequence[f
         if count >= _MEASURED_OFTEN
     }
     if 1 not in known:
-        return verify_cost
-    corrections = [milliseconds / known[1] / verify_cost(size) for size, milliseconds in known.items()]
+        return otherwise
+    corrections = [milliseconds / known[1] / otherwise(size) for size, milliseconds in known.items()]
     sizes = range(1, MAX_LOOKAHEAD + 2)
-    costs = [verify_cost(n) * float(np.interp(n, list(known), corrections)) for n in sizes]
+    costs = [otherwise(n) * float(np.interp(n, list(known), corrections)) for n in sizes]
     return lambda n: costs[n - 1]
 
 

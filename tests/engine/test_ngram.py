@@ -14,7 +14,15 @@ from engine.backends.fake import FakeBackend
 from engine.cancel import CancelToken
 from engine.config import SamplingConfig, SpeculationConfig
 from engine.drafting.base import Draft
-from engine.drafting.ngram import NgramDrafter, NgramOptions, Odds, SuffixIndex, measured_cost, verify_cost
+from engine.drafting.ngram import (
+    NgramDrafter,
+    NgramOptions,
+    Odds,
+    SuffixIndex,
+    cautious_cost,
+    measured_cost,
+    verify_cost,
+)
 from engine.errors import Cancelled
 from helpers import joint
 from helpers.joint import Setting, chi_square_p, draw_many, exact_joint
@@ -243,6 +251,8 @@ def test_cost_as_it_was_measured() -> None:
     assert cost(9) == pytest.approx(verify_cost(9) * 3.2 / verify_cost(8))
     assert cost(33) == pytest.approx(9.0 * 3.2 / verify_cost(8))
     assert measured_cost([], []) is verify_cost
+    assert measured_cost([], [], cautious_cost) is cautious_cost
+    assert all(cautious_cost(n) > verify_cost(n) for n in (2, 3, 4, 9, 17, 33))
     assert measured_cost([3, 50], [3.0, 60.0]) is verify_cost
 
 
