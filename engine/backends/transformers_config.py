@@ -64,7 +64,8 @@ def read_config(folder: Path) -> Any:
 
 def model_class_of(folder: Path, config: Any) -> tuple[Any, Any]:
     """The class that writes text with such a configuration, and the configuration that it takes."""
-    names = [name for name in config.architectures or () if isinstance(name, str)]
+    listed = config.architectures if isinstance(config.architectures, list | tuple) else ()
+    names = [name for name in listed if isinstance(name, str)]
     if config.is_encoder_decoder:
         raise ModelNotSupported(folder, "it is a translator between two texts (encoder and decoder).")
     if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:

@@ -29,7 +29,15 @@ from engine.backends.transformers_config import (
 )
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
-from engine.errors import Cancelled, LoadFailed, ModelFileBroken, ModelNotSupported, ModelTooLarge, NotAvailable
+from engine.errors import (
+    Cancelled,
+    EngineError,
+    LoadFailed,
+    ModelFileBroken,
+    ModelNotSupported,
+    ModelTooLarge,
+    NotAvailable,
+)
 from engine.memory import available_memory
 from engine.safetensors_file import SafetensorsModel, read_safetensors_model
 
@@ -60,14 +68,18 @@ def load_model(
 
     Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, LoadFailed, NotAvailable, Cancelled.
     """
-    config = read_config(folder)
-    model_class, config = model_class_of(folder, config)
-    files = read_safetensors_model(folder)
-    quantised = getattr(config, "quantization_config", None) is not None
-    if not quantised:
-        check_against_files(folder, model_class, config, files)
-    context_length = context_length_of(config, wanted.context_length)
-    device, dtype = _place(folder, wanted, config, files, context_length, quantised=quantised)
+    try:
+        model_class, config = model_class_of(folder, read_config(folder))
+        files = read_safetensors_model(folder)
+        quantised = getattr(config, "quantization_config", None) is not None
+        if not quantised:
+            check_against_files(folder, model_class, config, files)
+        context_length = context_length_of(config, wanted.context_length)
+        device, dtype = _place(folder, wanted, config, files, context_length, quantised=quantised)
+    except EngineError:
+        raise
+    except Exception as error:
+        raise ModelFileBroken(folder, f"its config.json cannot be used ({first_line(error)}).") from error
     slices = _Slices(files, progress, cancel)
     with slices.opened() as tensors:
         model, found = _build(folder, model_class, config, tensors, dtype, slices)
