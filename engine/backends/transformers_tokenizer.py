@@ -126,16 +126,15 @@ class TransformersTokenizer:
         return frozenset(byte for sign, byte in _BYTE_OF_SIGN.items() if self._fast.token_to_id(sign) is None)
 
     def _refuse_lost(self, text: str, offsets: list[tuple[int, int]]) -> None:
+        """Raise TextNotEncodable at the first character that is left out. `offsets`: the places of the tokens."""
         covered = bytearray(len(text))
         for start, end in offsets:
             covered[start:end] = b"\1" * (end - start)
+        # Blanks around words are left out by the rules of some tokenizers.
+        complete = all(seen or character.isspace() for character, seen in zip(text, covered, strict=True))
         for character in dict.fromkeys(text):
-            if self._lost_bytes.intersection(character.encode()):
-                raise TextNotEncodable(character)
-        left_out = (character for character, seen in zip(text, covered, strict=True) if not seen)
-        for character in dict.fromkeys(left_out):
-            # Blanks around words belong to the rules of some tokenizers.
-            if not character.isspace() and not self._fast.encode(character, add_special_tokens=False).ids:
+            lost = not (complete or character.isspace() or self._fast.encode(character, add_special_tokens=False).ids)
+            if lost or self._lost_bytes.intersection(character.encode()):
                 raise TextNotEncodable(character)
 
 
