@@ -9,62 +9,132 @@ This is the public surface; nothing else is stable. Importing it loads no model 
 'length'
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from engine._version import __version__
-from engine.acceptance import accept, residual_distribution
-from engine.backends.base import Backend, Rewind, Tokenizer
-from engine.bundled import bundled_pair
-from engine.cancel import CancelToken
-from engine.compat import Fit, judge_pair
-from engine.config import (
-    DEFAULT_LOOKAHEAD,
-    MAX_LOOKAHEAD,
-    METHODS,
-    GenerationRequest,
-    LoadConfig,
-    Message,
-    SamplingConfig,
-    SpeculationConfig,
-)
-from engine.decoder import PairWarning, SpeculativeDecoder, load
-from engine.errors import (
-    BackendFailure,
-    Cancelled,
-    ChatTemplateFailed,
-    ContextFull,
-    DegenerateDistribution,
-    EngineError,
-    FolderUnreadable,
-    IncompatiblePair,
-    InvalidLookahead,
-    InvalidRequest,
-    InvalidSampling,
-    LoadFailed,
-    ModelFileBroken,
-    ModelNotLoaded,
-    ModelNotSupported,
-    ModelTooLarge,
-    NotAvailable,
-    RewindNotSupported,
-    TextNotEncodable,
-    TokenOutOfRange,
-    UnknownMethod,
-    VocabularyMismatch,
-)
-from engine.events import (
-    Event,
-    Finished,
-    FinishReason,
-    GenerationResult,
-    LoadProgress,
-    Origin,
-    PromptProgress,
-    RoundEvent,
-    TokenEvent,
-)
-from engine.library import ModelFile, scan_folder
-from engine.probe import run_hidden_command
-from engine.sampling import distribution, sample
-from engine.stats import GenerationStats, MethodStats
+
+if TYPE_CHECKING:
+    from engine.acceptance import accept, residual_distribution
+    from engine.backends.base import Backend, Rewind, Tokenizer
+    from engine.bundled import bundled_pair
+    from engine.cancel import CancelToken
+    from engine.compat import Fit, judge_pair
+    from engine.config import (
+        DEFAULT_LOOKAHEAD,
+        MAX_LOOKAHEAD,
+        METHODS,
+        GenerationRequest,
+        LoadConfig,
+        Message,
+        SamplingConfig,
+        SpeculationConfig,
+    )
+    from engine.decoder import PairWarning, SpeculativeDecoder, load
+    from engine.errors import (
+        BackendFailure,
+        Cancelled,
+        ChatTemplateFailed,
+        ContextFull,
+        DegenerateDistribution,
+        EngineError,
+        FolderUnreadable,
+        IncompatiblePair,
+        InvalidLookahead,
+        InvalidRequest,
+        InvalidSampling,
+        LoadFailed,
+        ModelFileBroken,
+        ModelNotLoaded,
+        ModelNotSupported,
+        ModelTooLarge,
+        NotAvailable,
+        RewindNotSupported,
+        TextNotEncodable,
+        TokenOutOfRange,
+        UnknownMethod,
+        UnknownPreset,
+        VocabularyMismatch,
+    )
+    from engine.events import (
+        Event,
+        Finished,
+        FinishReason,
+        GenerationResult,
+        LoadProgress,
+        Origin,
+        PromptProgress,
+        RoundEvent,
+        TokenEvent,
+    )
+    from engine.hidden import run_hidden_command
+    from engine.library import ModelFile, scan_folder
+    from engine.presets import apply_preset, find_preset
+    from engine.sampling import distribution, sample
+    from engine.sources import resolve_source
+    from engine.stats import GenerationStats, MethodStats
+
+_HOMES = {
+    "engine.acceptance": ("accept", "residual_distribution"),
+    "engine.backends.base": ("Backend", "Rewind", "Tokenizer"),
+    "engine.bundled": ("bundled_pair",),
+    "engine.cancel": ("CancelToken",),
+    "engine.compat": ("Fit", "judge_pair"),
+    "engine.config": (
+        "DEFAULT_LOOKAHEAD",
+        "GenerationRequest",
+        "LoadConfig",
+        "MAX_LOOKAHEAD",
+        "METHODS",
+        "Message",
+        "SamplingConfig",
+        "SpeculationConfig",
+    ),
+    "engine.decoder": ("PairWarning", "SpeculativeDecoder", "load"),
+    "engine.errors": (
+        "BackendFailure",
+        "Cancelled",
+        "ChatTemplateFailed",
+        "ContextFull",
+        "DegenerateDistribution",
+        "EngineError",
+        "FolderUnreadable",
+        "IncompatiblePair",
+        "InvalidLookahead",
+        "InvalidRequest",
+        "InvalidSampling",
+        "LoadFailed",
+        "ModelFileBroken",
+        "ModelNotLoaded",
+        "ModelNotSupported",
+        "ModelTooLarge",
+        "NotAvailable",
+        "RewindNotSupported",
+        "TextNotEncodable",
+        "TokenOutOfRange",
+        "UnknownMethod",
+        "UnknownPreset",
+        "VocabularyMismatch",
+    ),
+    "engine.events": (
+        "Event",
+        "FinishReason",
+        "Finished",
+        "GenerationResult",
+        "LoadProgress",
+        "Origin",
+        "PromptProgress",
+        "RoundEvent",
+        "TokenEvent",
+    ),
+    "engine.library": ("ModelFile", "scan_folder"),
+    "engine.presets": ("apply_preset", "find_preset"),
+    "engine.hidden": ("run_hidden_command",),
+    "engine.sampling": ("distribution", "sample"),
+    "engine.sources": ("resolve_source",),
+    "engine.stats": ("GenerationStats", "MethodStats"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "DEFAULT_LOOKAHEAD",
@@ -115,15 +185,33 @@ __all__ = [
     "TokenOutOfRange",
     "Tokenizer",
     "UnknownMethod",
+    "UnknownPreset",
     "VocabularyMismatch",
     "__version__",
     "accept",
+    "apply_preset",
     "bundled_pair",
     "distribution",
+    "find_preset",
     "judge_pair",
     "load",
     "residual_distribution",
+    "resolve_source",
     "run_hidden_command",
     "sample",
     "scan_folder",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The public names are imported when they are first asked for: a command that needs few of them starts at once."""
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -6,20 +6,16 @@ Exit codes: 0 done, 2 wrong usage or unusable model (one line on stderr), 130 ca
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
-from rich.console import Console
-
-from engine import cli_generate
 from engine._version import __version__
 from engine.errors import Cancelled, EngineError, NotAvailable
-from engine.models_command import run as run_models
-from engine.presets_command import run as run_presets
-from engine.probe import run_hidden_command
+from engine.hidden import run_hidden_command
 
 EXIT_DONE, EXIT_UNUSABLE, EXIT_CANCELLED = 0, 2, 130
 _LATER = "it comes with a later version"
@@ -38,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     hidden = run_hidden_command(argv)
     if hidden is not None:
         return hidden
-    parser = _make_parser()
+    parser = _make_parser(argv[:1])
     args = parser.parse_args(argv)
     try:
         code = int(args.run(args))
@@ -58,11 +54,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 # Arguments ----------------------------------------------------------------------------------------------------------
 
 
-def _make_parser() -> argparse.ArgumentParser:
+def _make_parser(command: list[str]) -> argparse.ArgumentParser:
+    """The parser for a command. What only `generate` needs is imported for it alone: the others start at once."""
     parser = _Parser(prog="outrider-engine", description="Speculative decoding for local language models.")
     parser.add_argument("--version", action="version", version=f"Outrider {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    cli_generate.add_arguments(commands.add_parser("generate", help="write a reply", allow_abbrev=False))
+    generate = commands.add_parser("generate", help="write a reply", allow_abbrev=False)
+    if command == ["generate"]:
+        importlib.import_module("engine.cli_generate").add_arguments(generate)
     models = commands.add_parser("models", help="what a folder holds, and what can be paired with what")
     models.add_argument("folder", metavar="FOLDER", type=Path)
     models.add_argument("--json", action="store_true", help="one JSON object instead of tables")
@@ -84,10 +83,21 @@ def _run_later(args: argparse.Namespace) -> int:
 
 
 def _run_presets(args: argparse.Namespace) -> int:
-    run_presets(args.folder, args.json, Console())
-    return EXIT_DONE
+    return _print("engine.presets_command", args)
 
 
 def _run_models(args: argparse.Namespace) -> int:
-    run_models(args.folder, args.json, Console())
-    return EXIT_DONE
+    return _print("engine.models_command", args)
+
+
+def _print(command: str, args: argparse.Namespace) -> int:
+    """Run a command that prints a table, or JSON, for which rich need not be imported."""
+    console = _Plain(sys.stdout) if args.json else importlib.import_module("rich.console").Console()
+    return int(importlib.import_module(command).run(args.folder, args.json, console))
+
+
+class _Plain:
+    """Where JSON goes."""
+
+    def __init__(self, file: TextIO) -> None:
+        self.file = file

@@ -15,7 +15,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -25,15 +25,15 @@ from typing import Any
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.errors import LoadFailed, ModelFileBroken, ModelNotSupported, ModelTooLarge
+from engine.hidden import HIDDEN_COMMAND
 from engine.library import inspect_model
 from engine.memory import available_memory
 from engine.verdicts import is_remembered, remember, verdict_key
 
-HIDDEN_COMMAND = "--probe-model"
 VERDICT_MARK = b"outrider-probe "
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
-    "from engine.probe import run_hidden_command; sys.exit(run_hidden_command(sys.argv[1:]))"
+    "from engine.hidden import run_hidden_command; sys.exit(run_hidden_command(sys.argv[1:]))"
 )
 _POLL_S = 0.05
 _LEAST_LIMIT_S = 120.0
@@ -69,17 +69,6 @@ def check_model_file(
         return
     _try_in_child(config, model.size_bytes, cancel, progress)
     remember(key)
-
-
-def run_hidden_command(argv: Sequence[str]) -> int | None:
-    """Run the child's side of the trial if `argv` asks for it, and give its exit code; None for any other command.
-
-    Both entry points call this before anything else.
-    """
-    if not argv or argv[0] != HIDDEN_COMMAND:
-        return None
-    child = importlib.import_module("engine.probe_child")  # only the child needs what that imports
-    return int(child.run(argv[1] if len(argv) > 1 else ""))
 
 
 def _try_in_child(

@@ -19,7 +19,8 @@ from engine import gguf_types as types
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.errors import Cancelled, LoadFailed, ModelFileBroken, ModelNotSupported, ModelTooLarge
-from engine.probe import check_model_file, run_hidden_command
+from engine.hidden import run_hidden_command
+from engine.probe import check_model_file
 from helpers.gguf_writer import Entry, tiny_draft
 from helpers.paths import ROOT
 from helpers.processes import run_python
