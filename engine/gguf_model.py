@@ -21,6 +21,7 @@ _BATCH = 512
 _BATCH_WITHOUT_FLASH = 128
 _FIXED = 48 * 2**20
 
+_SNAPSHOTS = frozenset({"lfm2", "lfm2moe", "qwen35", "qwen35moe", "nemotron_h", "nemotron_h_moe"})
 _RECURRENT = frozenset({"mamba", "mamba2", "rwkv6", "rwkv6qwen2", "rwkv7", "arwkv7"})
 _EMBEDDING = frozenset(
     {"bert", "modern-bert", "nomic-bert", "nomic-bert-moe", "neo-bert", "jina-bert-v2"}
@@ -119,7 +120,7 @@ def describe(header: GgufFile, others: Sequence[GgufFile], vocabulary: Vocabular
         problem=problem,
         role=role,
         cache_per_token=cache,
-        state_bytes=state,
+        state_bytes=_with_snapshots(architecture, state, sum(part.size for part in parts)),
         compute_bytes=_compute(header, architecture),
     )
 
@@ -156,6 +157,11 @@ def _quantisation(parts: Sequence[GgufFile]) -> str:
         return ""
     most = types.TENSOR_TYPES[weights.most_common(1)[0][0]].name
     return most if named in {None, "F32", "F16", "BF16"} else str(named)
+
+
+def _with_snapshots(architecture: str, state: int, size: int) -> int:
+    """The recurrent state with what the backend keeps to go back by: one saved, or up to eight snapshots."""
+    return state + (min(8 * state, size // 4) if architecture in _SNAPSHOTS else state)
 
 
 def _memory(header: GgufFile, architecture: str, quantisation: str) -> tuple[int, int]:
