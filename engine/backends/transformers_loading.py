@@ -232,7 +232,9 @@ class _Slices:
         with ExitStack() as stack:
             found: dict[str, _Slice] = {}
             for path in self._files.files:
-                file = stack.enter_context(safetensors.safe_open(path, framework="pt", device="cpu"))
+                # Read, not mapped: a mapped file that shrinks ends the process.
+                opened = safetensors.safe_open(path, framework="pt", device="cpu", backend="pread")
+                file = stack.enter_context(opened)
                 for name in file.keys():  # noqa: SIM118 - it is no dictionary
                     stored = self._files.tensors.get(name)
                     if stored is not None:

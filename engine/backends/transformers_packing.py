@@ -11,6 +11,8 @@ Taking the heads that share as more rows needs no copy. Measured with 32 heads o
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from typing import Any
 
 import torch
@@ -22,6 +24,7 @@ _LEAST_WEIGHTS = 2**19
 _ROWS = 5
 """The number of rows that oneDNN chooses the layout for. Laid out for one row, several are slower, one is no faster."""
 _MOST_ROWS = 64
+_MOST_FREED = 2**28
 _CLOSE = {torch.float32: 1e-4, torch.bfloat16: 5e-2}
 _ATTENTION = "outrider"
 
@@ -78,13 +81,26 @@ def watch_weights(model: Any) -> None:
 def pack_weights(model: Any) -> None:
     """Lay out the weights of watched layers that nothing else looked at, one by one: the old ones are freed."""
     packed: dict[torch.nn.Module, torch.nn.Module] = {}
+    freed = 0
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
             if not isinstance(child, _WatchedLinear):
                 continue
             if child not in packed:
+                freed += child.weight.nbytes
                 packed[child] = _packed(child)
             setattr(parent, name, packed[child])
+            if freed > _MOST_FREED:
+                _give_back_memory()
+                freed = 0
+    _give_back_memory()
+
+
+def _give_back_memory() -> None:
+    """What was freed goes back to the system: the C library would keep it, and both layouts would take memory."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(ctypes.c_size_t(0))
 
 
 def _packed(watched: _WatchedLinear) -> torch.nn.Module:
@@ -102,7 +118,11 @@ def _packed(watched: _WatchedLinear) -> torch.nn.Module:
         error = (found(rows) - expected).abs().max()
     except (RuntimeError, NotImplementedError):
         return watched
-    return found if error <= _CLOSE[weight.dtype] * expected.abs().max() else watched
+    if error > _CLOSE[weight.dtype] * expected.abs().max():
+        return watched
+    # The layer may be known to others under another name; its weights are freed now.
+    layer.weight = None
+    return found
 
 
 def _attention_of_shared_keys(
