@@ -87,8 +87,8 @@ def pack_weights(model: Any) -> None:
             if not isinstance(child, _WatchedLinear):
                 continue
             if child not in packed:
-                freed += child.weight.nbytes
                 packed[child] = _packed(child)
+                freed += 4 * child.in_features * child.out_features
             setattr(parent, name, packed[child])
             if freed > _MOST_FREED:
                 _give_back_memory()
