@@ -224,8 +224,8 @@ class TransformersBackend(Backend):
         if self._closed:
             return
         self._closed = True
-        self._model = self._memory = self._layers = None  # type: ignore[assignment]
-        self._points = []
+        for name in ("_model", "_memory", "_layers", "_points"):
+            setattr(self, name, None)
         gc.collect()
         if self.device.startswith("cuda"):
             torch.cuda.empty_cache()

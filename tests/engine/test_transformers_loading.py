@@ -293,6 +293,7 @@ def test_weights_laid_out_anew_give_the_same_rows(tmp_path: Path) -> None:
     wide |= {"initializer_range": 0.05, "num_attention_heads": 8, "num_key_value_heads": 2, "tie_word_embeddings": True}
     folder = write_tiny(tmp_path / "wide", "llama", **wide)
     backend: Any = open_folder(folder, device="cpu")
+    assert backend._model.config._attn_implementation == "outrider"
     kinds = [type(module).__name__ for module in backend._model.modules()]
     if torch.backends.mkldnn.is_available():
         assert kinds.count("PackedLinear") == 2 * 3 + 1

@@ -27,7 +27,7 @@ from helpers.tiny_models import (
 )
 
 REWINDS = {
-    **dict.fromkeys(("llama", "mistral", "gemma2", "gemma3_text", "gpt2", "mixtral", "openai-gpt"), "any"),
+    **dict.fromkeys(("llama", "mistral", "gemma2", "gemma3_text", "gpt2", "falcon", "mixtral", "openai-gpt"), "any"),
     **dict.fromkeys(("mamba", "jamba", "falcon_h1", "bamba", "rwkv"), "snapshots"),
 }
 CLOSE = 1e-3

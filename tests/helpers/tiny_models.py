@@ -51,6 +51,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "gemma2": _COMMON | {"head_dim": 8, "sliding_window": WINDOW, "query_pre_attn_scalar": 8},
     "gemma3_text": _COMMON | {"head_dim": 8, "sliding_window": WINDOW, "num_hidden_layers": 3},
     "gpt2": _SMALL | {"initializer_range": 0.3, "bos_token_id": 1, "eos_token_id": 2},
+    "falcon": _COMMON | {"new_decoder_architecture": True, "num_kv_heads": 2},
     "mixtral": _COMMON | {"num_local_experts": 4, "num_experts_per_tok": 2},
     "mamba": {name: value for name, value in _COMMON.items() if "position" not in name}
     | {"state_size": 8, "time_step_rank": 4},
@@ -63,8 +64,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "openai-gpt": _SMALL,
     "bert": _COMMON | {"is_decoder": False},
 }
-"""Settings by model type: full attention, sliding windows shorter than any test's text, learned positions, experts,
-recurrent states, both in turns and side by side, a list of states, no cache at all, and one that looks ahead."""
+"""Settings by model type: full attention, sliding windows shorter than any test's text, learned positions, an attention
+of its own, experts, recurrent states, both in turns and side by side, a list of states, no cache at all, and one that
+looks ahead."""
 
 
 @contextmanager
