@@ -125,8 +125,8 @@ def _place(
     """Where the model goes and in which number format. Raises ModelTooLarge, NotAvailable.
 
     On a GPU the format is that of the files. On a CPU it is float32 also for files in 16 bits, which float32 holds
-    exactly, as long as it fits: rows computed alone and in a batch then agree to the last bits, which 16 bits round
-    to differences that change the text. Where float32 does not fit, the format of the files is kept.
+    exactly, as long as it fits: logits computed alone and in a batch then differ by 0.0002 at most, in bfloat16 by
+    0.25 (measured), which changes the text. Where float32 does not fit, the format of the files is kept.
     """
     stored = _FILE_DTYPES.get(files.dtype, torch.float32)
     asked = _DTYPES.get(wanted.dtype or "auto")
