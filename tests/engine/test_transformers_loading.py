@@ -186,7 +186,7 @@ def test_device_that_is_not_there(folder: Path, device: str) -> None:
 )
 def test_number_formats(folder: Path, dtype: str | None, itemsize: int) -> None:
     """float32 stays float32 unless another format is asked for; rows are float32 in any case."""
-    backend = open_folder(folder, dtype=dtype, device="cpu")
+    backend = open_folder(folder, dtype=dtype)
     assert backend.weight_bytes == itemsize * backend.parameters
     rows = backend.forward([5, 6, 7], 2)
     assert rows.dtype == np.float32
@@ -199,16 +199,16 @@ def test_files_in_16_bits_are_computed_in_32_where_they_fit(tmp_path: Path, monk
     half = tiny_model("llama").to(torch.bfloat16)
     with silence():
         half.save_pretrained(folder)
-    backend = open_folder(folder, device="cpu")
+    backend = open_folder(folder)
     assert backend.weight_bytes == 4 * backend.parameters
     room = 64 * 2**20 + 3 * backend.parameters + 96 * 2 * 2 * 16 * 4
     monkeypatch.setattr("engine.backends.transformers_loading.available_memory", lambda: room)
-    assert open_folder(folder, device="cpu").weight_bytes == 2 * backend.parameters
+    assert open_folder(folder).weight_bytes == 2 * backend.parameters
     monkeypatch.setattr("engine.backends.transformers_loading.available_memory", lambda: 2**20)
     with pytest.raises(ModelTooLarge, match=r"needs about 0\.1 GiB") as caught:
-        open_folder(folder, device="cpu")
+        open_folder(folder)
     assert caught.value.available == 2**20
-    assert open_folder(folder, device="cpu", trusted=True).weight_bytes == 2 * backend.parameters
+    assert open_folder(folder, trusted=True).weight_bytes == 2 * backend.parameters
 
 
 def test_memory_counts_the_context(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,9 +216,9 @@ def test_memory_counts_the_context(folder: Path, monkeypatch: pytest.MonkeyPatch
     config(max_position_embeddings=10**6)(folder)
     monkeypatch.setattr("engine.backends.transformers_loading.available_memory", lambda: 0)
     with pytest.raises(ModelTooLarge) as small:
-        open_folder(folder, context_length=1000, device="cpu")
+        open_folder(folder, context_length=1000)
     with pytest.raises(ModelTooLarge) as large:
-        open_folder(folder, context_length=101_000, device="cpu")
+        open_folder(folder, context_length=101_000)
     assert large.value.needed - small.value.needed == 100_000 * 2 * 2 * 2 * 8 * 4
 
 
@@ -292,7 +292,7 @@ def test_weights_laid_out_anew_give_the_same_rows(tmp_path: Path) -> None:
     wide: dict[str, Any] = {"hidden_size": 512, "intermediate_size": 1100, "vocab_size": 1100}
     wide |= {"initializer_range": 0.05, "num_attention_heads": 8, "num_key_value_heads": 2, "tie_word_embeddings": True}
     folder = write_tiny(tmp_path / "wide", "llama", **wide)
-    backend: Any = open_folder(folder, device="cpu")
+    backend: Any = open_folder(folder)
     assert backend._model.config._attn_implementation == "outrider"
     kinds = [type(module).__name__ for module in backend._model.modules()]
     if torch.backends.mkldnn.is_available():
@@ -313,7 +313,7 @@ def test_weights_laid_out_anew_give_the_same_rows(tmp_path: Path) -> None:
 def test_weights_that_others_look_at_stay_as_they_are(tmp_path: Path) -> None:
     """Mamba multiplies with the weights of its time steps itself."""
     wide = {"hidden_size": 1024, "intermediate_size": 2048, "time_step_rank": 300, "num_hidden_layers": 1}
-    backend: Any = open_folder(write_tiny(tmp_path / "mamba", "mamba", **wide), device="cpu")
+    backend: Any = open_folder(write_tiny(tmp_path / "mamba", "mamba", **wide))
     layer = backend._model.backbone.layers[0].mixer
     assert type(layer.dt_proj) is torch.nn.Linear
     if torch.backends.mkldnn.is_available():

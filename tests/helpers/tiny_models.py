@@ -105,8 +105,8 @@ def write_tiny(folder: Path, kind: str, seed: int = 0, **changed: Any) -> Path:
 
 
 def open_folder(folder: Path, **options: Any) -> Backend:
-    """The backend of a folder."""
-    return open_backend(LoadConfig(folder, **options))
+    """The backend of a folder, on the CPU unless told otherwise."""
+    return open_backend(LoadConfig(folder, **{"device": "cpu"} | options))
 
 
 def rows_without_cache(model: Any, tokens: list[int]) -> NDArray[np.float32]:
