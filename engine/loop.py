@@ -174,18 +174,25 @@ class GenerationLoop:
 
     def _settle(self, before: int, verdict: Verdict) -> None:
         """Caches after a round: no token in them that was not committed, but for live proposals."""
-        if self._ahead is not None:
-            began = perf_counter()
-            if self._finish is None and verdict.accepted == len(verdict.tokens):
-                self._ahead.finish()
-            else:
-                self._ahead.stop()
-            self._stats.add(draft_ms=1000.0 * (perf_counter() - began))
-        target = self._job.target
-        target.truncate(min(target.length, len(self._committed) - 1))
-        self._job.drafter.observe(self._committed[before:])
-        if self._finish is not None:
-            self._job.drafter.observe(())
+        try:
+            self._wait_for_ahead(verdict)
+        finally:  # The drafter learns what was committed even where its work ahead was cancelled or failed.
+            target = self._job.target
+            target.truncate(min(target.length, len(self._committed) - 1))
+            self._job.drafter.observe(self._committed[before:])
+            if self._finish is not None:
+                self._job.drafter.observe(())
+
+    def _wait_for_ahead(self, verdict: Verdict) -> None:
+        """Let the work ahead come to its end where it still holds, or stop it."""
+        if self._ahead is None:
+            return
+        began = perf_counter()
+        if self._finish is None and verdict.accepted == len(verdict.tokens):
+            self._ahead.finish()
+        else:
+            self._ahead.stop()
+        self._stats.add(draft_ms=1000.0 * (perf_counter() - began))
 
     def _leave(self) -> None:
         """Caches after the reply, however it ended: committed tokens only."""

@@ -12,7 +12,7 @@ from engine.backends.fake import FakeBackend
 from engine.cancel import CancelToken
 from engine.config import Overlap
 from engine.decoder import SpeculativeDecoder
-from engine.errors import BackendFailure, InvalidRequest
+from engine.errors import BackendFailure, Cancelled, InvalidRequest
 from engine.events import GenerationResult, RoundEvent, TokenEvent
 from engine.overlap import overlap_pays
 from helpers.invariants import check_caches, check_counters
@@ -230,3 +230,22 @@ def test_other_words_are_refused() -> None:
     with pytest.raises(InvalidRequest, match="Overlap must be"):
         _decoder().generate(PROMPT, overlap="maybe")
     assert replace(_decoder()._speculation, overlap="on").overlap == "on"
+
+
+@pytest.mark.parametrize("count", range(14, 50, 3))
+def test_cancelled_in_the_work_ahead(count: int) -> None:
+    """The draft knows of the round that was committed before its work ahead was given up."""
+    cancel = CancelToken()
+
+    class Cancels(FakeBackend):
+        def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
+            self.forwards.append(len(tokens))
+            if len(self.forwards) >= count:
+                cancel.cancel()
+                raise Cancelled
+            return super().forward(tokens, n_outputs)
+
+    decoder = _decoder(draft=Cancels(VOCABULARY, 3))
+    result = decoder.generate(PROMPT, cancel=cancel, overlap="on", lookahead=3, max_tokens=200)
+    assert result.finish_reason == "cancelled"
+    check_caches(decoder, [*PROMPT, *result.tokens])
