@@ -13,6 +13,7 @@ import llama_cpp
 import numpy as np
 
 from engine.backends.base import Backend, Logits, Rewind
+from engine.backends.llama_cpp_library import log_lines, prepare_library
 from engine.backends.llama_cpp_state import RecurrentState, snapshot_depth, worth_saving
 from engine.backends.llama_cpp_tokenizer import LlamaCppTokenizer
 from engine.cancel import CancelToken
@@ -35,27 +36,8 @@ _NEVER = (ctypes.c_char * 2)()
 _LONGEST_REPLAY = 16
 """A replay rides in the next forward, together with what was accepted since, until it is this long."""
 _STATUS_ABORTED = 2
-_LOG_WARN, _LOG_ERROR = 3, 4
 
-_log_lines: list[str] = []
-
-
-def _keep_log(level: int, text: bytes, _data: object) -> None:
-    """llama.cpp's messages: none reaches the terminal, the last errors go into ours."""
-    if level in (_LOG_WARN, _LOG_ERROR):
-        _log_lines.append(text.decode("utf-8", "replace").strip())
-        del _log_lines[:-20]
-
-
-_log_callback = llama_cpp.llama_log_callback(_keep_log)
-
-
-def _prepare_library() -> None:
-    llama_cpp.llama_log_set(_log_callback, ctypes.c_void_p(0))
-    llama_cpp.llama_backend_init()
-
-
-_prepare_library()
+prepare_library()
 
 
 def _abort_function() -> Any:
@@ -175,7 +157,7 @@ class LlamaCppBackend(Backend):
             self._recover()
             if status == _STATUS_ABORTED:
                 raise Cancelled
-            why = _log_lines[-1] if _log_lines else f"llama.cpp answered {status}"
+            why = log_lines[-1] if log_lines else f"llama.cpp answered {status}"
             raise BackendFailure(why, position)
         if self._state is not None:
             self._state.decoded(count)
@@ -260,7 +242,7 @@ def _load_model(config: LoadConfig, progress: Callable[[float], None] | None, ca
 
     callback = llama_cpp.llama_progress_callback(report)
     params.progress_callback = callback
-    _log_lines.clear()
+    log_lines.clear()
     model = llama_cpp.llama_model_load_from_file(os.fsencode(config.path), params)
     if cancel is not None and cancel.cancelled:
         if model:
@@ -289,7 +271,7 @@ def _make_context(model: Any, config: LoadConfig) -> tuple[Any, int, int]:
     params.swa_full = True
     params.no_perf = True
     _make_rows_alike(model, params)
-    _log_lines.clear()
+    log_lines.clear()
     context = llama_cpp.llama_init_from_model(model, params)
     if not context:
         raise LoadFailed(config.path, _reason("llama.cpp cannot make a context for it, memory may be short"))
@@ -315,6 +297,6 @@ def _gpu_layers(config: LoadConfig) -> int:
 
 
 def _reason(otherwise: str) -> str:
-    errors = [line for line in _log_lines if "error" in line.lower() or "failed" in line.lower()]
+    errors = [line for line in log_lines if "error" in line.lower() or "failed" in line.lower()]
     detail = errors[0] if errors else ""
     return f"{otherwise} ({detail})." if detail else f"{otherwise}."
