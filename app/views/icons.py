@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+
 import qtawesome
 from PySide6.QtCore import QObject, QSize
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QAbstractButton, QToolButton, QWidget
+from qtawesome.iconic_font import IconicFont
 
 from app.views.theme import Theme
 
 SIZE = 18
+_SET = "ph"
 
 
 def icon(theme: Theme, name: str, color: str = "text") -> QIcon:
     """The icon `name` of the Phosphor set, in a token's colour."""
-    picture: QIcon = qtawesome.icon(f"ph.{name}", color=getattr(theme.tokens, color), color_disabled=theme.tokens.muted)
+    colors = {"color": getattr(theme.tokens, color), "color_disabled": theme.tokens.muted}
+    picture: QIcon = _font().icon(f"{_SET}.{name}", **colors)
     return picture
+
+
+@cache
+def _font() -> IconicFont:
+    """Phosphor alone: asked for an icon, qtawesome would load all of its twelve sets, and need them all to be there."""
+    fonts = Path(qtawesome.__file__).parent / "fonts"
+    shapes, names = (next(fonts.glob(pattern)).name for pattern in ("phosphor-*.ttf", "phosphor-charmap-*.json"))
+    return IconicFont((_SET, shapes, names))
 
 
 class _IconKeeper(QObject):
