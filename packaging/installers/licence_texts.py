@@ -1,0 +1,177 @@
+"""What is known about licences beyond what packages say themselves: names, texts, notices."""
+
+from email.message import Message
+from importlib.metadata import Distribution
+from pathlib import Path
+from typing import cast
+
+TEXTS = Path(__file__).resolve().parents[1] / "licences"
+
+UNKNOWN = "unknown"
+
+SPDX = {
+    "apache 2.0": "Apache-2.0",
+    "apache 2.0 license": "Apache-2.0",
+    "apache software license": "Apache-2.0",
+    "bsd 2-clause license": "BSD-2-Clause",
+    "isc license": "ISC",
+    "isc license (iscl)": "ISC",
+    "mit license": "MIT",
+    "mozilla public license 2.0 (mpl 2.0)": "MPL-2.0",
+}
+"""Licences as the metadata of packages call them, and as SPDX does. "BSD" alone says too little."""
+
+STANDARD_TEXTS: dict[str, tuple[str, ...]] = {
+    "Apache-2.0": ("Apache-2.0.txt",),
+    "GPL-3.0-only": ("GPL-3.0.txt",),
+    # The lesser licence adds permissions to the general one, and is given with it.
+    "LGPL-3.0-only": ("LGPL-3.0.txt", "GPL-3.0.txt"),
+}
+"""Texts that are the same for every holder, for packages that come without. One with a name in it has to be found."""
+
+_GCC = "GPL-3.0-or-later WITH GCC-exception-3.1"
+SYSTEM_LICENCES = {
+    **dict.fromkeys(("libgomp1", "libgcc-s1", "libstdc++6", "libgfortran5", "libquadmath0", "libatomic1"), _GCC),
+    **dict.fromkeys(("libegl1", "libgl1", "libglx0", "libglvnd0", "libopengl0", "libgles2"), "MIT"),
+    "libbrotli1": "MIT",
+    "libbsd0": "BSD-3-Clause",
+    "libbz2-1.0": "bzip2-1.0.6",
+    "libcap2": "BSD-3-Clause OR GPL-2.0-only",
+    "libcom-err2": "MIT",
+    "libdbus-1-3": "AFL-2.1 OR GPL-2.0-or-later",
+    "libexpat1": "MIT",
+    "libffi8": "MIT",
+    "libfontconfig1": "HPND-sell-variant",
+    "libfreetype6": "FTL OR GPL-2.0-or-later",
+    "libgcrypt20": "LGPL-2.1-or-later",
+    "libglib2.0-0": "LGPL-2.1-or-later",
+    "libgpg-error0": "LGPL-2.1-or-later",
+    "libgssapi-krb5-2": "MIT",
+    "libk5crypto3": "MIT",
+    "libkeyutils1": "LGPL-2.0-or-later",
+    "libkrb5-3": "MIT",
+    "libkrb5support0": "MIT",
+    "liblz4-1": "BSD-2-Clause",
+    # The tools are under the GPL; the library is in the public domain.
+    "liblzma5": "LicenseRef-public-domain",
+    "libmd0": "BSD-3-Clause",
+    "libncursesw6": "X11-distribute-modifications-variant",
+    "libpcre2-8-0": "BSD-3-Clause",
+    "libpng16-16": "libpng-2.0",
+    "libreadline8": "GPL-3.0-or-later",
+    "libsqlite3-0": "LicenseRef-public-domain",
+    "libssl3": "Apache-2.0",
+    "libsystemd0": "LGPL-2.1-or-later",
+    "libtinfo6": "X11-distribute-modifications-variant",
+    "libuuid1": "BSD-3-Clause",
+    "libzstd1": "BSD-3-Clause OR GPL-2.0-only",
+    "zlib1g": "Zlib",
+}
+"""Licences of Debian's libraries, not of the tools from the same source; their copyright files tell all."""
+MIT_FAMILIES = ("libx11", "libxcb", "libxau", "libxdmcp", "libxext", "libxkbcommon", "libxrender", "libwayland")
+"""Names that begin so are X.Org's and Wayland's: MIT, or an X11 licence much like it."""
+
+NOTICE_NAME = "LGPL-NOTICE.txt"
+LGPL_NOTICE = """\
+Libraries under the GNU Lesser General Public License in this program
+=====================================================================
+
+Outrider uses Qt {qt}, PySide6 {qt} and Shiboken6 {qt} under the GNU Lesser General Public License, version 3.
+They are unchanged, and linked dynamically. Copyright (C) The Qt Company Ltd. and other contributors.
+The licence is in LGPL-3.0.txt beside this notice; it adds to the GNU General Public License in GPL-3.0.txt.
+
+The source
+
+  Qt          https://download.qt.io/official_releases/qt/
+  PySide6     https://download.qt.io/official_releases/QtForPython/pyside6/
+  Shiboken6   in the same archive as PySide6
+
+  Each holds the complete source of version {qt}. The libraries here are those of the wheels PySide6_Essentials {qt}
+  and shiboken6 {qt} from https://pypi.org.
+
+Using your own build of them
+
+  Every library is a file of its own in the program's folder: Qt's in _internal/PySide6/Qt/lib and
+  _internal/PySide6/Qt/plugins, PySide6's in _internal/PySide6, Shiboken6's in _internal/shiboken6 (on Windows
+  all of Qt's in _internal/PySide6). To use a changed one, build it with a compatible interface, put it in that place
+  under the same name, and start Outrider as before: nothing checks these files, and no key is needed. You may
+  decompile and debug Outrider for that.
+
+Code of others inside Qt
+
+  Qt contains code of other authors under licences of their own, most of them short and permissive. Qt's documentation
+  lists them with their notices: https://doc.qt.io/qt-6/licenses-used-in-qt.html
+{inside}
+Other libraries
+
+  Libraries of the system that came along, some of them under the LGPL, are listed in components.json with their
+  package's name and version. They are Debian's, unchanged; the source of each is at https://sources.debian.org
+  under that name. Each is a file of its own in _internal and can be replaced in the same way.
+"""
+
+QT_INSIDE = (
+    ("Core", "zlib", "Zlib"),
+    ("Core", "PCRE2", "BSD-3-Clause"),
+    ("Core", "double-conversion", "BSD-3-Clause"),
+    ("Core", "ICU and Unicode data", "Unicode-3.0"),
+    ("Core", "BLAKE2 reference implementation", "CC0-1.0 OR Apache-2.0"),
+    ("Core", "Apache Tika MIME type definitions", "Apache-2.0"),
+    ("Core", "easing equations by Robert Penner", "BSD-3-Clause"),
+    ("Gui", "FreeType", "FTL OR GPL-2.0-only"),
+    ("Gui", "HarfBuzz", "MIT"),
+    ("Gui", "libpng", "libpng-2.0"),
+    ("Gui", "libjpeg-turbo (image format plugin)", "IJG AND BSD-3-Clause AND Zlib"),
+    ("Gui", "MD4C", "MIT"),
+    ("Gui", "xcb-xinput, xkbcommon parts (platform plugin)", "MIT"),
+    ("DBus", "libdbus headers", "AFL-2.1 OR GPL-2.0-or-later"),
+)
+"""Module, part, licence: the larger ones in the modules that are used. Source: Qt's documentation, see the notice."""
+
+PHOSPHOR = """\
+MIT License
+
+Copyright (c) 2020-2021 Phosphor Icons
+
+Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
+documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
+rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit
+persons to whom the Software is furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
+Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
+WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
+COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
+OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+"""
+
+
+def licence_words(found: Distribution) -> str:
+    """A distribution's licence: its License-Expression, else its License where short, else its classifiers."""
+    data = cast("Message", found.metadata)
+    told = (data.get("License-Expression") or data.get("License") or "").strip()
+    if not told or "\n" in told or len(told) > 120:
+        kinds = [line.split(" :: ") for line in data.get_all("Classifier", []) if line.startswith("License :: ")]
+        told = " AND ".join(sorted({SPDX.get(kind[-1].lower(), kind[-1]) for kind in kinds if len(kind) > 2}))
+    return SPDX.get(told.lower(), told) or UNKNOWN
+
+
+def standard_texts(words: str) -> tuple[str, ...]:
+    """Files in TEXTS for the first of the licences that one may choose from (A OR B), or none."""
+    return STANDARD_TEXTS.get(words.split(" OR ", maxsplit=1)[0].strip("() "), ())
+
+
+def system_words(package: str, told: str) -> str:
+    """The licence of a Debian package's library; `told`: what its copyright file says, "" if it does not."""
+    if package in SYSTEM_LICENCES:
+        return SYSTEM_LICENCES[package]
+    if package.startswith(MIT_FAMILIES):
+        return "MIT"
+    return told or "see the text"
+
+
+def lgpl_notice(version: str) -> str:
+    """The notice that comes with Qt and its bindings, `version` being theirs."""
+    lines = "".join(f"\n    Qt {module}: {part} ({licence})" for module, part, licence in QT_INSIDE)
+    return LGPL_NOTICE.format(qt=version, inside=f"  Among them, in the modules that Outrider uses:\n{lines}\n")
