@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from engine.acceptance import accept, residual_distribution
     from engine.backends.base import Backend, Rewind, Tokenizer
     from engine.bundled import bundled_pair
+    from engine.cache_files import cache_folder
     from engine.cancel import CancelToken
     from engine.compat import Fit, judge_pair
     from engine.config import (
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         EngineError,
         FolderUnreadable,
         IncompatiblePair,
+        InstallationDamaged,
         InvalidLookahead,
         InvalidRequest,
         InvalidSampling,
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
         TokenEvent,
     )
     from engine.hidden import run_hidden_command
+    from engine.integrity import EXIT_DAMAGED, Installation, check_installation, installation_folder
     from engine.library import ModelFile, scan_folder
     from engine.presets import apply_preset, find_preset
     from engine.sampling import distribution, sample
@@ -78,6 +81,7 @@ _HOMES = {
     "engine.acceptance": ("accept", "residual_distribution"),
     "engine.backends.base": ("Backend", "Rewind", "Tokenizer"),
     "engine.bundled": ("bundled_pair",),
+    "engine.cache_files": ("cache_folder",),
     "engine.cancel": ("CancelToken",),
     "engine.compat": ("Fit", "judge_pair"),
     "engine.config": (
@@ -100,6 +104,7 @@ _HOMES = {
         "EngineError",
         "FolderUnreadable",
         "IncompatiblePair",
+        "InstallationDamaged",
         "InvalidLookahead",
         "InvalidRequest",
         "InvalidSampling",
@@ -130,6 +135,7 @@ _HOMES = {
     "engine.library": ("ModelFile", "scan_folder"),
     "engine.presets": ("apply_preset", "find_preset"),
     "engine.hidden": ("run_hidden_command",),
+    "engine.integrity": ("EXIT_DAMAGED", "Installation", "check_installation", "installation_folder"),
     "engine.sampling": ("distribution", "sample"),
     "engine.sources": ("resolve_source",),
     "engine.stats": ("GenerationStats", "MethodStats"),
@@ -138,6 +144,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "DEFAULT_LOOKAHEAD",
+    "EXIT_DAMAGED",
     "MAX_LOOKAHEAD",
     "METHODS",
     "Backend",
@@ -157,6 +164,8 @@ __all__ = [
     "GenerationResult",
     "GenerationStats",
     "IncompatiblePair",
+    "Installation",
+    "InstallationDamaged",
     "InvalidLookahead",
     "InvalidRequest",
     "InvalidSampling",
@@ -191,8 +200,11 @@ __all__ = [
     "accept",
     "apply_preset",
     "bundled_pair",
+    "cache_folder",
+    "check_installation",
     "distribution",
     "find_preset",
+    "installation_folder",
     "judge_pair",
     "load",
     "residual_distribution",

@@ -12,9 +12,14 @@ from platformdirs import user_cache_path
 _MOST_BYTES = 256 * 2**20
 
 
+def cache_folder() -> Path:
+    """The user's cache of this program: nothing in it is needed, all of it saves time. It may not exist."""
+    return user_cache_path("outrider")
+
+
 def library_place() -> Path:
     """The folder for what scans found out. It may not exist."""
-    return user_cache_path("outrider") / "library"
+    return cache_folder() / "library"
 
 
 def folder_key(folder: Path) -> str:

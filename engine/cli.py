@@ -1,6 +1,6 @@
 """The command line: generate and models; and the names of what later versions bring.
 
-Exit codes: 0 done, 2 wrong usage or unusable model (one line on stderr), 130 cancelled.
+Exit codes: 0 done, 2 wrong usage or unusable model (one line on stderr), 3 a damaged installation, 130 cancelled.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import NoReturn, TextIO
 
 from engine._version import __version__
-from engine.errors import Cancelled, EngineError, NotAvailable
+from engine.errors import Cancelled, EngineError, InstallationDamaged, NotAvailable
 from engine.hidden import run_hidden_command
+from engine.integrity import EXIT_DAMAGED, check_installation
 
 EXIT_DONE, EXIT_UNUSABLE, EXIT_CANCELLED = 0, 2, 130
 _LATER = "it comes with a later version"
+_SAID_BY_ANY: tuple[list[str], ...] = ([], ["-h"], ["--help"], ["--version"])
+"""Commands that a damaged program answers too."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -34,14 +37,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     hidden = run_hidden_command(argv)
     if hidden is not None:
         return hidden
-    parser = _make_parser(argv[:1])
-    args = parser.parse_args(argv)
     try:
+        if argv[:1] not in _SAID_BY_ANY:
+            check_installation()
+        args = _make_parser(argv[:1]).parse_args(argv)
         code = int(args.run(args))
         sys.stdout.flush()
     except Cancelled as error:
         print(f"outrider-engine: {error}", file=sys.stderr)
         return EXIT_CANCELLED
+    except InstallationDamaged as error:
+        print(f"outrider-engine: {error}", file=sys.stderr)
+        return EXIT_DAMAGED
     except EngineError as error:
         print("outrider-engine: " + " ".join(str(error).split()), file=sys.stderr)
         return EXIT_UNUSABLE

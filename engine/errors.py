@@ -98,6 +98,26 @@ class NotAvailable(EngineError):
         super().__init__(f"{what} is not available: {advice}")
 
 
+class InstallationDamaged(EngineError):
+    """Files that came with the program are missing or not as they were.
+
+    Attributes: missing, changed (their names); listed (the first few, each with its word), more (how many besides).
+    """
+
+    ADVICE = "Install Outrider again, from where you got it."
+    SHOWN = 5
+
+    def __init__(self, missing: Sequence[str] = (), changed: Sequence[str] = ()) -> None:
+        self.missing, self.changed = tuple(missing), tuple(changed)
+        found = [*(f"{name} is missing" for name in missing), *(f"{name} is damaged" for name in changed)]
+        self.listed = tuple(found[: self.SHOWN])
+        self.more = len(found) - len(self.listed)
+        more = f", and {self.more} more" if self.more else ""
+        super().__init__(
+            f"Outrider cannot start, as parts of it are lost: {', '.join(self.listed)}{more}. {self.ADVICE}"
+        )
+
+
 # Requests -----------------------------------------------------------------------------------------------------------
 
 

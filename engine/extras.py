@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 
-EXTRA_MISSING = 'It needs PyTorch and transformers, which are not installed: pip install "outrider[torch]"'
+from engine.integrity import installation_folder
+
 _LIBRARIES = ("torch", "transformers", "safetensors", "tokenizers")
+
+
+def extra_advice() -> str:
+    """What is missing and what to do about it: nothing can be added to a frozen program."""
+    if installation_folder() is not None:
+        return "This build of Outrider comes without PyTorch and transformers. Install the full flavour of Outrider."
+    return 'PyTorch and transformers are not installed. Install them with: pip install "outrider[torch]"'
 
 
 def extra_installed() -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from engine.cancel import CancelToken
 from engine.errors import LoadFailed
-from engine.extras import EXTRA_MISSING, extra_installed
+from engine.extras import extra_advice, extra_installed
 from engine.folder_walk import Found, find_models, split_parts
 from engine.gguf_model import HeaderReader, inspect_gguf
 from engine.library_cache import Entry, LibraryCache
@@ -58,7 +58,7 @@ def inspect_model(path: str | Path) -> ModelFile:
 
 def _without_extra(model: ModelFile) -> ModelFile:
     if model.file_format == "safetensors" and model.usable:
-        return replace(model, problem=EXTRA_MISSING)
+        return replace(model, problem=extra_advice())
     return model
 
 

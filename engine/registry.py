@@ -12,6 +12,7 @@ from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.errors import ModelFileBroken, ModelNotSupported, NotAvailable
+from engine.extras import extra_advice
 from engine.probe import check_model_file
 from engine.safetensors_file import model_folder
 
@@ -19,6 +20,16 @@ BACKENDS = {
     "llama.cpp": ("engine.backends.llama_cpp_backend", "LlamaCppBackend"),
     "transformers": ("engine.backends.transformers_backend", "TransformersBackend"),
 }
+LAZY_MODULES = (
+    *(module for module, _ in BACKENDS.values()),
+    "engine.cli_generate",
+    "engine.models_command",
+    "engine.models_report",
+    "engine.presets_command",
+    "engine.probe_child",
+    "rich.console",
+)
+"""Every module that is imported by its name when it is first needed: whoever freezes the program must put them in."""
 _EXTRA = {"torch", "transformers", "safetensors", "tokenizers"}
 LATER_METHODS = ("medusa", "eagle2", "eagle3", "mtp")
 
@@ -70,8 +81,7 @@ def _backend(name: str) -> type[_Opens]:
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in _EXTRA:
             raise
-        advice = 'PyTorch and transformers are not installed. Install them with: pip install "outrider[torch]"'
-        raise NotAvailable("Loading safetensors models", advice) from None
+        raise NotAvailable("Loading safetensors models", extra_advice()) from None
 
 
 def _stage(progress: Callable[[str, float], None] | None, stage: str) -> Callable[[float], None] | None:

@@ -12,9 +12,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from platformdirs import user_cache_path
-
 from engine._version import __version__
+from engine.cache_files import cache_folder
 from engine.config import LoadConfig
 from engine.library import split_parts
 from engine.model_file import ModelFile
@@ -77,7 +76,7 @@ def _load() -> list[str]:
 
 
 def _path() -> Path:
-    return user_cache_path("outrider") / "passed.json"
+    return cache_folder() / "passed.json"
 
 
 def _library_version() -> str:

@@ -1,0 +1,135 @@
+"""Is an installed program whole? Its files against the manifest that was written when it was built.
+
+Only a frozen program has a manifest. It lists every file below the program's folder: data with size and SHA-256,
+binaries by name alone, as signing changes them.
+"""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+from collections.abc import Generator, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.errors import InstallationDamaged
+
+MANIFEST = "manifest.json"
+EXIT_DAMAGED = 3
+_FIRST = "resources/"
+_SMALL = 2**18
+_PIECE = 2**20
+
+
+def installation_folder() -> Path | None:
+    """Where the files of the frozen program are; None where it runs from source or as an installed package."""
+    folder = getattr(sys, "_MEIPASS", None)
+    return Path(folder) if folder and getattr(sys, "frozen", False) else None
+
+
+def check_installation() -> None:
+    """Check all files of a frozen program; nothing to do for any other. Raises InstallationDamaged."""
+    folder = installation_folder()
+    if folder is None:
+        return
+    installation = Installation(folder)
+    installation.check_files()
+    for _ in installation.check_contents():
+        pass
+
+
+class Installation:
+    """The files of a frozen program. Attributes: folder, flavour (standard or full), commit.
+
+    Making one reads the manifest; a manifest that is missing or makes no sense raises InstallationDamaged.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_bytes())
+            self.flavour, self.commit = str(manifest["flavour"]), str(manifest["commit"])
+            self._files = _entries(manifest["files"])
+        except FileNotFoundError:
+            raise InstallationDamaged(missing=[MANIFEST]) from None
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            raise InstallationDamaged(changed=[MANIFEST]) from None
+
+    def check_files(self) -> None:
+        """What is quick, before the program begins: every file, the size of data, and what is in small resources.
+
+        Raises InstallationDamaged, which names all that is wrong.
+        """
+        missing, changed = [], []
+        for name, expected in self._files.items():
+            try:
+                size = _size(self.folder / name)
+            except OSError:
+                missing.append(name)
+                continue
+            wrong = size == 0 if expected is None else size != expected[0]
+            if wrong or (expected is not None and _is_first(name, expected) and not self._is_sound(name)):
+                changed.append(name)
+        if missing or changed:
+            raise InstallationDamaged(missing, changed)
+
+    def check_contents(self) -> Iterator[None]:
+        """The contents of all other data, in steps of a few milliseconds. Raises InstallationDamaged at the end."""
+        changed = []
+        for name, expected in self._files.items():
+            if expected is None or _is_first(name, expected):
+                continue
+            sound = yield from self._steps(name)
+            if not sound:
+                changed.append(name)
+        if changed:
+            raise InstallationDamaged(changed=changed)
+
+    def _is_sound(self, name: str) -> bool:
+        steps = self._steps(name)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                return bool(end.value)
+
+    def _steps(self, name: str) -> Generator[None, None, bool]:
+        """Hash one file, piece by piece; the generator's value is whether it is what the manifest says."""
+        from hashlib import sha256  # noqa: PLC0415 - only a frozen program needs it
+
+        digest = sha256()
+        try:
+            with (self.folder / name).open("rb") as file:
+                while piece := file.read(_PIECE):
+                    digest.update(piece)
+                    yield
+        except OSError:
+            return False
+        expected = self._files[name]
+        return expected is None or digest.hexdigest() == expected[1]
+
+
+def _size(path: Path) -> int:
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise FileNotFoundError(path)
+    return status.st_size
+
+
+def _is_first(name: str, expected: tuple[int, str]) -> bool:
+    """Whether the window needs it at once, and it costs little to read."""
+    return name.startswith(_FIRST) and expected[0] <= _SMALL
+
+
+def _entries(files: Mapping[str, Any]) -> dict[str, tuple[int, str] | None]:
+    entries: dict[str, tuple[int, str] | None] = {}
+    for name, said in files.items():
+        if said is None:
+            entries[name] = None
+        else:
+            size, digest = said
+            entries[name] = int(size), str(digest).lower()
+    if not entries:
+        raise ValueError("a manifest of nothing")
+    return entries
