@@ -8,7 +8,7 @@ plain reply to the same prompt in the same turn. *verify*: what a forward of n t
 Load time and memory are measured on the way. `--append` adds the tables to RESULTS.md.
 
 With `--threads 1` the clock is the processor time of the one thread that works, so that other programs hardly count;
-with more it is the time that passes, which says something only while nothing else runs.
+with more it is the time that passes, and what was measured while other programs ran is left out.
 """
 
 import argparse
@@ -18,9 +18,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from math import nan
 from pathlib import Path
 from statistics import median, quantiles
-from time import perf_counter, thread_time
+from time import perf_counter, process_time, thread_time
 from typing import Any
 
 if __name__ == "__main__":
@@ -40,19 +41,25 @@ LOOKAHEADS = (0, 1, 2, 4, 8, 16)
 SIZES = (1, 2, 3, 4, 5, 8, 9, 16, 17, 33)
 _CONTEXT = 128
 """Tokens in the cache when a forward is timed."""
+_UNDISTURBED = 0.97
 Clock = Callable[[], float]
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
 
 @dataclass(frozen=True)
 class Reply:
-    """One measured reply. `turn` and `prompt` say which replies it may be compared with; `speed` is tokens/s."""
+    """One measured reply.
+
+    `turn` and `prompt` say which replies it may be compared with; `speed` is tokens/s; `counts` is False where other
+    programs took too much of the processors meanwhile for the speed to say anything.
+    """
 
     lookahead: Lookahead
     category: str
     prompt: int
     turn: int
     speed: float
+    counts: bool
     result: GenerationResult
 
 
@@ -129,7 +136,7 @@ def _measure_kind(path: Path, args: argparse.Namespace) -> dict[str, Any]:
         if "speed" in args.parts:
             report["speed"] = _speeds(_replies(decoder, quiet, clock, args), args.lookaheads)
         if "verify" in args.parts:
-            report["verify"] = _verify_costs(decoder.target, quiet, clock, args.sweeps)
+            report["verify"] = _verify_costs(decoder.target, clock, args.sweeps)
     return report | {"repeated": quiet.repeated, "others": quiet.others}
 
 
@@ -154,7 +161,8 @@ def _replies(decoder: SpeculativeDecoder, quiet: Quiet, clock: Clock, args: argp
             for lookahead in args.lookaheads[first:] + args.lookaheads[:first]:
                 options = {"lookahead": lookahead, "max_tokens": args.tokens, "overlap": args.overlap}
                 speed, result = quiet.measure(partial(_reply, decoder, clock, prompt, options))
-                replies.append(Reply(lookahead, category, number, turn, speed, result))
+                counts = clock is thread_time or quiet.others[-1] <= quiet.limit
+                replies.append(Reply(lookahead, category, number, turn, speed, counts, result))
         _say(f"turn {turn + 1} of {args.turns} done")
     return replies
 
@@ -187,48 +195,48 @@ def _speeds(replies: list[Reply], lookaheads: list[Lookahead]) -> dict[str, Any]
 def _figures(replies: list[Reply], plain: dict[tuple[int, int], Reply]) -> dict[str, Any]:
     proposed = sum(reply.result.stats.proposed for reply in replies)
     rounds = sum(reply.result.stats.rounds for reply in replies)
-    ratios = [reply.speed / plain[reply.prompt, reply.turn].speed for reply in replies]
+    counted = [reply for reply in replies if reply.counts]
+    pairs = [(reply, plain[reply.prompt, reply.turn]) for reply in counted]
+    ratios = [reply.speed / other.speed for reply, other in pairs if other.counts]
     return {
-        "tokens_per_second": _spread([reply.speed for reply in replies]),
+        "tokens_per_second": _spread([reply.speed for reply in counted]),
         "speedup": _spread(ratios),
         "acceptance_rate": sum(reply.result.stats.accepted for reply in replies) / proposed if proposed else None,
         "mean_length": sum(reply.result.stats.emitted for reply in replies) / rounds,
     }
 
 
-def _spread(values: list[float]) -> dict[str, float]:
-    """Median, and between which values the middle half lies."""
+def _spread(values: list[float]) -> dict[str, float] | None:
+    """Median, and between which values the middle half lies; None where there are no values."""
+    if not values:
+        return None
     quarters = quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
-    return {"median": median(values), "low": quarters[0], "high": quarters[2]}
+    return {"median": median(values), "low": quarters[0], "high": quarters[2], "values": len(values)}
 
 
 # Cost of a verification -----------------------------------------------------------------------------------------------
 
 
-def _verify_costs(backend: Backend, quiet: Quiet, clock: Clock, sweeps: int) -> dict[str, Any]:
-    """Milliseconds of a forward of n tokens with n rows of logits, and its ratio to one of one token in its sweep."""
+def _verify_costs(backend: Backend, clock: Clock, sweeps: int) -> dict[str, Any]:
+    """Milliseconds of a forward of n tokens with n rows of logits, and its ratio to the median of one token.
+
+    Only forwards count during which this program had its processors to itself.
+    """
     text = backend.tokenizer.encode("the story of a dog and a boat " * 40, add_special=False, parse_special=False)
     backend.truncate(0)
     backend.forward(text[:_CONTEXT], 0)
-    _sweep(backend, clock, text)
-    measured = [quiet.measure(lambda: _sweep(backend, clock, text)) for _ in range(sweeps)]
-    return {
-        str(size): {
-            "ms": _spread([1000.0 * each[size] for each in measured]),
-            "ratio": _spread([each[size] / each[1] for each in measured]),
-        }
-        for size in SIZES
-    }
-
-
-def _sweep(backend: Backend, clock: Clock, text: list[int]) -> dict[int, float]:
-    seconds = {}
-    for size in SIZES:
-        began = clock()
-        backend.forward(text[_CONTEXT : _CONTEXT + size], size)
-        seconds[size] = clock() - began
-        backend.truncate(_CONTEXT)
-    return seconds
+    found: dict[int, list[float]] = {size: [] for size in SIZES}
+    for sweep in range(sweeps + 1):
+        for size, times in found.items():
+            began, worked, shown = clock(), process_time(), perf_counter()
+            backend.forward(text[_CONTEXT : _CONTEXT + size], size)
+            seconds, share = clock() - began, (process_time() - worked) / (perf_counter() - shown)
+            # Threads that wait for each other spin, so that less than all of the time is time that was taken away.
+            if sweep and (clock is thread_time or share > _UNDISTURBED * backend.threads):
+                times.append(1000.0 * seconds)
+            backend.truncate(_CONTEXT)
+    one = median(found[1]) if found[1] else nan
+    return {str(size): {"ms": _spread(ms), "ratio": _spread([each / one for each in ms])} for size, ms in found.items()}
 
 
 # Tables ---------------------------------------------------------------------------------------------------------------
@@ -249,8 +257,8 @@ def _tables(report: dict[str, Any]) -> str:
             f"in {found['load_s']:.1f} s, {found['memory_bytes'] / 2**20:,.0f} MiB of memory with draft and caches. "
         )
         care = (
-            f"Of {len(found['others'])} measurements {_busy(found['others'])} were made while other programs took more "
-            f"than 5 % of the processors ({found['repeated']} repeated for that)."
+            f"During {_busy(found['others'])} of {len(found['others'])} replies other programs took more than 5 % of "
+            f"the processors{'' if report['threads'] == 1 else '; their speeds are left out'}."
         )
         lines += ["", size + care]
         if "speed" in found:
@@ -284,18 +292,27 @@ def _speed_tables(speed: dict[str, Any]) -> list[str]:
     ]
     for category in table[0]["by_category"]:
         cells = (table[lookahead]["by_category"][category] for lookahead in speculative)
-        row = " | ".join(f"{cell['speedup']['median']:.2f} ({_rate(cell)})" for cell in cells)
+        row = " | ".join(f"{_median(cell['speedup'])} ({_rate(cell)})" for cell in cells)
         lines.append(f"| {category} | {row} |")
     return lines
 
 
 def _verify_table(verify: dict[str, Any]) -> list[str]:
-    lines = ["", "| tokens in a forward | ms | against one token |", "|---|---|---|"]
-    return lines + [f"| {size} | {_shown(row['ms'], 1)} | {_shown(row['ratio'])} |" for size, row in verify.items()]
+    lines = ["", "| tokens in a forward | ms | against one token | counted |", "|---|---|---|---|"]
+    for size, row in verify.items():
+        counted = row["ms"]["values"] if row["ms"] else 0
+        lines.append(f"| {size} | {_shown(row['ms'], 1)} | {_shown(row['ratio'])} | {counted} |")
+    return lines
 
 
-def _shown(spread: dict[str, float], digits: int = 2) -> str:
+def _shown(spread: dict[str, float] | None, digits: int = 2) -> str:
+    if spread is None:
+        return "–"
     return f"{spread['median']:.{digits}f} ({spread['low']:.{digits}f}–{spread['high']:.{digits}f})"
+
+
+def _median(spread: dict[str, float] | None) -> str:
+    return "–" if spread is None else f"{spread['median']:.2f}"
 
 
 def _busy(others: list[float]) -> int:
