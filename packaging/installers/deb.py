@@ -21,7 +21,7 @@ from bundle_files import Entry, entries, whole_file
 from linux_needs import needed_packages
 from messages import SetupError
 
-__all__ = ["needed_packages", "package_name", "write_deb"]
+__all__ = ["architecture", "needed_packages", "package_name", "write_deb"]
 
 LINUX = places.ROOT / "packaging" / "linux"
 RESOURCES = places.ROOT / "resources" / "icons"
@@ -163,6 +163,7 @@ def _build(root: Path, target: Path, epoch: int) -> None:
 
 
 def architecture() -> str:
+    """What dpkg calls this machine's kind of processor: amd64."""
     """What Debian calls this machine's architecture: amd64."""
     done = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True)
     return done.stdout.strip()
