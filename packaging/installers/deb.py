@@ -163,7 +163,6 @@ def _build(root: Path, target: Path, epoch: int) -> None:
 
 
 def architecture() -> str:
-    """What dpkg calls this machine's kind of processor: amd64."""
     """What Debian calls this machine's architecture: amd64."""
     done = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True)
     return done.stdout.strip()
