@@ -102,7 +102,7 @@ inside() {
         fail "it cannot be installed: $(grep -v '^Get:' "$root.log" | tail -n 15)"
     echo "    $(grep -c '^Setting up' "$root.log") packages came with it, $(du -sxm "$root/usr" | cut -f 1) MB in /usr now"
     assert_no_python "with the package"
-    in_root dpkg --verify "$package" || note "installed files differ from the package's own"
+    verify_files "as installed"
     list_files >"$root.installed"
 
     start_display
@@ -114,6 +114,7 @@ inside() {
     say "Running: ${*//@ROOT@/$root}"
     "${@//@ROOT@/$root}" || note "the command failed"
     compare "$root.installed" "the program wrote or removed"
+    verify_files "after it has run"
 
     say "Removing it"
     in_root apt-get -q -y purge "$package" >"$root.log" 2>&1 || note "purge failed: $(tail -n 5 "$root.log")"
@@ -174,6 +175,12 @@ compare() {
     [ -z "$changed" ] && return
     note "$2:"
     head -n 40 <<<"$changed"
+}
+
+verify_files() {
+    local differing
+    differing=$(in_root dpkg --verify "$package" 2>&1) || true
+    [ -z "$differing" ] || note "not as packed, $1: $differing"
 }
 
 note() {
