@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter
 from typing import Any, TypeVar
 
 import psutil
@@ -74,10 +74,15 @@ class Quiet:
 
 def _watched(work: Callable[[], T]) -> tuple[float, T]:
     """The share of the processors that other programs took while `work` ran, and its result."""
-    busy, own, began = _busy_seconds(), process_time(), perf_counter()
+    busy, own, began = _busy_seconds(), _own_seconds(), perf_counter()
     result = work()
-    taken = (_busy_seconds() - busy) - (process_time() - own)
+    taken = (_busy_seconds() - busy) - (_own_seconds() - own)
     return max(0.0, taken / (perf_counter() - began) / (os.cpu_count() or 1)), result
+
+
+def _own_seconds() -> float:
+    """Processor time of this program and of the programs that it ran and that have ended."""
+    return sum(os.times()[:4])
 
 
 def _busy_seconds() -> float:

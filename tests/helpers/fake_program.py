@@ -92,7 +92,7 @@ def _app(argv: list[str], faults: list[str], here: Path) -> int:
             (here / "resources" / "cache").write_text("x", encoding="utf-8")
         folder = Path(argv[argv.index("--models-folder") + 1]) if "--models-folder" in argv else None
         found = {} if folder is None else {"folder": {"model": "a.gguf", **_reply(faults, draft=False)}}
-        print(json.dumps({**_reply(faults, draft=True), "first_paint_ms": 1.0, **found}))
+        print(json.dumps({**_reply(faults, draft=True), "frozen": True, "first_paint_ms": 1.0, **found}))
     else:
         return _window(argv, faults)
     return 0
