@@ -101,7 +101,7 @@ class ModelBar(QFrame):
     """The pickers and buttons on top.
 
     Signals: target_chosen(Path), draft_chosen(Path | None), lookahead_chosen(int), folder_wanted(), rescan_wanted(),
-    theme_chosen(mode), left_toggled(bool), right_toggled(bool).
+    theme_chosen(mode), left_toggled(bool), right_toggled(bool), about_wanted().
     """
 
     target_chosen = Signal(object)
@@ -112,6 +112,7 @@ class ModelBar(QFrame):
     theme_chosen = Signal(str)
     left_toggled = Signal(bool)
     right_toggled = Signal(bool)
+    about_wanted = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -161,6 +162,8 @@ class ModelBar(QFrame):
         menu.addSeparator()
         menu.addAction(self.tr("Choose the models folder…")).triggered.connect(self.folder_wanted)
         menu.addAction(self.tr("Look for models again")).triggered.connect(self.rescan_wanted)
+        menu.addSeparator()
+        menu.addAction(self.tr("About Outrider…")).triggered.connect(self.about_wanted)
         return menu
 
     def _lay_out(self) -> None:

@@ -74,39 +74,47 @@ MIT_FAMILIES = ("libx11", "libxcb", "libxau", "libxdmcp", "libxext", "libxkbcomm
 NOTICE_NAME = "LGPL-NOTICE.txt"
 LGPL_NOTICE = """\
 Libraries under the GNU Lesser General Public License in this program
-=====================================================================
+======================================================================
 
-Outrider uses Qt {qt}, PySide6 {qt} and Shiboken6 {qt} under the GNU Lesser General Public License, version 3.
-They are unchanged, and linked dynamically. Copyright (C) The Qt Company Ltd. and other contributors.
-The licence is in LGPL-3.0.txt beside this notice; it adds to the GNU General Public License in GPL-3.0.txt.
+Outrider uses Qt {qt}, PySide6 {qt} and Shiboken6 {qt} under the GNU Lesser
+General Public License, version 3. They are unchanged, and linked dynamically.
+Copyright (C) The Qt Company Ltd. and other contributors. The licence is in
+LGPL-3.0.txt beside this notice; it adds to the GNU General Public License in
+GPL-3.0.txt.
 
 The source
 
-  Qt          https://download.qt.io/official_releases/qt/
-  PySide6     https://download.qt.io/official_releases/QtForPython/pyside6/
-  Shiboken6   in the same archive as PySide6
+  Qt         https://download.qt.io/official_releases/qt/
+  PySide6    https://download.qt.io/official_releases/QtForPython/pyside6/
+  Shiboken6  in the same archive as PySide6
 
-  Each holds the complete source of version {qt}. The libraries here are those of the wheels PySide6_Essentials {qt}
-  and shiboken6 {qt} from https://pypi.org.
+  Each holds the complete source of version {qt}. The libraries here are those
+  of the wheels PySide6_Essentials {qt} and shiboken6 {qt} from
+  https://pypi.org.
 
 Using your own build of them
 
-  Every library is a file of its own in the program's folder: Qt's in _internal/PySide6/Qt/lib and
-  _internal/PySide6/Qt/plugins, PySide6's in _internal/PySide6, Shiboken6's in _internal/shiboken6 (on Windows
-  all of Qt's in _internal/PySide6). To use a changed one, build it with a compatible interface, put it in that place
-  under the same name, and start Outrider as before: nothing checks these files, and no key is needed. You may
-  decompile and debug Outrider for that.
+  Every library is a file of its own in the program's folder: Qt's are in
+  _internal/PySide6/Qt/lib and _internal/PySide6/Qt/plugins, PySide6's in
+  _internal/PySide6, Shiboken6's in _internal/shiboken6; on Windows all of
+  Qt's are in _internal/PySide6. To use a changed one, build it with a
+  compatible interface, put it in that place under the same name, and start
+  Outrider as before: no key is needed, and changed libraries are let be.
+  You may decompile and debug Outrider for that.
 
 Code of others inside Qt
 
-  Qt contains code of other authors under licences of their own, most of them short and permissive. Qt's documentation
-  lists them with their notices: https://doc.qt.io/qt-6/licenses-used-in-qt.html
+  Qt contains code of other authors under licences of their own, most of them
+  short and permissive. Qt's documentation lists them with their notices:
+  https://doc.qt.io/qt-6/licenses-used-in-qt.html
 {inside}
 Other libraries
 
-  Libraries of the system that came along, some of them under the LGPL, are listed in components.json with their
-  package's name and version. They are Debian's, unchanged; the source of each is at https://sources.debian.org
-  under that name. Each is a file of its own in _internal and can be replaced in the same way.
+  Libraries of the system that came along, some of them under the LGPL, are
+  listed in components.json with their package's name and version. They are
+  Debian's, unchanged; the source of each is at https://sources.debian.org
+  under that name. Each is a file of its own in _internal and can be replaced
+  in the same way.
 """
 
 QT_INSIDE = (
