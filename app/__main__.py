@@ -1,4 +1,7 @@
-"""`python -m app`: the window."""
+"""`python -m app`, and the program `outrider`: the window.
+
+Exit codes: 0 closed, 1 the smoke test failed, 2 wrong usage or no display, 3 a damaged installation.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from engine import __version__, run_hidden_command
+from app.console import spoken
+from app.places import describe, restore_environment
+from engine import Installation, InstallationDamaged, __version__, installation_folder, run_hidden_command
 
 EXIT_UNUSABLE = 2
 
@@ -27,38 +32,75 @@ def main(arguments: Sequence[str] | None = None) -> int:
     hidden = run_hidden_command(argv)
     if hidden is not None:
         return hidden
-    args = _make_parser().parse_args(argv)
+    restore_environment()
+    with spoken():
+        args = _parse(argv)
+        if args.paths:
+            print(describe(args.settings), end="")  # noqa: T201 - this is what it is for
+            return 0
     problem = _no_screen()
+    try:
+        installation = _check_files()
+    except InstallationDamaged as damage:
+        from app.damage_dialog import report  # noqa: PLC0415 - it is not needed in a program that is whole
+
+        return report(damage, attended=not args.smoke_test, has_screen=problem is None)
     if problem is not None:
         print(f"outrider: {problem}", file=sys.stderr)  # noqa: T201 - there is no window to say it in
         return EXIT_UNUSABLE
     # Before anything imports Qt.
     os.environ["QT_API"] = "pyside6"
     os.environ["PYQTGRAPH_QT_LIB"] = "PySide6"
-    return _run(args)
+    return _run(args, installation)
 
 
-def _run(args: argparse.Namespace) -> int:
-    from app.bootstrap import run  # noqa: PLC0415 - Qt is not imported before the hidden command had its turn
+def _parse(argv: list[str]) -> argparse.Namespace:
+    parser = _make_parser()
+    args = parser.parse_args(argv)
+    if args.smoke_test and args.model is not None:
+        parser.error("the smoke test takes no MODEL: it begins with the bundled pair")
+    return args
+
+
+def _check_files() -> Installation | None:
+    """What the frozen program consists of, after the quick part of the check. Raises InstallationDamaged."""
+    folder = installation_folder()
+    if folder is None:
+        return None
+    installation = Installation(folder)
+    installation.check_files()
+    return installation
+
+
+def _run(args: argparse.Namespace, installation: Installation | None) -> int:
+    from app.bootstrap import Wishes, run  # noqa: PLC0415 - Qt is not imported before the hidden command had its turn
     from app.settings import SettingsFile  # noqa: PLC0415
     from app.smoke import make_script  # noqa: PLC0415
 
     settings_file = SettingsFile(args.settings) if args.settings else SettingsFile.default()
+    script = None
     if args.smoke_test:
         # The smoke test is about the program as it comes, not about what this user chose.
-        script = make_script(args.prompt, args.screenshot)
-        return run(["outrider"], SettingsFile(None), script=script)
-    return run(["outrider"], settings_file, models_folder=args.models_folder)
+        script = make_script(args.prompt, args.screenshot, args.models_folder)
+        settings_file = SettingsFile(None)
+    wishes = Wishes(args.models_folder, None if args.model is None else args.model.absolute())
+    return run(["outrider"], settings_file, wishes=wishes, installation=installation, script=script)
 
 
 def _make_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="outrider", description="Chat with local language models, with speculative decoding.")
     parser.add_argument("--version", action="version", version=f"Outrider {__version__}")
+    parser.add_argument(
+        "--paths", action="store_true", help="tell where settings, data, logs and caches are, and whether it is frozen"
+    )
+    parser.add_argument("model", nargs="?", type=Path, metavar="MODEL", help="a GGUF file to chat with this time")
     parser.add_argument("--models-folder", type=Path, metavar="DIR", help="look for GGUF models there")
     parser.add_argument("--settings", type=Path, metavar="FILE", help="keep the settings in this file")
     smoke = parser.add_argument_group("checking that it works")
     smoke.add_argument(
-        "--smoke-test", action="store_true", help="send one prompt to the bundled pair, print a line of JSON, and end"
+        "--smoke-test",
+        action="store_true",
+        help="send a prompt to the bundled pair (and one to the smallest model of DIR), print a line of JSON, and end",
     )
     smoke.add_argument("--prompt", default="What is Outrider?", metavar="TEXT", help="the prompt of the smoke test")
     smoke.add_argument("--screenshot", type=Path, metavar="FILE", help="save a picture of the smoke test's window")

@@ -9,39 +9,64 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
+from time import perf_counter
 from types import TracebackType
 from typing import Any
 
 import qasync
+from PySide6 import __version__ as qt_version
 from PySide6.QtCore import QByteArray, QEvent, QTimer
 from PySide6.QtGui import QIcon, QPixmap
 from PySide6.QtWidgets import QApplication
 
 from app.bridge import EngineBridge
 from app.controller import ChatController
+from app.damage_dialog import report
 from app.error_report import describe
+from app.log_file import ProgramLog, note_error
 from app.model_desk import ModelDesk
+from app.places import data_folder, flavour, forget_qt_paths, log_folder
+from app.qt_messages import listen, stop_listening
 from app.resources import ResourceDamaged, read_bytes, read_text, starter_prompts
 from app.settings import Settings, SettingsFile
 from app.state.models import ModelList
 from app.state.transcript import Problem
 from app.views.main_window import MainWindow
 from app.views.theme import Theme
-from engine import EngineError, SpeculativeDecoder, __version__, bundled_pair
+from engine import (
+    EngineError,
+    Installation,
+    InstallationDamaged,
+    PairWarning,
+    SpeculativeDecoder,
+    __version__,
+    bundled_pair,
+)
 
 CLOSE_S = 1.4
 """How long the engine may take to stop when the window closes; with the rest this stays below two seconds."""
 _SWITCH_S = 0.001
 """How often Python threads take turns: the window must not wait long for the engine's thread."""
+_SLICE_S = 0.008
+"""How long the check of the installation holds up the window at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the command line asks for, for this run: the models folder, and a target (absolute paths)."""
+
+    models_folder: Path | None = None
+    model: Path | None = None
 
 
 @dataclass(slots=True)
 class Parts:
-    """What makes up the running program."""
+    """What makes up the running program. `installation`: None unless it is frozen; `damage`: what is wrong with it."""
 
     settings: Settings
     settings_file: SettingsFile
@@ -50,6 +75,12 @@ class Parts:
     desk: ModelDesk
     controller: ChatController
     window: MainWindow
+    installation: Installation | None = None
+    damage: InstallationDamaged | None = None
+    log: ProgramLog = field(default_factory=lambda: ProgramLog(log_folder()))
+
+
+Script = Callable[[Parts, asyncio.AbstractEventLoop], Any]
 
 
 def make_application(arguments: list[str]) -> QApplication:
@@ -73,6 +104,7 @@ def build(
     settings_file: SettingsFile,
     *,
     models_folder: Path | None = None,
+    model: Path | None = None,
     make_decoder: Callable[[], SpeculativeDecoder] = SpeculativeDecoder,
 ) -> Parts:
     """Build everything and connect it. The window is not shown yet."""
@@ -89,6 +121,8 @@ def build(
     _choose_as_before(models, settings)
     bridge = EngineBridge(loop, trusted=bundled or (), make_decoder=make_decoder)
     desk = ModelDesk(loop, bridge, models, settings)
+    if model is not None:
+        desk.open_model(model)
     controller = ChatController(loop, bridge, desk)
     window = MainWindow(theme, settings, controller.metrics, starters or ())
     parts = Parts(settings, settings_file, theme, bridge, desk, controller, window)
@@ -131,6 +165,7 @@ def _connect(parts: Parts) -> None:
     bar.draft_chosen.connect(desk.choose_draft)
     bar.lookahead_chosen.connect(desk.choose_lookahead)
     bar.rescan_wanted.connect(desk.scan_again)
+    bar.about_wanted.connect(lambda: _show_about(parts))
     # State
     controller.entry_added.connect(transcript.add)
     controller.entry_added.connect(lambda _entry: window.show_chat(empty=False))
@@ -145,13 +180,43 @@ def _connect(parts: Parts) -> None:
     bar.show_models(desk.models)
 
 
+def _show_about(parts: Parts) -> None:
+    from app.views.about import AboutDialog, Whereabouts  # noqa: PLC0415 - not before it is asked for
+
+    settings = parts.settings_file.path
+    place = Whereabouts(flavour(), str(settings or ""), str(data_folder()), str(parts.log.path))
+    AboutDialog(place, parts.window).open()
+
+
 def _begin(parts: Parts, problems: list[Problem]) -> None:
-    """The window is on screen: now the heavy things."""
+    """The window is on screen: now the rest of the check of a frozen program, before a model of it is loaded."""
+    steps = iter(()) if parts.installation is None else parts.installation.check_contents()
+
+    def go_on() -> None:
+        began = perf_counter()
+        try:
+            for _ in steps:
+                if perf_counter() - began > _SLICE_S:
+                    QTimer.singleShot(0, parts.window, go_on)
+                    return
+        except InstallationDamaged as damage:
+            parts.damage = damage
+            parts.window.close()
+            return
+        if parts.window.isVisible():
+            _begin_work(parts, problems)
+
+    go_on()
+
+
+def _begin_work(parts: Parts, problems: list[Problem]) -> None:
+    """Now the heavy things."""
     for problem in problems:
         parts.controller.report(problem)
     folder = parts.settings.models_folder
     parts.desk.begin(Path(folder).expanduser() if folder else None)
     QTimer.singleShot(0, parts.window, parts.window.panel.build_plots)
+    QTimer.singleShot(0, parts.window, lambda: parts.log.open(qt_version))
     # What lives by then is not garbage: later collections are short, and nothing is late because of them.
     QTimer.singleShot(2_000, parts.window, gc.freeze)
 
@@ -185,23 +250,38 @@ def run(
     arguments: list[str],
     settings_file: SettingsFile,
     *,
-    models_folder: Path | None = None,
-    script: Callable[[Parts, asyncio.AbstractEventLoop], Any] | None = None,
+    wishes: Wishes = Wishes(),
+    installation: Installation | None = None,
+    script: Script | None = None,
 ) -> int:
-    """Show the window and stay until it is closed. `script`: a coroutine function that drives it (the smoke test)."""
+    """Show the window and stay until it is closed; gives the exit code.
+
+    `installation`: of a frozen program, the rest of which is checked here. `script`: a coroutine function that drives
+    the window (the smoke test).
+    """
     sys.setswitchinterval(_SWITCH_S)
-    app = make_application(arguments)
-    app.setQuitOnLastWindowClosed(False)
-    loop = qasync.QEventLoop(app)
-    asyncio.set_event_loop(loop)
-    parts = build(app, loop, settings_file, models_folder=models_folder)
-    _report_surprises(parts, loop)
-    with loop:
-        code: int = loop.run_until_complete(_live(parts, loop, script))
-        ended = _end(parts)
-    parts.window.deleteLater()
-    app.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
-    sys.excepthook, threading.excepthook = sys.__excepthook__, threading.__excepthook__
+    # The pickers say it; and it is said too of a target that is loaded while the draft of the last one is still there.
+    warnings.simplefilter("ignore", PairWarning)
+    log = ProgramLog(log_folder())
+    log.begin()
+    listen(before_the_end=log.open)
+    try:
+        app = make_application(arguments)
+        forget_qt_paths()
+        app.setQuitOnLastWindowClosed(False)
+        loop = qasync.QEventLoop(app)
+        asyncio.set_event_loop(loop)
+        parts = build(app, loop, settings_file, models_folder=wishes.models_folder, model=wishes.model)
+        parts.installation, parts.log = installation, log
+        code, ended = _run(app, loop, parts, script)
+    except Exception as error:
+        note_error(error)
+        raise
+    finally:
+        stop_listening()
+        log.close()
+    if parts.damage is not None:
+        code = report(parts.damage, attended=script is None)
     sys.stdout.flush()
     if not ended:
         # Native code that does not come back: leaving in the ordinary way would wait for it, or crash in it.
@@ -209,9 +289,19 @@ def run(
     return code
 
 
-async def _live(
-    parts: Parts, loop: asyncio.AbstractEventLoop, script: Callable[[Parts, asyncio.AbstractEventLoop], Any] | None
-) -> int:
+def _run(app: QApplication, loop: qasync.QEventLoop, parts: Parts, script: Script | None) -> tuple[int, bool]:
+    """The life of the window; gives the exit code, and whether the engine has ended."""
+    _report_surprises(parts, loop)
+    with loop:
+        code: int = loop.run_until_complete(_live(parts, loop, script))
+        ended = _end(parts)
+    parts.window.deleteLater()
+    app.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+    sys.excepthook, threading.excepthook = sys.__excepthook__, threading.__excepthook__
+    return code, ended
+
+
+async def _live(parts: Parts, loop: asyncio.AbstractEventLoop, script: Script | None) -> int:
     closed: asyncio.Future[int] = loop.create_future()
 
     def close() -> None:

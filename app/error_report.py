@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import platform
-import sys
 import traceback
 
 from PySide6 import __version__ as qt_version
 from PySide6.QtCore import QCoreApplication
 
+from app.log_file import about, note_error
 from app.resources import ResourceDamaged
 from app.state.transcript import Action, Problem
-from engine import ContextFull, EngineError, FolderUnreadable, LoadFailed, __version__
+from engine import ContextFull, EngineError, FolderUnreadable, LoadFailed
 
 
 def describe(error: BaseException) -> Problem:
-    """The message for an error. Ours say it all themselves; any other comes with details for a report."""
+    """The message for an error. Ours say it all themselves; any other is logged and comes with details to report."""
     if isinstance(error, EngineError | ResourceDamaged):
         return Problem(str(error), None, _action(error))
+    note_error(error)
     if isinstance(error, MemoryError):
         text = QCoreApplication.translate(
             "Errors", "There is not enough memory for this. Choose a smaller model, or close other programs."
@@ -41,6 +41,4 @@ def _action(error: BaseException) -> Action | None:
 def details(error: BaseException) -> str:
     """Where and under what an error happened, for a report. Holds no text of the conversation on purpose."""
     trace = "".join(traceback.format_exception(error))
-    system = f"{platform.system()} {platform.release()} {platform.machine()}"
-    versions = f"Outrider {__version__} · Python {sys.version.split()[0]} · Qt {qt_version} · {system}"
-    return f"{versions}\n\n{trace}"
+    return f"{about(qt_version)}\n\n{trace}"

@@ -13,7 +13,7 @@ from app.bridge import EngineBridge, Job
 from app.error_report import describe
 from app.settings import Settings
 from app.state.activity import Activity
-from app.state.models import Loaded, ModelList
+from app.state.models import Loaded, ModelList, file_label
 from engine import Cancelled, EngineError
 
 
@@ -46,6 +46,8 @@ class ModelDesk(QObject):
         self._shared: Job[Loaded] | None = None
         self._scanning: Job[Any] | None = None
         self._scanned_folder: Path | None = None
+        self._opened: Path | None = None
+        self._before = models.selection
 
     # Intents ----------------------------------------------------------------------------------------------------------
 
@@ -53,8 +55,19 @@ class ModelDesk(QObject):
         """After the first paint: look into the bundled files, load the chosen pair, scan the models folder."""
         self._start(self._begin(folder))
 
+    def open_model(self, path: Path) -> None:
+        """Before `begin`: use this target, without a draft, as the program was started with it.
+
+        It holds for this run: the next start is as before, unless a target is picked meanwhile. If it cannot be loaded,
+        what was chosen before is chosen again.
+        """
+        self._opened, self._before = path, self.models.selection
+        self.models.choose(target=path)
+        self.models.choose_no_draft()
+
     def choose_target(self, path: Path) -> None:
         """Use this target from the next message on."""
+        self._opened = None
         self.models.choose(target=path)
         if self.models.bundled and path == self.models.bundled[0] and self.models.selection.draft is None:
             self.models.choose(draft=self.models.bundled[1])
@@ -136,7 +149,12 @@ class ModelDesk(QObject):
         self._loading = None
         error = None if job.result.cancelled() else job.result.exception()
         if error is not None and not isinstance(error, Cancelled):
-            self.models.show_loaded(self._bridge.loaded)
+            if self._opened is not None and self._bridge.loaded.target != self._opened == self._wanted.target:
+                self._opened = None
+                self.models.selection = self._before
+                self._start(self._load_ahead())
+            else:
+                self.models.show_loaded(self._bridge.loaded)
             self._start(self._judge())
         self.changed.emit()
 
@@ -154,7 +172,7 @@ class ModelDesk(QObject):
 
     def _name(self, path: Path | None) -> str:
         model = self.models.by_path(path)
-        return model.name if model is not None else path.stem if path is not None else ""
+        return model.name if model is not None else file_label(path) if path is not None else ""
 
     async def _begin(self, folder: Path | None) -> None:
         if self.models.bundled is not None:
@@ -230,8 +248,9 @@ class ModelDesk(QObject):
     def _remember(self) -> None:
         chosen, bundled = self.models.selection, self.models.bundled
         own = bundled or (None, None)
-        self.settings.target = "" if chosen.target in (None, own[0]) else str(chosen.target)
-        self.settings.draft = None if chosen.draft == own[1] else str(chosen.draft or "")
+        if self._opened is None:
+            self.settings.target = "" if chosen.target in (None, own[0]) else str(chosen.target)
+            self.settings.draft = None if chosen.draft == own[1] else str(chosen.draft or "")
         self.settings.lookahead = chosen.lookahead
         self.settings.models_folder = str(self.models.folder or self.settings.models_folder)
         self.changed.emit()

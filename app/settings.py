@@ -11,8 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from platformdirs import user_config_path
-
+from app.places import settings_path
 from engine import DEFAULT_LOOKAHEAD, MAX_LOOKAHEAD
 
 THEMES = ("system", "light", "dark")
@@ -72,7 +71,7 @@ class SettingsFile:
     @classmethod
     def default(cls) -> SettingsFile:
         """The file in the user's configuration folder."""
-        return cls(user_config_path("outrider", appauthor=False) / "settings.json")
+        return cls(settings_path())
 
     def load(self) -> Settings:
         """The remembered settings, or the defaults."""

@@ -124,6 +124,11 @@ def hint(model: ModelFile) -> str:
     return f"{model.path.name} · {size}" if size else model.path.name
 
 
+def file_label(path: Path) -> str:
+    """What a model is called before it was read. The dot in a folder's name, as in Qwen2.5-0.5B, begins no suffix."""
+    return path.stem if path.suffix.lower() in (".gguf", ".safetensors") else path.name
+
+
 def parameters(count: int) -> str:
     """A number of parameters as people say it: 260K, 12M, 1.1B."""
     for unit, factor in (("B", 10**9), ("M", 10**6), ("K", 10**3)):
@@ -149,7 +154,7 @@ def _with_missing(listed: list[Choice], chosen: Path | None) -> list[Choice]:
     """The chosen file stays in the picker even if no scan has found it (yet)."""
     if chosen is None or any(choice.path == chosen for choice in listed):
         return listed
-    return [*listed, Choice(chosen, chosen.stem)]
+    return [*listed, Choice(chosen, file_label(chosen))]
 
 
 def _identity(path: Path) -> str:

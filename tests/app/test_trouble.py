@@ -29,6 +29,7 @@ def test_an_error_is_a_message_and_the_chat_goes_on(open_window: OpenWindow) -> 
     assert len(window.controller.transcript) == 0, "its button begins a new chat"
 
 
+@pytest.mark.logs("builtins.RuntimeError")
 def test_an_unexpected_error_offers_details(open_window: OpenWindow) -> None:
     window = open_window(Script(reply_errors=[RuntimeError("boom")]))
     exchange = window.ask("Break")
