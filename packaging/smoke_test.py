@@ -230,8 +230,8 @@ class SmokeTest:
         done = self._run_engine("generate", "--json", "--lookahead", "4", PROMPT, folder=folder)
         yield from done.problems()
         reply = (_only_json(done.stdout) or {}).get("text")
-        if reply != self._replies.get("with the draft"):
-            yield f"it wrote something else: {_short(str(reply))}"
+        if reply is None or reply != self._replies.get("with the draft"):
+            yield f"it wrote {'nothing' if reply is None else 'something else'}: {_short(done.stdout)}"
         if marker.exists():
             yield f"it loaded {marker.read_text(encoding='utf-8').split()} from the current directory"
         if contents(folder) != laid:

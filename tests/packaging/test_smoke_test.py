@@ -53,8 +53,9 @@ def test_a_program_that_behaves_passes(tmp_path: Path, capsys: pytest.CaptureFix
             "no window": "the window did not stay",
             "wrong sum": "the tokens do not add up: emitted 6, accepted 3",
             "other text": "the replies are not one and the same",
+            "no text": "the reply is empty",
         },
-        {"crash": "it crashed: SIGSEGV", "no text": "the reply is empty"},
+        {"crash": "it crashed: SIGSEGV", "mute": "it wrote nothing: ''"},
     ],
 )
 def test_each_fault_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], said_of: dict[str, str]) -> None:
