@@ -155,6 +155,15 @@ class Sandbox:
         """Where a path that the program names is for us."""
         return Path(path) if self.root is None else self.root / path.lstrip("/")
 
+    def follow(self, path: str) -> Path:
+        """The file that a path of the program's leads to, its links read as the program would."""
+        for _ in range(8):
+            real = self.real(path)
+            if not real.is_symlink():
+                break
+            path = os.path.normpath(Path(path).parent / real.readlink())
+        return self.real(path)
+
     def _environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(_DROPPED)}
         home = self.home

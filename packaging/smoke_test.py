@@ -113,7 +113,7 @@ class SmokeTest:
             if not WINDOWS and not Path(paths[key]).is_relative_to(self._box.seen(self._box.home)):
                 yield f"its {key} are outside the home folder that it was given: {paths[key]}"
         if not self._args.source:
-            self._folder = self._box.real(paths["program"]).resolve().parent
+            self._folder = self._box.follow(paths["program"]).parent
             self._before = contents(self._folder)
 
     def _say_engine_version(self) -> Problems:

@@ -11,7 +11,7 @@ from time import perf_counter, sleep
 
 import pytest
 import smoke_test
-from smoke_run import Allowed, Command, Outcome, name_of_crash, program_process, unexpected_lines
+from smoke_run import Allowed, Command, Outcome, Sandbox, name_of_crash, program_process, unexpected_lines
 
 from helpers import fake_program, xvfb
 
@@ -116,6 +116,20 @@ def test_ends_are_told_apart() -> None:
     assert name_of_crash(-signal.SIGABRT) == "SIGABRT"
     assert name_of_crash(128 + signal.SIGSEGV) == "SIGSEGV"
     assert name_of_crash(2) is None
+
+
+def test_links_are_followed_as_behind_a_chroot(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    for folder in ("tmp", "usr/bin", "usr/lib/outrider"):
+        (root / folder).mkdir(parents=True)
+    (root / "usr/lib/outrider/outrider").touch()
+    (root / "usr/bin/outrider").symlink_to("../lib/outrider/outrider")
+    (root / "usr/bin/other").symlink_to("/usr/bin/outrider")
+    sandbox = Sandbox(root / "tmp", root)
+    for name in ("outrider", "other"):
+        assert sandbox.follow(f"/usr/bin/{name}") == root / "usr/lib/outrider/outrider"
+    assert sandbox.environment["HOME"] == f"/{sandbox.home.relative_to(root)}"
+    assert sandbox.real(sandbox.environment["HOME"]) == sandbox.home
 
 
 def test_commands_are_understood(tmp_path: Path) -> None:
