@@ -87,6 +87,14 @@ def make_setup(bundle: Path, icon: Path, out: Path) -> None:
         raise SetupError(f"Inno Setup ended with code {code}; its output is above.")
 
 
+def _built_icon(flavour: str) -> Path:
+    """The icon that packaging/outrider.spec drew for the programs."""
+    icon = next((places.WORK / f"frozen-{flavour}").rglob("outrider.ico"), None)
+    if icon is None:
+        raise SetupError("there is no outrider.ico yet. Run make_dist.py first, or name one with --icon.")
+    return icon
+
+
 def main() -> int:
     """Read the command line."""
     parser = argparse.ArgumentParser(description="Make the Windows installer of a frozen program.")
@@ -99,7 +107,9 @@ def main() -> int:
     )
     args = parser.parse_args()
     try:
-        make_setup(args.bundle.resolve(), args.icon.resolve(), args.out.resolve())
+        bundle = args.bundle or places.DIST / ("outrider" if args.flavour == "standard" else f"outrider-{args.flavour}")
+        icon = args.icon or _built_icon(args.flavour)
+        make_setup(bundle.resolve(), icon.resolve(), args.out.resolve())
     except SetupError as error:
         print(f"\nThere is no installer: {error}", file=sys.stderr)
         return 1
