@@ -105,9 +105,8 @@ Using your own build of them
 Code of others inside Qt
 
   Qt contains code of other authors under licences of their own, most of them
-  short and permissive. Qt's documentation lists them with their notices:
-  https://doc.qt.io/qt-6/licenses-used-in-qt.html
-{inside}
+  short and permissive: see CODE-INSIDE-QT.txt beside this notice.
+
 Other libraries
 
   Libraries of the system that came along, some of them under the LGPL, are
@@ -117,42 +116,12 @@ Other libraries
   in the same way.
 """
 
-QT_INSIDE = (
-    ("Core", "zlib", "Zlib"),
-    ("Core", "PCRE2", "BSD-3-Clause"),
-    ("Core", "double-conversion", "BSD-3-Clause"),
-    ("Core", "ICU and Unicode data", "Unicode-3.0"),
-    ("Core", "BLAKE2 reference implementation", "CC0-1.0 OR Apache-2.0"),
-    ("Core", "Apache Tika MIME type definitions", "Apache-2.0"),
-    ("Core", "easing equations by Robert Penner", "BSD-3-Clause"),
-    ("Gui", "FreeType", "FTL OR GPL-2.0-only"),
-    ("Gui", "HarfBuzz", "MIT"),
-    ("Gui", "libpng", "libpng-2.0"),
-    ("Gui", "libjpeg-turbo (image format plugin)", "IJG AND BSD-3-Clause AND Zlib"),
-    ("Gui", "MD4C", "MIT"),
-    ("Gui", "xcb-xinput, xkbcommon parts (platform plugin)", "MIT"),
-    ("DBus", "libdbus headers", "AFL-2.1 OR GPL-2.0-or-later"),
-)
-"""Module, part, licence: the larger ones in the modules that are used. Source: Qt's documentation, see the notice."""
+PHOSPHOR_COPYRIGHT = "Copyright (c) 2020-2021 Phosphor Icons"
+"""Of the icon set whose font comes with QtAwesome, without its licence. Source: the set's own LICENSE."""
 
-PHOSPHOR = """\
-MIT License
-
-Copyright (c) 2020-2021 Phosphor Icons
-
-Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
-documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
-rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit
-persons to whom the Software is furnished to do so, subject to the following conditions:
-
-The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
-Software.
-
-THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
-WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
-COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
-OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
-"""
+INSIDE_QT = ("CODE-INSIDE-QT.txt", "SHORT-LICENCES.txt", "Apache-2.0.txt")
+INSIDE_PYTHON = ("CODE-INSIDE-PYTHON.txt", "SHORT-LICENCES.txt")
+"""Texts about what is compiled into Qt's libraries and Python's, and for which neither brings any."""
 
 
 def licence_words(found: Distribution) -> str:
@@ -181,5 +150,10 @@ def system_words(package: str, told: str) -> str:
 
 def lgpl_notice(version: str) -> str:
     """The notice that comes with Qt and its bindings, `version` being theirs."""
-    lines = "".join(f"\n    Qt {module}: {part} ({licence})" for module, part, licence in QT_INSIDE)
-    return LGPL_NOTICE.format(qt=version, inside=f"  Among them, in the modules that Outrider uses:\n{lines}\n")
+    return LGPL_NOTICE.format(qt=version)
+
+
+def mit_licence(copyright_line: str) -> str:
+    """The MIT licence of somebody's."""
+    terms = (TEXTS / "SHORT-LICENCES.txt").read_text(encoding="utf-8").split("\n---\n\n", 1)[1].split("\n\nBSD-3", 1)[0]
+    return f"MIT License\n\n{copyright_line}\n\n{terms}\n"

@@ -24,12 +24,15 @@ from licence_owners import (
     system_packages,
 )
 from licence_texts import (
+    INSIDE_PYTHON,
+    INSIDE_QT,
     NOTICE_NAME,
-    PHOSPHOR,
+    PHOSPHOR_COPYRIGHT,
     TEXTS,
     UNKNOWN,
     lgpl_notice,
     licence_words,
+    mit_licence,
     standard_texts,
     system_words,
 )
@@ -174,8 +177,10 @@ def _demo_models(folder: _Folder) -> Component:
 
 def _python(folder: _Folder) -> Component:
     found = python_licence()
-    files = () if found is None else (folder.add("python/LICENSE.txt", found),)
-    return Component("Python", platform.python_version(), "Python-2.0.1", "runtime", files, "https://www.python.org")
+    files = [] if found is None else [folder.add("python/LICENSE.txt", found)]
+    files += [folder.add(f"python/{text}", TEXTS / text) for text in INSIDE_PYTHON if files]
+    number = platform.python_version()
+    return Component("Python", number, "Python-2.0.1", "runtime", tuple(files), "https://www.python.org")
 
 
 def _bootloader(folder: _Folder, installed: Installed) -> Component:
@@ -194,8 +199,8 @@ def _distribution(folder: _Folder, found: Distribution) -> Component:
     if not any("sboms/" not in file for file in files):
         files += [folder.add(f"{name}/{text}", TEXTS / text) for text in standard_texts(words)]
     if name in _QT:
-        files.append(folder.add(f"{name}/{NOTICE_NAME}", lgpl_notice(found.version)))
-        files.sort(key=lambda file: not file.endswith(NOTICE_NAME))
+        files.insert(0, folder.add(f"{name}/{NOTICE_NAME}", lgpl_notice(found.version)))
+        files += [folder.add(f"{name}/{text}", TEXTS / text) for text in INSIDE_QT]
     return Component(found.name, found.version, words, "python", tuple(files), _url(found))
 
 
@@ -228,7 +233,7 @@ def _system(folder: _Folder, sources: list[Path]) -> list[Component]:
 
 
 def _phosphor(folder: _Folder) -> Component:
-    text = folder.add("phosphor/LICENSE", PHOSPHOR)
+    text = folder.add("phosphor/LICENSE", mit_licence(PHOSPHOR_COPYRIGHT))
     return Component("Phosphor Icons", "1.3.0", "MIT", "data", (text,), "https://phosphoricons.com")
 
 
