@@ -17,8 +17,9 @@ from engine.errors import InstallationDamaged
 
 MANIFEST = "manifest.json"
 EXIT_DAMAGED = 3
-_FIRST = "resources/"
-_SMALL = 2**18
+_LATER = ("resources/models/", "licences/", "base_library.zip", "torch/", "transformers/")
+"""Data that the window does not read, or not through us; all other is read before it is built."""
+_SMALL = 2**22
 _PIECE = 2**20
 
 
@@ -57,7 +58,7 @@ class Installation:
             raise InstallationDamaged(changed=[MANIFEST]) from None
 
     def check_files(self) -> None:
-        """What is quick, before the program begins: every file, the size of data, and what is in small resources.
+        """What is quick, before the program begins: that all files are there, their sizes, and what the window reads.
 
         Raises InstallationDamaged, which names all that is wrong.
         """
@@ -118,8 +119,8 @@ def _size(path: Path) -> int:
 
 
 def _is_first(name: str, expected: tuple[int, str]) -> bool:
-    """Whether the window needs it at once, and it costs little to read."""
-    return name.startswith(_FIRST) and expected[0] <= _SMALL
+    """Whether the window may need it at once, and it costs little to read."""
+    return expected[0] <= _SMALL and not name.startswith(_LATER)
 
 
 def _entries(files: Mapping[str, Any]) -> dict[str, tuple[int, str] | None]:
