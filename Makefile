@@ -1,14 +1,17 @@
-# Outrider. `make run` opens the window, `make test` runs the tests; each sets up everything first.
+# Outrider. `make run` opens the window, `make test` runs the tests, `make dist` builds the installers; each sets up
+# everything first.
 
 PYTHON ?=
 ARGS ?=
+FLAVOUR ?= standard
+LLAMA ?= cpu
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SETUP := packaging/setup
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test coverage lint bench soak clean
+.PHONY: help setup run test coverage lint bench soak dist clean
 
 help:
 	@echo "make run      open the window (ARGS=... are passed on)"
@@ -17,6 +20,7 @@ help:
 	@echo "make lint     formatting, rules, types and the boundaries between the packages"
 	@echo "make bench    measure speed"
 	@echo "make soak     the long tests"
+	@echo "make dist     build the installers, in dist/ (FLAVOUR=full: with torch and transformers)"
 	@echo "make setup    only prepare .venv, as all of the above do first"
 	@echo "make clean    remove .venv and everything that was built"
 
@@ -57,6 +61,11 @@ lint: $(READY)
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy engine app resources packaging tests
 	@$(BIN)/lint-imports
+
+# In an environment of its own, so .venv is not needed for it.
+dist:
+	@python=$$(sh $(SETUP)/find_python.sh "$(PYTHON)") && \
+		"$$python" -B packaging/installers/make_dist.py --flavour "$(FLAVOUR)" --llama "$(LLAMA)"
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .coverage htmlcov .hypothesis \

@@ -3,7 +3,7 @@
 import os
 import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -125,7 +125,11 @@ def read_libraries(bundle: Path) -> list[Library]:
     Raises SetupError where binutils' objdump, which reads them, is missing or fails.
     """
     files = [entry.path for entry in entries(bundle) if entry.link is None and entry.path.is_file()]
-    paths = [path for path in files if _is_elf(path)]
+    return read_files([path for path in files if _is_elf(path)])
+
+
+def read_files(paths: Sequence[Path]) -> list[Library]:
+    """What ELF files say about each other. Raises SetupError where objdump is missing or fails."""
     if not paths:
         return []
     try:

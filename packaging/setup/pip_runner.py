@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from messages import SetupError, say
@@ -85,11 +85,23 @@ class Progress:
 
 
 def pip_install(python: Path, *arguments: str, log: Path, progress_bar: str = "raw") -> None:
-    """Run `pip install` for that interpreter, its whole output going to the log.
+    """Run `pip install` for that interpreter, its whole output going to the log. Raises SetupError."""
+    run_pip(python, "install", *arguments, log=log, progress_bar=progress_bar)
+
+
+def run_pip(
+    python: Path,
+    command_name: str,
+    *arguments: str,
+    log: Path,
+    progress_bar: str = "raw",
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Run one of pip's commands that install, download or build, its whole output going to the log.
 
     Raises SetupError with one clear sentence, after the last lines of the output.
     """
-    command = [str(python), "-m", "pip", "install", "--progress-bar", progress_bar, *arguments]
+    command = [str(python), "-m", "pip", command_name, "--progress-bar", progress_bar, *arguments]
     progress = Progress(live=sys.stdout.isatty())
     with (
         log.open("w", encoding="utf-8", errors="replace") as record,
@@ -101,6 +113,7 @@ def pip_install(python: Path, *arguments: str, log: Path, progress_bar: str = "r
             text=True,
             encoding="utf-8",
             errors="replace",
+            env=environment,
         ) as process,
     ):
         for line in process.stdout or ():

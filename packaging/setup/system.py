@@ -6,7 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from messages import SetupError, say, step
@@ -82,12 +83,17 @@ def find_missing() -> Missing:
     return Missing(tuple(needed), tuple(recommended), tuple(words))
 
 
-def prepare() -> None:
+def prepare(more: Mapping[str, str] | None = None) -> None:
     """Install what is missing where we may; else say what to type.
 
+    `more`: further libraries that are needed, with their Debian packages, in the form of LIBRARIES.
     Raises SetupError where something needed is missing and cannot be installed from here.
     """
     missing = find_missing()
+    absent = [name for name in more or {} if not _loads(name)]
+    if more and absent:
+        packages = tuple(more[name] for name in absent)
+        missing = replace(missing, needed=missing.needed + packages, words=missing.words + tuple(absent))
     packages = missing.needed + missing.recommended
     if not packages:
         return

@@ -1,0 +1,138 @@
+"""llama.cpp for every machine: compiled into a wheel whose processor modules are chosen when the program runs.
+
+What `make setup` compiles is for the processor of this machine only. Here ggml's modules are libraries of their own
+(GGML_BACKEND_DL), one for each family of processors (GGML_CPU_ALL_VARIANTS), and lie beside libllama in the package;
+the engine loads the best of them by its path. A graphics module is one more library in the same place.
+"""
+
+import hashlib
+import os
+import platform
+import shutil
+import sys
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import places  # noqa: F401 - it tells where the set-up's modules are
+from messages import SetupError, step
+from pip_runner import run_pip
+from places import CONSTRAINTS, LLAMA_KINDS, WORK
+
+PACKAGE = "llama_cpp_python"
+_BESIDE = "llama_cpp/lib"
+_RECIPE = 1
+"""Counts up when something changes here that the settings do not tell."""
+SETTINGS = {
+    "GGML_NATIVE": "OFF",
+    "GGML_BACKEND_DL": "ON",
+    "GGML_CPU_ALL_VARIANTS": "ON",
+    # The same kernels as in a source run (see packaging/setup/set_up.py).
+    "GGML_LLAMAFILE": "OFF",
+    # Only images and sound need it.
+    "LLAVA_BUILD": "OFF",
+    # One file a library, not three copies of it: a wheel has no links.
+    "CMAKE_PLATFORM_NO_VERSIONED_SONAME": "ON",
+    # The modules are installed as programs; they belong beside libllama.
+    "CMAKE_INSTALL_BINDIR": _BESIDE,
+    "CMAKE_INSTALL_LIBDIR": _BESIDE,
+}
+KIND_SETTINGS: dict[str, dict[str, str]] = {
+    "cpu": {},
+    "vulkan": {"GGML_VULKAN": "ON"},
+    "cuda": {"GGML_CUDA": "ON"},
+    "metal": {"GGML_METAL": "ON"},
+}
+
+
+@dataclass(frozen=True)
+class Llama:
+    """A compiled llama.cpp: the wheel, and the unpacked source that it was made of (its licences are in there)."""
+
+    wheel: Path
+    source: Path
+
+
+def compile_llama(python: Path, kind: str = "cpu") -> Llama:
+    """Compile it, or take what an earlier call compiled with the same settings. Raises SetupError.
+
+    `python`: an interpreter with pip; `kind`: one of LLAMA_KINDS, what it can compute on beside the processor.
+    """
+    if kind not in LLAMA_KINDS:
+        raise SetupError(f"there is no llama.cpp build called {kind}. Choose one of {', '.join(LLAMA_KINDS)}.")
+    settings = SETTINGS | KIND_SETTINGS[kind]
+    place = WORK / "llama" / f"{kind}-{_key(settings)}"
+    finished = place / "wheel"
+    source = place / "source"
+    if not finished.is_dir():
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        _unpack(python, place, source)
+        step(f"Compiling llama.cpp for all processors ({kind}): about 10 minutes on two cores")
+        unfinished = place / "unfinished"
+        options = [f"--config-settings=cmake.define.{name}={value}" for name, value in settings.items()]
+        run_pip(
+            python,
+            "wheel",
+            *("-v", "--no-deps", "--disable-pip-version-check", "--no-cache-dir"),
+            *("--build-constraint", str(CONSTRAINTS), "-w", str(unfinished)),
+            *options,
+            str(source),
+            log=place / "compile.log",
+            environment=_environment(source),
+        )
+        unfinished.rename(finished)
+    return Llama(next(finished.glob("*.whl")), source)
+
+
+def _key(settings: dict[str, str]) -> str:
+    """Changes with everything that the result depends on: package, settings, system."""
+    told = repr((_pinned(PACKAGE), sorted(settings.items()), _RECIPE, sys.platform, platform.machine()))
+    return hashlib.sha256(told.encode()).hexdigest()[:12]
+
+
+def _unpack(python: Path, place: Path, source: Path) -> None:
+    step("Fetching the source of llama.cpp")
+    pin = f"{PACKAGE}{_pinned(PACKAGE)}"
+    run_pip(
+        python,
+        "download",
+        *("--no-deps", "--no-binary", PACKAGE, "--disable-pip-version-check"),
+        *("--build-constraint", str(CONSTRAINTS), "-d", str(place), pin),
+        log=place / "download.log",
+        progress_bar="off",
+    )
+    with tarfile.open(next(place.glob(f"{PACKAGE}*.tar.gz"))) as archive:
+        archive.extractall(place / "unpacked", filter="data")
+    next((place / "unpacked").iterdir()).rename(source)
+
+
+def _pinned(package: str) -> str:
+    for line in CONSTRAINTS.read_text(encoding="utf-8").splitlines():
+        if line.startswith(f"{package}=="):
+            return line.removeprefix(package)
+    raise SetupError(f"{CONSTRAINTS.name} does not pin {package}.")
+
+
+def _environment(source: Path) -> dict[str, str]:
+    """For builds that are the same in every folder: no path of this one in the result, and no commit of ours."""
+    environment = os.environ | {"GIT_CEILING_DIRECTORIES": str(WORK)}
+    if sys.platform != "win32":
+        for name in ("CFLAGS", "CXXFLAGS"):
+            given = f"{environment.get(name, '')} -ffile-prefix-map={source}=llama_cpp_python"
+            environment[name] = given.strip()
+    return environment
+
+
+def main() -> int:
+    """Compile for what the command line names; prints the wheel."""
+    try:
+        print(compile_llama(Path(sys.executable), *sys.argv[1:2]).wheel)
+    except SetupError as error:
+        print(f"\nllama.cpp was not compiled: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,177 @@
+"""What goes into the frozen program, and what stays out: the decisions behind packaging/outrider.spec."""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from fnmatch import fnmatch
+from pathlib import Path
+
+from linux_needs import read_files
+
+import engine
+from engine.registry import LAZY_MODULES
+
+# Never imported by the program, but named somewhere in what it imports.
+_EXCLUDED = (
+    *("IPython", "PIL", "PyInstaller", "PyQt5", "PyQt6", "PySide2", "cyclonedx", "hatchling", "matplotlib", "OpenGL"),
+    *("altgraph", "cupy", "h5py", "idlelib", "lib2to3", "llama_cpp.server", "numba", "pip", "pydoc", "pytest", "scipy"),
+    *("setuptools", "pkg_resources", "tkinter", "turtledemo", "numpy.f2py", "numpy.distutils", "numpy.testing"),
+    *("pyqtgraph.canvas", "pyqtgraph.console", "pyqtgraph.examples", "pyqtgraph.flowchart", "pyqtgraph.jupyter"),
+    *("pyqtgraph.opengl", "test"),
+    # What rich could print, and nobody asks it for.
+    *("markdown_it", "pygments"),
+)
+_EXCLUDED_ENGINE = ("PySide6", "app", "pyqtgraph", "qasync", "qtawesome", "qtpy", "shiboken6")
+"""The command line does without the window."""
+# Nothing in the standard flavour opens a connection, a database or a debugger.
+_EXCLUDED_STANDARD = (
+    "bz2",
+    "curses",
+    "doctest",
+    "ensurepip",
+    "pdb",
+    "readline",
+    "sqlite3",
+    "ssl",
+    "unittest",
+    "xmlrpc",
+)
+_QT_MODULES = ("Core", "DBus", "Gui", "Svg", "Test", "Widgets")
+_QT_PLUGINS = {
+    "generic": (),
+    "iconengines": ("*svgicon*",),
+    "imageformats": ("*svg*", "*ico*", "*icns*", "*jpeg*"),
+    "platforminputcontexts": ("*compose*", "*ibus*"),
+    "platforms": ("*xcb*", "*wayland*", "*offscreen*", "*minimal.*", "*windows*", "*cocoa*"),
+    "platformthemes": ("*xdgdesktopportal*",),
+    "styles": ("*",),
+    "wayland-decoration-client": ("*",),
+    "wayland-graphics-integration-client": ("*",),
+    "wayland-shell-integration": ("*xdg-shell*",),
+}
+_FONT_SET = "phosphor-"
+
+# Libraries that a Linux system with a desktop has, in the version that fits its other parts. A package manager
+# brings what is missing (see deb.py); the portable archive names them.
+_FROM_SYSTEM = (
+    *(
+        "libc.so*",
+        "libm.so*",
+        "libdl.so*",
+        "libpthread.so*",
+        "librt.so*",
+        "libutil.so*",
+        "libstdc++.so*",
+        "libgcc_s.so*",
+    ),
+    *("libX*", "libxcb.so*", "libxcb-glx*", "libxcb-dri*", "libxcb-present*", "libxcb-render.so*", "libxcb-shm*"),
+    *("libxcb-sync*", "libxcb-xfixes*", "libxcb-shape*", "libxcb-randr*", "libxcb-xkb*", "libxcb-xinput*"),
+    *("libEGL*", "libGL*", "libdrm*", "libgbm*", "libwayland-*", "libxkbcommon*", "libdbus-1*", "libsystemd*"),
+    *("libfontconfig*", "libfreetype*", "libexpat*", "libglib-2*", "libgthread-2*", "libpcre*", "libpng*", "libz.so*"),
+    *(
+        "libbrotli*",
+        "libuuid*",
+        "libcap.so*",
+        "libgcrypt*",
+        "libgpg-error*",
+        "liblz4*",
+        "libzstd*",
+        "libbsd*",
+        "libmd.so*",
+    ),
+)
+
+
+def hidden_imports() -> list[str]:
+    """Modules that are imported by their names alone: what the engine's registry and its public surface list.
+
+    `resources` holds no code, but is found as a package.
+    """
+    public = (getattr(engine, name) for name in engine.__all__)
+    homes = {home for home in (getattr(value, "__module__", None) for value in public) if home is not None}
+    return sorted({"resources", *LAZY_MODULES, *(home for home in homes if home.startswith("engine."))})
+
+
+def excluded_modules(flavour: str, *, window: bool) -> list[str]:
+    """Modules that must not be followed from the window's entry point, or from that of the command line."""
+    more = _EXCLUDED_STANDARD if flavour == "standard" else ()
+    return sorted({*_EXCLUDED, *more, *(() if window else _EXCLUDED_ENGINE)})
+
+
+def keeps_library(place: str, system: str) -> bool:
+    """Whether a library or extension belongs into the program. `place`: its path there; `system`: sys.platform."""
+    path = place.replace("\\", "/")
+    name = path.rpartition("/")[2]
+    if "/plugins/" in path and path.startswith("PySide6/"):
+        return _keeps_plugin(path)
+    if (
+        path.startswith("PySide6/")
+        and name.startswith(("Qt", "PySide6.Qt"))
+        and name.endswith((".so", ".pyd", ".abi3.so"))
+    ):
+        return name.split(".")[0].removeprefix("Qt") in _QT_MODULES
+    if "/" not in path and system == "linux":
+        return not any(fnmatch(name, pattern) for pattern in _FROM_SYSTEM)
+    return True
+
+
+def _keeps_plugin(path: str) -> bool:
+    found = re.search(r"/plugins/([^/]+)/(.+)$", path)
+    return found is not None and any(fnmatch(found[2], pattern) for pattern in _QT_PLUGINS.get(found[1], ()))
+
+
+def keeps_data(place: str) -> bool:
+    """Whether a data file belongs into the program."""
+    path = place.replace("\\", "/")
+    if path.startswith("qtawesome/fonts/"):
+        return path.startswith(f"qtawesome/fonts/{_FONT_SET}")
+    if path.startswith("PySide6/") and ("/translations/" in path or path.endswith((".qml", ".pyi"))):
+        return False
+    return not path.endswith((".pyi", ".h", ".a", ".lib", "/py.typed", ".cmake"))
+
+
+def needed_libraries(libraries: Mapping[str, Path], system: str) -> set[str]:
+    """Which of the libraries are of use: those that Python or Qt loads by name, and what they are linked with.
+
+    `libraries`: path in the program → source. What only a plugin that stays out was linked with stays out too.
+    """
+    if system != "linux":
+        return set(libraries)
+    found = {library.path: library for library in read_files(sorted(set(libraries.values())))}
+    by_name: dict[str, list[str]] = {}
+    for place in libraries:
+        by_name.setdefault(place.rpartition("/")[2], []).append(place)
+    kept: set[str] = set()
+    waiting = [place for place in libraries if _is_loaded_by_name(place)]
+    while waiting:
+        place = waiting.pop()
+        if place in kept:
+            continue
+        kept.add(place)
+        for name in found[libraries[place]].needed:
+            waiting += by_name.get(name, ())
+    return kept
+
+
+def _is_loaded_by_name(place: str) -> bool:
+    name = place.rpartition("/")[2]
+    if place.startswith("llama_cpp/lib/"):
+        return not name.startswith("libllama-common")
+    return "/plugins/" in place or "cpython-" in name or ".abi3.so" in name or name.startswith("libpython")
+
+
+def without_symbols(libraries: Mapping[str, Path], scratch: Path) -> dict[str, Path]:
+    """Python's own libraries without what only a debugger reads; others come without it, or do not bear its loss."""
+    strip = shutil.which("strip") if sys.platform == "linux" else None
+    if strip is None:
+        return dict(libraries)
+    stripped = {}
+    for place, source in libraries.items():
+        stripped[place] = source
+        if source.resolve().is_relative_to(Path(sys.base_prefix).resolve() / "lib"):
+            stripped[place] = scratch / place
+            stripped[place].parent.mkdir(parents=True, exist_ok=True)
+            subprocess.run([strip, "--strip-unneeded", "-o", str(stripped[place]), str(source)], check=True)
+    return stripped
