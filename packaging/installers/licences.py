@@ -197,7 +197,7 @@ def _distribution(folder: _Folder, found: Distribution) -> Component:
     words, name = licence_words(found), normal(found.name)
     files = [folder.add(f"{name}/{short}", file) for short, file in licence_files(found)]
     if not any("sboms/" not in file for file in files):
-        files += [folder.add(f"{name}/{text}", TEXTS / text) for text in standard_texts(words)]
+        files[:0] = [folder.add(f"{name}/{text}", TEXTS / text) for text in standard_texts(words)]
     if name in _QT:
         files.insert(0, folder.add(f"{name}/{NOTICE_NAME}", lgpl_notice(found.version)))
         files += [folder.add(f"{name}/{text}", TEXTS / text) for text in INSIDE_QT]
