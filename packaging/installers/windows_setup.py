@@ -1,4 +1,4 @@
-"""Makes the Windows installer of a frozen program, with the compiler of Inno Setup. Untested: no Windows was at hand.
+"""Makes the Windows installer of a frozen program, with the compiler of Inno Setup. Untested on Windows.
 
 `python windows_setup.py` takes dist/outrider and writes dist/outrider-<version>-windows-x86_64-setup.exe. Where
 OUTRIDER_SIGN_COMMAND is set, installer, uninstaller and both programs are signed: it is a command line to which the

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Sign an application and put it into a disk image: make_dmg.sh Outrider.app outrider.dmg
-# Untested: no Mac was at hand.
+# Untested on a Mac.
 #
 # Environment, all of it optional:
 #   OUTRIDER_SIGN_IDENTITY   a "Developer ID Application" certificate in the keychain; without it: signed ad hoc

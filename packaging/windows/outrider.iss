@@ -1,5 +1,5 @@
 ﻿; Makes the Windows installer, with Inno Setup 6.3 or newer. packaging/installers/windows_setup.py calls the compiler with
-; every /D below, so that version, names and dates stand in one place. Untested: no Windows was at hand.
+; every /D below, so that version, names and dates stand in one place. Untested on Windows.
 
 #ifndef Version
   #error Call packaging/installers/windows_setup.py: it passes Version and the rest.
