@@ -29,8 +29,8 @@ from app.resources import ResourceDamaged, read_bytes
 from app.views.theme import fixed_font
 
 _ICON = 56
-_SIZE = QSize(920, 600)
-_LIST_WIDTH = 220
+_SIZE = QSize(940, 600)
+_LIST_WIDTH = 240
 _COPIED_MS = 2_000
 
 
@@ -235,6 +235,7 @@ class AboutDialog(QDialog):
             return
         part = self._parts[row]
         self.licence.setText(part.licence)
+        self.text.setAccessibleDescription(f"{part.name}: {part.licence}")
         self.home.setText(part.url)
         self.home.setVisible(bool(part.url))
         try:
