@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from app.places import is_frozen
-from app.state.transcript import Exchange, Notice
+from app.state.transcript import Exchange
 from engine import ModelFile, __version__
 
 if TYPE_CHECKING:
@@ -99,10 +99,7 @@ async def _reply(parts: Parts, loop: asyncio.AbstractEventLoop, prompt: str) -> 
     parts.window.prompt_sent.emit(prompt)
     exchange = await ended
     controller.reply_ended.disconnect(connection)
-    for entry in controller.transcript:
-        problem = entry.problem
-        if isinstance(entry, Notice) or problem is not None:
-            raise SmokeFailed(problem.text if problem is not None else "a problem was shown.")
+    _check_problems(parts)
     if exchange.stats is None or not exchange.reply.strip():
         raise SmokeFailed("the reply is empty.")
     await _drawn(parts, exchange)
@@ -144,8 +141,18 @@ def _smallest(parts: Parts, folder: Path) -> ModelFile:
 
 async def _settled(parts: Parts) -> None:
     """Wait until the program has finished starting, as a person would."""
-    while parts.window.panel.plots is None or not parts.desk.settled:  # noqa: ASYNC110 - many small things at once
+    while parts.window.panel.plots is None or not parts.desk.settled:
+        _check_problems(parts)
         await asyncio.sleep(0.02)
+
+
+def _check_problems(parts: Parts) -> None:
+    """Raises SmokeFailed for the first problem that the window shows."""
+    for entry in parts.controller.transcript:
+        problem = entry.problem
+        if problem is not None:
+            lines = (problem.details or "").strip().splitlines()
+            raise SmokeFailed(" ".join([problem.text, *lines[-1:]]))
 
 
 async def _drawn(parts: Parts, exchange: Exchange) -> None:
