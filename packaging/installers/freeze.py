@@ -2,9 +2,11 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import places  # noqa: F401 - it tells where the set-up's modules are
+from elf import forget_build_folders
 from messages import SetupError, say, step
 from places import DIST, ROOT, WORK, epoch
 
@@ -40,4 +42,7 @@ def freeze(python: Path, flavour: str, llama_source: Path) -> Path:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
         say("\n".join(line[:300] for line in lines[-_KEPT_LINES:]))
         raise SetupError(f"PyInstaller failed; its last lines, above, say why (all of them: {log}).")
-    return DIST / ("outrider" if flavour == "standard" else f"outrider-{flavour}")
+    program = DIST / ("outrider" if flavour == "standard" else f"outrider-{flavour}")
+    if sys.platform == "linux":
+        forget_build_folders(program)
+    return program
