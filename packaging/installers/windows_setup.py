@@ -98,13 +98,10 @@ def _built_icon(flavour: str) -> Path:
 def main() -> int:
     """Read the command line."""
     parser = argparse.ArgumentParser(description="Make the Windows installer of a frozen program.")
-    parser.add_argument(
-        "--bundle", type=Path, default=places.DIST / "outrider", metavar="FOLDER", help="the frozen program"
-    )
-    parser.add_argument("--icon", type=Path, default=places.WORK / "icons" / "outrider.ico", metavar="FILE")
-    parser.add_argument(
-        "--out", type=Path, default=places.DIST, metavar="FOLDER", help="where the installer is written to"
-    )
+    parser.add_argument("--flavour", choices=places.FLAVOURS, default="standard")
+    parser.add_argument("--bundle", type=Path, metavar="FOLDER", help="the frozen program (dist/outrider…)")
+    parser.add_argument("--icon", type=Path, metavar="FILE", help="the .ico (the one that PyInstaller was given)")
+    parser.add_argument("--out", type=Path, default=places.DIST, metavar="FOLDER", help="where it is written to")
     args = parser.parse_args()
     try:
         bundle = args.bundle or places.DIST / ("outrider" if args.flavour == "standard" else f"outrider-{args.flavour}")
