@@ -16,7 +16,7 @@ from engine.registry import LAZY_MODULES
 # Never imported by the program, but named somewhere in what it imports.
 _EXCLUDED = (
     *("IPython", "PIL", "PyInstaller", "PyQt5", "PyQt6", "PySide2", "cyclonedx", "hatchling", "matplotlib", "OpenGL"),
-    *("altgraph", "cupy", "h5py", "idlelib", "lib2to3", "llama_cpp.server", "numba", "pip", "pydoc", "pytest", "scipy"),
+    *("altgraph", "cupy", "h5py", "idlelib", "lib2to3", "llama_cpp.server", "numba", "pip", "pytest", "scipy"),
     *("setuptools", "pkg_resources", "tkinter", "turtledemo", "numpy.f2py", "numpy.distutils", "numpy.testing"),
     *("pyqtgraph.canvas", "pyqtgraph.console", "pyqtgraph.examples", "pyqtgraph.flowchart", "pyqtgraph.jupyter"),
     *("pyqtgraph.opengl", "test"),
@@ -25,20 +25,9 @@ _EXCLUDED = (
 )
 _EXCLUDED_ENGINE = ("PySide6", "app", "pyqtgraph", "qasync", "qtawesome", "qtpy", "shiboken6")
 """The command line does without the window."""
-# Nothing in the standard flavour opens a connection, a database or a debugger.
-_EXCLUDED_STANDARD = (
-    "bz2",
-    "curses",
-    "doctest",
-    "ensurepip",
-    "pdb",
-    "readline",
-    "sqlite3",
-    "ssl",
-    "unittest",
-    "xmlrpc",
-)
-_QT_MODULES = ("Core", "DBus", "Gui", "Svg", "Test", "Widgets")
+# Nothing in the standard flavour opens a connection or a terminal.
+_EXCLUDED_STANDARD = ("bz2", "curses", "doctest", "ensurepip", "readline", "ssl", "xmlrpc")
+_QT_MODULES = ("Core", "DBus", "Gui", "OpenGL", "OpenGLWidgets", "Svg", "Test", "Widgets")
 _QT_PLUGINS = {
     "generic": (),
     "iconengines": ("*svgicon*",),
