@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 import places
+import pytest
 import release
 import windows_resource
 import windows_setup
@@ -391,7 +391,7 @@ def test_checksums_are_those_of_the_files(tmp_path: Path) -> None:
 
 
 def test_the_workflow_calls_what_is_there() -> None:
-    called = set(re.findall(r"python3? (packaging/\S+\.py)", WORKFLOW))
+    called = set(re.findall(r"(packaging/\S+\.(?:py|sh|md))", WORKFLOW))
     assert {"packaging/installers/make_dist.py", "packaging/smoke_test.py"} <= called
     for path in called:
         assert (ROOT / path).is_file(), path
