@@ -135,7 +135,7 @@ class Sandbox:
     Attributes: home, work (the current directory of runs, empty), temporary (its TMPDIR), environment.
     """
 
-    def __init__(self, folder: Path, root: Path | None = None, timeout: float = 120.0) -> None:
+    def __init__(self, folder: Path, root: Path | None = None, timeout: float = 250.0) -> None:
         self.folder, self.root, self.timeout = folder, root, timeout
         self.home, self.work, self.temporary = (self.make(name) for name in ("home", "work", "tmp"))
         self.environment = self._environment()

@@ -338,7 +338,8 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     add("--models", type=Path, metavar="FOLDER", help="load a GGUF model from there too")
     add("--engine", metavar="COMMAND", help="the engine's command line, one word for the shell (beside PROGRAM)")
-    add("--timeout", type=float, default=120.0, metavar="S", help="for each run (120)")
+    # The program's own smoke test gives up after 120 s, with a folder after 240, and says what it waited for.
+    add("--timeout", type=float, default=250.0, metavar="S", help="for each run (250)")
     add("--stay", type=float, default=4.0, metavar="S", help="how long the window must stay (4)")
     add("--offscreen", action="store_true", help="no display, not even Xvfb")
     add("--source", action="store_true", help="PROGRAM is not frozen, as `python -m app`")
