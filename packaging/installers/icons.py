@@ -99,8 +99,8 @@ def _bitmap(size: int, source: Path) -> bytes:
 
 def _draw(size: int, source: Path) -> QImage:
 
-    renderer = QSvgRenderer(str(source))
-    if not renderer.isValid():
+    renderer = QSvgRenderer(str(source)) if source.is_file() else None
+    if renderer is None or not renderer.isValid():
         raise OSError(f"{source} is missing or no SVG; it comes with the source.")
     image = QImage(size, size, QImage.Format.Format_ARGB32_Premultiplied)
     image.fill(Qt.GlobalColor.transparent)
