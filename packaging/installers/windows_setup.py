@@ -1,8 +1,8 @@
 """Makes the Windows installer of a frozen program, with the compiler of Inno Setup. Untested on Windows.
 
-`python windows_setup.py` takes dist/outrider and writes dist/outrider-<version>-windows-x86_64-setup.exe. Where
-OUTRIDER_SIGN_COMMAND is set, installer, uninstaller and both programs are signed: it is a command line to which the
-file is appended, such as `signtool sign /fd SHA256 /td SHA256 /tr <time stamp server> /sha1 <certificate>`.
+make_dist.py calls it; by its name it makes the installer of dist/outrider once more. Where OUTRIDER_SIGN_COMMAND is
+set, installer, uninstaller and both programs are signed: it is a command line to which the file is appended, such as
+`signtool sign /fd SHA256 /td SHA256 /tr <time stamp server> /sha1 <certificate>`.
 """
 
 import argparse
@@ -77,6 +77,8 @@ def find_compiler() -> Path:
 def make_setup(bundle: Path, icon: Path, out: Path) -> None:
     """Compile the installer of `bundle` into the folder `out`. Raises SetupError."""
     compiler = find_compiler()
+    if not icon.is_file():
+        raise SetupError(f"there is no {icon}. Run make_dist.py first, or name another with --icon.")
     out.mkdir(parents=True, exist_ok=True)
     sign = os.environ.get(SIGN_COMMAND, "").strip()
     arguments = compiler_arguments(bundle, icon, out, seconds=places.epoch(), sign=sign)
@@ -87,26 +89,18 @@ def make_setup(bundle: Path, icon: Path, out: Path) -> None:
         raise SetupError(f"Inno Setup ended with code {code}; its output is above.")
 
 
-def _built_icon(flavour: str) -> Path:
-    """The icon that packaging/outrider.spec drew for the programs."""
-    icon = next((places.WORK / f"frozen-{flavour}").rglob("outrider.ico"), None)
-    if icon is None:
-        raise SetupError("there is no outrider.ico yet. Run make_dist.py first, or name one with --icon.")
-    return icon
-
-
 def main() -> int:
     """Read the command line."""
     parser = argparse.ArgumentParser(description="Make the Windows installer of a frozen program.")
     parser.add_argument("--flavour", choices=places.FLAVOURS, default="standard")
     parser.add_argument("--bundle", type=Path, metavar="FOLDER", help="the frozen program (dist/outrider…)")
-    parser.add_argument("--icon", type=Path, metavar="FILE", help="the .ico (the one that PyInstaller was given)")
+    icon = places.WORK / "icons" / "outrider.ico"
+    parser.add_argument("--icon", type=Path, default=icon, metavar="FILE", help="the one that make_dist.py drew")
     parser.add_argument("--out", type=Path, default=places.DIST, metavar="FOLDER", help="where it is written to")
     args = parser.parse_args()
     try:
         bundle = args.bundle or places.DIST / ("outrider" if args.flavour == "standard" else f"outrider-{args.flavour}")
-        icon = args.icon or _built_icon(args.flavour)
-        make_setup(bundle.resolve(), icon.resolve(), args.out.resolve())
+        make_setup(bundle.resolve(), args.icon.resolve(), args.out.resolve())
     except SetupError as error:
         print(f"\nThere is no installer: {error}", file=sys.stderr)
         return 1

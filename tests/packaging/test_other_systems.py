@@ -117,18 +117,14 @@ def test_a_sign_command_keeps_its_quotes_and_dollars(tmp_path: Path) -> None:
     assert "/Soutrider=signtool sign /n $qMy $$ Name$q $f" in arguments
 
 
-def test_the_flavour_names_program_and_icon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_flavour_names_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[Path, ...]] = []
     monkeypatch.setattr(windows_setup, "make_setup", lambda *paths: asked.append(paths))
     monkeypatch.setattr(places, "DIST", tmp_path)
     monkeypatch.setattr(places, "WORK", tmp_path / "work")
     monkeypatch.setattr(sys, "argv", ["windows_setup.py", "--flavour", "full"])
-    assert windows_setup.main() == 1, "there is no icon yet"
-    icon = tmp_path / "work" / "frozen-full" / "outrider" / "outrider.ico"
-    icon.parent.mkdir(parents=True)
-    icon.touch()
     assert windows_setup.main() == 0
-    assert asked == [(tmp_path / "outrider-full", icon, tmp_path)]
+    assert asked == [(tmp_path / "outrider-full", tmp_path / "work" / "icons" / "outrider.ico", tmp_path)]
 
 
 def test_half_a_program_gets_no_installer(tmp_path: Path) -> None:
@@ -144,11 +140,15 @@ def test_the_compiler_that_is_named_is_called(tmp_path: Path, monkeypatch: pytes
     compiler.chmod(0o755)
     monkeypatch.setenv("ISCC", str(compiler))
     monkeypatch.setenv(windows_setup.SIGN_COMMAND, "")
-    windows_setup.make_setup(_bundle(tmp_path / "b"), tmp_path / "i.ico", tmp_path / "out")
+    bundle, icon = _bundle(tmp_path / "b"), tmp_path / "i.ico"
+    with pytest.raises(SetupError, match=r"i\.ico"):
+        windows_setup.make_setup(bundle, icon, tmp_path / "out")
+    icon.touch()
+    windows_setup.make_setup(bundle, icon, tmp_path / "out")
     assert "/DVersion=0.3.1" in (tmp_path / "called").read_text(encoding="utf-8").splitlines()
     compiler.write_text("#!/bin/sh\nexit 2\n", encoding="utf-8")
     with pytest.raises(SetupError, match="code 2"):
-        windows_setup.make_setup(tmp_path / "b", tmp_path / "i.ico", tmp_path / "out")
+        windows_setup.make_setup(bundle, icon, tmp_path / "out")
 
 
 def test_the_open_with_entry_takes_nothing_from_others() -> None:
