@@ -45,31 +45,16 @@ _FONT_SET = "phosphor-"
 # Libraries that a Linux system with a desktop has, in the version that fits its other parts. A package manager
 # brings what is missing (see deb.py); the portable archive names them.
 _FROM_SYSTEM = (
-    *(
-        "libc.so*",
-        "libm.so*",
-        "libdl.so*",
-        "libpthread.so*",
-        "librt.so*",
-        "libutil.so*",
-        "libstdc++.so*",
-        "libgcc_s.so*",
-    ),
+    *("libc.so*", "libm.so*", "libdl.so*", "libpthread.so*", "librt.so*", "libutil.so*"),
+    *("libstdc++.so*", "libgcc_s.so*"),
     *("libX*", "libxcb.so*", "libxcb-glx*", "libxcb-dri*", "libxcb-present*", "libxcb-render.so*", "libxcb-shm*"),
     *("libxcb-sync*", "libxcb-xfixes*", "libxcb-shape*", "libxcb-randr*", "libxcb-xkb*", "libxcb-xinput*"),
     *("libEGL*", "libGL*", "libdrm*", "libgbm*", "libwayland-*", "libxkbcommon*", "libdbus-1*", "libsystemd*"),
     *("libfontconfig*", "libfreetype*", "libexpat*", "libglib-2*", "libgthread-2*", "libpcre*", "libpng*", "libz.so*"),
-    *(
-        "libbrotli*",
-        "libuuid*",
-        "libcap.so*",
-        "libgcrypt*",
-        "libgpg-error*",
-        "liblz4*",
-        "libzstd*",
-        "libbsd*",
-        "libmd.so*",
-    ),
+    *("libbrotli*", "libuuid*", "libcap.so*", "libgcrypt*", "libgpg-error*", "liblz4*", "libzstd*"),
+    *("libbsd*", "libmd.so*"),
+    # The driver of a graphics card is its maker's business.
+    *("libcuda.so*", "libvulkan.so*"),
 )
 
 
