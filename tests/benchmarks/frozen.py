@@ -3,11 +3,12 @@
     make bench ARGS="frozen [--parts speed,paint] [--models demo,shared,random,q8_0,q4_0,f16] [--pairs N] [--append]"
 
 Both sides take turns, and who begins changes from pair to pair; a ratio is the median over the pairs. *speed*: one
-process of the engine's command line a run, which answers a short conversation: its first turn does not count, two
-replies are timed, then a long prompt. The models: *demo* (the bundled pair), *shared* (small models of other people,
-where there are), *random* (503 M random weights), *q8_0*, *q4_0* and *f16* (the grown demo target with the demo draft).
-*paint*: the window's own smoke test tells when it was first painted, after a start from warm files, and from cold ones:
-the system is told to forget each file that the side is made of (Linux; what another process has mapped stays warm).
+process of the engine's command line a run, which answers a conversation: its first turn does not count, two replies
+are timed (six of small models, which are quick), then a long prompt. The models: *demo* (the bundled pair), *shared*
+(small models of other people, where there are), *random* (503 M random weights), *q8_0*, *q4_0* and *f16* (the grown
+demo target with the demo draft). *paint*: the window's own smoke test tells when it was first painted, after a start
+from warm files, and from cold ones: the system is told to forget each file that the side is made of (Linux; what
+another process has mapped stays warm).
 
 The musts: tokens/s at least 0.97 of the source run's, the first paint at most 1.5 times as late.
 """
@@ -20,7 +21,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -45,12 +46,8 @@ from helpers.random_model import HALF_BILLION, write_random_model
 MUST_SPEED, MUST_PAINT = 0.97, 1.5
 RESULTS = Path(__file__).with_name("RESULTS.md")
 FOLDER = ROOT / "build" / "bench"
-_TURNS = (
-    "Hello!",
-    "Tell me a story about a shy dragon.",
-    "Write a bedtime story about a lonely lighthouse.",
-    "the story of a dog and a boat " * 10,
-)
+_STORIES = ("a shy dragon", "a lonely lighthouse", "a small boat", "a dog that sings", "a lost key", "a kind robot")
+_LONG = "the story of a dog and a boat " * 10
 _PARTS = ("speed", "paint")
 _MODELS = ("demo", "shared", "random", "q8_0", "q4_0", "f16")
 _RUN_S = 900.0
@@ -80,8 +77,12 @@ class Case:
     draft: Path | None
     threads: int = 1
 
-    def arguments(self, tokens: int, messages: Path) -> list[str]:
-        """For the engine's command line."""
+    def arguments(self, tokens: int, folder: Path) -> list[str]:
+        """For the engine's command line; `folder` is for the file with the conversation."""
+        stories = _STORIES if self.threads == 1 else _STORIES[:2]
+        turns = ["Hello!", *(f"Tell me a story about {what}." for what in stories), _LONG]
+        messages = folder / f"{len(turns)}-turns.json"
+        messages.write_text(json.dumps([{"role": "user", "content": turn} for turn in turns]), encoding="utf-8")
         draft = ["--draft", "none"] if self.draft is None else ["--draft", str(self.draft), "--lookahead", "4"]
         limits = ["--threads", str(self.threads), "--max-tokens", str(tokens), "--messages", str(messages)]
         return ["generate", "--json", "--target", str(self.target), *draft, *limits]
@@ -164,10 +165,8 @@ def _measure(sides: tuple[Side, Side], args: argparse.Namespace, folder: Path) -
         "paint": [],
     }
     if "speed" in args.parts:
-        messages = folder / "messages.json"
-        messages.write_text(json.dumps([{"role": "user", "content": turn} for turn in _TURNS]), encoding="utf-8")
         for case in _cases(args):
-            report["speed"].append(_speed(case, sides, args, environment, quiet, messages))
+            report["speed"].append(_speed(case, sides, args, environment, quiet, folder))
     if "paint" in args.parts:
         report["paint"] = list(_paints(sides, args, environment, quiet))
     return report | {"repeated": quiet.repeated, "others": quiet.others}
@@ -206,10 +205,10 @@ def _speed(
     args: argparse.Namespace,
     environment: dict[str, str],
     quiet: Quiet,
-    turns: Path,
+    folder: Path,
 ) -> dict[str, Any]:
     """One row: the figures of both sides, and their ratios pair by pair."""
-    arguments = case.arguments(args.tokens, turns)
+    arguments = case.arguments(args.tokens, folder)
 
     def work(side: Side) -> Run:
         return _generate([*side.engine, *arguments], environment)
@@ -260,18 +259,16 @@ def _output(command: list[str], environment: dict[str, str]) -> str:
 
 
 def _processor_module(side: Side, environment: dict[str, str]) -> str:
-    """Which of llama.cpp's processor modules the side has mapped while it writes."""
+    """Which of llama.cpp's processor modules the side has mapped while it writes; before, each is tried in turn."""
     command = [*side.engine, "generate", "--json", "Tell me a story about a shy dragon."]
-    found = ""
+    found: set[str] = set()
     with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        while not found and process.poll() is None:
-            sleep(0.01)
-            try:
+        while process.poll() is None:
+            with suppress(OSError):
                 lines = Path(f"/proc/{process.pid}/maps").read_text(encoding="utf-8").splitlines()
-            except OSError:
-                continue
-            found = next((Path(line.split()[-1]).name for line in lines if "ggml-cpu" in line), "")
-    return found or "unknown"
+                found = {Path(line.split()[-1]).name for line in lines if "ggml-cpu" in line} or found
+            sleep(0.01)
+    return ", ".join(sorted(found)) or "unknown"
 
 
 # First paint ----------------------------------------------------------------------------------------------------------
