@@ -1,7 +1,7 @@
 """Is an installed program whole? Its files against the manifest that was written when it was built.
 
-Only a frozen program has a manifest. It lists every file below the program's folder: data with size and SHA-256,
-binaries by name alone, as signing changes them.
+Only a frozen program has a manifest. It lists every file below the program's folder: data with [size, SHA-256],
+binaries with [size, null], or null where they are signed afterwards, which changes them.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ _LATER = ("resources/models/", "licences/", "base_library.zip", "torch/", "trans
 """Data that the window does not read, or not through us; all other is read before it is built."""
 _SMALL = 2**22
 _PIECE = 2**20
+_Expected = tuple[int, str | None] | None
 
 
 def installation_folder() -> Path | None:
@@ -70,7 +71,7 @@ class Installation:
                 missing.append(name)
                 continue
             wrong = size == 0 if expected is None else size != expected[0]
-            if wrong or (expected is not None and _is_first(name, expected) and not self._is_sound(name)):
+            if wrong or (_is_first(name, expected) and not self._is_sound(name)):
                 changed.append(name)
         if missing or changed:
             raise InstallationDamaged(missing, changed)
@@ -79,7 +80,7 @@ class Installation:
         """The contents of all other data, in steps of a few milliseconds. Raises InstallationDamaged at the end."""
         changed = []
         for name, expected in self._files.items():
-            if expected is None or _is_first(name, expected):
+            if expected is None or expected[1] is None or _is_first(name, expected):
                 continue
             sound = yield from self._steps(name)
             if not sound:
@@ -118,19 +119,21 @@ def _size(path: Path) -> int:
     return status.st_size
 
 
-def _is_first(name: str, expected: tuple[int, str]) -> bool:
-    """Whether the window may need it at once, and it costs little to read."""
+def _is_first(name: str, expected: _Expected) -> bool:
+    """Whether it is data that the window may need at once, and costs little to read."""
+    if expected is None or expected[1] is None:
+        return False
     return expected[0] <= _SMALL and not name.startswith(_LATER)
 
 
-def _entries(files: Mapping[str, Any]) -> dict[str, tuple[int, str] | None]:
-    entries: dict[str, tuple[int, str] | None] = {}
+def _entries(files: Mapping[str, Any]) -> dict[str, _Expected]:
+    entries: dict[str, _Expected] = {}
     for name, said in files.items():
         if said is None:
             entries[name] = None
         else:
             size, digest = said
-            entries[name] = int(size), str(digest).lower()
+            entries[name] = int(size), None if digest is None else str(digest).lower()
     if not entries:
         raise ValueError("a manifest of nothing")
     return entries

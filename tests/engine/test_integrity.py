@@ -106,6 +106,17 @@ def test_an_empty_library_is_damaged_and_a_signed_one_is_not(bundle: Path) -> No
         Installation(bundle).check_files()
 
 
+def test_a_library_of_which_only_the_size_is_known(bundle: Path) -> None:
+    text = (bundle / "manifest.json").read_text(encoding="utf-8")
+    (bundle / "manifest.json").write_text(text.replace('"libfoo.so": null', '"libfoo.so": [4, null]'), encoding="utf-8")
+    installation = Installation(bundle)
+    installation.check_files()
+    list(installation.check_contents())
+    (bundle / "libfoo.so").write_bytes(b"\x7fEL")
+    with pytest.raises(InstallationDamaged, match=r"libfoo.so is damaged"):
+        Installation(bundle).check_files()
+
+
 def test_a_folder_in_place_of_a_file_counts_as_missing(bundle: Path) -> None:
     (bundle / "licences/components.json").unlink()
     (bundle / "licences/components.json").mkdir()
