@@ -13,13 +13,8 @@ from helpers.paths import ROOT, SHARED_MODELS
 PROGRAM = ROOT / "dist" / "outrider" / ("outrider.exe" if sys.platform == "win32" else "outrider")
 
 
-def _options() -> list[str]:
-    folder = SHARED_MODELS / "gguf"
-    return ["--models", str(folder)] if folder.is_dir() else []
-
-
 def _passes(arguments: Sequence[str | Path], capsys: pytest.CaptureFixture[str]) -> None:
-    assert smoke_test.main([*_options(), *map(str, arguments)]) == 0, capsys.readouterr().out
+    assert smoke_test.main([str(argument) for argument in arguments]) == 0, capsys.readouterr().out
 
 
 def test_source(capsys: pytest.CaptureFixture[str]) -> None:
@@ -32,4 +27,6 @@ def test_source(capsys: pytest.CaptureFixture[str]) -> None:
 def test_frozen_program(capsys: pytest.CaptureFixture[str], display: str) -> None:
     if display == "Xvfb" and not xvfb.available():
         pytest.skip("Xvfb is not installed")
-    _passes(["--offscreen"] * (display == "offscreen") + [str(PROGRAM)], capsys)
+    folder = SHARED_MODELS / "gguf"
+    models = ["--models", folder] if folder.is_dir() else []
+    _passes([*models, *["--offscreen"] * (display == "offscreen"), PROGRAM], capsys)
