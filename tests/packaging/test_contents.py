@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import compile_llama
@@ -141,12 +142,15 @@ def test_libraries_that_nothing_loads_stay_out() -> None:
 def test_manifest(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_bytes(b"abc")
-    made = manifest.make_manifest(
-        [("data\\a.txt", file)], ["lib.so"], version=__version__, flavour="standard", commit="c"
-    )
+    make = partial(manifest.make_manifest, version=__version__, flavour="standard", commit="c")
+    libraries = [("numpy/x.so", file), ("PySide6/QtCore.abi3.so", file)]
+    made = make([("data\\a.txt", file)], libraries)
     digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-    assert made["files"] == {"data/a.txt": [3, digest], "lib.so": None}
+    assert made["files"] == {"data/a.txt": [3, digest], "numpy/x.so": [3, None], "PySide6/QtCore.abi3.so": None}
     assert json.loads(json.dumps(made)) == made
+    assert manifest.make_manifest([], libraries, **told, signed=True)["files"] == {
+        place: None for place, _ in libraries
+    }
 
 
 def test_version_is_the_engines() -> None:
