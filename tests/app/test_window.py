@@ -287,6 +287,7 @@ def test_side_panels_fold_when_there_is_no_room(open_window: OpenWindow) -> None
     assert main.panel.isVisible()
 
 
+@pytest.mark.logs("builtins.RuntimeError")
 def test_every_control_says_what_it_is(open_window: OpenWindow) -> None:
     window = open_window(Script(reply_errors=[RuntimeError("boom")]))
     window.ask("Break")
