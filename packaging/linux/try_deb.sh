@@ -1,12 +1,13 @@
 #!/bin/bash
 # Tries a .deb where nothing else is: installs it in a bare Debian, runs it there, removes it and looks for leftovers.
 #
-#     try_deb.sh [--suite bookworm] [--mirror URL] [--base TAR] [--recommends] DEB [COMMAND [WORD...]]
+#     try_deb.sh [--suite bookworm] [--mirror URL] [--base TAR] [--recommends] [--models FOLDER] DEB [COMMAND [WORD...]]
 #
 # The bare system comes from debootstrap (minbase: no Python, no X, no fonts), by default from the mirror that this
 # machine uses; --base names an archive to keep it in for the next time. COMMAND runs on this machine, @ROOT@ in its
-# words being the system's folder; without one it is the smoke test of the installed program. Needs root, debootstrap
-# and Xvfb. Everything mounted is mounted in a namespace of its own, which the kernel takes down with the last process.
+# words being the system's folder; without one it is the smoke test of the installed program, which loads a model of the
+# folder that --models names. Needs root, debootstrap and Xvfb. Everything mounted is mounted in a namespace of its own,
+# which the kernel takes down with the last process.
 # Exit status: 0 all well, 1 something is wrong (said), 2 wrong usage.
 set -euo pipefail
 
@@ -15,14 +16,19 @@ suite=bookworm
 mirror=
 base=
 recommends=--no-install-recommends
+models=
 
 main() {
     local deb
     while [ $# -gt 0 ]; do
         case $1 in
+        --suite | --mirror | --base | --models) [ $# -ge 2 ] || usage ;;
+        esac
+        case $1 in
         --suite) suite=$2 && shift 2 ;;
         --mirror) mirror=$2 && shift 2 ;;
         --base) base=$2 && shift 2 ;;
+        --models) models=$(realpath -- "$2") && shift 2 ;;
         --recommends) recommends=--install-recommends && shift ;;
         -*) usage ;;
         *) break ;;
@@ -35,7 +41,7 @@ main() {
     for tool in Xvfb unshare dpkg-deb; do
         command -v "$tool" >/dev/null || fail "$tool is missing"
     done
-    [ $# -gt 0 ] || set -- python3 "$here/../smoke_test.py" chroot @ROOT@ /usr/bin/outrider
+    [ $# -gt 0 ] || set -- python3 "$here/../smoke_test.py" ${models:+--models "$models"} chroot @ROOT@ /usr/bin/outrider
 
     # Outside of the namespace nothing is ever mounted in this folder, so that it can simply be deleted.
     scratch=$(mktemp -d "${TMPDIR:-/tmp}/try-deb.XXXXXX")
@@ -130,6 +136,7 @@ mount_what_programs_expect() {
     mount -t proc proc "$root/proc"
     mount -t sysfs -o ro sysfs "$root/sys"
     mount -t tmpfs tmpfs "$root/dev/shm"
+    mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts "$root/dev/pts"
     mkdir -p "$root/tmp/.X11-unix" /tmp/.X11-unix
     mount --bind /tmp/.X11-unix "$root/tmp/.X11-unix"
     # A new process namespace: what reads /proc outside of the chroot must see the same one.
