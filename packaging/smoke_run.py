@@ -271,9 +271,11 @@ def _group_lives(group: int) -> bool:
 def program_process(pid: int, program: str | None) -> int:
     """The process of the program itself, where a command such as xvfb-run runs it as its child (told on Linux only).
 
-    `program` is the word of the command that names it; of several, such as its own children, the first in line.
+    `program` is the word of the command that names it; of several, such as its own children, the first in line. Where
+    /proc tells of another namespace's processes, it is `pid`.
     """
-    level = [pid]
+    own_numbers = os.path.realpath("/proc/self") == f"/proc/{os.getpid()}"
+    level = [pid] if own_numbers else []
     while program is not None and level:
         for each in level:
             with suppress(OSError):

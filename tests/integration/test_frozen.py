@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 import smoke_test
@@ -13,8 +12,8 @@ from helpers.paths import ROOT, SHARED_MODELS
 PROGRAM = ROOT / "dist" / "outrider" / ("outrider.exe" if sys.platform == "win32" else "outrider")
 
 
-def _passes(arguments: Sequence[str | Path], capsys: pytest.CaptureFixture[str]) -> None:
-    assert smoke_test.main([str(argument) for argument in arguments]) == 0, capsys.readouterr().out
+def _passes(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert smoke_test.main(arguments) == 0, capsys.readouterr().out
 
 
 def test_source(capsys: pytest.CaptureFixture[str]) -> None:
@@ -28,5 +27,5 @@ def test_frozen_program(capsys: pytest.CaptureFixture[str], display: str) -> Non
     if display == "Xvfb" and not xvfb.available():
         pytest.skip("Xvfb is not installed")
     folder = SHARED_MODELS / "gguf"
-    models = ["--models", folder] if folder.is_dir() else []
-    _passes([*models, *["--offscreen"] * (display == "offscreen"), PROGRAM], capsys)
+    models = ["--models", str(folder)] if folder.is_dir() else []
+    _passes([*models, *["--offscreen"] * (display == "offscreen"), str(PROGRAM)], capsys)
