@@ -20,10 +20,10 @@ from typing import Any
 
 import qasync
 from PySide6 import __version__ as qt_version
-from PySide6.QtCore import QByteArray, QEvent, QTimer
-from PySide6.QtGui import QIcon, QPixmap
+from PySide6.QtCore import QEvent, QTimer
 from PySide6.QtWidgets import QApplication
 
+from app.application import Application
 from app.bridge import EngineBridge
 from app.controller import ChatController
 from app.damage_dialog import report
@@ -32,7 +32,7 @@ from app.log_file import ProgramLog, note_error
 from app.model_desk import ModelDesk
 from app.places import data_folder, flavour, forget_qt_paths, log_folder
 from app.qt_messages import listen, stop_listening
-from app.resources import ResourceDamaged, read_bytes, read_text, starter_prompts
+from app.resources import ResourceDamaged, read_text, starter_prompts
 from app.settings import Settings, SettingsFile
 from app.state.models import ModelList
 from app.state.transcript import Problem
@@ -44,7 +44,6 @@ from engine import (
     InstallationDamaged,
     PairWarning,
     SpeculativeDecoder,
-    __version__,
     bundled_pair,
 )
 
@@ -81,21 +80,6 @@ class Parts:
 
 
 Script = Callable[[Parts, asyncio.AbstractEventLoop], Any]
-
-
-def make_application(arguments: list[str]) -> QApplication:
-    """The Qt application, with its name and icon."""
-    app = QApplication(arguments[:1])
-    app.setApplicationName("outrider")
-    app.setApplicationDisplayName("Outrider")
-    app.setApplicationVersion(__version__)
-    app.setDesktopFileName("outrider")
-    app.setStyle("Fusion")
-    with contextlib.suppress(ResourceDamaged):
-        picture = QPixmap()
-        picture.loadFromData(QByteArray(read_bytes("icons", "outrider.svg")))
-        app.setWindowIcon(QIcon(picture))
-    return app
 
 
 def build(
@@ -266,13 +250,14 @@ def run(
     log.begin()
     listen(before_the_end=log.open)
     try:
-        app = make_application(arguments)
+        app = Application(arguments)
         forget_qt_paths()
         app.setQuitOnLastWindowClosed(False)
         loop = qasync.QEventLoop(app)
         asyncio.set_event_loop(loop)
         parts = build(app, loop, settings_file, models_folder=wishes.models_folder, model=wishes.model)
         parts.installation, parts.log = installation, log
+        app.file_opened.connect(lambda path: parts.desk.choose_target(Path(path)))
         code, ended = _run(app, loop, parts, script)
     except Exception as error:
         note_error(error)

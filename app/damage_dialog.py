@@ -68,7 +68,9 @@ def _show_with_qt(damage: InstallationDamaged, *, attended: bool) -> bool:
     app = QApplication.instance() or QApplication(["outrider"])
     forget_qt_paths()
     box = QMessageBox(QMessageBox.Icon.Critical, "Outrider", _SUMMARY)
-    box.setInformativeText(explanation(damage))
+    # Each file on a line of its own, whole.
+    *files, advice = explanation(damage).split("\n")
+    box.setInformativeText("\n".join([*(line.replace(" ", "\N{NO-BREAK SPACE}") for line in files), advice]))
     button = box.addButton("Quit", QMessageBox.ButtonRole.AcceptRole)
     box.setDefaultButton(button)
     box.setEscapeButton(button)

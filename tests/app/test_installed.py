@@ -309,3 +309,20 @@ def test_the_smoke_test_fails_where_there_is_nothing_to_load(tmp_path: Path) -> 
         "outrider: the smoke test failed: there is no usable GGUF model in "
         f"{tmp_path}; of the 1 there, none can be used.\n"
     )
+
+
+OPENED = """
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QFileOpenEvent
+from app.application import Application
+
+app = Application(["outrider"])
+app.file_opened.connect(lambda path: print("opened", path))
+app.sendEvent(app, QFileOpenEvent(QUrl.fromLocalFile("/models/a model.gguf")))
+print(app.desktopFileName(), app.windowIcon().isNull())
+"""
+
+
+def test_a_file_that_the_system_hands_over() -> None:
+    done = run_python("-c", OPENED, env={"QT_QPA_PLATFORM": "offscreen"})
+    assert done.stdout.splitlines() == ["opened /models/a model.gguf", "outrider False"]
