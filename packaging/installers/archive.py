@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import re
 import tarfile
 import textwrap
 from collections.abc import Iterable, Mapping
@@ -52,9 +53,9 @@ def portable_files(bundle: Path) -> dict[str, tuple[bytes, int]]:
     Raises SetupError where the bundle's libraries cannot be read.
     """
     readme = (LINUX / "portable-README.txt").read_text(encoding="utf-8")
-    # Of renamed packages the newer name: a machine with the old one has it installed with its desktop.
-    packages = [needed.split(" ")[0] for needed in needed_packages(bundle)]
-    listed = textwrap.fill(" ".join(packages), 110, initial_indent="    ", subsequent_indent="    ")
+    packages = [re.sub(r" \(>=.*\)", "", needed) for needed in needed_packages(bundle)]
+    packages = [re.sub(r" \| (\S+)", r" (or \1)", needed) for needed in packages]
+    listed = textwrap.fill(", ".join(packages), 110, initial_indent="    ", subsequent_indent="    ")
     filled = readme.replace("@GLIBC@", minimum_glibc(bundle)).replace("    @PACKAGES@", listed)
     return {
         "LICENSE": ((places.ROOT / "LICENSE").read_bytes(), 0o644),

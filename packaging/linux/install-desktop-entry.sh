@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes, or with --remove removes, Outrider's entry in the menus of this user's desktop. Writes three files
-# into the user's own folder for such things and nothing else.
+# Makes, or with --remove removes, Outrider's entry in the menus of this user's desktop: three files in the user's own
+# folder for such things, whose caches are refreshed.
 set -eu
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
