@@ -45,4 +45,19 @@ def freeze(python: Path, flavour: str, llama_source: Path) -> Path:
     program = DIST / ("outrider" if flavour == "standard" else f"outrider-{flavour}")
     if sys.platform == "linux":
         forget_build_folders(program)
+    _check(program)
     return program
+
+
+def _check(program: Path) -> None:
+    """Whether the program would find itself whole. Raises SetupError."""
+    sys.path.insert(1, str(ROOT))
+    from engine import Installation, InstallationDamaged  # noqa: PLC0415 - needs nothing that is not here
+
+    try:
+        installation = Installation(program / "_internal")
+        installation.check_files()
+        for _ in installation.check_contents():
+            pass
+    except InstallationDamaged as damage:
+        raise SetupError(f"the program does not agree with its own manifest: {damage}") from damage
