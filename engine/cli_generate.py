@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `generate`."""
     _add_models(parser)
     _add_speculation(parser)
-    _add_sampling(parser)
+    add_sampling_options(parser)
     add = parser.add_argument
     add(
         "--stop",
@@ -115,7 +115,8 @@ def _add_speculation(parser: argparse.ArgumentParser) -> None:
     spec.add_argument("--folder", type=Path, metavar="F", help="where the preset's models are (Hugging Face cache)")
 
 
-def _add_sampling(parser: argparse.ArgumentParser) -> None:
+def add_sampling_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that make a SamplingConfig."""
     sampling = parser.add_argument_group("sampling")
     sampling.add_argument("--temperature", type=float, metavar="X", help="0 is greedy (default)")
     sampling.add_argument("--top-k", type=int, metavar="N")
@@ -168,7 +169,7 @@ def run(args: argparse.Namespace) -> int:
             result = _answer(decoder, prompt, args.json, cancel, console, {**options, "raw": args.raw})
             return EXIT_CANCELLED if result.finish_reason == "cancelled" else EXIT_DONE
 
-    return _run_cancellable(work, cancel)
+    return run_cancellable(work, cancel)
 
 
 def _refuse_later(args: argparse.Namespace) -> None:
@@ -307,7 +308,7 @@ def _statistics_line(result: GenerationResult) -> str:
     return " · ".join([*parts, f"{result.method}, ended by {result.finish_reason}"])
 
 
-def _run_cancellable(work: Callable[[], int], cancel: CancelToken) -> int:
+def run_cancellable(work: Callable[[], int], cancel: CancelToken) -> int:
     """Run `work` on a thread, so that Ctrl+C is heard while a model computes: once to cancel, twice to leave."""
     outcome: list[int | BaseException] = []
 
