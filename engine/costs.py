@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from math import exp, isfinite, log
+from math import exp, log
 from typing import Any, Self
 
 from engine.config import MAX_LOOKAHEAD
@@ -14,6 +14,8 @@ _CAUTIOUS_COSTS = ((1, 1.0), (2, 1.85), (3, 2.1), (4, 2.45), (5, 2.9), (9, 4.6),
 """Measured: 0.5 B weights in Q8_0 on two cores, llama.cpp compiled as the set-up does it."""
 _UNKNOWN_DRAFT = 0.2
 """Times of one target token that a draft token is taken to cost before one was timed."""
+
+_LONGEST_MS = 1e9
 
 # Residuals are logarithms of measured / expected.
 _NOISE = 0.15
@@ -26,8 +28,10 @@ _OWN_SHARE = 0.125
 """What the value of a size takes, in shares of what the common factor takes."""
 _OWN_CHANGE = 0.6
 """How much of a confirmed residual a size takes that has changed alone."""
-_HIGH_OFTEN = 3
-"""So many observations in a row must be too high before a size has become dearer alone."""
+_OFTEN = 3
+"""So many observations of a size in a row must be beyond the noise before it has changed alone."""
+_SURELY_LOWER = 0.3
+"""One that is as low as that is enough: nothing is faster by chance."""
 _YOUNG = 4
 """Observations until a size's own value is settled."""
 _FIRST_AT_MOST = 2.0
@@ -50,15 +54,15 @@ class CostModel:
 
     *Sizes.* The cost climbs in steps and is not even monotone, so measured sizes count as they are. One between two
     measured ones has the cost per token that lies between theirs, but costs no less than the smaller one and no more
-    than the dearer one. Beyond the largest, costs grow at the pace measured up to there, within half and double of
-    what `cautious_cost` says; below the smallest, and with one size only, they have its proportions.
+    than the dearer one. Beyond the largest, costs grow at the pace measured up to there, within half and five
+    quarters of what `cautious_cost` says; below the smallest, and with one size only, they have its proportions.
 
     *Time.* What slows all sizes (a hot or shared processor, a longer context) is a common factor that every
     observation moves, quickly; the value of its own size moves slowly beside it. A residual beyond the noise moves
     almost nothing until it is confirmed: by the two observations before it, then the common factor takes it; or by
-    other sizes that cost what they did, then its own size changes alone (nothing is faster by chance, so a low time
-    needs to be seen once and a high one three times). Where one size alone moved the common factor and the next other
-    size says that nothing has changed, the change is handed over to the size that it came from.
+    other sizes that cost what they did, then its own size changes alone (after three such observations of it, or a
+    single very low one, since nothing is faster by chance). Where one size alone moved the common factor and the next
+    other size says that nothing has changed, the change is handed over to the size that it came from.
 
     With nothing known the times are those of `cautious_cost`, and only their proportions mean anything. `verify_ms`
     are times by size (1..MOST), `draft_ms` of one draft token. Raises ValueError where they are not positive numbers.
@@ -81,8 +85,8 @@ class CostModel:
         """The size observed last, and how far it moved the common factor since another one was observed."""
         self._last = (0.0, 0.0)
         """The residuals of the last two observations of any size."""
-        self._high: dict[int, int] = {}
-        """By size, how many of its last observations were far too high."""
+        self._beyond: dict[int, int] = {}
+        """By size, how many of its last observations were beyond the noise: above 0 too high, below 0 too low."""
         self._waiting: tuple[int, float] | None = None
         """A size and its residual, which wait for what the next size costs."""
         self._table: list[float] = []
@@ -189,9 +193,13 @@ class CostModel:
         self._common *= exp(share)
         self._moved += share
         self._move(n, share * _OWN_SHARE)
-        often = self._high.get(n, 0) + 1 if residual > _NOISE else 0
-        self._high[n] = often
-        if residual < -_NOISE or often >= _HIGH_OFTEN:
+        sign = 0 if abs(residual) <= _NOISE else 1 if residual > 0.0 else -1
+        before = self._beyond.get(n, 0)
+        often = 0 if not sign else before + sign if before * sign > 0 else sign
+        self._beyond[n] = often
+        if sign and abs(share) > _STRAY:
+            self._waiting = None
+        elif abs(often) >= _OFTEN or residual < -_SURELY_LOWER:
             self._waiting = n, residual
 
     def _move(self, n: int, by: float) -> None:
@@ -234,7 +242,7 @@ class CostModel:
 
 
 def _is_time(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0.0 and isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0.0 < value < _LONGEST_MS
 
 
 def _share(residual: float, last: tuple[float, float]) -> float:
@@ -266,4 +274,4 @@ def _beyond(n: int, known: list[tuple[int, float]]) -> float:
         return largest_ms + usual
     size, milliseconds = max(pair for pair in known[:-1] if pair[0] <= max(largest / 2.0, known[0][0]))
     growth = (n - largest) * (largest_ms - milliseconds) / (largest - size)
-    return largest_ms + max(usual / 2.0, min(growth, usual * 2.0))
+    return largest_ms + max(usual / 2.0, min(growth, usual * 1.25))
