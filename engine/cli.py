@@ -1,4 +1,4 @@
-"""The command line: generate and models; and the names of what later versions bring.
+"""The command line: generate, bench, models, presets and calibrate.
 
 Exit codes: 0 done, 2 wrong usage or unusable model (one line on stderr), 3 a damaged installation, 130 cancelled.
 """
@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import NoReturn, TextIO
 
 from engine._version import __version__
-from engine.errors import Cancelled, EngineError, InstallationDamaged, NotAvailable
+from engine.errors import Cancelled, EngineError, InstallationDamaged
 from engine.hidden import run_hidden_command
 from engine.integrity import EXIT_DAMAGED, check_installation
 
 EXIT_DONE, EXIT_UNUSABLE, EXIT_CANCELLED = 0, 2, 130
-_LATER = "it comes with a later version"
 _SAID_BY_ANY: tuple[list[str], ...] = ([], ["-h"], ["--help"], ["--version"])
 """Commands that a damaged program answers too."""
 
@@ -69,6 +68,9 @@ def _make_parser(command: list[str]) -> argparse.ArgumentParser:
     generate = commands.add_parser("generate", help="write a reply", allow_abbrev=False)
     if command == ["generate"]:
         importlib.import_module("engine.cli_generate").add_arguments(generate)
+    bench = commands.add_parser("bench", help="measure plain and speculative decoding", allow_abbrev=False)
+    if command == ["bench"]:
+        importlib.import_module("engine.bench_command").add_arguments(bench)
     models = commands.add_parser("models", help="what a folder holds, and what can be paired with what")
     models.add_argument("folder", metavar="FOLDER", type=Path)
     models.add_argument("--json", action="store_true", help="one JSON object instead of tables")
@@ -77,16 +79,10 @@ def _make_parser(command: list[str]) -> argparse.ArgumentParser:
     presets.add_argument("folder", metavar="FOLDER", type=Path, nargs="?", help="none: the Hugging Face cache")
     presets.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     presets.set_defaults(run=_run_presets)
-    # No prefix is ever matched, so that every option of theirs is taken and the answer is always the same.
-    for name in ("bench", "calibrate"):
-        later = commands.add_parser(name, help=_LATER, prefix_chars="\0", add_help=False)
-        later.add_argument("rest", nargs="*")
-        later.set_defaults(run=_run_later, name=name)
+    calibrate = commands.add_parser("calibrate", help="what a draft token and a forward of n cost", allow_abbrev=False)
+    if command == ["calibrate"]:
+        importlib.import_module("engine.calibrate_command").add_arguments(calibrate)
     return parser
-
-
-def _run_later(args: argparse.Namespace) -> int:
-    raise NotAvailable(f"The command {args.name}", f"{_LATER}.")
 
 
 def _run_presets(args: argparse.Namespace) -> int:

@@ -22,6 +22,10 @@ BACKENDS = {
 }
 LAZY_MODULES = (
     *(module for module, _ in BACKENDS.values()),
+    "engine.bench_command",
+    "engine.bench_plot",
+    "engine.bench_report",
+    "engine.calibrate_command",
     "engine.cli_generate",
     "engine.models_command",
     "engine.models_report",

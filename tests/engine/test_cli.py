@@ -176,12 +176,6 @@ def test_methods_of_later_versions_say_so(capsys: pytest.CaptureFixture[str], mo
     assert f"method {method} is not available" in _complaint(capsys, *models, "--method", method, "x")
 
 
-@pytest.mark.parametrize("command", ["bench", "calibrate"])
-def test_commands_of_later_versions_say_so(capsys: pytest.CaptureFixture[str], command: str) -> None:
-    assert main([command, "--target", "t", "--json"]) == 2
-    assert f"The command {command} is not available" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("content", ["", "{}", "[]", "[1]", '[{"role": "user"}]', '[{"role": "x", "content": "y"}]'])
 def test_bad_messages(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: str) -> None:
     path = tmp_path / "turns.json"

@@ -141,8 +141,8 @@ def test_outliers_do_not_carry_it_away(pick: Callable[[int], int], seed: int) ->
     for i in range(1000):
         model.observe_verify(pick(i), machine.time(pick(i)))
         errors.append(max(off(model, n, Q8_0[n]) for n in (1, 2, 3, 4, 5, 9)))
-    assert sorted(errors)[950] < 0.12
-    assert sum(errors) / len(errors) < 0.07
+    assert sorted(errors)[950] < 0.2
+    assert sum(errors) / len(errors) < 0.1
 
 
 @pytest.mark.parametrize("pick", PICKS)

@@ -1,0 +1,316 @@
+"""What a draft token and a target forward of n tokens cost on this machine: measured once a pair, then remembered.
+
+The file on disk is a convenience: missing, damaged or unwritable, it costs one more calibration.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import cycle, islice
+from pathlib import Path
+from time import monotonic, perf_counter
+
+from engine.backends.base import Backend
+from engine.cache_files import cache_folder, forget_oldest, read_file, write_file
+from engine.cancel import CancelToken
+from engine.config import LoadConfig
+from engine.cores import physical_cores
+from engine.costs import CostModel
+from engine.errors import BackendFailure, RewindNotSupported, TextNotEncodable
+from engine.folder_walk import split_parts
+from engine.machine import describe_machine
+
+SIZES = (2, 4, 5, 3, 9, 8, 6, 7, 17, 16, 33, 12, 10, 11, 13, 14, 15, 24, 20, 28)
+"""Sizes behind 1 in the order of what it is worth to know them: short drafts, then steps, then what is between."""
+DEFAULT_BUDGET_S = 2.0
+
+_VERSION = 1
+"""Counts up when the measurement changes so that what is remembered no longer holds."""
+_TIMES = 2
+_TIMES_OF_ONE = 3
+_MORE_PASSES = 3
+"""Through all sizes, where the budget is not used up: what disturbs comes in bursts."""
+_DRAFT_TOKENS = 9
+_DRAFT_SHARE = 0.2
+"""Part of the budget that the draft may take, beyond two tokens."""
+_MOST_REMEMBERED = 256
+_SAVE_EVERY_S = 30.0
+_LEAST_MS = 1e-6
+_TEXT = (
+    "The committee met on a rainy Thursday to discuss the new bridge. Nobody had read the report, which ran to 214 "
+    "pages; still, after an hour of polite disagreement, three of the seven members asked for a longer version."
+)
+"""Ordinary text: where a model sends tokens to different experts, one token over and over would be too cheap."""
+
+_Times = dict[int, list[float]]
+"""Milliseconds of forwards, by their size."""
+
+
+def calibrate(
+    target: Backend,
+    draft: Backend | None,
+    *,
+    budget_s: float = DEFAULT_BUDGET_S,
+    cancel: CancelToken | None = None,
+    clock: Callable[[], float] = perf_counter,
+) -> CostModel:
+    """Measure forwards of the target, as verification asks for them, and tokens of the draft.
+
+    The budget, in seconds, begins behind the first forward of each model, which may have to fetch the weights from
+    disk; a size that is not expected to fit into it is not begun, but for 1. Each is measured twice or more, of which a
+    low time counts: nothing is faster by chance. The caches may be in use: it is measured behind what they hold, and
+    taken back. Where a cache cannot be taken back at all, only one token on an empty cache is measured; where there is
+    no room, nothing.
+    Raises Cancelled, within one forward, and BackendFailure where not even one token works.
+    """
+    cancel = cancel or CancelToken()
+    meter = _Meter(target, cancel, clock)
+    with _taken_back(target, cancel):
+        times, deadline = _measure_one(meter, budget_s)
+    draft_ms = None
+    if draft is not None:
+        with _taken_back(draft, cancel):
+            draft_ms, spent = _measure_draft(_Meter(draft, cancel, clock), budget_s * _DRAFT_SHARE)
+        deadline += spent
+    if times and target.rewind.kind != "none":
+        with _taken_back(target, cancel):
+            _measure_sizes(meter, times, deadline)
+    return CostModel(_costs(times), draft_ms)
+
+
+class _Meter:
+    """Times forwards of one model behind what its cache holds.
+
+    Attributes: room (tokens that a forward may have and be taken back); clock (seconds).
+    """
+
+    def __init__(self, backend: Backend, cancel: CancelToken, clock: Callable[[], float]) -> None:
+        self._backend = backend
+        self._cancel = cancel
+        self._base = backend.length
+        self._tokens = _ordinary_tokens(backend)
+        self.clock = clock
+        self.room = min(CostModel.MOST, backend.context_length - self._base)
+        if backend.rewind.kind == "window":
+            self.room = min(self.room, backend.rewind.depth or 0)
+        if backend.rewind.kind == "none":
+            self.room = min(self.room, 0 if self._base else 1)
+
+    def forward(self, n: int) -> float:
+        """Milliseconds of a forward of `n` tokens with n rows, which is taken back again."""
+        self._cancel.check("Measuring")
+        self._backend.mark()
+        began = self.clock()
+        self._backend.forward(self._tokens[:n], n)
+        milliseconds = 1000.0 * (self.clock() - began)
+        self._backend.truncate(self._base)
+        return milliseconds
+
+    def in_a_row(self, most: int, budget_s: float) -> list[float]:
+        """Milliseconds of forwards of one token each, one behind the other: two at least, `most` at most."""
+        times: list[float] = []
+        end = self.clock() + budget_s
+        self._backend.mark()
+        while len(times) < min(most, self.room) and (len(times) < 2 or self.clock() < end):
+            self._cancel.check("Measuring")
+            began = self.clock()
+            self._backend.forward([self._tokens[len(times)]], 1)
+            times.append(1000.0 * (self.clock() - began))
+        self._backend.truncate(self._base)
+        return times
+
+
+@contextmanager
+def _taken_back(backend: Backend, cancel: CancelToken) -> Iterator[None]:
+    """Within, forwards heed `cancel`; afterwards the cache holds what it held.
+
+    A cache that cannot keep its promise to go back is emptied, which the next reply makes up for.
+    """
+    base = backend.length
+    backend.watch(cancel)
+    try:
+        yield
+    finally:
+        backend.watch(None)
+        if backend.length > base:
+            try:
+                backend.truncate(base)
+            except RewindNotSupported:
+                backend.truncate(0)
+
+
+def _measure_one(meter: _Meter, budget_s: float) -> tuple[_Times, float]:
+    """Times of one token, by size, and the end of the budget by the clock. No time where there is no room."""
+    if meter.room < 1:
+        return {}, meter.clock()
+    meter.forward(1)
+    deadline = meter.clock() + budget_s
+    times = [meter.forward(1)]
+    while len(times) < _TIMES_OF_ONE and meter.clock() + times[-1] / 1000.0 <= deadline:
+        times.append(meter.forward(1))
+    return {1: times}, deadline
+
+
+def _measure_sizes(meter: _Meter, times: _Times, deadline: float) -> None:
+    """Add times of larger sizes to `times`, and more of all, until the deadline, or until a forward fails."""
+
+    def measure(size: int) -> bool:
+        """Whether the size could still be measured."""
+        expected = CostModel(_costs(times)).verify(size)
+        if meter.clock() + expected / 1000.0 > deadline:
+            return False
+        milliseconds = meter.forward(size)
+        times.setdefault(size, []).append(milliseconds)
+        return True
+
+    with suppress(BackendFailure, RewindNotSupported):
+        for size in SIZES:
+            for _ in range(_TIMES):
+                if size > meter.room or not measure(size):
+                    break
+        for _ in range(_MORE_PASSES):
+            for size in sorted(times):
+                if not measure(size):
+                    return
+
+
+def _measure_draft(meter: _Meter, budget_s: float) -> tuple[float | None, float]:
+    """The time of a draft token, None where there is no room; and the seconds that the first one took."""
+    if meter.room < 1:
+        return None, 0.0
+    times = meter.in_a_row(1 + _DRAFT_TOKENS, budget_s)
+    rest = times[1:] or times
+    return _typical(rest), times[0] / 1000.0
+
+
+def _typical(times: Sequence[float]) -> float:
+    """One from the lower third, the lower one of two: what disturbs makes it longer."""
+    return max(sorted(times)[(len(times) - 1) // 3], _LEAST_MS)
+
+
+def _costs(times: _Times) -> dict[int, float]:
+    return {size: _typical(found) for size, found in times.items()}
+
+
+def _ordinary_tokens(backend: Backend) -> list[int]:
+    """Tokens of ordinary text for the largest forward."""
+    try:
+        found = backend.tokenizer.encode(_TEXT, add_special=False, parse_special=False)
+    except TextNotEncodable:
+        found = []
+    inside: Iterable[int] = [token for token in found if 0 <= token < backend.vocab_size] or range(backend.vocab_size)
+    return list(islice(cycle(inside), CostModel.MOST))
+
+
+# Remembered ---------------------------------------------------------------------------------------------------------
+
+
+def costs_for(
+    target: Backend,
+    draft: Backend | None,
+    key: str | None,
+    *,
+    budget_s: float = DEFAULT_BUDGET_S,
+    cancel: CancelToken | None = None,
+) -> CostModel:
+    """The costs that are remembered under `key`, or else measured now and remembered (not where `key` is None).
+
+    Raises Cancelled, BackendFailure.
+    """
+    costs = None if key is None else remembered(key)
+    if costs is None:
+        costs = calibrate(target, draft, budget_s=budget_s, cancel=cancel)
+        if key is not None:
+            remember(key, costs)
+    return costs
+
+
+def costs_key(
+    target: Backend,
+    target_config: LoadConfig | None,
+    draft: Backend | None = None,
+    draft_config: LoadConfig | None = None,
+) -> str | None:
+    """Names this machine, its libraries, and both models as they are now and as they were loaded.
+
+    The configurations are those that the models were opened with, their paths resolved. None where a model has none
+    (it was given as it is), or its files have gone.
+    """
+    machine = describe_machine()
+    facts: list[object] = [_VERSION, machine["processor"], machine["cores"], physical_cores(), machine["libraries"]]
+    for backend, config in ((target, target_config), (draft, draft_config)):
+        if backend is None:
+            facts.append(None)
+            continue
+        try:
+            files = None if config is None else _files(Path(config.path))
+        except OSError:
+            files = None
+        if config is None or files is None:
+            return None
+        settings = config.gpu_layers, config.dtype
+        facts.append((files, backend.threads, backend.context_length, backend.device, settings))
+    return hashlib.blake2b(repr(facts).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
+
+
+def costs_place(key: str) -> Path:
+    """The file for what is remembered under a key. It may not exist."""
+    return cache_folder() / "costs" / f"{key}.json"
+
+
+def remembered(key: str) -> CostModel | None:
+    """The costs that are remembered; None where there are none that can be read."""
+    try:
+        return CostModel.from_json(json.loads(read_file(costs_place(key))))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def remember(key: str, costs: CostModel) -> None:
+    """Remember costs, if anything was measured, forgetting the oldest pairs. Does nothing where it cannot write."""
+    if not costs.measured:
+        return
+    path = costs_place(key)
+    try:
+        write_file(path, json.dumps(costs.to_json()).encode())
+        forget_oldest(path.parent, ".json", _MOST_REMEMBERED)
+    except OSError:
+        return
+
+
+class CostKeeper:
+    """Writes what was learned of a pair's costs back, at the end of a reply and not too often.
+
+    `key` None: nothing is remembered. `clock` counts seconds.
+    """
+
+    def __init__(self, key: str | None, costs: CostModel, clock: Callable[[], float] = monotonic) -> None:
+        self._key = key
+        self._costs = costs
+        self._clock = clock
+        self._saved_at = clock()
+        self._saved = costs.to_json()
+
+    def save(self, *, at_once: bool = False) -> None:
+        """Write them, if they have changed and 30 s have passed since the last time (or `at_once`: before closing)."""
+        now = self._clock()
+        if self._key is None or (not at_once and now - self._saved_at < _SAVE_EVERY_S):
+            return
+        content = self._costs.to_json()
+        if content != self._saved:
+            remember(self._key, self._costs)
+            self._saved_at, self._saved = now, content
+
+
+def _files(path: Path) -> list[tuple[str, int, int]]:
+    """The files of a model: absolute path, size and time of the last change. Raises OSError."""
+    if path.is_dir():
+        parts = [entry for entry in path.iterdir() if entry.suffix in (".safetensors", ".json") and entry.is_file()]
+    else:
+        parts = list(split_parts(path))
+    found = [(os.fspath(part.absolute()), part.stat()) for part in parts]
+    return sorted((name, status.st_size, status.st_mtime_ns) for name, status in found)
