@@ -153,9 +153,7 @@ def _best_note(best: dict[str, Any] | None) -> str | None:
     if not best["not_told_apart"]:
         return f"The best fixed lookahead: {name}."
     rivals = ", ".join(called(rival) for rival in best["not_told_apart"])
-    return (
-        f"No best fixed lookahead: {name} had the highest median, but the spread is larger than its lead on {rivals}."
-    )
+    return f"No best fixed lookahead: {name} has the highest median, but its lead on {rivals} is within the spread."
 
 
 def _auto_note(auto: dict[str, Any] | None) -> str | None:

@@ -143,6 +143,8 @@ def _range(values: Mapping[str, float], low: str, high: str) -> str:
 
 
 def _number(value: float) -> str:
+    if value >= _FEW**2:
+        return f"{value / 1000:,.1f}k"
     return f"{value:,.0f}" if value >= _FEW else f"{value:.1f}" if value >= _FEW / 10 else f"{value:.2f}"
 
 
