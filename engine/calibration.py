@@ -65,7 +65,7 @@ def calibrate(
     low time counts: nothing is faster by chance. The caches may be in use: it is measured behind what they hold, and
     taken back. Where a cache cannot be taken back at all, only one token on an empty cache is measured; where there is
     no room, nothing.
-    Raises Cancelled, within one forward, and BackendFailure where not even one token works.
+    Raises Cancelled, within one forward; BackendFailure or RewindNotSupported where not even one token works.
     """
     cancel = cancel or CancelToken()
     meter = _Meter(target, cancel, clock)
@@ -219,7 +219,7 @@ def costs_for(
 ) -> CostModel:
     """The costs that are remembered under `key`, or else measured now and remembered (not where `key` is None).
 
-    Raises Cancelled, BackendFailure.
+    Raises what `calibrate` raises.
     """
     costs = None if key is None else remembered(key)
     if costs is None:
