@@ -5,6 +5,7 @@ With `--json` one object on a line:
 - `version` of this program, `partial` (whether it was cancelled midway), `machine`, `load_s`
 - `target`, `draft` (or null): name, parameters, weight_bytes, context_length, threads, device
 - `memory`: resident bytes of this process: before_load, loaded, at_end
+- `other_programs`: the share of the processors, 0 to 1, that other programs took during the measurement
 - `settings`: sampling, lookaheads, repeats, max_tokens, raw
 - `prompts`: category, number, tokens, max_tokens of each; `left_out`: category, number, why
 - `ways`: for plain, each lookahead, auto and ngram: replies, tokens_per_second, speedup (against the plain reply to the
@@ -56,7 +57,7 @@ from engine.cli_generate import EXIT_CANCELLED, EXIT_DONE, add_sampling_options,
 from engine.config import GenerationRequest, SamplingConfig, check_lookahead
 from engine.decoder import PairWarning, SpeculativeDecoder, load
 from engine.errors import Cancelled, InvalidLookahead, InvalidRequest, ModelNotLoaded
-from engine.machine import describe_machine
+from engine.machine import OtherPrograms, describe_machine
 
 _EVERY_S = 10.0
 _OF_STATS = (
@@ -191,14 +192,21 @@ def measure(args: argparse.Namespace, wanted: _Wanted, cancel: _LastingToken, sa
         say(f"Warming up: {len(ways)} ways, {len(prompts)} prompts.")
         pace = bench.warm_up()
         sizes = choose_sizes(pace, prompts, len(ways), repeats=wanted.repeats, max_tokens=wanted.max_tokens)
+        others = OtherPrograms()
         replies, partial = _collect(bench, sizes, cancel, say)
+        busy = others.share()
         compared = compare_replies(bench, replies, examine=not partial)
         memory["at_end"] = process.memory_info().rss
         models = {"target": _describe(target), "draft": None if draft is None else _describe(draft)}
     head = {"version": __version__, "partial": partial, "machine": describe_machine(), "load_s": load_s}
     settings = _settings(wanted, sizes) | ({} if draft is not None else {"lookaheads": []})
-    rest = {"memory": memory, "settings": settings, "prompts": [_prompt_to_dict(prompt) for prompt in prompts]}
-    return head | models | rest | make_report(replies, [way.name for way in ways], compared, left_out)
+    rest = {
+        "memory": memory,
+        "other_programs": busy,
+        "settings": settings,
+        "prompts": [_prompt_to_dict(prompt) for prompt in prompts],
+    }
+    return head | models | rest | make_report(replies, [way.name for way in ways], compared, left_out, busy)
 
 
 def _settings(wanted: _Wanted, sizes: Sizes) -> dict[str, Any]:
@@ -212,16 +220,20 @@ def _settings(wanted: _Wanted, sizes: Sizes) -> dict[str, Any]:
 
 
 def make_report(
-    replies: Sequence[Reply], ways: Sequence[str], compared: Sequence[str | None], left_out: Sequence[LeftOut]
+    replies: Sequence[Reply],
+    ways: Sequence[str],
+    compared: Sequence[str | None],
+    left_out: Sequence[LeftOut] = (),
+    other_programs: float = 0.0,
 ) -> dict[str, Any]:
-    """The part of the report that is made from the replies."""
+    """The part of the report that is made from the replies, and what is to be said of them."""
     summary, equal = summarise(replies, ways), count_equal(compared)
     categories = dict.fromkeys(reply.category for reply in replies)
     return summary | {
         "left_out": [asdict(each) for each in left_out],
         "categories": {name: summarise([r for r in replies if r.category == name], ways) for name in categories},
         "equal": equal,
-        "notes": make_notes(replies, summary, equal, left_out),
+        "notes": make_notes(replies, summary, equal, left_out, other_programs),
         "replies": [_reply_to_dict(reply, text) for reply, text in zip(replies, compared, strict=True)],
     }
 

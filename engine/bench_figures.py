@@ -12,6 +12,7 @@ _ENOUGH = 3
 """Pairs without which nothing is said of which is faster."""
 _SHORT = 16
 _UNSTEADY = 0.15
+_BUSY = 0.05
 _Speeds = dict[tuple[int, int], float]
 
 
@@ -128,10 +129,18 @@ def unsteadiness(replies: Sequence[Reply]) -> float:
 
 
 def make_notes(
-    replies: Sequence[Reply], summary: dict[str, Any], equal: dict[str, Any], left_out: Sequence[LeftOut]
+    replies: Sequence[Reply],
+    summary: dict[str, Any],
+    equal: dict[str, Any],
+    left_out: Sequence[LeftOut],
+    other_programs: float = 0.0,
 ) -> list[str]:
     """Sentences for a person: which lookahead is best, whether auto keeps up, what was noisy, and what went wrong."""
     notes = [note for note in (_best_note(summary["best_fixed"]), _auto_note(summary["auto_to_best"])) if note]
+    if other_programs > _BUSY:
+        notes.append(
+            f"Other programs took {other_programs:.0%} of the processors meanwhile: do not rely on these speeds."
+        )
     varied = unsteadiness(replies)
     if varied > _UNSTEADY:
         notes.append(
@@ -162,7 +171,9 @@ def _auto_note(auto: dict[str, Any] | None) -> str | None:
     how = "chosen on odd turns, compared on even ones" if auto["split"] else "chosen and compared in the same turn"
     name, ratio = called(auto["way"]), auto["ratio"]
     middle = f"{ratio['median']:.2f}× (middle half {ratio['low']:.2f} to {ratio['high']:.2f})"
-    apart = "" if auto["told_apart"] else ": a difference smaller than the spread"
+    apart = "" if auto["told_apart"] else ", which is within the spread"
+    if ratio["values"] < _ENOUGH:
+        apart = ", too few measurements to tell"
     return f"Auto against the best fixed lookahead ({name}; {how}): {middle}{apart}."
 
 

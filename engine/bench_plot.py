@@ -116,9 +116,10 @@ class _Plot:
         size = 24 if len(title) <= _LONG_TITLE else max(12, 24 * _LONG_TITLE // len(title))
         self._text((_LEFT, 22), title, size, _INK)
         threads = count_threads(report["target"]["threads"])
+        turns = "1 turn" if settings["repeats"] == 1 else f"{settings['repeats']} turns"
         line = (
             f"{machine['processor']}, {threads}; {len(report['prompts'])} prompts, "
-            f"{settings['repeats']} turns, temperature {settings['sampling']['temperature']:g}"
+            f"{turns}, temperature {settings['sampling']['temperature']:g}"
         )
         self._text((_LEFT, 56), line + ("; PARTIAL" if report["partial"] else ""), 16, _GREY)
 

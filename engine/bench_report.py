@@ -36,7 +36,8 @@ def _head(report: Mapping[str, Any]) -> list[str]:
     models = [_model(report[part]) for part in ("target", "draft") if report[part] is not None]
     temperature = settings["sampling"]["temperature"]
     how = "greedy" if temperature == 0 else f"temperature {temperature:g}"
-    size = f"{len(report['prompts'])} prompts, {settings['repeats']} turns, up to {settings['max_tokens']} tokens"
+    turns = "1 turn" if settings["repeats"] == 1 else f"{settings['repeats']} turns"
+    size = f"{len(report['prompts'])} prompts, {turns}, up to {settings['max_tokens']} tokens"
     loaded, at_end = (memory[key] / 2**20 for key in ("loaded", "at_end"))
     libraries = ", ".join(f"{name} {version}" for name, version in machine["libraries"].items())
     lines = [

@@ -6,6 +6,7 @@ import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import psutil
@@ -44,3 +45,25 @@ def _processor() -> str:
         lines = []
     named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(named, platform.processor() or platform.machine() or "unknown")
+
+
+class OtherPrograms:
+    """Watches, from when it is made, how much of the processors other programs take, or the host of this machine."""
+
+    def __init__(self) -> None:
+        self._began, self._busy, self._own = perf_counter(), _busy_seconds(), _own_seconds()
+
+    def share(self) -> float:
+        """The share of all processors since then, 0 to 1. Below a second it is rough: systems count in 10 ms steps."""
+        passed = (perf_counter() - self._began) * (os.cpu_count() or 1)
+        taken = (_busy_seconds() - self._busy) - (_own_seconds() - self._own)
+        return min(max(taken / passed, 0.0), 1.0)
+
+
+def _own_seconds() -> float:
+    return sum(os.times()[:2])
+
+
+def _busy_seconds() -> float:
+    times = psutil.cpu_times()._asdict()
+    return float(sum(times.get(name, 0.0) for name in ("user", "nice", "system", "irq", "softirq", "steal")))

@@ -63,7 +63,7 @@ def test_json_has_the_promised_keys(measure: Measure) -> None:
     said = {line.strip("- ") for line in (bench_command.__doc__ or "").splitlines() if line.startswith("- ")}
     assert set(report) == {
         *("version", "partial", "machine", "load_s", "target", "draft", "memory", "settings", "prompts", "left_out"),
-        *("ways", "best_fixed", "auto_to_best", "categories", "equal", "notes", "replies"),
+        *("ways", "best_fixed", "auto_to_best", "other_programs", "categories", "equal", "notes", "replies"),
     }
     assert all(any(f"`{key}`" in line for line in said) for key in report)
     assert list(report["ways"]) == ["plain", "2", "4", "auto", "ngram"]
