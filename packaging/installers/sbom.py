@@ -99,7 +99,7 @@ def _part(component: Component) -> Any:
         name=component.name,
         version=component.version or None,
         bom_ref=f"{component.kind}/{component.name}@{component.version}",
-        purl=PackageURL(**told) if told else None,
+        purl=PackageURL(told["type"], told.get("namespace"), told["name"], told.get("version")) if told else None,
         licenses=_licences(component.licence),
         external_references=website,
     )

@@ -46,7 +46,7 @@ def test_metadata(wheel: Path) -> None:
         licence = archive.read(f"{folder}/licenses/LICENSE").decode()
     assert metadata["Name"] == "outrider"
     assert metadata["Requires-Python"] == "<3.14,>=3.11"
-    assert set(metadata.get_all("Provides-Extra") or ()) == {"dev", "torch"}
+    assert set(metadata.get_all("Provides-Extra") or ()) == {"dev", "installer", "plot", "torch"}
     assert "outrider = app.__main__:main" in entry_points
     assert "outrider-engine = engine.__main__:main" in entry_points
     assert licence == (ROOT / "LICENSE").read_text(encoding="utf-8")
