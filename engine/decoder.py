@@ -19,6 +19,7 @@ from engine.compat import Fit, judge_backends, require_usable
 from engine.config import GenerationRequest, LoadConfig, LoadOptions, Prompt, SamplingConfig, SpeculationConfig
 from engine.errors import BackendFailure, Cancelled, IncompatiblePair, InvalidRequest, ModelNotLoaded
 from engine.events import Event, Finished, GenerationResult, LoadProgress, TokenEvent
+from engine.knowledge import PairKnowledge, learn_pair
 from engine.loop import Events, GenerationLoop
 from engine.planning import Models, make_job, make_request
 from engine.registry import open_backend
@@ -60,6 +61,8 @@ class SpeculativeDecoder:
         self._stats = GenerationStats()
         self._past = GenerationStats()
         self._plain_tokens_per_second: float | None = None
+        self._configs: dict[str, LoadConfig | None] = {}
+        self._knowledge: PairKnowledge | None = None
         self._busy = False
         self._through_text = False
         self._warnings: tuple[str, ...] = ()
@@ -88,6 +91,7 @@ class SpeculativeDecoder:
         self.target = backend
         self._plain_tokens_per_second = None
         self._past = GenerationStats()
+        self._forget()
         fit = None if self.draft is None else judge_backends(backend, self.draft)
         if fit is not None and not fit.usable:
             self.attach_draft(None)
@@ -116,7 +120,14 @@ class SpeculativeDecoder:
         if self.draft is not None and self.draft is not backend:
             self.draft.close()
         self.draft = backend
+        self._forget()
         self._note_pair(fit)
+
+    def _forget(self) -> None:
+        """The models change: keep what was learned of those before."""
+        if self._knowledge is not None:
+            self._knowledge.save(at_once=True)
+        self._knowledge = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -148,6 +159,7 @@ class SpeculativeDecoder:
         cancel: CancelToken | None,
     ) -> Backend:
         if isinstance(model, Backend):
+            self._configs[part] = None
             return model
         config = model if isinstance(model, LoadConfig) else LoadConfig(Path(model))
         config = replace(config, path=resolve_source(config.path, part))
@@ -158,10 +170,12 @@ class SpeculativeDecoder:
 
         token = cancel or self.cancel_token
         try:
-            return open_backend(config, progress=report, cancel=token)
+            backend = open_backend(config, progress=report, cancel=token)
         except Cancelled:
             token.clear()
             raise
+        self._configs[part] = config
+        return backend
 
     # Replies ----------------------------------------------------------------------------------------------------------
 
@@ -244,7 +258,7 @@ class SpeculativeDecoder:
         try:
             job = make_job(
                 request,
-                self._models(),
+                self._models(request, token),
                 token,
                 started=started,
                 plain_tokens_per_second=self._plain_tokens_per_second,
@@ -260,10 +274,16 @@ class SpeculativeDecoder:
             self._busy = False
             token.clear()
 
-    def _models(self) -> Models:
+    def _models(self, request: GenerationRequest, cancel: CancelToken) -> Models:
         if self.target is None:
             raise ModelNotLoaded("target")
-        return Models(self.target, self.draft, through_text=self._through_text, past=self._past)
+        models = Models(self.target, self.draft, through_text=self._through_text, past=self._past)
+        if request.speculation.lookahead != "auto":
+            return models
+        if self._knowledge is None:
+            configs = self._configs.get("target"), self._configs.get("draft")
+            self._knowledge = learn_pair(self.target, configs[0], self.draft, configs[1], cancel)
+        return replace(models, knowledge=self._knowledge)
 
     # Figures ----------------------------------------------------------------------------------------------------------
 
@@ -279,6 +299,8 @@ class SpeculativeDecoder:
     def _remember(self, result: GenerationResult) -> None:
         self._stats += result.stats
         self._past += result.stats
+        if self._knowledge is not None:
+            self._knowledge.save()
         if result.method == "autoregressive" and result.stats.emitted >= _MEASURED_FROM:
             self._plain_tokens_per_second = result.stats.tokens_per_second
 
@@ -286,6 +308,7 @@ class SpeculativeDecoder:
 
     def close(self) -> None:
         """Free the models. Closing twice is harmless."""
+        self._forget()
         for backend in (self.target, self.draft):
             if backend is not None:
                 backend.close()

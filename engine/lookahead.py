@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
-from engine.config import DEFAULT_LOOKAHEAD, SpeculationConfig
+from engine.acceptance_model import AcceptanceModel
+from engine.config import DEFAULT_LOOKAHEAD, MAX_LOOKAHEAD, SpeculationConfig
+from engine.costs import CostModel
 
 
 class LookaheadPolicy(ABC):
@@ -14,9 +17,38 @@ class LookaheadPolicy(ABC):
     def choose(self) -> int:
         """K for the next round, 0..32; 0 is plain decoding."""
 
+    @property
+    def limit(self) -> int | None:
+        """How many tokens this round's draft may have where it asks `goes_on`; None: what `choose` gave."""
+        return None
+
+    @property
+    def resting(self) -> bool:
+        """Whether nothing will be proposed for a while, so that the drafter need not follow each round."""
+        return False
+
+    def goes_on(self, proposed: int, confidence: float | None) -> bool:
+        """Whether a draft of `proposed` tokens should have one more.
+
+        Asked once for each token, with the probability that the draft gave the last one (None: it gave none). Every
+        token that it is asked about stays in the draft.
+        """
+        return True
+
     @abstractmethod
-    def observe(self, proposed: int, accepted: int, draft_ms: float, target_ms: float) -> None:
-        """Learn from a finished round: its draft had `proposed` tokens, times in milliseconds."""
+    def observe(
+        self,
+        proposed: int,
+        accepted: int,
+        draft_ms: float,
+        target_ms: float,
+        confidences: Sequence[float] = (),
+    ) -> None:
+        """Learn from a finished round.
+
+        Its draft had `proposed` tokens, to which the drafter gave the probabilities `confidences` (or none); times in
+        milliseconds.
+        """
 
 
 class FixedLookahead(LookaheadPolicy):
@@ -28,7 +60,14 @@ class FixedLookahead(LookaheadPolicy):
     def choose(self) -> int:
         return self._lookahead
 
-    def observe(self, proposed: int, accepted: int, draft_ms: float, target_ms: float) -> None:
+    def observe(
+        self,
+        proposed: int,
+        accepted: int,
+        draft_ms: float,
+        target_ms: float,
+        confidences: Sequence[float] = (),
+    ) -> None:
         """Nothing to learn."""
 
 
@@ -42,7 +81,14 @@ class AdaptiveLookahead(LookaheadPolicy):
     def choose(self) -> int:
         return self._lookahead
 
-    def observe(self, proposed: int, accepted: int, draft_ms: float, target_ms: float) -> None:
+    def observe(
+        self,
+        proposed: int,
+        accepted: int,
+        draft_ms: float,
+        target_ms: float,
+        confidences: Sequence[float] = (),
+    ) -> None:
         if not proposed:
             return
         rate = accepted / proposed
@@ -53,89 +99,188 @@ class AdaptiveLookahead(LookaheadPolicy):
 
 
 class AutoLookahead(LookaheadPolicy):
-    """The K of the most expected tokens per second, by what was measured in this conversation.
+    """The K of the most expected tokens per second, by what was measured: costs, and what was accepted.
 
-    Keeps moving averages of the time of a draft token, of a verification of n tokens for each n seen, and of the
-    acceptance at each position. Expected tokens of K proposals: 1 + a1 + a1·a2 + … ; their time: verify(K + 1) +
-    K · draft. Sizes not seen yet are interpolated between their neighbours; every few rounds a neighbour of the best
-    K is tried, so that the estimates stay fresh. Plain decoding (K = 0) is measured the same way.
+    K proposals are expected to give 1 + a1 + a1·a2 + … tokens (a: the chance of each position, given those before it)
+    in verify(K + 1) + K · draft milliseconds; the best such rate says what a millisecond is worth. A draft goes on
+    while what it may still win is worth more than the time it takes, looking several tokens on, since costs climb in
+    steps; how sure the draft was of its tokens decides with them. Only tokens that were kept are looked at, so
+    nothing is bent.
+
+    Where no K beats plain decoding, nothing is proposed, but for probes whose measured cost stays within an allowance:
+    SHARE of the time, and BEGINNING plain tokens at first. Sizes whose cost was not seen for a while are tried.
+
+    `costs`, `acceptance`: what is known already; both go on learning. Attributes: lookahead (what `choose` gave last),
+    speedup (what it is expected to bring against plain decoding).
     """
 
-    MOST = 16
-    PROBE_EVERY = 8
-    WEIGHT = 0.2
+    MOST = MAX_LOOKAHEAD
+    AHEAD = 8
+    """How many further tokens are thought through before a draft ends."""
+    HOPELESS = 0.02
+    SHARE = 0.01
+    BEGINNING = 2.0
+    LARGEST = 8.0
+    """Plain tokens that the allowance may hold."""
+    TRY_EVERY = (6, 12)
+    """Rounds between two tries of other sizes: at first and after a surprise, and at most."""
+    SURPRISE = 0.15
+    REST_AFTER = 8
+    """Plain rounds after which the drafter rests; before, it keeps up, and can go on at once."""
 
-    def __init__(self, start: int = 4) -> None:
-        self._first = [start, 0, 2, 8, 1]
-        self._verify_ms: dict[int, float] = {}
-        self._draft_ms: float | None = None
-        self._accepted = [0.7] * self.MOST
+    def __init__(self, costs: CostModel | None = None, acceptance: AcceptanceModel | None = None) -> None:
+        self.costs = CostModel() if costs is None else costs
+        self.acceptance = AcceptanceModel() if acceptance is None else acceptance
+        self.lookahead = 0
+        self.speedup = 1.0
+        self._worth = 0.0
+        self._reach = 1.0
+        self._exactly: int | None = None
+        self._allowance: float | None = None
+        self._pause, self._since, self._tries = self.TRY_EVERY[0], 0, 0
+        self._seen_at: dict[int, int] = {}
+        """By size of a forward, the round in which it was seen last."""
+        self._promising: list[int] = []
+        self._surprised = False
         self._rounds = 0
-        self._last_plain = 0
-        self._pause = self.PROBE_EVERY
+        self._plain_rounds, self._probing = 0, False
 
     def choose(self) -> int:
-        if self._rounds < len(self._first):
-            return self._first[self._rounds]
-        best = max(range(self.MOST + 1), key=self.speed)
-        if best == 0:
-            return self._probe_from_plain()
-        self._pause = self.PROBE_EVERY
-        if self._rounds % self.PROBE_EVERY == 0:
-            return min(best + 1, self.MOST)
-        if self._rounds % self.PROBE_EVERY == self.PROBE_EVERY // 2:
-            return max(best - 1, 1)
+        tried, self._reach, self._exactly = self._exactly is not None, 1.0, None
+        plain = self.costs.verify(1)
+        best, expected, hoped = self._best()
+        self._worth = max(expected, 1.0 / plain)
+        self.speedup = self._worth * plain
+        self._probing = hoped * plain <= 1.0
+        if self._probing:
+            best = self._probe(plain)
+        elif expected * plain <= 1.0:
+            self._exactly = best
+        elif not tried and (other := self._other_size(best)) is not None:
+            best = self._exactly = other
+        self.lookahead = best
         return best
 
-    def _probe_from_plain(self) -> int:
-        """Plain decoding is faster: propose again after a pause that doubles each time."""
-        self._last_plain += 1
-        if self._last_plain < self._pause:
-            return 0
-        self._last_plain = 0
-        self._pause = min(2 * self._pause, 512)
-        return max(range(1, self.MOST + 1), key=self.speed)
+    @property
+    def limit(self) -> int:
+        """Where the draft must end whatever `goes_on` says."""
+        return self.lookahead if self._exactly is not None or self.lookahead == 0 else self.MOST
 
-    def speed(self, lookahead: int) -> float:
-        """Expected tokens per millisecond with K = `lookahead`."""
-        expected, kept = 1.0, 1.0
-        for rate in self._accepted[:lookahead]:
-            kept *= rate
-            expected += kept
-        cost = self._verify(lookahead + 1) + lookahead * (self._draft_ms or 0.0)
-        return expected / max(cost, 1e-6)
+    @property
+    def resting(self) -> bool:
+        return self._plain_rounds >= self.REST_AFTER
 
-    def _verify(self, n: int) -> float:
-        """Milliseconds of a verification of n tokens, interpolated between measured sizes."""
-        if n in self._verify_ms:
-            return self._verify_ms[n]
-        below = max((size for size in self._verify_ms if size < n), default=None)
-        above = min((size for size in self._verify_ms if size > n), default=None)
-        if below is None or above is None:
-            nearest = below if below is not None else above
-            if nearest is None:
-                return 1.0
-            per_token = self._verify_ms[nearest] / nearest
-            return max(self._verify_ms[nearest] + (n - nearest) * per_token, 1e-6)
-        share = (n - below) / (above - below)
-        return (1 - share) * self._verify_ms[below] + share * self._verify_ms[above]
+    def goes_on(self, proposed: int, confidence: float | None) -> bool:
+        if proposed >= self.MOST:
+            return False
+        position = proposed - 1
+        model = self.acceptance
+        self._reach *= model.at(position) if confidence is None else model.given(position, confidence)
+        if self._exactly is not None:
+            return proposed < self._exactly
+        return self._goes_on(proposed, self._reach)
 
-    def observe(self, proposed: int, accepted: int, draft_ms: float, target_ms: float) -> None:
+    def observe(
+        self,
+        proposed: int,
+        accepted: int,
+        draft_ms: float,
+        target_ms: float,
+        confidences: Sequence[float] = (),
+    ) -> None:
         self._rounds += 1
-        size = proposed + 1
-        self._verify_ms[size] = self._blend(self._verify_ms.get(size), target_ms)
-        if not proposed:
-            return
-        self._draft_ms = self._blend(self._draft_ms, draft_ms / proposed)
-        for index in range(min(accepted + 1, proposed, self.MOST)):
-            kept = 1.0 if index < accepted else 0.0
-            self._accepted[index] += self.WEIGHT * (kept - self._accepted[index]) / 2
-        deepest = min(accepted + 1, proposed, self.MOST)
-        for index in range(deepest, self.MOST):
-            self._accepted[index] += 0.05 * (self._accepted[deepest - 1] - self._accepted[index])
+        plain = self.costs.verify(1)
+        self._notice(proposed + 1, target_ms)
+        self.costs.observe_verify(proposed + 1, target_ms)
+        if proposed:
+            if self._plain_rounds < self.REST_AFTER:  # Otherwise the time is also that of catching up.
+                self.costs.observe_draft(proposed, draft_ms)
+            self.acceptance.observe(proposed, accepted, confidences)
+        self._plain_rounds = 0 if proposed else self._plain_rounds + 1
+        allowance = self.BEGINNING * plain if self._allowance is None else self._allowance
+        allowance += self.SHARE * (draft_ms + target_ms)
+        if self._probing and proposed:
+            allowance -= draft_ms + target_ms - (accepted + 1) * plain
+        self._allowance = min(allowance, self.LARGEST * plain)
 
-    def _blend(self, old: float | None, new: float) -> float:
-        return new if old is None else old + self.WEIGHT * (new - old)
+    def _best(self) -> tuple[int, float, float]:
+        """The best K above 0, its expected rate in tokens per millisecond, and the best rate that may be hoped for."""
+        costs, draft = self.costs, self.costs.draft()
+        best, rate, hoped_rate = 0, 0.0, 0.0
+        tokens = reach = hoped_tokens = hoped = 1.0
+        for k in range(1, self.MOST + 1):
+            reach *= self.acceptance.at(k - 1)
+            hoped *= self.acceptance.hopefully_at(k - 1)
+            tokens += reach
+            hoped_tokens += hoped
+            cost = costs.verify(k + 1) + k * draft
+            hoped_rate = max(hoped_rate, hoped_tokens / cost)
+            if tokens > rate * cost:
+                best, rate = k, tokens / cost
+            if reach < self.HOPELESS or k - best >= self.AHEAD:
+                break
+        return best, rate, hoped_rate
+
+    def _goes_on(self, proposed: int, reach: float) -> bool:
+        """Whether one token more pays, or several do: those before it hold with the chance `reach`."""
+        costs, draft = self.costs, self.costs.draft()
+        so_far = costs.verify(proposed + 1)
+        gain = 0.0
+        for more in range(1, min(self.AHEAD, self.MOST - proposed) + 1):
+            reach *= self.acceptance.at(proposed + more - 1)
+            gain += reach
+            if gain > self._worth * (costs.verify(proposed + more + 1) - so_far + more * draft):
+                return True
+            if reach < self.HOPELESS:
+                break
+        return False
+
+    def _probe(self, plain: float) -> int:
+        """What to propose where nothing pays: nothing, or what costs least, if the allowance bears a failure."""
+        draft = self.costs.draft()
+        first = self.acceptance.at(0)
+        sizes = (1, 2, 3) if self.costs.knows(1) else (1,)
+        best = max(sizes, key=lambda k: (1.0 + first * k) / (self.costs.verify(k + 1) + k * draft))
+        price = self.costs.verify(best + 1) + best * draft - plain
+        if self._allowance is not None and self._allowance < price:
+            return 0
+        self._exactly = best
+        return best
+
+    def _other_size(self, best: int) -> int | None:
+        """A K to be tried now in place of the best one, as its cost was not seen for a while; mostly None."""
+        if self._promising:
+            return self._promising.pop(0)
+        self._since += 1
+        if self._since < self._pause:
+            return None
+        self._since = 0
+        self._pause = min(2 * self._pause, self.TRY_EVERY[1])
+        if self._is_stale(0, self.TRY_EVERY[1] if self._surprised else 4 * self.TRY_EVERY[1]):
+            self._surprised = False
+            return 0
+        self._tries += 1
+        # A larger size may have become cheap unseen; smaller ones are seen where drafts end early.
+        for other in (best - 1, best + 1) if self._tries % 3 == 0 else (best + 1, best - 1):
+            if 0 < other <= self.MOST and self._is_stale(other, self.TRY_EVERY[1]):
+                return other
+        return None
+
+    def _is_stale(self, lookahead: int, rounds: int) -> bool:
+        seen = self._seen_at.get(lookahead + 1)
+        return seen is None or self._rounds - seen >= rounds
+
+    def _notice(self, size: int, target_ms: float) -> None:
+        """After a surprise other sizes are tried soon; one that has become cheaper again at once, and the next one.
+
+        A round of the usual size lies between two tries: it tells whether all sizes have changed, or this one.
+        """
+        self._seen_at[size] = self._rounds
+        expected = self.costs.verify(size)
+        if abs(target_ms - expected) > self.SURPRISE * expected:
+            self._pause, self._surprised = self.TRY_EVERY[0], True
+            if target_ms < expected and self._exactly:
+                self._promising = [size - 1, min(size, self.MOST)]
 
 
 def make_policy(config: SpeculationConfig) -> LookaheadPolicy:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from math import exp
 from time import perf_counter
 
 from engine.config import MAX_LOOKAHEAD
@@ -54,6 +55,8 @@ class GenerationLoop:
                 self._job.cancel.check()
                 lookahead = self._job.policy.choose()
                 draft = self._propose(lookahead)
+                lookahead = max(lookahead, len(draft.tokens))
+                self._job.drafter.resting = self._job.policy.resting
                 drafted = perf_counter()
                 # 3. Verify, and draw the token that ends the round.
                 verdict = self._verify(draft, lookahead)
@@ -104,7 +107,8 @@ class GenerationLoop:
     def _propose(self, lookahead: int) -> Draft:
         """A draft that fits what is left of the reply, of the context and of a window that can be taken back."""
         job = self._job
-        left = lookahead
+        limit = job.policy.limit
+        left = lookahead if limit is None else limit
         if job.one_token:
             left = min(left, 1)
         else:
@@ -113,7 +117,9 @@ class GenerationLoop:
                 left = min(left, job.max_tokens - self._emitted - 1)
             if job.target.rewind.kind == "window":
                 left = min(left, job.target.rewind.depth or 0)
-        return job.drafter.propose(left) if left > 0 else Draft()
+        if left <= 0:
+            return Draft()
+        return job.drafter.propose(left) if limit is None else job.drafter.propose(left, job.policy.goes_on)
 
     def _verify(self, draft: Draft, lookahead: int) -> Verdict:
         """One target pass; meanwhile, where drafting overlaps, the drafter goes on."""
@@ -232,7 +238,8 @@ class GenerationLoop:
         self._stats.add_draft(proposed, accepted)
         self._stats.add_forward(1 if self._job.one_token else 1 + len(draft.tokens), times[1])
         self._stats.add_method(source if draft.tokens else PLAIN, proposed, accepted, emitted, times)
-        self._job.policy.observe(len(draft.tokens), min(verdict.accepted, len(draft.tokens)), *times)
+        confidences = tuple(map(exp, draft.logprobs))
+        self._job.policy.observe(len(draft.tokens), min(verdict.accepted, len(draft.tokens)), *times, confidences)
         return RoundEvent(self._rounds, source, lookahead, proposed, accepted, *times)
 
     def _result(self) -> GenerationResult:

@@ -29,7 +29,8 @@ from engine.drafting.none import NoDrafter
 from engine.drafting.translated import TranslatedDrafter
 from engine.errors import InvalidRequest, ModelNotLoaded, NotAvailable, TokenOutOfRange
 from engine.job import Job
-from engine.lookahead import make_policy
+from engine.knowledge import PairKnowledge
+from engine.lookahead import AutoLookahead, LookaheadPolicy, make_policy
 from engine.overlap import overlap_pays
 from engine.registry import LATER_METHODS
 from engine.stats import GenerationStats
@@ -45,13 +46,14 @@ class Models:
     """What is loaded, and what is known of it.
 
     `through_text`: the two have different tokenizers, drafts are translated. `past`: the figures of all replies of this
-    target so far.
+    target so far. `knowledge`: of their costs and of what was accepted, where the lookahead is 'auto'.
     """
 
     target: Backend
     draft: Backend | None
     through_text: bool = False
     past: GenerationStats = field(default_factory=GenerationStats)
+    knowledge: PairKnowledge | None = None
 
 
 def make_request(
@@ -104,7 +106,7 @@ def make_job(
         target=target,
         drafter=drafter,
         verifier=Verifier(target, request.sampling, speculation.acceptance, seed, request.top),
-        policy=make_policy(replace(speculation, lookahead=lookahead)),
+        policy=_make_policy(replace(speculation, lookahead=lookahead), models, sources, request.sampling),
         prompt=tokens,
         reply=ReplyText(target.tokenizer, request.stop),
         stop_tokens=stop_tokens,
@@ -143,6 +145,15 @@ def choose_sources(speculation: SpeculationConfig, *, has_draft: bool) -> tuple[
     return method, sources
 
 
+def _make_policy(
+    speculation: SpeculationConfig, models: Models, sources: tuple[str, ...], sampling: SamplingConfig
+) -> LookaheadPolicy:
+    known = models.knowledge
+    if speculation.lookahead != "auto" or known is None:
+        return make_policy(speculation)
+    return AutoLookahead(known.costs, known.acceptance("+".join(sources), greedy=sampling.greedy))
+
+
 def _lookahead(speculation: SpeculationConfig, sources: tuple[str, ...]) -> Lookahead:
     if not sources:
         return 0
@@ -176,7 +187,7 @@ def _make_drafter(
     stop_tokens: frozenset[int],
 ) -> Drafter:
     makers: dict[str, Callable[[], Drafter]] = {
-        "ngram": lambda: NgramDrafter(stop_tokens=stop_tokens, cost=_cost(sources, request, models.past)),
+        "ngram": lambda: NgramDrafter(stop_tokens=stop_tokens, cost=_cost(sources, request, models)),
         "draft-model": lambda: _draft_model(request, models, seed, stop_tokens),
     }
     drafters = [(makers[source](), _LIMITS[source]) for source in sources]
@@ -188,15 +199,18 @@ def _make_drafter(
     return ChainDrafter([(drafter, limit if open_end else None) for drafter, limit in drafters])
 
 
-def _cost(sources: tuple[str, ...], request: GenerationRequest, past: GenerationStats) -> Callable[[int], float]:
-    """What a verification of n tokens costs, as it was measured in earlier replies.
+def _cost(sources: tuple[str, ...], request: GenerationRequest, models: Models) -> Callable[[int], float]:
+    """What a verification of n tokens costs, as it is known or was measured in earlier replies.
 
     Not where a draft model proposes too and tokens are drawn: who proposes a token decides which random number it is
     judged with, and a seed gives the same reply whatever ran before.
     """
     if "draft-model" in sources and not request.sampling.greedy:
         return cautious_cost
-    return measured_cost(past.forwards_by_size, past.target_ms_by_size, cautious_cost)
+    if models.knowledge is not None:
+        costs = models.knowledge.costs
+        return lambda n: costs.verify(n) / costs.verify(1)
+    return measured_cost(models.past.forwards_by_size, models.past.target_ms_by_size, cautious_cost)
 
 
 def _draft_model(request: GenerationRequest, models: Models, seed: int, stop_tokens: frozenset[int]) -> Drafter:

@@ -29,15 +29,21 @@ class Draft:
     source: str = ""
 
 
+GoesOn = Callable[[int, float | None], bool]
+"""Asked after each token of a draft: how many there are now, and the probability that the draft gave the last one."""
+
+
 class Drafter(ABC):
     """Proposes tokens that may follow the committed ones.
 
     Attributes: name (the source, for statistics); forwards (model passes since `begin`, those that read the prompt
-    left out).
+    left out); resting (set by the loop: while it is True nothing is proposed, and what is committed is only noted,
+    without a model pass).
     """
 
     name: str
     forwards: int = 0
+    resting: bool = False
 
     @property
     def works_ahead(self) -> bool:
@@ -49,8 +55,12 @@ class Drafter(ABC):
         """Start on a new prompt. Raises Cancelled."""
 
     @abstractmethod
-    def propose(self, n: int) -> Draft:
-        """At most `n` tokens that may come next."""
+    def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
+        """At most `n` tokens that may come next.
+
+        `goes_on`: asked once for each token, in order, whether there should be one more. A token that it is asked
+        about is in the draft; so what it looks at bends nothing.
+        """
 
     def propose_ahead(self, n: int, stop: Callable[[], bool]) -> Draft:
         """Go on behind the tokens of the last `propose` as if all were accepted, until `stop` says so.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from engine.cancel import CancelToken
-from engine.drafting.base import Draft, Drafter
+from engine.drafting.base import Draft, Drafter, GoesOn
 
 
 class ChainDrafter(Drafter):
@@ -40,9 +40,10 @@ class ChainDrafter(Drafter):
         for drafter, _ in self._parts:
             drafter.begin(prompt_tokens, cancel)
 
-    def propose(self, n: int) -> Draft:
+    def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         for drafter, limit in self._parts:
-            draft = drafter.propose(_limited(n, limit))
+            most = _limited(n, limit)
+            draft = drafter.propose(most) if goes_on is None else drafter.propose(most, goes_on)
             if draft.tokens:
                 self._last = drafter, limit
                 return draft if draft.source else replace(draft, source=drafter.name)
@@ -58,6 +59,7 @@ class ChainDrafter(Drafter):
 
     def observe(self, committed_tokens: Sequence[int]) -> None:
         for drafter, _ in self._parts:
+            drafter.resting = self.resting
             drafter.observe(committed_tokens)
 
 

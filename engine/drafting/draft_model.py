@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import exp
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +12,15 @@ from numpy.typing import NDArray
 from engine.backends.base import Backend, Logits
 from engine.cancel import CancelToken
 from engine.config import SamplingConfig
-from engine.drafting.base import Draft, Drafter
+from engine.drafting.base import Draft, Drafter, GoesOn
 from engine.prompt import common_prefix, keep_prefix, read
 from engine.sampling import best_token, distribution, log_normaliser, sample, uniform
 
 _MOST_BEHIND = 2
-"""The cache is at most this many committed tokens short: the last draft token and the bonus after a full acceptance."""
+"""The cache is at most this many committed tokens short: the last draft token and the bonus after a full acceptance.
+
+While the drafter rests it falls behind; it catches up in the forward of the next proposal.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ class DraftModelDrafter(Drafter):
         """Only where the cache can go back to any place: a saved state would have to be replayed from ever farther."""
         return self._backend.rewind.kind == "any"
 
-    def propose(self, n: int) -> Draft:
+    def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         self._offered = 0
         if self._readable < len(self._committed):
             return Draft()
@@ -97,8 +101,13 @@ class DraftModelDrafter(Drafter):
             n = min(n, (rewind.depth or 0) + 1)
         elif rewind.kind == "none":
             n = min(n, 1)
-        self._extend(n, lambda: self._cancel.cancelled)
-        self._offered = min(n, len(self._live))
+        while self._offered < n:
+            self._extend(n if goes_on is None else self._offered + 1, lambda: self._cancel.cancelled)
+            if len(self._live) <= self._offered:
+                break
+            self._offered = min(n, len(self._live)) if goes_on is None else self._offered + 1
+            if goes_on is not None and not goes_on(self._offered, exp(self._live[self._offered - 1].logprob)):
+                break
         return self._draft(self._live[: self._offered])
 
     def propose_ahead(self, n: int, stop: Callable[[], bool]) -> Draft:
@@ -172,7 +181,7 @@ class DraftModelDrafter(Drafter):
         behind = self._committed[backend.length : self._readable]
         if self._cancel.cancelled:
             return
-        if len(behind) > _MOST_BEHIND and backend.length + len(behind) <= backend.context_length:
+        if not self.resting and len(behind) > _MOST_BEHIND and backend.length + len(behind) <= backend.context_length:
             backend.watch(None)
             backend.forward(behind[:-1], 0)
             backend.watch(self._cancel)

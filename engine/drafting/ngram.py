@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD
-from engine.drafting.base import Draft, Drafter
+from engine.drafting.base import Draft, Drafter, GoesOn
 from engine.prompt import common_prefix
 
 _PIECE = 4096
@@ -264,7 +264,7 @@ class NgramDrafter(Drafter):
         self._found = index.search()
         self._choose()
 
-    def propose(self, n: int) -> Draft:
+    def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         tokens = self._draft(self._affordable(min(n, MAX_LOOKAHEAD)))
         self._drafted = len(tokens)
         return Draft(tuple(tokens), source=self.name)

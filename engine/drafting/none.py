@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.cancel import CancelToken
-from engine.drafting.base import Draft, Drafter
+from engine.drafting.base import Draft, Drafter, GoesOn
 
 
 class NoDrafter(Drafter):
@@ -16,7 +16,7 @@ class NoDrafter(Drafter):
     def begin(self, prompt_tokens: Sequence[int], cancel: CancelToken) -> None:
         """Nothing to prepare."""
 
-    def propose(self, n: int) -> Draft:
+    def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         return Draft()
 
     def observe(self, committed_tokens: Sequence[int]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from engine.backends.base import Backend, Logits, Tokenizer
 from engine.cancel import CancelToken
 from engine.config import SamplingConfig
-from engine.drafting.base import Draft, Drafter
+from engine.drafting.base import Draft, Drafter, GoesOn
 from engine.drafting.text_align import FARTHEST, TextContinuation, whole_characters
 from engine.errors import Cancelled, EngineError, RewindNotSupported, TextNotEncodable
 from engine.prompt import CHUNK, keep_prefix, read
@@ -93,7 +93,7 @@ class TranslatedDrafter(Drafter):
         self._prompt_bytes = len(self._text)
         self._read_anew(3 * self._backend.context_length // 4)
 
-    def propose(self, n: int) -> Draft:
+    def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         if self._cancel.cancelled:
             return Draft()
         context = self._backend.context_length
@@ -102,9 +102,14 @@ class TranslatedDrafter(Drafter):
         self._catch_up()
         proposed = self._translate()
         most = self.forwards + _FORWARDS_A_TOKEN * (n + 1)
-        while len(proposed) < n and self.forwards < most and self._go_on():
+        asked = 0
+        while True:
+            while asked < min(len(proposed), n) and (goes_on is None or goes_on(asked + 1, None)):
+                asked += 1
+            if asked < len(proposed) or asked >= n or self.forwards >= most or not self._go_on():
+                break
             proposed = self._translate()
-        return Draft(tuple(proposed[:n]), source=self.name)
+        return Draft(tuple(proposed[: min(asked + 1, n)]), source=self.name)
 
     def observe(self, committed_tokens: Sequence[int]) -> None:
         self._committed.extend(committed_tokens)
@@ -121,7 +126,7 @@ class TranslatedDrafter(Drafter):
             self._live = []
         if self._backend.length > len(self._read):
             self._rewind(len(self._read))
-        if len(unread) > _MOST_UNREAD and not self._cancel.cancelled:
+        if len(unread) > _MOST_UNREAD and not self.resting and not self._cancel.cancelled:
             self._keep_up()
 
     # Reading ----------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from engine.backends.base import Rewind
 from engine.backends.fake import FakeBackend
 from engine.cancel import CancelToken
 from engine.config import SamplingConfig, SpeculationConfig
-from engine.drafting.base import Draft, Drafter
+from engine.drafting.base import Draft, Drafter, GoesOn
 from engine.drafting.chain import ChainDrafter
 from engine.drafting.draft_model import DraftModelDrafter
 from engine.drafting.ngram import NgramDrafter, NgramOptions
@@ -39,7 +39,7 @@ class Says(Drafter):
         self.told.append(("begin", tuple(prompt_tokens)))
         self.forwards = 0
 
-    def propose(self, n: int) -> Draft:
+    def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         self.told.append(("propose", n))
         self.forwards += 1
         return Draft(self.tokens[:n], source=self._source)
@@ -182,7 +182,7 @@ def test_sampled_text_is_the_targets(temperature: float, monkeypatch: pytest.Mon
     sources: list[str] = []
 
     class Watched(ChainDrafter):
-        def propose(self, n: int) -> Draft:
+        def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
             draft = super().propose(n)
             sources.append(draft.source)
             return draft

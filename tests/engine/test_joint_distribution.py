@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from engine.backends.base import Logits, Rewind
 from engine.backends.fake import FakeBackend
 from engine.config import Acceptance, SamplingConfig, SpeculationConfig
-from engine.drafting.base import Draft
+from engine.drafting.base import Draft, GoesOn
 from engine.drafting.draft_model import DraftModelDrafter
 from engine.sampling import distribution
 from helpers.joint import (
@@ -262,7 +262,7 @@ class DropsUnlikely(DraftModelDrafter):
 
     threshold = 0.4
 
-    def propose(self, n: int) -> Draft:
+    def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         draft = super().propose(n)
         likely = [probs[token] >= self.threshold for token, probs in zip(draft.tokens, draft.probs or (), strict=True)]
         kept = likely.index(False) if False in likely else len(likely)
@@ -272,7 +272,7 @@ class DropsUnlikely(DraftModelDrafter):
 class GuessesWithOldProbabilities(DraftModelDrafter):
     """The guess for the bonus position carries the distribution of the position before."""
 
-    def propose(self, n: int) -> Draft:
+    def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         self.last = super().propose(n)
         return self.last
 

@@ -13,7 +13,7 @@ from engine.backends.base import Logits
 from engine.backends.fake import FakeBackend
 from engine.cancel import CancelToken
 from engine.config import SamplingConfig, SpeculationConfig
-from engine.drafting.base import Draft
+from engine.drafting.base import Draft, GoesOn
 from engine.drafting.ngram import (
     NgramDrafter,
     NgramOptions,
@@ -507,7 +507,7 @@ class Counted(NgramDrafter):
 
     proposed = 0
 
-    def propose(self, n: int) -> Draft:
+    def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         draft = super().propose(n)
         Counted.proposed += len(draft.tokens)
         return draft
@@ -516,7 +516,7 @@ class Counted(NgramDrafter):
 class ClaimsADraw(NgramDrafter):
     """Says that its tokens were drawn evenly from all, which they were not."""
 
-    def propose(self, n: int) -> Draft:
+    def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         draft = super().propose(n)
         return replace(draft, probs=(np.full(6, 1 / 6),) * len(draft.tokens)) if draft.tokens else draft
 

@@ -13,7 +13,7 @@ from engine.backends.fake import FakeBackend
 from engine.cancel import CancelToken
 from engine.chat import ReplyText
 from engine.config import SamplingConfig, SpeculationConfig
-from engine.drafting.base import Draft, Drafter
+from engine.drafting.base import Draft, Drafter, GoesOn
 from engine.drafting.none import NoDrafter
 from engine.drafting.translated import TranslatedDrafter
 from engine.events import Finished, GenerationResult, RoundEvent, TokenEvent
@@ -180,7 +180,7 @@ def test_joint_distribution_is_the_targets(temperature: float, rewind: Rewind) -
 class Boasts(TranslatedDrafter):
     """Gives its proposals probabilities that they were not drawn from."""
 
-    def propose(self, n: int) -> Draft:
+    def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         draft = super().propose(n)
         uniform = np.full(len(THEIRS), 1.0 / len(THEIRS))
         return replace(draft, probs=tuple(uniform for _ in draft.tokens))

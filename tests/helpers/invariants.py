@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from engine.decoder import SpeculativeDecoder
 from engine.events import Event, Finished, GenerationResult, RoundEvent, TokenEvent
+from engine.lookahead import AutoLookahead
 
 MOST_BEHIND = 2
 
@@ -26,16 +27,22 @@ class Seen:
 def follow(decoder: SpeculativeDecoder, prompt: Sequence[int], events: Iterable[Event]) -> Seen:
     """Consume a reply to a prompt of token ids, checking both caches after every round."""
     seen = Seen()
+    plain = 0
     for event in events:
         if isinstance(event, TokenEvent):
             seen.tokens.append(event)
         elif isinstance(event, RoundEvent):
             seen.rounds.append(event)
-            check_caches(decoder, [*prompt, *(token.token for token in seen.tokens)])
+            plain = 0 if event.proposed else plain + 1
+            # A drafter that rests falls behind by what was committed since.
+            behind = MOST_BEHIND + (plain if plain >= AutoLookahead.REST_AFTER else 0)
+            check_caches(decoder, [*prompt, *(token.token for token in seen.tokens)], behind)
         elif isinstance(event, Finished):
             seen.result = event.result
     if seen.result is not None:
-        check_caches(decoder, [*prompt, *seen.result.tokens])
+        check_caches(
+            decoder, [*prompt, *seen.result.tokens], MOST_BEHIND + (plain if plain >= AutoLookahead.REST_AFTER else 0)
+        )
         check_counters(seen.result)
     return seen
 

@@ -1,0 +1,77 @@
+"""What a decoder knows of its pair: calibrated once, kept between runs, learned from in every reply."""
+
+from pathlib import Path
+
+import pytest
+
+import engine.knowledge
+from engine import Cancelled, EngineError, SpeculativeDecoder, bundled_pair, load
+from engine.backends.fake import FakeBackend
+from engine.calibration import costs_for
+from engine.cancel import CancelToken
+from engine.costs import CostModel
+from engine.knowledge import PairKnowledge, learn_pair
+
+
+def test_greedy_and_drawn_tokens_are_learned_apart() -> None:
+    known = PairKnowledge()
+    known.acceptance("ngram", greedy=True).observe(4, 0)
+    assert known.acceptance("ngram", greedy=True).at(0) < known.acceptance("ngram", greedy=False).at(0)
+    assert known.acceptance("ngram", greedy=True) is known.acceptance("ngram", greedy=True)
+
+
+def test_models_that_are_not_files_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine.knowledge, "costs_for", lambda *_, **__: pytest.fail("measured"))
+    known = learn_pair(FakeBackend(), None, FakeBackend(), None, CancelToken())
+    assert not known.costs.knows(1)
+
+
+@pytest.mark.parametrize("error", [EngineError("broken"), Cancelled()])
+def test_what_fails_in_a_calibration(monkeypatch: pytest.MonkeyPatch, error: EngineError) -> None:
+    def fail(*_: object, **__: object) -> CostModel:
+        raise error
+
+    monkeypatch.setattr(engine.knowledge, "costs_key", lambda *_: "key")
+    monkeypatch.setattr(engine.knowledge, "costs_for", fail)
+    if isinstance(error, Cancelled):
+        with pytest.raises(Cancelled):
+            learn_pair(FakeBackend(), None, None, None, CancelToken())
+    else:
+        assert not learn_pair(FakeBackend(), None, None, None, CancelToken()).costs.knows(1)
+
+
+def test_a_real_pair_is_measured_once_and_remembered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    seen = []
+
+    def counted(*args: object, **options: object) -> CostModel:
+        costs = costs_for(*args, **options)  # type: ignore[arg-type]
+        seen.append(costs.measured)
+        return costs
+
+    monkeypatch.setattr(engine.knowledge, "costs_for", counted)
+    plain = []
+    for _ in range(2):
+        with load(*bundled_pair()) as decoder:
+            texts = [
+                decoder.generate("Tell me a story.", lookahead=way, max_tokens=40).text for way in (0, "auto", "auto")
+            ]
+            plain.append(texts[0])
+            assert texts == [texts[0]] * 3
+    assert len(seen) == 2
+    assert {1, 2, 5} <= set(seen[0])
+    # The second run began with what the first one had learned, not with a calibration of its own.
+    assert seen[1].keys() == seen[0].keys()
+    assert list(tmp_path.rglob("*.json"))
+
+
+def test_other_models_are_learned_anew() -> None:
+    with SpeculativeDecoder() as decoder:
+        target, draft = bundled_pair()
+        decoder.attach_target(target)
+        decoder.attach_draft(draft)
+        decoder.generate("Hello!", lookahead="auto", max_tokens=4)
+        before = decoder._knowledge
+        decoder.attach_draft(None)
+        assert before is not None
+        assert decoder._knowledge is None
