@@ -103,8 +103,10 @@ def keeps_data(place: str) -> bool:
         return path.startswith(f"qtawesome/fonts/{_FONT_SET}")
     if path.startswith("PySide6/") and ("/translations/" in path or path.endswith((".qml", ".pyi"))):
         return False
-    # direct_url.json tells the folder of this machine that a wheel came from.
-    return not path.endswith((".pyi", ".h", ".a", ".lib", "/py.typed", ".cmake", "/direct_url.json"))
+    if ".dist-info/" in path:
+        # The rest tells how it was installed here: from which folder, with which hashes.
+        return path.endswith("/METADATA")
+    return not path.endswith((".pyi", ".h", ".a", ".lib", "/py.typed", ".cmake"))
 
 
 def needed_libraries(libraries: Mapping[str, Path], system: str) -> set[str]:

@@ -11,7 +11,8 @@ from typing import BinaryIO
 from bundle_files import entries
 from messages import SetupError
 
-_LOAD, _DYNAMIC = 1, 2
+_LOAD, _DYNAMIC, _NOTES = 1, 2, 4
+_BUILD_ID = 3
 _END, _STRINGS, _RPATH, _RUNPATH = 0, 5, 15, 29
 
 
@@ -22,6 +23,41 @@ def forget_build_folders(bundle: Path) -> list[str]:
     """
     files = [entry for entry in entries(bundle) if entry.link is None and entry.path.is_file()]
     return [entry.name for entry in files if _forget(entry.path)]
+
+
+def forget_build_ids(folder: Path) -> None:
+    """Write zeros over the build id of each library in a folder; files keep their size.
+
+    The linker makes it of everything that it is given, debugging symbols too, in which the build's folder shows: it is
+    all that differs between two builds of the same source. Source: the gABI's note sections, NT_GNU_BUILD_ID.
+    """
+    for entry in entries(folder):
+        if entry.link is None and entry.path.is_file():
+            with entry.path.open("r+b") as file:
+                for start, size in _build_ids(file):
+                    file.seek(start)
+                    file.write(bytes(size))
+
+
+def _build_ids(file: BinaryIO) -> list[tuple[int, int]]:
+    """Where in the file the build ids are, and how long."""
+    if file.read(64)[:6] != b"\x7fELF\x02\x01":
+        return []
+    found = []
+    for kind, offset, _, size in _segments(file):
+        place, end = (offset, offset + size) if kind == _NOTES else (0, 0)
+        while place + 12 <= end:
+            file.seek(place)
+            name_size, length, note = struct.unpack("<III", file.read(12))
+            start = place + 12 + _padded(name_size)
+            if note == _BUILD_ID and file.read(4) == b"GNU\0":
+                found.append((start, length))
+            place = start + _padded(length)
+    return found
+
+
+def _padded(size: int) -> int:
+    return -(-size // 4) * 4
 
 
 def search_path(path: Path) -> str | None:

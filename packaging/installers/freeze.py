@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import places  # noqa: F401 - it tells where the set-up's modules are
-from elf import forget_build_folders
+from elf import forget_build_folders, forget_build_ids
 from messages import SetupError, say, step
 from places import DIST, ROOT, WORK, epoch
 
@@ -45,6 +45,7 @@ def freeze(python: Path, flavour: str, llama_source: Path) -> Path:
     program = DIST / ("outrider" if flavour == "standard" else f"outrider-{flavour}")
     if sys.platform == "linux":
         forget_build_folders(program)
+        forget_build_ids(program / "_internal" / "llama_cpp")
     _check(program)
     return program
 

@@ -120,6 +120,8 @@ def test_libraries(place: str, kept: bool) -> None:
         ("qtawesome/fonts/remixicon-2.5.0.ttf", False),
         ("PySide6/Qt/translations/qtbase_de.qm", False),
         ("resources/styles/window.qss", True),
+        ("llama_cpp_python-0.3.36.dist-info/METADATA", True),
+        ("llama_cpp_python-0.3.36.dist-info/RECORD", False),
     ],
 )
 def test_data(place: str, kept: bool) -> None:

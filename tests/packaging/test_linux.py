@@ -329,3 +329,24 @@ def test_icon_files_hold_all_sizes(tmp_path: Path, kind: str, edges: set[int]) -
 def test_absent_drawing_is_said(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"none\.svg is missing"):
         icons.render_png(16, source=tmp_path / "none.svg")
+
+
+@needs_compiler
+def test_build_ids_go(tmp_path: Path) -> None:
+    source = tmp_path / "x.c"
+    libraries = []
+    for number in (1, 2):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        source.write_text("int answer(void) { return 42; }\n", encoding="ascii")
+        libraries.append(folder / "libx.so")
+        identity = f"-Wl,--build-id=0x{number:040x}"
+        done = shell("c++", "-shared", "-fPIC", "-x", "c++", identity, "-o", libraries[-1], source)
+        assert done.returncode == 0, done.stderr
+    assert libraries[0].read_bytes() != libraries[1].read_bytes()
+    size = libraries[0].stat().st_size
+    for library in libraries:
+        elf.forget_build_ids(library.parent)
+        elf.forget_build_ids(library.parent)
+    assert libraries[0].read_bytes() == libraries[1].read_bytes()
+    assert libraries[0].stat().st_size == size
