@@ -125,6 +125,9 @@ class AutoLookahead(LookaheadPolicy):
     TRY_EVERY = (6, 12)
     """Rounds between two tries of other sizes: at first and after a surprise, and at most."""
     SURPRISE = 0.15
+    PLAN_EVERY = 4
+    RESTING_ROUNDS = 8
+    """Rounds, drafting and resting, between two looks at what pays: the look takes time too."""
     REST_AFTER = 8
     """Plain rounds after which the drafter rests; before, it keeps up, and can go on at once."""
 
@@ -141,14 +144,20 @@ class AutoLookahead(LookaheadPolicy):
         self._seen_at: dict[int, int] = {}
         """By size of a forward, the round in which it was seen last."""
         self._promising: list[int] = []
+        self._plan: tuple[int, float, float] | None = None
         self._surprised = False
         self._rounds = 0
         self._plain_rounds, self._probing = 0, False
 
     def choose(self) -> int:
         tried, self._reach, self._exactly = self._exactly is not None, 1.0, None
+        if self.resting and self._rounds % self.RESTING_ROUNDS:
+            self.lookahead = 0
+            return 0
         plain = self.costs.verify(1)
-        best, expected, hoped = self._best()
+        if self._plan is None or self._rounds % self.PLAN_EVERY == 0:
+            self._plan = self._best()
+        best, expected, hoped = self._plan
         self._worth = max(expected, 1.0 / plain)
         self.speedup = self._worth * plain
         self._probing = hoped * plain <= 1.0
@@ -192,6 +201,8 @@ class AutoLookahead(LookaheadPolicy):
         plain = self.costs.verify(1)
         self._notice(proposed + 1, target_ms)
         self.costs.observe_verify(proposed + 1, target_ms)
+        if proposed and accepted < proposed:
+            self._plan = None
         if proposed:
             if self._plain_rounds < self.REST_AFTER:  # Otherwise the time is also that of catching up.
                 self.costs.observe_draft(proposed, draft_ms)
@@ -278,7 +289,7 @@ class AutoLookahead(LookaheadPolicy):
         self._seen_at[size] = self._rounds
         expected = self.costs.verify(size)
         if abs(target_ms - expected) > self.SURPRISE * expected:
-            self._pause, self._surprised = self.TRY_EVERY[0], True
+            self._pause, self._surprised, self._plan = self.TRY_EVERY[0], True, None
             if target_ms < expected and self._exactly:
                 self._promising = [size - 1, min(size, self.MOST)]
 
