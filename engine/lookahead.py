@@ -122,8 +122,9 @@ class AutoLookahead(LookaheadPolicy):
     BEGINNING = 2.0
     LARGEST = 8.0
     """Plain tokens that the allowance may hold."""
-    TRY_EVERY = (6, 12)
-    """Rounds between two tries of other sizes: at first and after a surprise, and at most."""
+    TRY_EVERY = (6, 12, 24)
+    """Rounds between two tries of other sizes: at first and after a surprise, soon, and after QUIET tries in a row."""
+    QUIET = 8
     SURPRISE = 0.15
     PLAN_EVERY = 4
     RESTING_ROUNDS = 8
@@ -145,7 +146,7 @@ class AutoLookahead(LookaheadPolicy):
         """By size of a forward, the round in which it was seen last."""
         self._promising: list[int] = []
         self._plan: tuple[int, float, float] | None = None
-        self._surprised = False
+        self._surprised, self._quiet, self._dear = False, 0, False
         self._rounds = 0
         self._plain_rounds, self._probing = 0, False
 
@@ -266,7 +267,8 @@ class AutoLookahead(LookaheadPolicy):
         if self._since < self._pause:
             return None
         self._since = 0
-        self._pause = min(2 * self._pause, self.TRY_EVERY[1])
+        self._quiet += 1
+        self._pause = self.TRY_EVERY[2] if self._quiet > self.QUIET else self.TRY_EVERY[1]
         if self._is_stale(0, self.TRY_EVERY[1] if self._surprised else 4 * self.TRY_EVERY[1]):
             self._surprised = False
             return 0
@@ -288,10 +290,15 @@ class AutoLookahead(LookaheadPolicy):
         """
         self._seen_at[size] = self._rounds
         expected = self.costs.verify(size)
-        if abs(target_ms - expected) > self.SURPRISE * expected:
-            self._pause, self._surprised, self._plan = self.TRY_EVERY[0], True, None
-            if target_ms < expected and self._exactly:
+        dear, self._dear = self._dear, target_ms > (1.0 + self.SURPRISE) * expected
+        # Nothing is quicker by chance; slower it may be once.
+        if target_ms < (1.0 - self.SURPRISE) * expected or (dear and self._dear):
+            if target_ms > expected and not self._surprised:
+                # Have all sizes become dear, or this one? The small ones tell.
+                self._promising = [1, 0]
+            elif target_ms < expected and self._exactly:
                 self._promising = [size - 1, min(size, self.MOST)]
+            self._pause, self._quiet, self._surprised, self._plan = self.TRY_EVERY[0], 0, True, None
 
 
 def make_policy(config: SpeculationConfig) -> LookaheadPolicy:
