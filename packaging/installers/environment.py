@@ -12,7 +12,7 @@ from messages import SetupError, say, step
 from pip_runner import pip_install
 from places import CONSTRAINTS, EXTRAS, ROOT, WORK
 
-_STAMP = ".made-of"
+_STAMP, _MADE_BY = ".made-of", ".made-by"
 
 
 def make_environment(flavour: str, llama_kind: str) -> tuple[Path, Llama]:
@@ -23,8 +23,10 @@ def make_environment(flavour: str, llama_kind: str) -> tuple[Path, Llama]:
     place = WORK / f"env-{flavour}"
     python = place / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     pinned = ("-c", str(CONSTRAINTS), "--disable-pip-version-check")
-    if not python.is_file():
+    made_by = place / _MADE_BY
+    if not python.is_file() or not made_by.is_file() or made_by.read_text(encoding="utf-8") != _this_python():
         _make_empty(place)
+        made_by.write_text(_this_python(), encoding="utf-8")
         pip_install(python, *pinned, "pip", "hatchling", log=place / "tools.log", progress_bar="off")
     llama = compile_llama(python, llama_kind)
     made_of = _fingerprint(flavour, llama)
@@ -38,6 +40,10 @@ def make_environment(flavour: str, llama_kind: str) -> tuple[Path, Llama]:
     again = ("--force-reinstall", "--no-deps", "--no-build-isolation", str(ROOT))
     pip_install(python, *pinned, *again, log=place / "project.log")
     return python, llama
+
+
+def _this_python() -> str:
+    return f"{sys.base_prefix}\n{sys.version}"
 
 
 def _make_empty(place: Path) -> None:
