@@ -70,6 +70,8 @@ class SmokeTest:
             steps.insert(5, ("loads a GGUF from the folder", self._load_from_folder))
         for name, step in steps:
             self._take(name, step)
+            if step == self._list_models and self._args.models is not None and self.figures.get("flavour") == "full":
+                self._take("runs a safetensors model from the folder", self._run_safetensors)
         return not any(step.problems for step in self.steps)
 
     def _take(self, name: str, work: Callable[[], Problems]) -> None:
@@ -210,6 +212,20 @@ class SmokeTest:
         if len(report.get("tokens") or ()) > 16:
             yield f"{len(report['tokens'])} tokens, of at most 16"
 
+    def _run_safetensors(self) -> Problems:
+        """What the full flavour is for: the smallest folder of weights that the engine says it can run."""
+        listed = self._run_engine("models", self._box.seen(self._models_folder()), "--json")
+        yield from listed.problems()
+        found = (_only_json(listed.stdout, one_line=False) or {}).get("models", [])
+        usable = [each for each in found if each.get("usable") and each.get("format") == "safetensors"]
+        if not usable:
+            yield "no safetensors model of the folder can be run"
+            return
+        model = min(usable, key=lambda each: float(each.get("parameters") or 0))
+        done = self._run_engine("generate", "--json", "--raw", "--max-tokens", "8", "--target", model["path"], "Once")
+        yield from done.problems()
+        yield from _reply_problems(_only_json(done.stdout, one_line=False) or {})
+
     def _refuse_model(self) -> Problems:
         done = self._run_engine("generate", "--target", "no-such-model.gguf", "Hello")
         lines = done.stderr.splitlines()
@@ -262,15 +278,14 @@ class SmokeTest:
         return self._box.run([*words, *arguments], folder=None if inside else folder)
 
     def _models_folder(self) -> Path:
-        """The folder given; a copy of its GGUF files where the program cannot see it."""
+        """The folder given; a copy of its models where the program cannot see it."""
         folder: Path = self._args.models
         if self._box.root is None or folder.is_relative_to(self._box.root):
             return folder
         copy = self._box.folder / "models"
         if not copy.exists():
-            shutil.copytree(
-                folder, copy, ignore=lambda _, names: [n for n in names if Path(n).suffix not in {"", ".gguf"}]
-            )
+            kinds = {"", ".gguf", ".json", ".model", ".safetensors", ".txt"}
+            shutil.copytree(folder, copy, ignore=lambda _, names: [n for n in names if Path(n).suffix not in kinds])
         return copy
 
 

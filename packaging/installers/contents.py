@@ -133,10 +133,11 @@ def needed_libraries(libraries: Mapping[str, Path], system: str) -> set[str]:
 
 
 def _is_loaded_by_name(place: str) -> bool:
+    """All but what lies where only linked libraries lie; a package may load any file of its own folder."""
     name = place.rpartition("/")[2]
     if place.startswith("llama_cpp/lib/"):
         return not name.startswith("libllama-common")
-    return "/plugins/" in place or "cpython-" in name or ".abi3.so" in name or name.startswith("libpython")
+    return ("/" in place and not place.startswith("PySide6/Qt/lib/")) or name.startswith("libpython")
 
 
 def without_symbols(libraries: Mapping[str, Path], scratch: Path) -> dict[str, Path]:
