@@ -77,6 +77,8 @@ def excluded_modules(flavour: str, *, window: bool) -> list[str]:
 def keeps_library(place: str, system: str) -> bool:
     """Whether a library or extension belongs into the program. `place`: its path there; `system`: sys.platform."""
     path = place.replace("\\", "/")
+    if _is_a_test_of_torch(path):
+        return False
     name = path.rpartition("/")[2]
     if "/plugins/" in path and path.startswith("PySide6/"):
         return _keeps_plugin(path)
@@ -96,9 +98,16 @@ def _keeps_plugin(path: str) -> bool:
     return found is not None and any(fnmatch(found[2], pattern) for pattern in _QT_PLUGINS.get(found[1], ()))
 
 
+def _is_a_test_of_torch(path: str) -> bool:
+    """Its wheel brings 130 MB of test programs, and beside them one that it wants to see when it is imported."""
+    return path.startswith(("torch/bin/", "torch/test/")) and "torch_shm_manager" not in path
+
+
 def keeps_data(place: str) -> bool:
     """Whether a data file belongs into the program."""
     path = place.replace("\\", "/")
+    if _is_a_test_of_torch(path):
+        return False
     if path.startswith("qtawesome/fonts/"):
         return path.startswith(f"qtawesome/fonts/{_FONT_SET}")
     if path.startswith("PySide6/") and ("/translations/" in path or path.endswith((".qml", ".pyi"))):

@@ -107,6 +107,10 @@ def test_works_without_what_is_left_out(module: str, arguments: list[str]) -> No
         ("libxcb-cursor.so.0", True),
         ("llama_cpp/lib/libggml-cpu-zen4.so", True),
         ("libcuda.so.1", False),
+        ("torch/lib/libtorch_cpu.so", True),
+        ("torch/bin/torch_shm_manager", True),
+        ("torch/bin/test_jit", False),
+        ("torch/test/atest", False),
     ],
 )
 def test_libraries(place: str, kept: bool) -> None:
