@@ -28,6 +28,8 @@ PROMPT = "What is Outrider?"
 PATH_KEYS = ("version", "frozen", "flavour", "program", "resources", "settings", "data", "logs", "cache", "python")
 END_S = 8.0
 """Within how many seconds the window must be gone once it was asked to end."""
+_MADE_BY_TORCH = re.compile(r"torchinductor_[^/\\]+")
+"""An empty folder that torch makes among the temporary files when it is imported (full flavour)."""
 Problems = Iterator[str]
 
 
@@ -255,7 +257,7 @@ class SmokeTest:
 
     def _look_around(self) -> Problems:
         for name, place in (("current directory", self._box.work), ("folder for temporary files", self._box.temporary)):
-            left = list(contents(place))
+            left = [found for found in contents(place) if not _MADE_BY_TORCH.fullmatch(found)]
             if left:
                 yield f"left in the {name}: {', '.join(left[:8])}"
         if self._args.source:
