@@ -42,8 +42,20 @@ def _draw(decoder: SpeculativeDecoder, samples: int, first_seed: int, **options:
     return Counter(decoder.generate(prompt, seed=first_seed + seed, **options).tokens for seed in range(samples))
 
 
+_PLAIN: dict[tuple[str, int, str], Counter[Prefix]] = {}
+"""Plain draws, which do not depend on the draft, by target, samples and sampling: tests of one target share them."""
+
+
+def _draw_plain(decoder: SpeculativeDecoder, samples: int, sampling: dict[str, Any]) -> Counter[Prefix]:
+    assert decoder.target is not None
+    key = decoder.target.name, samples, repr(sampling)
+    if key not in _PLAIN:
+        _PLAIN[key] = _draw(decoder, samples, 2 * 10**9, lookahead=0, **sampling)
+    return _PLAIN[key]
+
+
 def _p_value(decoder: SpeculativeDecoder, samples: int, lookahead: int, sampling: dict[str, Any]) -> float:
-    plain = _draw(decoder, samples, 2 * 10**9, lookahead=0, **sampling)
+    plain = _draw_plain(decoder, samples, sampling)
     drawn = _draw(decoder, samples, 0, lookahead=lookahead, **sampling)
     assert decoder.stats.rejected > samples / 10, "the draft is too near to the target to show anything"
     value = two_sample_p(plain, drawn)
@@ -84,6 +96,6 @@ def test_bundled_pair(bundled_target: Path, bundled_draft: Path, sampling: dict[
 def test_accepting_always_is_noticed(shared_gguf: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
     shared_gguf(SHARED[0][0])
     with open_shared(*SHARED[0]) as decoder:
-        plain = _draw(decoder, QUICK, 2 * 10**9, lookahead=0, **SAMPLINGS[0])
+        plain = _draw_plain(decoder, QUICK, SAMPLINGS[0])
         monkeypatch.setattr("engine.verifier.accept", lambda *_: True)
         assert two_sample_p(plain, _draw(decoder, QUICK, 0, lookahead=2, **SAMPLINGS[0])) < BROKEN
