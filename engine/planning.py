@@ -21,10 +21,11 @@ from engine.config import (
     SpeculationConfig,
     freeze_prompt,
 )
+from engine.costs import cautious_cost
 from engine.drafting.base import Drafter
 from engine.drafting.chain import ChainDrafter
 from engine.drafting.draft_model import DraftModelDrafter
-from engine.drafting.ngram import NgramDrafter, cautious_cost, measured_cost
+from engine.drafting.ngram import NgramDrafter, measured_cost
 from engine.drafting.none import NoDrafter
 from engine.drafting.translated import TranslatedDrafter
 from engine.errors import InvalidRequest, ModelNotLoaded, NotAvailable, TokenOutOfRange

@@ -21,8 +21,6 @@ _HOPELESS = 0.05
 """Below this chance of getting that far, a longer draft is not thought through."""
 _COSTS = ((1, 1.0), (2, 1.7), (4, 2.1), (5, 3.1), (8, 3.2), (9, 4.2), (16, 5.1), (17, 5.2), (33, 9.0))
 """Measured: a 1.1 B Q8_0 model on two cores, in times of one token."""
-_CAUTIOUS_COSTS = ((1, 1.0), (2, 1.85), (3, 2.1), (4, 2.45), (5, 2.9), (9, 4.6), (17, 8.5), (33, 15.8))
-"""Measured: 0.5 B weights in Q8_0 on two cores, llama.cpp compiled as the set-up does it."""
 
 _MEASURED_OFTEN = 4
 """Forwards of one size that are enough for a mean."""
@@ -32,16 +30,7 @@ Evidence = Literal["alone", "agreed", "split", "resumed"]
 
 def verify_cost(n: int) -> float:
     """What a verification of `n` tokens costs on a processor, in times of one token; between the measured, a line."""
-    return _between(_COSTS, n)
-
-
-def cautious_cost(n: int) -> float:
-    """`verify_cost` with Q8_0 weights and kernels whose rows do not depend on the batch: dearer than most others."""
-    return _between(_CAUTIOUS_COSTS, n)
-
-
-def _between(costs: Sequence[tuple[int, float]], n: int) -> float:
-    low, high = next((pair for pair in pairwise(costs) if n <= pair[1][0]), (costs[-2], costs[-1]))
+    low, high = next((pair for pair in pairwise(_COSTS) if n <= pair[1][0]), (_COSTS[-2], _COSTS[-1]))
     return low[1] + (high[1] - low[1]) * (n - low[0]) / (high[0] - low[0])
 
 

@@ -13,13 +13,13 @@ from engine.backends.base import Logits
 from engine.backends.fake import FakeBackend
 from engine.cancel import CancelToken
 from engine.config import SamplingConfig, SpeculationConfig
+from engine.costs import cautious_cost
 from engine.drafting.base import Draft, GoesOn
 from engine.drafting.ngram import (
     NgramDrafter,
     NgramOptions,
     Odds,
     SuffixIndex,
-    cautious_cost,
     measured_cost,
     verify_cost,
 )
