@@ -50,7 +50,11 @@ class TokenEvent:
 
 @dataclass(frozen=True, slots=True)
 class RoundEvent:
-    """One round is over. `source` names the drafter; `lookahead` is the K it was asked for; times in milliseconds."""
+    """One round is over. `source` names the drafter; `lookahead` is the K it was asked for; times in milliseconds.
+
+    `speedup`: what the automatic lookahead expected of the round, in times of plain decoding (1.0 where it goes plain);
+    an estimate. None where the lookahead is not automatic.
+    """
 
     round: int
     source: str
@@ -59,6 +63,7 @@ class RoundEvent:
     accepted: int
     draft_ms: float
     target_ms: float
+    speedup: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

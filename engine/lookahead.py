@@ -11,7 +11,12 @@ from engine.costs import CostModel
 
 
 class LookaheadPolicy(ABC):
-    """Chooses K for each round and learns from what came of it."""
+    """Chooses K for each round and learns from what came of it.
+
+    Attributes: speedup (what is expected of the round chosen last, in times of plain decoding; None: not estimated).
+    """
+
+    speedup: float | None = None
 
     @abstractmethod
     def choose(self) -> int:
@@ -136,7 +141,7 @@ class AutoLookahead(LookaheadPolicy):
         self.costs = CostModel() if costs is None else costs
         self.acceptance = AcceptanceModel() if acceptance is None else acceptance
         self.lookahead = 0
-        self.speedup = 1.0
+        self.speedup: float = 1.0
         self._worth = 0.0
         self._reach = 1.0
         self._exactly: int | None = None

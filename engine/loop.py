@@ -240,7 +240,7 @@ class GenerationLoop:
         self._stats.add_method(source if draft.tokens else PLAIN, proposed, accepted, emitted, times)
         confidences = tuple(map(exp, draft.logprobs))
         self._job.policy.observe(len(draft.tokens), min(verdict.accepted, len(draft.tokens)), *times, confidences)
-        return RoundEvent(self._rounds, source, lookahead, proposed, accepted, *times)
+        return RoundEvent(self._rounds, source, lookahead, proposed, accepted, *times, self._job.policy.speedup)
 
     def _result(self) -> GenerationResult:
         job = self._job
