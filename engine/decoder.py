@@ -63,6 +63,7 @@ class SpeculativeDecoder:
         self._plain_tokens_per_second: float | None = None
         self._configs: dict[str, LoadConfig | None] = {}
         self._knowledge: PairKnowledge | None = None
+        self._calibrated = False
         self._busy = False
         self._through_text = False
         self._warnings: tuple[str, ...] = ()
@@ -128,6 +129,7 @@ class SpeculativeDecoder:
         if self._knowledge is not None:
             self._knowledge.save(at_once=True)
         self._knowledge = None
+        self._calibrated = False
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -281,9 +283,34 @@ class SpeculativeDecoder:
         if request.speculation.lookahead != "auto":
             return models
         if self._knowledge is None:
-            configs = self._configs.get("target"), self._configs.get("draft")
-            self._knowledge = learn_pair(self.target, configs[0], self.draft, configs[1], cancel)
+            self._learn(self.target, cancel)
         return replace(models, knowledge=self._knowledge)
+
+    def calibrate(self, *, cancel: CancelToken | None = None) -> None:
+        """Find out what the loaded models cost here, as lookahead 'auto' needs it: once a pair, two seconds at most.
+
+        The first reply with 'auto' does this where it was not done; after a call that was cancelled, replies learn the
+        costs from their own rounds, until this is called again. Does nothing where it is known already.
+        Raises ModelNotLoaded, InvalidRequest (while a reply is being written), Cancelled.
+        """
+        if self.target is None:
+            raise ModelNotLoaded("target")
+        if self._busy:
+            raise InvalidRequest("This decoder is writing a reply. Wait for it, or cancel it.")
+        token = cancel or self.cancel_token
+        try:
+            if not self._calibrated:
+                self._learn(self.target, token)
+        except Cancelled:
+            self._knowledge = self._knowledge or PairKnowledge()
+            raise
+        finally:
+            token.clear()
+
+    def _learn(self, target: Backend, cancel: CancelToken) -> None:
+        configs = self._configs.get("target"), self._configs.get("draft")
+        self._knowledge = learn_pair(target, configs[0], self.draft, configs[1], cancel)
+        self._calibrated = True
 
     # Figures ----------------------------------------------------------------------------------------------------------
 
