@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
-from app.state.models import Loaded
+from app.state.models import Loaded, Lookahead
 from engine import (
     Cancelled,
     CancelToken,
@@ -73,7 +73,8 @@ class EngineBridge:
     """Runs jobs of the engine.
 
     Attributes: loaded (what is really loaded, true also after a failed load); progress (of the load that is running,
-    or None). Methods are called on the Qt thread. A scan gives way to a load or a reply, and then begins again.
+    or None); measuring (whether the costs of the pair are being measured). Methods are called on the Qt thread. A scan
+    and a measurement in the background give way to a load or a reply, and then begin again.
     """
 
     def __init__(
@@ -85,6 +86,8 @@ class EngineBridge:
     ) -> None:
         self.loaded = Loaded()
         self.progress: LoadProgress | None = None
+        self.measuring = False
+        self._put_off = False
         self._loop = loop
         self._trusted = frozenset(trusted)
         self._make_decoder = make_decoder
@@ -103,10 +106,18 @@ class EngineBridge:
         """Load what is not loaded yet. Raises LoadFailed and its kinds, VocabularyMismatch, Cancelled."""
         return self._submit(Job(self._loop, lambda cancel: self._load(target, draft, cancel)))
 
-    def reply(self, messages: Sequence[Message], lookahead: int) -> Job[GenerationResult]:
+    def reply(self, messages: Sequence[Message], lookahead: Lookahead) -> Job[GenerationResult]:
         """Write a reply; its events come by `drain`. Raises ContextFull, Cancelled before the first token."""
         self._events.clear()
         return self._submit(Job(self._loop, lambda cancel: self._reply(messages, lookahead, cancel)))
+
+    def measure(self) -> Job[None]:
+        """Find out what the loaded pair costs, for lookahead auto, in the background. Raises Cancelled.
+
+        A reply that interrupts it does without; one that comes before it measures itself. What is known already, from
+        earlier runs too, takes no time.
+        """
+        return self._submit(Job(self._loop, self._measure, background=True))
 
     def scan(self, folder: Path) -> Job[tuple[ModelFile, ...]]:
         """Look for models in a folder, in the background. Raises FolderUnreadable, Cancelled."""
@@ -205,6 +216,7 @@ class EngineBridge:
 
     def _load(self, target: Path | None, draft: Path | None, cancel: CancelToken) -> Loaded:
         decoder = self._decoder
+        self._put_off = False
         try:
             if target is not None and target != self.loaded.target:
                 decoder.attach_target(self._config(target), progress=self._note_progress, cancel=cancel)
@@ -229,7 +241,19 @@ class EngineBridge:
     def _note_progress(self, progress: LoadProgress) -> None:
         self.progress = progress
 
-    def _reply(self, messages: Sequence[Message], lookahead: int, cancel: CancelToken) -> GenerationResult:
+    def _measure(self, cancel: CancelToken) -> None:
+        if self.loaded.target is None:
+            return
+        self.measuring = self._put_off = True
+        try:
+            self._decoder.calibrate(cancel=cancel)
+            self._put_off = False
+        finally:
+            self.measuring = False
+
+    def _reply(self, messages: Sequence[Message], lookahead: Lookahead, cancel: CancelToken) -> GenerationResult:
+        if lookahead == "auto" and not self._put_off:
+            self._measure(cancel)
         note = self._events.append
         result: GenerationResult | None = None
         for event in self._decoder.stream(messages, cancel=cancel, lookahead=lookahead):

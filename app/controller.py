@@ -15,7 +15,7 @@ from app.error_report import describe
 from app.model_desk import ModelDesk
 from app.state.activity import Activity
 from app.state.metrics import Metrics
-from app.state.models import Loaded
+from app.state.models import Loaded, Lookahead
 from app.state.transcript import Exchange, Problem, Transcript
 from engine import Cancelled, Finished, GenerationResult, PromptProgress, TokenEvent
 
@@ -31,7 +31,7 @@ class Turn:
     """A question on its way to a reply. `job`: the load or the reply that is running for it."""
 
     exchange: Exchange
-    lookahead: int
+    lookahead: Lookahead
     wanted: Loaded
     cancelled: bool = False
     job: Job[Any] | None = None
@@ -72,6 +72,7 @@ class ChatController(QObject):
         self._timer.timeout.connect(self._tick)
         desk.working.connect(self._wake)
         desk.failed.connect(self.report)
+        desk.changed.connect(self._note_choice)
 
     # Intents ----------------------------------------------------------------------------------------------------------
 
@@ -88,6 +89,7 @@ class ChatController(QObject):
         chosen = self.desk.models.selection
         self._turn = Turn(exchange, chosen.lookahead, Loaded(chosen.target, chosen.draft))
         self._ticks = 0
+        self.metrics.choose(chosen)
         self.metrics.begin()
         self.entry_added.emit(exchange)
         self.busy_changed.emit(True)
@@ -174,6 +176,7 @@ class ChatController(QObject):
         self.reply_ended.emit(exchange)
         self.busy_changed.emit(False)
         self.metrics_changed.emit()
+        self._note_choice()
         self._show_activity()
 
     # The display clock ------------------------------------------------------------------------------------------------
@@ -229,6 +232,11 @@ class ChatController(QObject):
             read = turn.reading
             return Activity("reading", f"{read.total:,}", read.evaluated / read.total if read.total else None)
         return self.desk.activity()
+
+    def _note_choice(self) -> None:
+        """Between replies the figures' note on the lookahead follows the pickers."""
+        if self._turn is None and self.metrics.choose(self.desk.models.selection):
+            self.metrics_changed.emit()
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)

@@ -13,7 +13,7 @@ from app.bridge import EngineBridge, Job
 from app.error_report import describe
 from app.settings import Settings
 from app.state.activity import Activity
-from app.state.models import Loaded, ModelList, file_label
+from app.state.models import Loaded, Lookahead, ModelList, file_label
 from engine import Cancelled, EngineError
 
 
@@ -45,6 +45,7 @@ class ModelDesk(QObject):
         self._wanted = Loaded()
         self._shared: Job[Loaded] | None = None
         self._scanning: Job[Any] | None = None
+        self._measuring: Job[None] | None = None
         self._scanned_folder: Path | None = None
         self._opened: Path | None = None
         self._before = models.selection
@@ -82,10 +83,11 @@ class ModelDesk(QObject):
             self.models.choose(draft=path)
         self._remember()
 
-    def choose_lookahead(self, lookahead: int) -> None:
+    def choose_lookahead(self, lookahead: Lookahead) -> None:
         """Propose so many tokens a round from the next message on."""
         self.models.choose(lookahead=lookahead)
         self._remember()
+        self._measure_ahead()
 
     def choose_folder(self, folder: Path) -> None:
         """Look for models there, now and in later runs."""
@@ -97,9 +99,11 @@ class ModelDesk(QObject):
             self._start(self._scan(self.models.folder))
 
     def cancel(self) -> None:
-        """Stop a load, else a scan."""
+        """Stop a load, else a measurement, else a scan."""
         if self._loading is not None:
             self._loading.cancel()
+        elif self._measuring is not None:
+            self._measuring.cancel()
         elif self._scanning is not None:
             self._scanning.cancel()
 
@@ -112,8 +116,8 @@ class ModelDesk(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a load or a scan is running."""
-        return self._loading is not None or self._scanning is not None
+        """Whether a load, a measurement or a scan is running."""
+        return any(job is not None for job in (self._loading, self._measuring, self._scanning))
 
     @property
     def settled(self) -> bool:
@@ -166,6 +170,8 @@ class ModelDesk(QObject):
                 return Activity("loading", self._name(self._wanted.target))
             path = self._wanted.target if progress.part == "target" else self._wanted.draft
             return Activity(progress.stage, self._name(path), progress.fraction)
+        if self._bridge.measuring:
+            return Activity("measuring")
         if self._scanning is not None and self._scanned_folder is not None:
             return Activity("scanning", self._scanned_folder.name or str(self._scanned_folder))
         return Activity()
@@ -196,6 +202,7 @@ class ModelDesk(QObject):
             return
         try:
             await job.result
+            self._measure_ahead()
         except Cancelled:
             pass
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the window
@@ -204,6 +211,24 @@ class ModelDesk(QObject):
                 self.failed.emit(describe(error))
         finally:
             self.load_ended(job)
+
+    def _measure_ahead(self) -> None:
+        """Find out what the pair costs before a reply asks for it, if one will."""
+        wanted = self.models.selection.lookahead == "auto" and self._bridge.loaded.target is not None
+        if wanted and self._measuring is None:
+            self._start(self._measure())
+
+    async def _measure(self) -> None:
+        job = self._measuring = self._bridge.measure()
+        self.working.emit()
+        try:
+            await job.result
+        except Cancelled:
+            pass
+        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the window
+            self.failed.emit(describe(error))
+        finally:
+            self._measuring = None
 
     # Scanning and judging ---------------------------------------------------------------------------------------------
 

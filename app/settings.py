@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from app.places import settings_path
-from engine import DEFAULT_LOOKAHEAD, MAX_LOOKAHEAD
+from app.state.models import Lookahead
+from engine import MAX_LOOKAHEAD
 
 THEMES = ("system", "light", "dark")
 _LARGEST = 2**20
@@ -28,7 +29,7 @@ class Settings:
     models_folder: str = ""
     target: str = ""
     draft: str | None = None
-    lookahead: int = DEFAULT_LOOKAHEAD
+    lookahead: Lookahead = "auto"
     theme: str = "system"
     geometry: str = ""
     left_shown: bool = True
@@ -54,6 +55,8 @@ def _sensible(name: str, value: object) -> bool:
         return value is None or (isinstance(value, str) and "\0" not in value)
     if name in ("left_shown", "right_shown"):
         return isinstance(value, bool)
+    if name == "lookahead" and value == "auto":
+        return True
     if name in ("lookahead", "left_width", "right_width"):
         most = MAX_LOOKAHEAD if name == "lookahead" else 4_000
         return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most

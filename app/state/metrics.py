@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
+from app.state.lookahead import LookaheadNote, LookaheadWatch
+from app.state.models import Selection
 from engine import Event, GenerationStats, PromptProgress, RoundEvent, TokenEvent
 
 WINDOW_S = 1.0
@@ -125,10 +127,15 @@ class Metrics:
 
     def __init__(self) -> None:
         self.version = 0
+        self._lookahead = LookaheadWatch()
         self.clear()
 
     def clear(self) -> None:
         """No reply yet."""
+        self._lookahead.clear()
+        self._begin()
+
+    def _begin(self) -> None:
         self.rounds = self.proposed = self.accepted = self.emitted = 0
         self.rates, self.speeds = RateHistory(), SpeedHistory()
         self.running = False
@@ -137,7 +144,8 @@ class Metrics:
 
     def begin(self) -> None:
         """A reply begins."""
-        self.clear()
+        self._lookahead.begin()
+        self._begin()
         self.running = True
 
     def take(self, now: float, event: Event) -> None:
@@ -150,6 +158,7 @@ class Metrics:
             self.accepted += event.accepted
             self.rates.add(event.proposed, event.accepted)
             self.speeds.count(now, self.emitted)
+            self._lookahead.take(now, event)
         elif isinstance(event, PromptProgress) and event.evaluated >= event.total:
             self.speeds.begin(now)
 
@@ -163,11 +172,23 @@ class Metrics:
         """The reply is over; its own figures are the last word."""
         self.running = False
         self.speeds.finish()
+        self._lookahead.end()
         self._final = stats
         if stats is not None:
             self.rounds, self.proposed = stats.rounds, stats.proposed
             self.accepted, self.emitted = stats.accepted, stats.emitted
         self.version += 1
+
+    def choose(self, selection: Selection) -> bool:
+        """The next reply is to be written with this. Whether that changed anything that is told."""
+        changed = self._lookahead.choose(selection)
+        self.version += changed
+        return changed
+
+    @property
+    def lookahead(self) -> LookaheadNote:
+        """What the lookahead does and why."""
+        return self._lookahead.note
 
     @property
     def acceptance_rate(self) -> float | None:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
-from engine import DEFAULT_LOOKAHEAD, MAX_LOOKAHEAD, Fit, ModelFile
+from engine import MAX_LOOKAHEAD, Fit, ModelFile
+
+Lookahead = int | Literal["auto"]
+"""What the picker offers: 0 to MAX_LOOKAHEAD, or auto."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +19,7 @@ class Selection:
 
     target: Path | None = None
     draft: Path | None = None
-    lookahead: int = DEFAULT_LOOKAHEAD
+    lookahead: Lookahead = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +97,17 @@ class ModelList:
             listed.append(Choice(model.path, name, problem, "\n".join(filter(None, (hint(model), more)))))
         return _with_missing(listed, self.selection.draft)
 
-    def choose(self, *, target: Path | None = None, draft: Path | None = None, lookahead: int | None = None) -> None:
+    def choose(
+        self, *, target: Path | None = None, draft: Path | None = None, lookahead: Lookahead | None = None
+    ) -> None:
         """Choose a target, a draft, or a lookahead; what is None stays. No draft: `choose_no_draft`."""
         chosen = self.selection
+        if isinstance(lookahead, int):
+            lookahead = min(max(lookahead, 0), MAX_LOOKAHEAD)
         self.selection = Selection(
             chosen.target if target is None else target,
             chosen.draft if draft is None else draft,
-            chosen.lookahead if lookahead is None else min(max(lookahead, 0), MAX_LOOKAHEAD),
+            chosen.lookahead if lookahead is None else lookahead,
         )
 
     def choose_no_draft(self) -> None:

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.state.models import Choice, Loaded, ModelList
+from app.state.models import Choice, Loaded, Lookahead, ModelList
 from app.views.icons import icon_button
 from app.views.theme import Theme
 from engine import MAX_LOOKAHEAD
@@ -100,13 +100,13 @@ class Picker(QComboBox):
 class ModelBar(QFrame):
     """The pickers and buttons on top.
 
-    Signals: target_chosen(Path), draft_chosen(Path | None), lookahead_chosen(int), folder_wanted(), rescan_wanted(),
-    theme_chosen(mode), left_toggled(bool), right_toggled(bool), about_wanted().
+    Signals: target_chosen(Path), draft_chosen(Path | None), lookahead_chosen(int | "auto"), folder_wanted(),
+    rescan_wanted(), theme_chosen(mode), left_toggled(bool), right_toggled(bool), about_wanted().
     """
 
     target_chosen = Signal(object)
     draft_chosen = Signal(object)
-    lookahead_chosen = Signal(int)
+    lookahead_chosen = Signal(object)
     folder_wanted = Signal()
     rescan_wanted = Signal()
     theme_chosen = Signal(str)
@@ -120,21 +120,27 @@ class ModelBar(QFrame):
         self._theme = theme
         self.target = Picker(self.tr("Target"), self)
         self.draft = Picker(self.tr("Draft"), self)
-        self.lookahead = Picker(self.tr("Lookahead: tokens proposed per round. 0 is plain decoding."), self)
-        self.lookahead.setAccessibleName(self.tr("Lookahead"))
-        numbers = [Choice(None, str(number)) for number in range(MAX_LOOKAHEAD + 1)]
-        self.lookahead.fill(numbers, None, "")
-        for row in range(MAX_LOOKAHEAD + 1):
-            self.lookahead.setItemData(row, row, _PATH)
+        self.lookahead = self._make_lookahead()
         for picker in (self.target, self.draft):
             picker.setMinimumContentsLength(8)
             picker.setMaximumWidth(340)
-        self.lookahead.setMinimumContentsLength(2)
         self.target.chosen.connect(self.target_chosen)
         self.draft.chosen.connect(self.draft_chosen)
-        self.lookahead.activated.connect(self.lookahead_chosen)
+        self.lookahead.chosen.connect(self.lookahead_chosen)
         self._make_buttons()
         self._lay_out()
+
+    def _make_lookahead(self) -> Picker:
+        help_text = self.tr("Lookahead: tokens proposed per round. Auto measures what pays; 0 is plain decoding.")
+        picker = Picker(help_text, self)
+        picker.setAccessibleName(self.tr("Lookahead"))
+        auto = Choice(None, self.tr("Auto"), hint=self.tr("Each round as many as promise the most tokens per second"))
+        choices: list[Lookahead] = ["auto", *range(MAX_LOOKAHEAD + 1)]
+        picker.fill([auto, *(Choice(None, str(number)) for number in choices[1:])], None, "")
+        for row, lookahead in enumerate(choices):
+            picker.setItemData(row, lookahead, _PATH)
+        picker.setMinimumContentsLength(4)
+        return picker
 
     def _make_buttons(self) -> None:
         self.left_button = icon_button(self._theme, "list", self.tr("Show or hide the chats"), self)
@@ -196,7 +202,7 @@ class ModelBar(QFrame):
         self.target.fill(models.targets(), chosen.target, self.tr("Choose a target"))
         none = Choice(None, self.tr("none"), hint=self.tr("Plain decoding: no draft"))
         self.draft.fill([none, *models.drafts()], chosen.draft, "")
-        self.lookahead.setCurrentIndex(chosen.lookahead)
+        self.lookahead.setCurrentIndex(0 if chosen.lookahead == "auto" else 1 + chosen.lookahead)
         loaded = models.loaded
         self._tell(self.target, self.tr("Target"), chosen.target, loaded.target, loaded)
         self._tell(self.draft, self.tr("Draft"), chosen.draft, loaded.draft, loaded)

@@ -9,14 +9,27 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
+from app.state.lookahead import LookaheadNote
 from app.state.metrics import Metrics
+from app.views.steady_label import SteadyLabel
 from app.views.theme import Theme
-from app.views.words import UNKNOWN, accepted, percent, speed
+from app.views.words import UNKNOWN, accepted, lookahead_source, lookahead_words, percent, speed
 
 if TYPE_CHECKING:
     from app.views.plots import LivePlot
 
 REDRAW_MS = 120
+_NOTES = (
+    LookaheadNote("ready"),
+    LookaheadNote("drafting", 32, 10.0),
+    LookaheadNote("trying", 32),
+    LookaheadNote("plain"),
+    LookaheadNote("plain", has_draft=False),
+    LookaheadNote("fixed", 32),
+    LookaheadNote("off"),
+    LookaheadNote("off", has_draft=False),
+)
+"""What may be said of the lookahead: there is always room for the longest."""
 
 
 class SpeculationPanel(QScrollArea):
@@ -51,6 +64,8 @@ class SpeculationPanel(QScrollArea):
         title.setObjectName("panelTitle")
         layout.addWidget(title)
         layout.addSpacing(8)
+        self._make_lookahead(layout)
+        layout.addSpacing(12)
         self.rate_figure, self._rate_place = self._plot_place(layout, self.tr("Acceptance rate"))
         layout.addSpacing(12)
         self.speed_figure, self._speed_place = self._plot_place(layout, self.tr("Tokens per second"))
@@ -58,6 +73,21 @@ class SpeculationPanel(QScrollArea):
         layout.addLayout(self._make_counters(page))
         layout.addStretch(1)
         self.setWidget(page)
+
+    def _make_lookahead(self, layout: QVBoxLayout) -> None:
+        """What the lookahead does and why, and where the proposals come from."""
+        self.lookahead = SteadyLabel([lookahead_words(note) for note in _NOTES])
+        self.lookahead.setObjectName("lookahead")
+        self.lookahead.setAccessibleName(self.tr("Lookahead"))
+        self.lookahead_source = QLabel()
+        self.lookahead_source.setObjectName("caption")
+        help_text = self.tr(
+            "The lookahead K is the number of tokens proposed per round; auto chooses it in each round for the most "
+            "tokens per second, by what rounds cost on this machine and how many proposals are accepted."
+        )
+        for label in (self.lookahead, self.lookahead_source):
+            label.setToolTip(help_text)
+            layout.addWidget(label)
 
     def _plot_place(self, layout: QVBoxLayout, title: str) -> tuple[QLabel, QVBoxLayout]:
         figure = QLabel()
@@ -162,6 +192,8 @@ class SpeculationPanel(QScrollArea):
         for key, text in texts.items():
             if self.counters[key].text() != text:
                 self.counters[key].setText(text)
+        self.lookahead.setText(lookahead_words(metrics.lookahead))
+        self.lookahead_source.setText(lookahead_source(metrics.lookahead))
         self.rate_figure.setText(accepted(metrics.acceptance_rate))
         self.speed_figure.setText(speed(metrics.tokens_per_second))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QCoreApplication
 
 from app.state.activity import Activity
+from app.state.lookahead import LookaheadNote
 from app.state.transcript import Exchange
 
 SEPARATOR = " · "
@@ -36,6 +37,30 @@ def percent(rate: float | None) -> str:
 def accepted(rate: float | None) -> str:
     """An acceptance rate 0..1: 72 % accepted."""
     return QCoreApplication.translate("Figures", "{rate} accepted").format(rate=percent(rate))
+
+
+def lookahead_words(note: LookaheadNote) -> str:
+    """What the lookahead does and why: K = 3, expected 1.42×."""
+    patterns = {
+        "ready": QCoreApplication.translate("Lookahead", "auto: by measurement, round by round"),
+        "drafting": QCoreApplication.translate("Lookahead", "K = {k}, expected {speedup}×"),
+        "trying": QCoreApplication.translate("Lookahead", "K = {k}, trying whether it pays"),
+        "plain": QCoreApplication.translate("Lookahead", "plain: this draft doesn't pay here"),
+        "fixed": QCoreApplication.translate("Lookahead", "K = {k} (fixed)"),
+        "off": QCoreApplication.translate("Lookahead", "plain: the lookahead is 0"),
+    }
+    if not note.has_draft:
+        patterns["off"] = QCoreApplication.translate("Lookahead", "plain: no draft is chosen")
+        patterns["plain"] = QCoreApplication.translate("Lookahead", "plain: the text repeats too little")
+    speedup = UNKNOWN if note.speedup is None else f"{note.speedup:.2f}"
+    return patterns[note.kind].format(k=note.lookahead, speedup=speedup)
+
+
+def lookahead_source(note: LookaheadNote) -> str:
+    """The title of the line, with where the proposals come from if that is not the draft."""
+    if note.from_text:
+        return QCoreApplication.translate("Lookahead", "Lookahead, from the text so far")
+    return QCoreApplication.translate("Lookahead", "Lookahead")
 
 
 def without_oldest(count: int) -> str:
@@ -77,6 +102,7 @@ def activity_word(activity: Activity) -> str:
     patterns = {
         "checking": QCoreApplication.translate("Activity", "Checking {subject}"),
         "loading": QCoreApplication.translate("Activity", "Loading {subject}"),
+        "measuring": QCoreApplication.translate("Activity", "Measuring this pair, once…"),
         "reading": QCoreApplication.translate("Activity", "Reading the prompt ({subject} tokens)"),
         "scanning": QCoreApplication.translate("Activity", "Looking for models in {subject}"),
     }

@@ -86,7 +86,7 @@ def test_pickers_show_the_folder(open_window: OpenWindow, story_pair: Pair, tmp_
     assert enabled
     assert "go through text, which is slower" in why
     assert next(iter(drafts)) == "none"
-    assert bar.lookahead.count() == 33
+    assert bar.lookahead.count() == 34
     choose(window, baby)
     assert bar.draft.currentText() == "none", "a draft that would go through text is let go with its target"
     exchange = window.ask("Once upon a time")

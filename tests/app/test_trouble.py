@@ -215,14 +215,15 @@ def test_a_picker_takes_effect_with_the_next_message(open_window: OpenWindow, tm
     window.wait(lambda: exchange.reply)
     before = len(script.loads)
     window.main.bar.draft_chosen.emit(None)
-    window.main.bar.lookahead.setCurrentIndex(7)
-    window.main.bar.lookahead.activated.emit(7)
+    row = window.main.bar.lookahead.findText("7")
+    window.main.bar.lookahead.setCurrentIndex(row)
+    window.main.bar.lookahead.activated.emit(row)
     window.main.cancel_wanted.emit()
     window.ended(exchange)
     assert len(script.loads) == before
     script.reply = "Short."
     window.ask("Next")
-    assert script.lookaheads == [4, 7]
+    assert script.lookaheads == ["auto", 7]
     assert window.desk.models.loaded.draft is None
     assert script.threads == {"outrider-engine"}, "the engine runs on one thread"
 

@@ -33,20 +33,25 @@ class Script:
     """What a `ScriptedDecoder` does.
 
     `reply` is cut into `tokens` of four characters; a round of three of them (two accepted of four proposed, and a
-    correction) takes `round_s` seconds, a load `load_s`, reading the prompt `read_s`. `errors` are raised, one a call.
+    correction) takes `round_s` seconds, a load `load_s`, reading the prompt `read_s`, the first whole calibration after
+    a load `measure_s`. `errors` are raised, one a call. With lookahead auto each round says the next of `speedups`, of
+    which the last goes on for ever; one of 1.0 is a round in which nothing is proposed.
     """
 
     reply: str | Callable[[Sequence[Message]], str] = "All right."
     round_s: float = 0.0
     load_s: float = 0.0
     read_s: float = 0.0
+    measure_s: float = 0.0
+    speedups: Sequence[float] = (1.5,)
     load_errors: list[Exception] = field(default_factory=list)
     reply_errors: list[Exception] = field(default_factory=list)
     late_errors: list[Exception] = field(default_factory=list)
     deaf: bool = False
     prompts: list[tuple[Message, ...]] = field(default_factory=list)
     loads: list[tuple[str, Path | None]] = field(default_factory=list)
-    lookaheads: list[int] = field(default_factory=list)
+    lookaheads: list[int | str] = field(default_factory=list)
+    measured: list[str] = field(default_factory=list)
     threads: set[str] = field(default_factory=set)
     closed: bool = False
 
@@ -58,6 +63,7 @@ class ScriptedDecoder:
         self.script = script
         self.target: object | None = None
         self.draft: object | None = None
+        self._calibrated = False
 
     def attach_target(self, model: LoadConfig, *, progress: Callable[..., None], cancel: CancelToken) -> None:
         """Load, with progress."""
@@ -78,6 +84,20 @@ class ScriptedDecoder:
             self._wait(self.script.load_s / 11, cancel)
         if self.script.load_errors:
             raise self.script.load_errors.pop(0)
+        self._calibrated = False
+
+    def calibrate(self, *, cancel: CancelToken) -> None:
+        """Take a while, once a pair; note what came of it."""
+        self.script.threads.add(threading.current_thread().name)
+        if self._calibrated:
+            return
+        try:
+            self._wait(self.script.measure_s, cancel)
+        except Cancelled:
+            self.script.measured.append("cancelled")
+            raise
+        self._calibrated = True
+        self.script.measured.append("done")
 
     def _wait(self, seconds: float, cancel: CancelToken) -> None:
         end = time.perf_counter() + seconds
@@ -90,7 +110,7 @@ class ScriptedDecoder:
                 return
             time.sleep(min(left, 0.005))
 
-    def stream(self, prompt: Sequence[Message], *, cancel: CancelToken, lookahead: int) -> Iterator[Event]:
+    def stream(self, prompt: Sequence[Message], *, cancel: CancelToken, lookahead: int | str) -> Iterator[Event]:
         """Say the reply."""
         script = self.script
         script.threads.add(threading.current_thread().name)
@@ -118,13 +138,20 @@ class ScriptedDecoder:
             for piece in pieces[done : done + PER_ROUND]:
                 yield TokenEvent(done, piece, "accepted", rounds, done, -0.1)
                 done += 1
-            yield RoundEvent(rounds, "scripted", lookahead, 4, 2, 1.0, 2.0)
+            yield self._round(rounds, lookahead)
             if script.late_errors:
                 reason = "error"
                 break
         yield Finished(self._result("".join(pieces[:done]), done, rounds, reason))
         if reason == "error":
             raise script.late_errors.pop(0)
+
+    def _round(self, number: int, lookahead: int | str) -> RoundEvent:
+        if isinstance(lookahead, int):
+            return RoundEvent(number, "scripted", lookahead, 4, 2, 1.0, 2.0)
+        speedups = self.script.speedups
+        speedup = speedups[min(number, len(speedups)) - 1]
+        return RoundEvent(number, "scripted", 4, *((4, 2) if speedup > 1.0 else (0, 0)), 1.0, 2.0, speedup)
 
     def _result(self, text: str, done: int, rounds: int, reason: FinishReason) -> GenerationResult:
         accepted = min(2 * rounds, done)
