@@ -41,12 +41,12 @@ def build(folder: Path) -> Path:
     compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
         raise NotBuilt("there is no C++ compiler.")
-    source = _fetch_source(folder)
+    source = fetch_source(folder, NEEDED, f"llama_cpp_python-{version(PACKAGE)}")
     includes = [f"-I{source / part}" for part in ("common", "include", "ggml/include", "vendor", "tools/llama-bench")]
     files = [str(path) for path in sorted((source / "tools" / "llama-bench").glob("*.cpp"))]
     libraries = [str(_library(name)) for name in LIBRARIES]
     partial = program.with_suffix(".partial")
-    _run([compiler, "-std=c++17", "-O3", "-DNDEBUG", *includes, *files, *libraries, "-pthread", "-o", str(partial)])
+    run_tool([compiler, "-std=c++17", "-O3", "-DNDEBUG", *includes, *files, *libraries, "-pthread", "-o", str(partial)])
     partial.replace(program)
     return program
 
@@ -85,32 +85,42 @@ def _library(name: str) -> Path:
     raise NotBuilt(f"the installed package has no lib{name}.")
 
 
-def _fetch_source(folder: Path) -> Path:
-    """What is needed of the source of the installed version, unpacked."""
-    top = folder / f"llama_cpp_python-{version(PACKAGE)}"
-    source = top / SOURCE
-    if not (source / "tools" / "llama-bench").is_dir():
+def fetch_source(folder: Path, needed: tuple[str, ...], name: str) -> Path:
+    """llama.cpp's source of the installed version: what begins with one of `needed`, unpacked at `name` in `folder`.
+
+    Raises NotBuilt.
+    """
+    place = folder / name
+    archive = folder / f"llama_cpp_python-{version(PACKAGE)}.tar.gz"
+    if not (place / SOURCE).is_dir():
         folder.mkdir(parents=True, exist_ok=True)
-        requirement = f"{PACKAGE}=={version(PACKAGE)}"
-        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
-        _run([*pip, "--dest", str(folder), requirement])
-        _unpack(folder / f"{top.name}.tar.gz", folder, top.name)
-    return source
+        if not archive.exists():
+            requirement = f"{PACKAGE}=={version(PACKAGE)}"
+            pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
+            run_tool([*pip, "--dest", str(folder), requirement])
+        partial = folder / f"{name}.partial"
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(place, ignore_errors=True)
+        _unpack(archive, partial, needed)
+        partial.rename(place)
+    return place / SOURCE
 
 
-def _unpack(archive_path: Path, folder: Path, top: str) -> None:
-    """The files that are needed, one by one: no links, nothing outside the folder."""
-    wanted = tuple(f"{top}/{SOURCE}/{part}" for part in NEEDED)
+def _unpack(archive_path: Path, folder: Path, needed: tuple[str, ...]) -> None:
+    """The files that are needed, one by one, without the archive's own folder: no links, nothing outside."""
+    wanted = tuple(f"{SOURCE}/{part}" for part in needed)
     with tarfile.open(archive_path) as archive:
         for member in archive:
-            content = archive.extractfile(member) if member.isfile() and member.name.startswith(wanted) else None
-            if content is not None and ".." not in Path(member.name).parts:
-                path = folder / member.name
+            _, _, inside = member.name.partition("/")
+            content = archive.extractfile(member) if member.isfile() and inside.startswith(wanted) else None
+            if content is not None and ".." not in Path(inside).parts:
+                path = folder / inside
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content.read())
 
 
-def _run(command: list[str]) -> None:
+def run_tool(command: list[str]) -> None:
+    """Run a program of the build to its end. Raises NotBuilt with its last words where it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise NotBuilt(f"{Path(command[0]).name} failed: {(done.stderr or done.stdout).strip()[-600:]}")

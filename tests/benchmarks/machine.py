@@ -40,12 +40,14 @@ class Quiet:
     """Waits for other programs before a measurement, and repeats it where they took more than `limit` meanwhile.
 
     Only their processor time decides, never the result. In all, waiting and repeating take up to `patience_s`; after
-    that everything counts as it comes. Attributes: repeated (how often it measured again), others (the share of the
+    that everything counts as it comes. `helping_s` gives the processor time so far of programs that are still running
+    and that are measured, not others. Attributes: repeated (how often it measured again), others (the share of the
     processors that other programs took, of each measurement that was kept).
     """
 
     patience_s: float = 600.0
     limit: float = 0.05
+    helping_s: Callable[[], float] = lambda: 0.0
 
     def __post_init__(self) -> None:
         self.repeated = 0
@@ -57,7 +59,7 @@ class Quiet:
         while best is None or (best[0] > self.limit and self.patience_s > 0.0):
             began = perf_counter()
             self._wait()
-            others, result = _watched(work)
+            others, result = _watched(work, self.helping_s)
             if best is not None:
                 self.repeated += 1
             if best is None or others < best[0]:
@@ -72,11 +74,11 @@ class Quiet:
             self.patience_s -= _SAMPLE_S
 
 
-def _watched(work: Callable[[], T]) -> tuple[float, T]:
+def _watched(work: Callable[[], T], helping_s: Callable[[], float]) -> tuple[float, T]:
     """The share of the processors that other programs took while `work` ran, and its result."""
-    busy, own, began = _busy_seconds(), _own_seconds(), perf_counter()
+    busy, own, began = _busy_seconds(), _own_seconds() + helping_s(), perf_counter()
     result = work()
-    taken = (_busy_seconds() - busy) - (_own_seconds() - own)
+    taken = (_busy_seconds() - busy) - (_own_seconds() + helping_s() - own)
     return max(0.0, taken / (perf_counter() - began) / (os.cpu_count() or 1)), result
 
 

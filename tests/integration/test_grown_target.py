@@ -322,7 +322,7 @@ def test_the_workload(tmp_path: Path) -> None:
 def test_waiting_for_other_programs_goes_by_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
     shares, results = iter([0.5, 0.2, 0.01, 0.3]), iter("abcd")
     monkeypatch.setattr(psutil, "cpu_percent", lambda interval: 0.0)
-    monkeypatch.setattr(machine, "_watched", lambda work: (next(shares), work()))
+    monkeypatch.setattr(machine, "_watched", lambda work, _helping_s: (next(shares), work()))
     quiet = machine.Quiet()
     assert quiet.measure(lambda: next(results)) == "c"
     assert (quiet.repeated, quiet.others) == (2, [0.01])
