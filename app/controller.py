@@ -60,6 +60,7 @@ class ChatController(QObject):
         super().__init__()
         self.transcript = Transcript()
         self.metrics = Metrics()
+        self.metrics.choose(desk.models.selection)
         self.desk = desk
         self.activity = Activity()
         self._loop = loop

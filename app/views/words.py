@@ -42,7 +42,7 @@ def accepted(rate: float | None) -> str:
 def lookahead_words(note: LookaheadNote) -> str:
     """What the lookahead does and why: K = 3, expected 1.42×."""
     patterns = {
-        "ready": QCoreApplication.translate("Lookahead", "auto: by measurement, round by round"),
+        "ready": QCoreApplication.translate("Lookahead", "auto: by measurement"),
         "drafting": QCoreApplication.translate("Lookahead", "K = {k}, expected {speedup}×"),
         "trying": QCoreApplication.translate("Lookahead", "K = {k}, trying whether it pays"),
         "plain": QCoreApplication.translate("Lookahead", "plain: this draft doesn't pay here"),

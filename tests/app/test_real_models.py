@@ -17,7 +17,7 @@ Pair = tuple[Path, Path]
 
 
 def test_a_conversation_with_the_bundled_pair(open_window: OpenWindow, demo_pair: Pair) -> None:
-    window = open_window(pair=demo_pair)
+    window = open_window(pair=demo_pair, settings=Settings(lookahead=4))
     assert window.notices() == []
     first = window.ask("What is Outrider?", 60_000)
     second = window.ask("Tell me more.", 60_000)
@@ -29,7 +29,7 @@ def test_a_conversation_with_the_bundled_pair(open_window: OpenWindow, demo_pair
         assert stats.proposed > 0
         assert stats.emitted == stats.accepted + stats.corrections + stats.bonus_tokens + stats.plain_tokens
     with load(*demo_pair) as decoder:
-        assert decoder.generate("What is Outrider?").text == first.reply, "as without a window"
+        assert decoder.generate("What is Outrider?", lookahead=4).text == first.reply, "as without a window"
 
 
 def test_a_small_pair_until_the_context_is_full(open_window: OpenWindow, story_pair: Pair) -> None:
@@ -71,7 +71,7 @@ def test_pickers_show_the_folder(open_window: OpenWindow, story_pair: Pair, tmp_
         shutil.copy(source / f"{name}.gguf", folder)
     whole = story_pair[0].read_bytes()
     (folder / "cut.gguf").write_bytes(whole[: len(whole) // 2])
-    window = open_window(pair=story_pair, models_folder=folder)
+    window = open_window(pair=story_pair, models_folder=folder, settings=Settings(lookahead=4))
     bar = window.main.bar
     targets = rows(bar.target)
     drafts = rows(bar.draft)

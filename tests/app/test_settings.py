@@ -35,6 +35,25 @@ def test_each_value_that_makes_no_sense_is_replaced(tmp_path: Path) -> None:
     assert SettingsFile(path).load() == Settings(target="/a.gguf")
 
 
+@pytest.mark.parametrize(
+    ("content", "lookahead"),
+    [("{}", "auto"), ('{"lookahead": 4}', 4), ('{"lookahead": "auto"}', "auto"), ('{"lookahead": 0}', 0)],
+)
+def test_a_chosen_lookahead_stays_and_new_users_get_auto(tmp_path: Path, content: str, lookahead: int | str) -> None:
+    file = SettingsFile(tmp_path / "settings.json")
+    (tmp_path / "settings.json").write_text(content, encoding="utf-8")
+    assert file.load().lookahead == lookahead
+    assert file.save(file.load())
+    assert file.load().lookahead == lookahead
+
+
+@pytest.mark.parametrize("wrong", ["adaptive", "4", "", True, 1.5, -1, 33, None, ["auto"]])
+def test_a_lookahead_that_makes_no_sense_is_auto(tmp_path: Path, wrong: object) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps({"lookahead": wrong}), encoding="utf-8")
+    assert SettingsFile(path).load().lookahead == "auto"
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
 def test_a_folder_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
