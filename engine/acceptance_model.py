@@ -7,8 +7,8 @@ one pair): what it means is learned, for each pair and conversation, from what w
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
-from math import exp, log, sqrt
+from collections.abc import Sequence
+from math import exp, log
 from typing import Any
 
 from engine.config import MAX_LOOKAHEAD
@@ -40,33 +40,49 @@ class _Share:
 class AcceptanceModel:
     """Probabilities that the next proposal is accepted, given that all before it in the draft were.
 
-    `prior`: what is expected of a pair that nothing is known of; `weight`: how many outcomes it counts for.
+    `parent`: what is known of the pair from all its replies, to begin with; without, `prior` is what is expected of a
+    pair that nothing is known of. `weight`: how many outcomes either counts for; `memory`: how many count at most.
+    Attributes: mean (of all positions).
     """
 
-    MEMORY = 48.0
+    MEMORY, LONG_MEMORY = 48.0, 400.0
+    POOLED = 8.0
+    """Outcomes that the mean of all counts for where one position, or one confidence, is asked about."""
+    REMEMBERED = 16.0
+    """Outcomes that count at most of what an earlier run has learned."""
 
-    def __init__(self, prior: float = 0.7, weight: float = 4.0) -> None:
-        self._prior, self._weight = prior, weight
-        self._all = _Share(self.MEMORY)
-        self._positions = [_Share(self.MEMORY) for _ in range(MAX_LOOKAHEAD)]
-        self._bins = [_Share(self.MEMORY) for _ in range(len(_EDGES) + 1)]
+    def __init__(
+        self,
+        prior: float = 0.7,
+        weight: float = 4.0,
+        *,
+        parent: AcceptanceModel | None = None,
+        memory: float = MEMORY,
+    ) -> None:
+        self._prior, self._weight, self._parent = prior, weight, parent
+        self._all = _Share(memory)
+        self._positions = [_Share(memory) for _ in range(MAX_LOOKAHEAD)]
+        self._bins = [_Share(memory) for _ in range(len(_EDGES) + 1)]
+        self.mean = prior
+        self._shift = 0.0
+        """How far the mean's odds lie from the parent's."""
+        self._by_position: list[float] = []
+        self._settle()
 
     def at(self, position: int) -> float:
         """Of a proposal at this position (0: the first), before the draft has made it."""
-        return self._bounded(self._positions[position].mean(self._mean(), self._weight))
-
-    def hopefully_at(self, position: int) -> float:
-        """`at`, and half a standard deviation more: what little was seen rules out little."""
-        mean = self.at(position)
-        seen = self._positions[position].trials + self._weight
-        return self._bounded(mean + 0.5 * sqrt(mean * (1.0 - mean) / seen))
+        known = self._by_position
+        while len(known) <= position:
+            place = len(known)
+            expected = self.mean if self._parent is None else self._moved(self._parent.at(place))
+            known.append(_bounded(self._positions[place].mean(expected, self.POOLED)))
+        return known[position]
 
     def given(self, position: int, confidence: float) -> float:
         """Of a proposal that the draft gave this probability."""
-        mean = self._mean()
-        of_bin = self._bins[bisect_right(_EDGES, confidence)].mean(mean, self._weight)
-        odds = _odds(self._bounded(of_bin)) + _odds(self.at(position)) - _odds(self._bounded(mean))
-        return self._bounded(1.0 / (1.0 + exp(-odds)))
+        of_bin = _bounded(self.of_bin(bisect_right(_EDGES, confidence)))
+        odds = _odds(of_bin) + _odds(self.at(position)) - _odds(_bounded(self.mean))
+        return _bounded(_probability(odds))
 
     def observe(self, proposed: int, accepted: int, confidences: Sequence[float] = ()) -> None:
         """Learn from a round. What stands behind the first rejection was not judged, and tells nothing."""
@@ -76,34 +92,79 @@ class AcceptanceModel:
             self._positions[position].add(success)
             if position < len(confidences):
                 self._bins[bisect_right(_EDGES, confidences[position])].add(success)
+        if self._parent is not None:
+            self._parent.observe(proposed, accepted, confidences)
+        self._settle()
 
-    def _mean(self) -> float:
-        return self._all.mean(self._prior, self._weight)
+    def _settle(self) -> None:
+        parent = self._parent
+        self.mean = self._all.mean(self._prior if parent is None else parent.mean, self._weight)
+        self._shift = 0.0 if parent is None else _odds(_bounded(self.mean)) - _odds(_bounded(parent.mean))
+        self._by_position = []
 
-    @staticmethod
-    def _bounded(probability: float) -> float:
-        return min(max(probability, _LEAST), _MOST)
+    def _moved(self, probability: float) -> float:
+        """What the parent says, as far away as the mean is from the parent's."""
+        return _probability(_odds(_bounded(probability)) + self._shift)
+
+    def of_bin(self, index: int) -> float:
+        """Of a proposal whose confidence lies in this bin, whatever its position."""
+        expected = self.mean if self._parent is None else self._moved(self._parent.of_bin(index))
+        return self._bins[index].mean(expected, self.POOLED)
 
     def to_json(self) -> dict[str, Any]:
         """What was learned, as JSON can hold it."""
-        shares = [self._all, *self._positions, *self._bins]
-        return {"shares": [[round(share.successes, 4), round(share.trials, 4)] for share in shares]}
+        return {"shares": [[round(share.successes, 4), round(share.trials, 4)] for share in self._shares()]}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> AcceptanceModel:
-        """What an earlier conversation learned, to begin with. Raises ValueError on anything else."""
-        model = cls()
-        shares = [model._all, *model._positions, *model._bins]
+    def from_json(cls, data: object) -> AcceptanceModel:
+        """What an earlier run learned, to begin with; it counts little. Raises ValueError on anything else."""
+        model = cls(memory=cls.LONG_MEMORY)
+        shares = model._shares()
         try:
-            pairs = [(float(successes), float(trials)) for successes, trials in data["shares"]]
+            pairs = [(float(successes), float(trials)) for successes, trials in data["shares"]]  # type: ignore[index]
         except (KeyError, TypeError) as error:
             raise ValueError("not what an acceptance model wrote") from error
-        if len(pairs) != len(shares) or any(not 0.0 <= good <= trials <= cls.MEMORY for good, trials in pairs):
+        if len(pairs) != len(shares) or any(not 0.0 <= good <= trials <= cls.LONG_MEMORY for good, trials in pairs):
             raise ValueError("not what an acceptance model wrote")
         for share, (successes, trials) in zip(shares, pairs, strict=True):
-            share.successes, share.trials = successes, trials
+            less = min(1.0, cls.REMEMBERED / trials) if trials else 1.0
+            share.successes, share.trials = successes * less, trials * less
+        model._settle()
         return model
+
+    def _shares(self) -> list[_Share]:
+        return [self._all, *self._positions, *self._bins]
+
+
+class ClaimModel:
+    """What a source's own estimates are worth, which are probabilities already: by size, a correction of them.
+
+    `weight`: how many outcomes an estimate counts for.
+    """
+
+    MEMORY = 48.0
+
+    def __init__(self, weight: float = 8.0) -> None:
+        self._weight = weight
+        self._bins = [_Share(self.MEMORY) for _ in range(len(_EDGES) + 1)]
+
+    def given(self, claim: float) -> float:
+        """The probability that a proposal is accepted of which the source says `claim`."""
+        return _bounded(self._bins[bisect_right(_EDGES, claim)].mean(claim, self._weight))
+
+    def observe(self, accepted: int, claims: Sequence[float]) -> None:
+        """Learn from a round whose proposals had these estimates."""
+        for position, claim in enumerate(claims[: accepted + 1]):
+            self._bins[bisect_right(_EDGES, claim)].add(position < accepted)
+
+
+def _bounded(probability: float) -> float:
+    return min(max(probability, _LEAST), _MOST)
 
 
 def _odds(probability: float) -> float:
     return log(probability / (1.0 - probability))
+
+
+def _probability(odds: float) -> float:
+    return 1.0 / (1.0 + exp(-odds))

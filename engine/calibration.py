@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import cycle, islice
 from pathlib import Path
 from time import monotonic, perf_counter
+from typing import Any
 
 from engine.backends.base import Backend
 from engine.cache_files import cache_folder, forget_oldest, read_file, write_file
@@ -265,44 +266,72 @@ def costs_place(key: str) -> Path:
 def remembered(key: str) -> CostModel | None:
     """The costs that are remembered; None where there are none that can be read."""
     try:
-        return CostModel.from_json(json.loads(read_file(costs_place(key))))
-    except (OSError, ValueError, RecursionError):
+        return CostModel.from_json(_read(key))
+    except ValueError:
         return None
 
 
-def remember(key: str, costs: CostModel) -> None:
-    """Remember costs, if anything was measured, forgetting the oldest pairs. Does nothing where it cannot write."""
+def remembered_acceptance(key: str) -> dict[str, Any]:
+    """What is remembered of what was accepted, as `remember` was given it; empty where nothing is."""
+    data = _read(key)
+    found = data.get("acceptance") if isinstance(data, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def remember(key: str, costs: CostModel, acceptance: Mapping[str, Any] | None = None) -> None:
+    """Remember costs, if anything was measured, forgetting the oldest pairs. Does nothing where it cannot write.
+
+    `acceptance` (JSON can hold it) is kept beside them; None: what was kept before.
+    """
     if not costs.measured:
         return
     path = costs_place(key)
+    known = remembered_acceptance(key) if acceptance is None else dict(acceptance)
+    content = costs.to_json() | ({"acceptance": known} if known else {})
     try:
-        write_file(path, json.dumps(costs.to_json()).encode())
+        write_file(path, json.dumps(content).encode())
         forget_oldest(path.parent, ".json", _MOST_REMEMBERED)
     except OSError:
         return
 
 
-class CostKeeper:
-    """Writes what was learned of a pair's costs back, at the end of a reply and not too often.
+def _read(key: str) -> object:
+    """What stands in the file; None where it cannot be read."""
+    try:
+        return json.loads(read_file(costs_place(key)))
+    except (OSError, ValueError, RecursionError):
+        return None
 
-    `key` None: nothing is remembered. `clock` counts seconds.
+
+class CostKeeper:
+    """Writes what was learned of a pair back, at the end of a reply and not too often.
+
+    `key` None: nothing is remembered. `clock` counts seconds. `acceptance` gives what is kept beside the costs.
     """
 
-    def __init__(self, key: str | None, costs: CostModel, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self,
+        key: str | None,
+        costs: CostModel,
+        clock: Callable[[], float] = monotonic,
+        *,
+        acceptance: Callable[[], dict[str, Any]] = dict,
+    ) -> None:
         self._key = key
         self._costs = costs
         self._clock = clock
+        self._acceptance = acceptance
         self._saved_at = clock()
-        self._saved = costs.to_json()
+        self._saved = costs.to_json(), acceptance()
 
     def save(self, *, at_once: bool = False) -> None:
-        """Write them, if they have changed and 30 s have passed since the last time (or `at_once`: before closing)."""
+        """Write it, if it has changed and 30 s have passed since the last time (or `at_once`: before closing)."""
         now = self._clock()
         if self._key is None or (not at_once and now - self._saved_at < _SAVE_EVERY_S):
             return
-        content = self._costs.to_json()
+        content = self._costs.to_json(), self._acceptance()
         if content != self._saved:
-            remember(self._key, self._costs)
+            remember(self._key, self._costs, content[1])
             self._saved_at, self._saved = now, content
 
 

@@ -103,7 +103,10 @@ def _add_speculation(parser: argparse.ArgumentParser) -> None:
     spec = parser.add_argument_group("speculation")
     spec.add_argument("--method", metavar="M", help="auto, autoregressive, draft-model or ngram")
     spec.add_argument(
-        "--lookahead", type=_lookahead, metavar="N", help="0 to 32, adaptive, auto (a draft model 4, ngram 16)"
+        "--lookahead",
+        type=_lookahead,
+        metavar="N",
+        help="0 to 32, adaptive, auto (by what is measured; default, but with --seed a fixed one: 4, ngram 16)",
     )
     spec.add_argument("--acceptance", metavar="RULE", help="rejection or exact")
     spec.add_argument("--force-n1", action="store_true", default=None, help="verify one token at a time")
@@ -185,7 +188,7 @@ def _settings(args: argparse.Namespace) -> _Settings:
         settings = _Settings(args.target or target, args.draft or draft or "none", speculation, sampling)
     elif args.target is None and args.draft is None:
         settings = replace(settings, draft="demo")
-    if isinstance(args.lookahead, str) and args.lookahead not in ("adaptive", "auto"):
+    if isinstance(args.lookahead, str) and args.lookahead not in ("adaptive", "auto", "default"):
         raise InvalidLookahead(args.lookahead)
     given = {name: value for name, value in vars(args).items() if value is not None}
     if "ban" in given:

@@ -119,10 +119,15 @@ class SamplingConfig:
 class SpeculationConfig:
     """How tokens are proposed and accepted.
 
-    `lookahead` is how many tokens are proposed per round: 0 (plain decoding) to 32, 'adaptive' or 'auto'; 'default' is
-    4 for a draft model and 16 for an n-gram index. `sources` are asked in turn and the first non-empty draft is used
-    ('ngram' before 'draft-model'); empty: what the method says. `overlap`: whether the draft goes on proposing while
-    the target verifies; 'auto': where the two do not compute on the same cores.
+    `lookahead` is how many tokens are proposed per round: 0 (plain decoding) to 32, 'adaptive', or 'auto': by what is
+    measured, none where that is fastest. 'default' is 'auto', but where tokens are drawn with a seed (and with
+    `force_n1`) 4 for a draft model and 16 for an n-gram index, so that the seed repeats the reply. It does with any
+    fixed lookahead, without overlap; with 'auto' what is drawn depends on the timing (its distribution never does).
+    The method 'auto' is the draft model where there is one, and with the lookahead 'auto' an n-gram index beside it.
+    `sources` are asked in turn and the first non-empty draft is used ('ngram' before 'draft-model'), with the
+    lookahead 'auto' the one that promises the most tokens per second; empty: what the method says.
+    `overlap`: whether the draft goes on proposing while the target verifies; 'auto': where the two do not compute on
+    the same cores.
     `draft_sampling` None: the draft draws as the target does. `draft_temperature` changes only its temperature.
     `min_draft_confidence`: a draft ends before a token whose best probability is below it (the draw is never looked
     at, so the output stays exact). `force_n1` verifies one token at a time.

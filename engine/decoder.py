@@ -21,7 +21,7 @@ from engine.errors import BackendFailure, Cancelled, IncompatiblePair, InvalidRe
 from engine.events import Event, Finished, GenerationResult, LoadProgress, TokenEvent
 from engine.knowledge import PairKnowledge, learn_pair
 from engine.loop import Events, GenerationLoop
-from engine.planning import Models, make_job, make_request
+from engine.planning import Models, make_job, make_request, settle_lookahead
 from engine.registry import open_backend
 from engine.sources import resolve_source
 from engine.stats import GenerationStats
@@ -252,7 +252,7 @@ class SpeculativeDecoder:
         options: dict[str, Any],
     ) -> Events:
         started = perf_counter()
-        request = make_request(prompt, options, self._sampling, self._speculation)
+        request = settle_lookahead(make_request(prompt, options, self._sampling, self._speculation))
         if self._busy:
             raise InvalidRequest("This decoder is writing a reply already. Wait for it, or cancel it.")
         token = cancel or self.cancel_token

@@ -3,34 +3,75 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
 
-from engine.acceptance_model import AcceptanceModel
+from engine.acceptance_model import AcceptanceModel, ClaimModel
 from engine.backends.base import Backend
-from engine.calibration import CostKeeper, costs_for, costs_key
+from engine.calibration import CostKeeper, costs_for, costs_key, remembered_acceptance
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.costs import CostModel
 from engine.errors import Cancelled, EngineError
+from engine.exploration import Exploration
+from engine.prompt import common_prefix
 
 
 class PairKnowledge:
-    """Of a target and its draft. Attributes: costs.
+    """Of a target and its draft. Attributes: costs, exploration.
 
-    `key` None: the models are not from files, nothing is kept beyond the program's end.
+    `key` None: the models are not from files, nothing is kept beyond the program's end. `acceptance`: what earlier runs
+    learned of what is accepted, by source and way of drawing.
     """
 
-    def __init__(self, costs: CostModel | None = None, key: str | None = None) -> None:
+    CONVERSATION_WEIGHT = 6.0
+    """Outcomes that what is known of the pair counts for in a new conversation."""
+    CONTINUES = 0.9
+    """Share of the last prompt that a prompt begins with where it goes on with the same conversation."""
+
+    def __init__(
+        self,
+        costs: CostModel | None = None,
+        key: str | None = None,
+        acceptance: Mapping[str, AcceptanceModel] | None = None,
+    ) -> None:
         self.costs = CostModel() if costs is None else costs
-        self._keeper = CostKeeper(key, self.costs)
-        self._acceptance: defaultdict[tuple[str, bool], AcceptanceModel] = defaultdict(AcceptanceModel)
+        self.exploration = Exploration()
+        self._pair = dict(acceptance or {})
+        self._keeper = CostKeeper(key, self.costs, acceptance=self._to_json)
+        self._conversation: dict[str, AcceptanceModel] = {}
+        self._claims: defaultdict[str, ClaimModel] = defaultdict(ClaimModel)
+        self._prompt: Sequence[int] = ()
+
+    def begin(self, prompt: Sequence[int]) -> None:
+        """A reply to this prompt is to be written. A new conversation begins with what is known of the pair."""
+        if common_prefix(self._prompt, prompt) < self.CONTINUES * len(self._prompt):
+            self._conversation.clear()
+        self._prompt = tuple(prompt)
 
     def acceptance(self, source: str, *, greedy: bool) -> AcceptanceModel:
-        """What was accepted of this source's proposals, apart for greedy and for drawn tokens."""
-        return self._acceptance[source, greedy]
+        """What was accepted of this source's proposals in this conversation, apart for greedy and for drawn tokens."""
+        name = _name(source, greedy)
+        if name not in self._conversation:
+            pair = self._pair.setdefault(name, AcceptanceModel(memory=AcceptanceModel.LONG_MEMORY))
+            self._conversation[name] = AcceptanceModel(weight=self.CONVERSATION_WEIGHT, parent=pair)
+        return self._conversation[name]
+
+    def claims(self, source: str, *, greedy: bool) -> ClaimModel:
+        """What the source's own estimates are worth."""
+        return self._claims[_name(source, greedy)]
 
     def save(self, *, at_once: bool = False) -> None:
-        """Keep the costs for the next start: not too often, or `at_once`."""
+        """Keep it for the next start: not too often, or `at_once`."""
         self._keeper.save(at_once=at_once)
+
+    def _to_json(self) -> dict[str, Any]:
+        return {name: model.to_json() for name, model in self._pair.items()}
+
+
+def _name(source: str, greedy: bool) -> str:
+    return f"{source}, {'greedy' if greedy else 'drawn'}"
 
 
 def learn_pair(
@@ -48,8 +89,16 @@ def learn_pair(
     if key is None:
         return PairKnowledge()
     try:
-        return PairKnowledge(costs_for(target, draft, key, cancel=cancel), key)
+        return PairKnowledge(costs_for(target, draft, key, cancel=cancel), key, _acceptance(key))
     except Cancelled:
         raise
     except EngineError:  # What is wrong with a model the reply will tell.
         return PairKnowledge()
+
+
+def _acceptance(key: str) -> dict[str, AcceptanceModel]:
+    found: dict[str, AcceptanceModel] = {}
+    for name, data in remembered_acceptance(key).items():
+        with suppress(ValueError):
+            found[name] = AcceptanceModel.from_json(data)
+    return found

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Protocol
 
-from engine.acceptance_model import AcceptanceModel
+from engine.acceptance_model import AcceptanceModel, ClaimModel
 from engine.config import DEFAULT_LOOKAHEAD, MAX_LOOKAHEAD, SpeculationConfig
 from engine.costs import CostModel
+from engine.exploration import Exploration
 
 
 class LookaheadPolicy(ABC):
     """Chooses K for each round and learns from what came of it.
 
-    Attributes: speedup (what is expected of the round chosen last, in times of plain decoding; None: not estimated).
+    Attributes: speedup (what is expected of the round chosen last, in times of plain decoding; None: not estimated);
+    source (the name of the source that is to propose; None: whoever has a proposal first).
     """
 
     speedup: float | None = None
+    source: str | None = None
 
     @abstractmethod
     def choose(self) -> int:
@@ -103,76 +107,83 @@ class AdaptiveLookahead(LookaheadPolicy):
             self._lookahead = max(self._lookahead - 1, 1)
 
 
+class Index(Protocol):
+    """A source whose proposals are known before it is asked for them, and cost nothing."""
+
+    name: str
+
+    def promise(self, n: int) -> Sequence[float]:
+        """For each token of what it would propose now, at most `n`: the chance that it holds if those before do."""
+
+
 class AutoLookahead(LookaheadPolicy):
-    """The K of the most expected tokens per second, by what was measured: costs, and what was accepted.
+    """The source and the K of the most expected tokens per second, by what was measured: costs, and what was accepted.
 
     K proposals are expected to give 1 + a1 + a1·a2 + … tokens (a: the chance of each position, given those before it)
     in verify(K + 1) + K · draft milliseconds; the best such rate says what a millisecond is worth. A draft goes on
     while what it may still win is worth more than the time it takes, looking several tokens on, since costs climb in
     steps; how sure the draft was of its tokens decides with them. Only tokens that were kept are looked at, so
-    nothing is bent.
+    nothing is bent. Where the `index` has a proposal that promises a better rate, that is taken instead: what it
+    promises is known before anything is drawn.
 
-    Where no K beats plain decoding, nothing is proposed, but for probes whose measured cost stays within an allowance:
-    SHARE of the time, and BEGINNING plain tokens at first. Sizes whose cost was not seen for a while are tried.
+    Where no K beats plain decoding, nothing is proposed, but for probes; now and then another size than the best is
+    tried (see Exploration).
 
-    `costs`, `acceptance`: what is known already; both go on learning. Attributes: lookahead (what `choose` gave last),
-    speedup (what it is expected to bring against plain decoding).
+    `costs`, `acceptance`, `claims` (of the index), `exploration`: what is known already; all go on learning. `drafts`:
+    whether there is a draft model. Attributes: lookahead (what `choose` gave last), speedup, source.
     """
 
     MOST = MAX_LOOKAHEAD
     AHEAD = 8
     """How many further tokens are thought through before a draft ends."""
     HOPELESS = 0.02
-    SHARE = 0.01
-    BEGINNING = 2.0
-    LARGEST = 8.0
-    """Plain tokens that the allowance may hold."""
-    TRY_EVERY = (6, 12, 24)
-    """Rounds between two tries of other sizes: at first and after a surprise, soon, and after QUIET tries in a row."""
-    QUIET = 8
-    SURPRISE = 0.15
     PLAN_EVERY = 4
     RESTING_ROUNDS = 8
     """Rounds, drafting and resting, between two looks at what pays: the look takes time too."""
     REST_AFTER = 8
-    """Plain rounds after which the drafter rests; before, it keeps up, and can go on at once."""
+    """Rounds that no draft pays in after which the drafter rests; before, it keeps up, and can go on at once."""
 
-    def __init__(self, costs: CostModel | None = None, acceptance: AcceptanceModel | None = None) -> None:
+    def __init__(
+        self,
+        costs: CostModel | None = None,
+        acceptance: AcceptanceModel | None = None,
+        exploration: Exploration | None = None,
+        *,
+        index: Index | None = None,
+        claims: ClaimModel | None = None,
+        drafts: bool = True,
+    ) -> None:
         self.costs = CostModel() if costs is None else costs
         self.acceptance = AcceptanceModel() if acceptance is None else acceptance
         self.lookahead = 0
         self.speedup: float = 1.0
+        self._exploration = Exploration() if exploration is None else exploration
+        self._index, self._claims = index, ClaimModel() if claims is None else claims
+        self._drafts = drafts
+        self._promised: Sequence[float] = ()
+        """What the index says of its proposals, where they were taken."""
         self._worth = 0.0
         self._reach = 1.0
         self._exactly: int | None = None
-        self._allowance: float | None = None
-        self._pause, self._since, self._tries = self.TRY_EVERY[0], 0, 0
-        self._seen_at: dict[int, int] = {}
-        """By size of a forward, the round in which it was seen last."""
-        self._promising: list[int] = []
-        self._plan: tuple[int, float, float] | None = None
-        self._surprised, self._quiet, self._dear = False, 0, False
+        self._plan: tuple[int, float] | None = None
         self._rounds = 0
-        self._plain_rounds, self._probing = 0, False
+        self._idle, self._pays, self._probing, self._trying = 0, True, False, False
 
     def choose(self) -> int:
-        tried, self._reach, self._exactly = self._exactly is not None, 1.0, None
-        if self.resting and self._rounds % self.RESTING_ROUNDS:
-            self.lookahead = 0
-            return 0
+        tried = self._trying
+        self._reach, self._exactly, self._probing, self._trying = 1.0, None, False, False
         plain = self.costs.verify(1)
-        if self._plan is None or self._rounds % self.PLAN_EVERY == 0:
-            self._plan = self._best()
-        best, expected, hoped = self._plan
-        self._worth = max(expected, 1.0 / plain)
+        best, rate = self._best()
+        self._pays = rate * plain > 1.0
+        offered, offered_rate = self._offer()
+        self._worth = max(rate, offered_rate, 1.0 / plain)
         self.speedup = self._worth * plain
-        self._probing = hoped * plain <= 1.0
-        if self._probing:
-            best = self._probe(plain)
-        elif expected * plain <= 1.0:
-            self._exactly = best
-        elif not tried and (other := self._other_size(best)) is not None:
-            best = self._exactly = other
+        self._promised = self._promised[:offered] if offered_rate > max(rate, 1.0 / plain) else ()
+        if self._promised:
+            best = self._exactly = offered
+        elif self._drafts:
+            best = self._explore(best, rate, plain, tried)
+        self.source = self._index.name if self._promised and self._index is not None else "draft-model"
         self.lookahead = best
         return best
 
@@ -183,7 +194,7 @@ class AutoLookahead(LookaheadPolicy):
 
     @property
     def resting(self) -> bool:
-        return self._plain_rounds >= self.REST_AFTER
+        return self._idle >= self.REST_AFTER
 
     def goes_on(self, proposed: int, confidence: float | None) -> bool:
         if proposed >= self.MOST:
@@ -204,39 +215,62 @@ class AutoLookahead(LookaheadPolicy):
         confidences: Sequence[float] = (),
     ) -> None:
         self._rounds += 1
-        plain = self.costs.verify(1)
-        self._notice(proposed + 1, target_ms)
+        exploration, expected = self._exploration, self.costs.verify(proposed + 1)
+        if exploration.notice(proposed + 1, target_ms, expected, tried=self._trying or self._probing):
+            self._plan = None
         self.costs.observe_verify(proposed + 1, target_ms)
         if proposed and accepted < proposed:
             self._plan = None
-        if proposed:
-            if self._plain_rounds < self.REST_AFTER:  # Otherwise the time is also that of catching up.
+        if proposed and self._promised:
+            self._claims.observe(accepted, self._promised[:proposed])
+        elif proposed:
+            if not self.resting:  # Otherwise the time is also that of catching up.
                 self.costs.observe_draft(proposed, draft_ms)
             self.acceptance.observe(proposed, accepted, confidences)
-        self._plain_rounds = 0 if proposed else self._plain_rounds + 1
-        allowance = self.BEGINNING * plain if self._allowance is None else self._allowance
-        allowance += self.SHARE * (draft_ms + target_ms)
+        self._idle = 0 if self._pays or (proposed and not self._promised) else self._idle + 1
+        time = (draft_ms + target_ms) / self.costs.verify(1)
+        exploration.pass_time(time)
         if self._probing and proposed:
-            allowance -= draft_ms + target_ms - (accepted + 1) * plain
-        self._allowance = min(allowance, self.LARGEST * plain)
+            exploration.probes.spend(time - (accepted + 1))
+        elif self._trying:
+            exploration.pay_try(time - (accepted + 1) / self.speedup)
 
-    def _best(self) -> tuple[int, float, float]:
-        """The best K above 0, its expected rate in tokens per millisecond, and the best rate that may be hoped for."""
+    def _best(self) -> tuple[int, float]:
+        """The best K of the draft model above 0, and its expected tokens per millisecond; (0, 0): none, or it rests."""
+        if not self._drafts or (self.resting and self._rounds % self.RESTING_ROUNDS):
+            return 0, 0.0
+        if self._plan is None or self._rounds % self.PLAN_EVERY == 0:
+            self._plan = self._make_plan()
+        return self._plan
+
+    def _make_plan(self) -> tuple[int, float]:
         costs, draft = self.costs, self.costs.draft()
-        best, rate, hoped_rate = 0, 0.0, 0.0
-        tokens = reach = hoped_tokens = hoped = 1.0
+        best, rate = 0, 0.0
+        tokens = reach = 1.0
         for k in range(1, self.MOST + 1):
             reach *= self.acceptance.at(k - 1)
-            hoped *= self.acceptance.hopefully_at(k - 1)
             tokens += reach
-            hoped_tokens += hoped
             cost = costs.verify(k + 1) + k * draft
-            hoped_rate = max(hoped_rate, hoped_tokens / cost)
             if tokens > rate * cost:
                 best, rate = k, tokens / cost
             if reach < self.HOPELESS or k - best >= self.AHEAD:
                 break
-        return best, rate, hoped_rate
+        return best, rate
+
+    def _offer(self) -> tuple[int, float]:
+        """How many tokens of the index promise the best rate, and that rate; (0, 0) where it has none."""
+        best, rate = 0, 0.0
+        if self._index is None:
+            return best, rate
+        self._promised = self._index.promise(self.MOST)
+        tokens = reach = 1.0
+        for k, chance in enumerate(self._promised, 1):
+            reach *= self._claims.given(chance)
+            tokens += reach
+            cost = self.costs.verify(k + 1)
+            if tokens > rate * cost:
+                best, rate = k, tokens / cost
+        return best, rate
 
     def _goes_on(self, proposed: int, reach: float) -> bool:
         """Whether one token more pays, or several do: those before it hold with the chance `reach`."""
@@ -252,58 +286,37 @@ class AutoLookahead(LookaheadPolicy):
                 break
         return False
 
+    def _explore(self, best: int, rate: float, plain: float, tried: bool) -> int:
+        """The best K, or what is tried in its place; where nothing pays nothing, or a probe."""
+        if rate * plain <= 1.0:
+            self._probing = best > 0
+            best = self._exactly = self._probe(plain) if best else 0
+            return best
+        other = None if tried else self._exploration.other_size(best, self._price, self.costs.knows)
+        if other is None:
+            return best
+        self._trying = True
+        self._exploration.start_try(other, best)
+        self._exactly = other
+        return other
+
+    def _price(self, lookahead: int) -> float:
+        """What a round of this K is expected to lose against the best one, in times of a plain token."""
+        tokens = reach = 1.0
+        for position in range(lookahead):
+            reach *= self.acceptance.at(position)
+            tokens += reach
+        cost = self.costs.verify(lookahead + 1) + lookahead * self.costs.draft()
+        return (cost - tokens / self._worth) / self.costs.verify(1)
+
     def _probe(self, plain: float) -> int:
         """What to propose where nothing pays: nothing, or what costs least, if the allowance bears a failure."""
         draft = self.costs.draft()
         first = self.acceptance.at(0)
         sizes = (1, 2, 3) if self.costs.knows(1) else (1,)
         best = max(sizes, key=lambda k: (1.0 + first * k) / (self.costs.verify(k + 1) + k * draft))
-        price = self.costs.verify(best + 1) + best * draft - plain
-        if self._allowance is not None and self._allowance < price:
-            return 0
-        self._exactly = best
-        return best
-
-    def _other_size(self, best: int) -> int | None:
-        """A K to be tried now in place of the best one, as its cost was not seen for a while; mostly None."""
-        if self._promising:
-            return self._promising.pop(0)
-        self._since += 1
-        if self._since < self._pause:
-            return None
-        self._since = 0
-        self._quiet += 1
-        self._pause = self.TRY_EVERY[2] if self._quiet > self.QUIET else self.TRY_EVERY[1]
-        if self._is_stale(0, self.TRY_EVERY[1] if self._surprised else 4 * self.TRY_EVERY[1]):
-            self._surprised = False
-            return 0
-        self._tries += 1
-        # A larger size may have become cheap unseen; smaller ones are seen where drafts end early.
-        for other in (best - 1, best + 1) if self._tries % 3 == 0 else (best + 1, best - 1):
-            if 0 < other <= self.MOST and self._is_stale(other, self.TRY_EVERY[1]):
-                return other
-        return None
-
-    def _is_stale(self, lookahead: int, rounds: int) -> bool:
-        seen = self._seen_at.get(lookahead + 1)
-        return seen is None or self._rounds - seen >= rounds
-
-    def _notice(self, size: int, target_ms: float) -> None:
-        """After a surprise other sizes are tried soon; one that has become cheaper again at once, and the next one.
-
-        A round of the usual size lies between two tries: it tells whether all sizes have changed, or this one.
-        """
-        self._seen_at[size] = self._rounds
-        expected = self.costs.verify(size)
-        dear, self._dear = self._dear, target_ms > (1.0 + self.SURPRISE) * expected
-        # Nothing is quicker by chance; slower it may be once.
-        if target_ms < (1.0 - self.SURPRISE) * expected or (dear and self._dear):
-            if target_ms > expected and not self._surprised:
-                # Have all sizes become dear, or this one? The small ones tell.
-                self._promising = [1, 0]
-            elif target_ms < expected and self._exactly:
-                self._promising = [size - 1, min(size, self.MOST)]
-            self._pause, self._quiet, self._surprised, self._plan = self.TRY_EVERY[0], 0, True, None
+        price = (self.costs.verify(best + 1) + best * draft) / plain - 1.0
+        return best if self._exploration.probes.affords(price) else 0
 
 
 def make_policy(config: SpeculationConfig) -> LookaheadPolicy:

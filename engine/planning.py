@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -25,7 +25,7 @@ from engine.costs import cautious_cost
 from engine.drafting.base import Drafter
 from engine.drafting.chain import ChainDrafter
 from engine.drafting.draft_model import DraftModelDrafter
-from engine.drafting.ngram import NgramDrafter, measured_cost
+from engine.drafting.ngram import NgramDrafter, NgramOptions, measured_cost
 from engine.drafting.none import NoDrafter
 from engine.drafting.translated import TranslatedDrafter
 from engine.errors import InvalidRequest, ModelNotLoaded, NotAvailable, TokenOutOfRange
@@ -40,6 +40,8 @@ from engine.verifier import Verifier
 
 _LIMITS = {"ngram": DEFAULT_NGRAM_LOOKAHEAD, "draft-model": DEFAULT_LOOKAHEAD}
 """The lookahead of each source where it is left open."""
+_AUTO_NGRAM = NgramOptions(allowance=1.0, allowance_share=0.01)
+"""Never slower than plain decoding, by more than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,18 @@ def make_request(
     return GenerationRequest(freeze_prompt(prompt), sampling=sampling, speculation=speculation, **changed)
 
 
+def settle_lookahead(request: GenerationRequest) -> GenerationRequest:
+    """With 'default' made out: 'auto', but what is fixed where a seed must repeat what is drawn, or for `force_n1`."""
+    speculation, sampling = request.speculation, request.sampling
+    seeded = sampling.seed is not None and not sampling.greedy
+    wanted = speculation.lookahead
+    if wanted == "default" and not seeded and not speculation.force_n1:
+        wanted = "auto"
+    elif wanted == "auto" and speculation.force_n1:
+        wanted = "default"
+    return replace(request, speculation=replace(speculation, lookahead=wanted))
+
+
 def make_job(
     request: GenerationRequest,
     models: Models,
@@ -92,7 +106,10 @@ def make_job(
     started: float,
     plain_tokens_per_second: float | None,
 ) -> Job:
-    """The job for a request. Raises ContextFull, ModelNotLoaded, NotAvailable, InvalidRequest and its kinds."""
+    """The job for a request whose lookahead is settled.
+
+    Raises ContextFull, ModelNotLoaded, NotAvailable, InvalidRequest and its kinds.
+    """
     target, speculation = models.target, request.speculation
     seed = secrets.randbits(64) if request.sampling.seed is None else request.sampling.seed
     _check_token_ids(request, target.vocab_size)
@@ -102,12 +119,16 @@ def make_job(
     stop_tokens = target.eos_token_ids | frozenset(request.stop_tokens)
     method, sources = choose_sources(speculation, has_draft=models.draft is not None)
     lookahead = _lookahead(speculation, sources)
-    drafter = _make_drafter(sources, request, models, seed, stop_tokens)
+    speculation = replace(speculation, lookahead=lookahead)
+    if lookahead == "auto" and target.rewind.kind == "none":  # One token at a time never pays.
+        sources, speculation = (), replace(speculation, lookahead=0)
+    parts = _make_parts(sources, request, models, seed, stop_tokens)
+    policy = _make_policy(speculation, models, parts, tokens, greedy=request.sampling.greedy)
     return Job(
         target=target,
-        drafter=drafter,
+        drafter=_join(parts, policy, open_end=request.speculation.lookahead == "default"),
         verifier=Verifier(target, request.sampling, speculation.acceptance, seed, request.top),
-        policy=_make_policy(replace(speculation, lookahead=lookahead), models, sources, request.sampling),
+        policy=policy,
         prompt=tokens,
         reply=ReplyText(target.tokenizer, request.stop),
         stop_tokens=stop_tokens,
@@ -134,7 +155,8 @@ def choose_sources(speculation: SpeculationConfig, *, has_draft: bool) -> tuple[
     if sources and method not in ("auto", *sources):
         raise InvalidRequest(f"The method {method} does not go with the sources {', '.join(sources)}. Leave one out.")
     if not sources and method == "auto":
-        sources = ("draft-model",) if has_draft else ()
+        drafts = ("draft-model",) if has_draft else ()
+        sources = ("ngram", *drafts) if speculation.lookahead == "auto" else drafts
     elif not sources and method != "autoregressive":
         sources = (method,)
     if "draft-model" in sources and not has_draft:
@@ -147,12 +169,21 @@ def choose_sources(speculation: SpeculationConfig, *, has_draft: bool) -> tuple[
 
 
 def _make_policy(
-    speculation: SpeculationConfig, models: Models, sources: tuple[str, ...], sampling: SamplingConfig
+    speculation: SpeculationConfig, models: Models, parts: Sequence[Drafter], prompt: Sequence[int], *, greedy: bool
 ) -> LookaheadPolicy:
-    known = models.knowledge
-    if speculation.lookahead != "auto" or known is None:
+    if speculation.lookahead != "auto":
         return make_policy(speculation)
-    return AutoLookahead(known.costs, known.acceptance("+".join(sources), greedy=sampling.greedy))
+    known = PairKnowledge() if models.knowledge is None else models.knowledge
+    known.begin(prompt)
+    index = next((part for part in parts if isinstance(part, NgramDrafter)), None)
+    return AutoLookahead(
+        known.costs,
+        known.acceptance("draft-model", greedy=greedy),
+        known.exploration,
+        index=index,
+        claims=known.claims("ngram", greedy=greedy),
+        drafts=any(part is not index for part in parts),
+    )
 
 
 def _lookahead(speculation: SpeculationConfig, sources: tuple[str, ...]) -> Lookahead:
@@ -180,33 +211,37 @@ def _check_token_ids(request: GenerationRequest, vocab_size: int) -> None:
             raise TokenOutOfRange(token, vocab_size)
 
 
-def _make_drafter(
+def _make_parts(
     sources: tuple[str, ...],
     request: GenerationRequest,
     models: Models,
     seed: int,
     stop_tokens: frozenset[int],
-) -> Drafter:
+) -> list[Drafter]:
+    options = _AUTO_NGRAM if request.speculation.lookahead == "auto" else None
     makers: dict[str, Callable[[], Drafter]] = {
-        "ngram": lambda: NgramDrafter(stop_tokens=stop_tokens, cost=_cost(sources, request, models)),
+        "ngram": lambda: NgramDrafter(options, stop_tokens=stop_tokens, cost=_cost(sources, request, models)),
         "draft-model": lambda: _draft_model(request, models, seed, stop_tokens),
     }
-    drafters = [(makers[source](), _LIMITS[source]) for source in sources]
-    if not drafters:
+    return [makers[source]() for source in sources]
+
+
+def _join(parts: Sequence[Drafter], policy: LookaheadPolicy, *, open_end: bool) -> Drafter:
+    """One drafter of the parts. `open_end`: each has its own limit where the lookahead is left open."""
+    if not parts:
         return NoDrafter()
-    if len(drafters) == 1:
-        return drafters[0][0]
-    open_end = request.speculation.lookahead == "default"
-    return ChainDrafter([(drafter, limit if open_end else None) for drafter, limit in drafters])
+    if len(parts) == 1:
+        return parts[0]
+    return ChainDrafter([(part, _LIMITS[part.name] if open_end else None) for part in parts], lambda: policy.source)
 
 
 def _cost(sources: tuple[str, ...], request: GenerationRequest, models: Models) -> Callable[[int], float]:
     """What a verification of n tokens costs, as it is known or was measured in earlier replies.
 
     Not where a draft model proposes too and tokens are drawn: who proposes a token decides which random number it is
-    judged with, and a seed gives the same reply whatever ran before.
+    judged with, and with a fixed lookahead a seed gives the same reply whatever ran before.
     """
-    if "draft-model" in sources and not request.sampling.greedy:
+    if models.knowledge is None and "draft-model" in sources and not request.sampling.greedy:
         return cautious_cost
     if models.knowledge is not None:
         costs = models.knowledge.costs

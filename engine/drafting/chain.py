@@ -1,4 +1,4 @@
-"""Several drafters one before the other: who has a proposal first, proposes."""
+"""Several drafters one before the other: who has a proposal first, or was chosen, proposes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,17 @@ class ChainDrafter(Drafter):
     """Asks its parts in turn and gives the first draft that is not empty; all of them see what was committed.
 
     `parts`: pairs of a drafter and the most tokens that it may propose in a round, None where only the caller limits
-    them. A draft's `source` names the part that proposed it; the chain's own name joins those of its parts.
+    them. `chosen`: names the part that is to propose in this round, None where the first one with a draft does. It
+    must not look at what is drawn in this round. A draft's `source` names the part that proposed it; the chain's own
+    name joins those of its parts.
     `forwards` is the sum of the parts'. Raises what the parts raise.
     """
 
-    def __init__(self, parts: Sequence[tuple[Drafter, int | None]]) -> None:
+    def __init__(
+        self, parts: Sequence[tuple[Drafter, int | None]], chosen: Callable[[], str | None] = lambda: None
+    ) -> None:
         self._parts = tuple(parts)
+        self._chosen = chosen
         self._last: tuple[Drafter, int | None] | None = None
         self.name = "+".join(drafter.name for drafter, _ in self._parts)
 
@@ -41,7 +46,10 @@ class ChainDrafter(Drafter):
             drafter.begin(prompt_tokens, cancel)
 
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
+        chosen = self._chosen()
         for drafter, limit in self._parts:
+            if chosen not in (None, drafter.name):
+                continue
             most = _limited(n, limit)
             draft = drafter.propose(most) if goes_on is None else drafter.propose(most, goes_on)
             if draft.tokens:

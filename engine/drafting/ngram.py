@@ -241,6 +241,8 @@ class NgramDrafter(Drafter):
         """Where the source of a broken copy would have gone on, and the length of the text at that time."""
         self._allowance = self._options.allowance
         self._drafted = 0
+        self._chances: list[float] = []
+        """Of each token drafted last, the chance that it is right if those before it are."""
 
     def begin(self, prompt_tokens: Sequence[int], cancel: CancelToken) -> None:
         cancel.check()
@@ -253,13 +255,19 @@ class NgramDrafter(Drafter):
         self._found = index.search()
         self._choose()
 
+    def promise(self, n: int) -> Sequence[float]:
+        """For each token that `propose(n)` would propose: the chance that it is right if those before it are."""
+        return self._chances[: len(self._draft(self._affordable(min(n, MAX_LOOKAHEAD))))]
+
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         tokens = self._draft(self._affordable(min(n, MAX_LOOKAHEAD)))
         self._drafted = len(tokens)
         return Draft(tuple(tokens), source=self.name)
 
     def _affordable(self, n: int) -> int:
-        """The longest draft, at most `n`, whose loss would not exceed the allowance."""
+        """The longest draft, at most `n`, whose loss would not exceed the allowance; 0 where nothing matches."""
+        if self._match is None:
+            return 0
         while n > 0 and self._cost(n + 1) - 1.0 > self._allowance:
             n -= 1
         return n
@@ -268,6 +276,7 @@ class NgramDrafter(Drafter):
         """The tokens, at most `most`, that promise the most for their cost."""
         match = self._match
         drafted: list[int] = []
+        self._chances = []
         if match is None:
             return drafted
         tokens, known = self._index.tokens, len(self._index.tokens)
@@ -277,7 +286,8 @@ class NgramDrafter(Drafter):
         while len(drafted) < most and reached > _HOPELESS:
             coming = [tokens[place] if place < known else drafted[place - known] for place in places]
             token = coming[0]
-            reached *= self._odds.chance(_judge(match, coming), length)
+            self._chances.append(self._odds.chance(_judge(match, coming), length))
+            reached *= self._chances[-1]
             places = [place + 1 for place, other in zip(places, coming, strict=True) if other == token]
             length += 1
             drafted.append(token)
