@@ -9,6 +9,8 @@ from app.state.lookahead import LookaheadNote
 from app.state.transcript import Exchange
 
 SEPARATOR = " · "
+_FEW = 0.05
+"""Proposals per token that are too few to speak of a rate: those with which auto looks whether a draft pays."""
 UNKNOWN = "–"
 
 
@@ -76,7 +78,7 @@ def summary(exchange: Exchange) -> str:
     stats = exchange.stats
     if stats is not None:
         parts += [tokens(stats.emitted), speed(stats.tokens_per_second)]
-        if stats.proposed:
+        if stats.proposed > _FEW * stats.emitted:
             parts.append(accepted(stats.acceptance_rate))
     parts += _endings(exchange)
     if exchange.dropped_turns:

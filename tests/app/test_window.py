@@ -8,8 +8,9 @@ from PySide6.QtGui import QGuiApplication, QInputMethodEvent, QKeyEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QWidget
 
 from app.settings import Settings
-from app.views.words import percent, speed
-from engine import Message
+from app.state.transcript import Exchange
+from app.views.words import percent, speed, summary
+from engine import GenerationResult, GenerationStats, Message
 from helpers.app_window import OpenWindow
 from helpers.scripted_decoder import Script
 
@@ -143,6 +144,17 @@ def test_figures_under_the_reply_and_at_the_side(open_window: OpenWindow) -> Non
     assert panel.plots is not None
     rate, _pace = panel.plots
     assert rate._line.getData()[1][-1] == 50.0
+
+
+def test_a_few_probes_of_a_plain_reply_make_no_rate() -> None:
+    def line(proposed: int) -> str:
+        stats = GenerationStats(rounds=100, proposed=proposed, rejected=proposed, plain_tokens=100, total_ms=1000.0)
+        exchange = Exchange("Why?")
+        exchange.end(GenerationResult("So.", (1,) * 100, 5, 5, "stop", "draft-model", "auto", stats))
+        return summary(exchange)
+
+    assert line(0) == line(5) == "100 tokens · 100 tok/s"
+    assert line(6) == "100 tokens · 100 tok/s · 0 % accepted"
 
 
 def test_figures_read_well() -> None:
