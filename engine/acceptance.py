@@ -6,6 +6,8 @@ and Chen et al., "Accelerating Large Language Model Decoding with Speculative Sa
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,10 +16,17 @@ from engine.errors import DegenerateDistribution, TokenOutOfRange
 Distribution = NDArray[np.float64]
 
 
-def accept(token: int, draft_probs: Distribution, target_probs: Distribution, u: float) -> bool:
+class Probabilities(Protocol):
+    """What gives a token's probability: an array of shape (vocab_size,), or what stands for one."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, token: int, /) -> Any: ...
+
+
+def accept(token: int, draft_probs: Probabilities, target_probs: Probabilities, u: float) -> bool:
     """Whether a token drawn from `draft_probs` is kept.
 
-    Both arrays have shape (vocab_size,) and sum to 1; `u` is uniform in [0, 1). Kept with probability
+    Both have shape (vocab_size,) and sum to 1; `u` is uniform in [0, 1). Kept with probability
     min(1, target / draft). A token that the draft gives no probability is rejected, as is one that the target
     gives none. Raises TokenOutOfRange.
     """

@@ -10,11 +10,13 @@ import hashlib
 import struct
 from collections import Counter
 from collections.abc import Sequence
+from math import log
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.candidates import Candidates, Weights, quantile, total
 from engine.config import SamplingConfig
 from engine.errors import DegenerateDistribution, TokenOutOfRange
 
@@ -23,6 +25,12 @@ Purpose = Literal["draft", "accept", "correction", "target"]
 _PURPOSES: dict[Purpose, int] = {"draft": 1, "accept": 2, "correction": 3, "target": 4}
 _FIRST_CANDIDATES = 1024
 """How many of the best tokens are sorted before a whole vocabulary is (top-p rarely needs more)."""
+_SPREAD = 64
+"""How many tokens share what top-p leaves out, at a first guess."""
+_SAMPLED = 16
+"""Every so many-th logit tells where the best ones of a large vocabulary begin."""
+_LOWEST, _HIGHEST = -40.0, 70.0
+"""Peaks between which no sum of exponentials in float32 overflows or loses what counts."""
 
 
 def uniform(seed: int, position: int, purpose: Purpose) -> float:
@@ -40,13 +48,7 @@ def sample(probs: NDArray[np.float64], u: float) -> int:
 
     `probs` need not sum to 1. Raises DegenerateDistribution where they have no mass or are not numbers.
     """
-    cumulative = np.cumsum(probs)
-    if not 0.0 < cumulative[-1] < np.inf:
-        raise DegenerateDistribution("its probabilities have no mass, or are not finite numbers")
-    token = int(np.searchsorted(cumulative, u * cumulative[-1], side="right"))
-    if token < len(probs):
-        return token
-    return int(np.flatnonzero(probs)[-1])
+    return quantile(probs, u)
 
 
 def best_token(logits: NDArray[np.float32]) -> int:
@@ -65,6 +67,16 @@ def log_normaliser(logits: NDArray[np.float32]) -> NDArray[np.float32]:
     np.exp(shifted, out=shifted)
     result: NDArray[np.float32] = peak + np.log(shifted.sum(axis=-1))
     return result
+
+
+def logprob(row: NDArray[np.float32], token: int) -> float:
+    """Natural log-probability of a token by a row of shape (vocab_size,). Raises DegenerateDistribution."""
+    peak = float(row[row.argmax()])
+    _check_peak(peak)
+    shift = 0.0 if _LOWEST < peak < _HIGHEST else peak
+    weights = np.exp(row - shift if shift else row)
+    # einsum adds several times as fast as sum does.
+    return float(row[token]) - shift - log(np.einsum("i->", weights))
 
 
 def top_tokens(logits: NDArray[np.float32], normaliser: float, count: int) -> tuple[tuple[int, float], ...]:
@@ -110,18 +122,119 @@ def distribution(logits: NDArray[np.float32], config: SamplingConfig, history: S
     return probs
 
 
+def candidates(
+    logits: NDArray[np.float32], config: SamplingConfig, history: Sequence[int], size: int | None = None
+) -> Candidates:
+    """What `distribution` gives, up to the rounding of float32, in the form that is cheapest to draw from.
+
+    `size`: of the vocabulary that the token is for, where that is larger than the number of logits.
+    """
+    size = size or len(logits)
+    if config.penalised:
+        logits = penalise(logits, config, history)
+    if config.logit_bias or config.banned_tokens:
+        logits = bias(logits, config)
+    best = best_token(logits)
+    if config.greedy:
+        return Candidates(size, np.ones(1), np.array([best]))
+    if config.typical != 1.0:
+        probs = distribution(logits, _shape_only(config), ())
+        tokens = np.flatnonzero(probs)
+        return Candidates(size, probs[tokens], tokens)
+    peak = float(logits[best])
+    mass: float | None = None
+    if 0 < config.top_k < len(logits):
+        tokens = _best(logits, config.top_k)
+    elif config.top_p != 1.0:
+        tokens, mass = _likely(_weights(logits, peak, config.temperature), config.top_p)
+    elif config.min_p:
+        margin = 0.001 - config.temperature * log(config.min_p)
+        tokens = (logits >= peak - margin).nonzero()[0]
+    else:
+        return Candidates(size, _weights(logits, peak, config.temperature))
+    weights = np.exp((logits[tokens].astype(np.float64) - peak) / config.temperature)
+    kept = _cut(weights, config, mass)
+    return Candidates(size, weights, tokens) if kept is None else Candidates(size, weights[kept], tokens[kept])
+
+
+def _shape_only(config: SamplingConfig) -> SamplingConfig:
+    """Without what changes the logits."""
+    return SamplingConfig(
+        config.temperature, config.top_k, top_p=config.top_p, min_p=config.min_p, typical=config.typical
+    )
+
+
+def _weights(logits: NDArray[np.float32], peak: float, temperature: float) -> NDArray[np.float32]:
+    """Of each token, the best one's being 1."""
+    weights = logits - np.float32(peak)
+    if temperature != 1.0:
+        weights *= np.float32(1.0 / temperature)
+    np.exp(weights, out=weights)
+    return weights
+
+
+def _cut(weights: NDArray[np.float64], config: SamplingConfig, mass: float | None) -> NDArray[np.intp] | None:
+    """Places of the weights that top-p and min-p keep, ascending; None: of all. The best one is 1.
+
+    `mass`: the sum over the whole vocabulary, None where there is nothing but these.
+    """
+    if config.top_p != 1.0:
+        order = (-weights).argsort(kind="stable")
+        sums = weights[order].cumsum()
+        order = order[: int(sums.searchsorted(config.top_p * (sums[-1] if mass is None else mass), "left")) + 1]
+        if config.min_p:
+            order = order[weights[order] >= config.min_p]
+        order.sort()
+        return order
+    return (weights >= config.min_p).nonzero()[0] if config.min_p else None
+
+
+def _likely(weights: Weights, p: float) -> tuple[NDArray[np.intp], float]:
+    """Ids, ascending, among which is the smallest set of best tokens whose mass reaches p; and the mass of all."""
+    mass = total(weights)
+    # Those below the second limit have a mass of less than (1 - p) together, whatever the distribution.
+    for share in (_SPREAD, len(weights)):
+        tokens = (weights >= (1.0 - p) * mass / share).nonzero()[0]
+        if float(weights[tokens].sum(dtype=np.float64)) > p * mass:
+            return tokens, mass
+    return np.arange(len(weights)), mass
+
+
+def _best(logits: NDArray[np.float32], k: int) -> NDArray[np.intp]:
+    """Ids of the k best logits, ascending; the lowest ids on ties."""
+    count = len(logits)
+    tokens = None
+    if count > _SAMPLED * _FIRST_CANDIDATES and k < count // (2 * _SAMPLED):
+        few = logits[::_SAMPLED]
+        expected = len(few) - 4 - 2 * k // _SAMPLED
+        tokens = (logits >= np.partition(few, expected)[expected]).nonzero()[0]
+        if len(tokens) < k:
+            tokens = None
+    chosen = logits if tokens is None else logits[tokens]
+    limit = np.partition(chosen, len(chosen) - k)[len(chosen) - k]
+    places = (chosen >= limit).nonzero()[0]
+    if len(places) > k:
+        above = (chosen > limit).nonzero()[0]
+        equal = (chosen == limit).nonzero()[0][: k - len(above)]
+        places = np.sort(np.concatenate([above, equal]))
+    chosen_tokens: NDArray[np.intp] = places if tokens is None else tokens[places]
+    return chosen_tokens
+
+
 def penalise(logits: NDArray[np.float32], config: SamplingConfig, history: Sequence[int]) -> NDArray[np.float32]:
     """A copy of the logits with the penalties for the tokens of the history's window."""
-    window = history[-config.penalty_window :] if config.penalty_window else history
-    counts = Counter(window)
+    counts = Counter(history[-config.penalty_window :] if config.penalty_window else history)
     result = logits.astype(np.float32, copy=True)
     if not counts:
         return result
-    tokens = np.fromiter(counts.keys(), dtype=np.int64)
-    times = np.fromiter(counts.values(), dtype=np.float32)
+    tokens = np.array(tuple(counts))
     values = result[tokens]
-    values = np.where(values > 0, values / config.repeat_penalty, values * config.repeat_penalty)
-    result[tokens] = values - config.presence_penalty - config.frequency_penalty * times
+    if config.repeat_penalty != 1.0:
+        values = np.where(values > 0, values / config.repeat_penalty, values * config.repeat_penalty)
+    if config.presence_penalty or config.frequency_penalty:
+        values = values - config.presence_penalty
+        values -= config.frequency_penalty * np.array(tuple(counts.values()), dtype=np.float32)
+    result[tokens] = values
     return result
 
 

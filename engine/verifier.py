@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from engine.acceptance import accept, residual_distribution
 from engine.backends.base import Backend, Logits
+from engine.candidates import Candidates, Drawn
 from engine.config import Acceptance, SamplingConfig
 from engine.drafting.base import Draft
 from engine.errors import DegenerateDistribution
 from engine.events import Origin
-from engine.sampling import best_token, distribution, log_normaliser, sample, top_tokens, uniform
+from engine.sampling import best_token, candidates, logprob, sample, top_tokens, uniform
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,30 +63,33 @@ class Verifier:
         rows = self._target.forward([pending, *draft.tokens], 1 + len(draft.tokens))
         tokens: list[int] = []
         origin: Origin | None = None
+        past = list(history[-self._sampling.penalty_window :]) if self._sampling.penalised else []
         try:
             while origin is None and len(tokens) < len(rows):
                 index = len(tokens)
                 if index == len(draft.tokens) and guess is not None:
                     draft = _joined(draft, guess())
-                past = [*history, *tokens] if self._sampling.penalised else ()
                 token, kept = self._judge(rows[index], draft, index, past, position + index)
                 tokens.append(token)
+                past.append(token)
                 if not kept:
                     origin = "correction" if index < len(draft.tokens) else "bonus" if draft.tokens else "plain"
         except DegenerateDistribution as error:
             raise DegenerateDistribution(error.reason, position + len(tokens)) from None
         accepted = len(tokens) - (origin is not None)
-        normalisers = log_normaliser(rows[: len(tokens)])
-        picked = rows[np.arange(len(tokens)), tokens] - normalisers
-        top = tuple(
-            top_tokens(rows[i], float(normalisers[i]), self._top) for i in range(len(tokens) if self._top else 0)
-        )
+        # Row by row: for all at once the system would give and take new memory each time.
+        logprobs = tuple([logprob(row, token) for row, token in zip(rows, tokens, strict=False)])
+        top: tuple[tuple[tuple[int, float], ...], ...] = ()
+        if self._top:
+            top = tuple(
+                top_tokens(rows[i], float(rows[i][token]) - logprobs[i], self._top) for i, token in enumerate(tokens)
+            )
         return Verdict(
             tuple(tokens),
             accepted,
             len(draft.tokens),
             origin or "bonus",
-            tuple(map(float, picked)),
+            logprobs,
             draft.logprobs[:accepted],
             top,
         )
@@ -96,33 +100,44 @@ class Verifier:
         if self._sampling.greedy and not self._sampling.reshaped:
             token = best_token(row)
             return token, token == proposed
-        target_probs = distribution(row, self._sampling, history)
+        target = candidates(row, self._sampling, history)
         if self._sampling.greedy:
-            token = int(target_probs.argmax())
+            token = target.draw(0.0)
             return token, token == proposed
         if proposed is None or draft.probs is None or self._exact:
-            token = sample(target_probs, uniform(self._seed, position, "target"))
+            token = target.draw(uniform(self._seed, position, "target"))
             return token, token == proposed
-        return self._reject_or_accept(proposed, draft.probs[index], target_probs, position)
+        draft_probs = draft.probs.candidates[index] if isinstance(draft.probs, Drawn) else draft.probs[index]
+        return self._reject_or_accept(proposed, draft_probs, target, position)
 
     def _reject_or_accept(
         self,
         proposed: int,
-        draft_probs: NDArray[np.float64],
-        target_probs: NDArray[np.float64],
+        draft_probs: Candidates | NDArray[np.float64],
+        target: Candidates,
         position: int,
     ) -> tuple[int, bool]:
-        if accept(proposed, draft_probs, target_probs, uniform(self._seed, position, "accept")):
+        if accept(proposed, draft_probs, target, uniform(self._seed, position, "accept")):
             return proposed, True
-        residual = residual_distribution(target_probs, draft_probs)
-        return sample(residual, uniform(self._seed, position, "correction")), False
+        # What the target cannot give has no residual: the rule needs no more than the tokens that it can.
+        tokens = target.tokens
+        if isinstance(draft_probs, Candidates):
+            theirs = draft_probs.at(tokens)
+        else:
+            theirs = draft_probs if tokens is None else draft_probs[tokens]
+        place = sample(residual_distribution(target.at(tokens), theirs), uniform(self._seed, position, "correction"))
+        return (place if tokens is None else int(tokens[place])), False
 
 
 def _joined(draft: Draft, guess: Draft) -> Draft:
     """A draft with the first token of another one behind it."""
     if not guess.tokens:
         return draft
-    probs = None
-    if guess.probs is not None and (draft.probs is not None or not draft.tokens):
-        probs = (*(draft.probs or ()), guess.probs[0])
+    probs: Sequence[NDArray[np.float64]] | None = None
+    if guess.probs is not None and not draft.tokens:
+        probs = guess.probs[:1]
+    elif isinstance(guess.probs, Drawn) and isinstance(draft.probs, Drawn):
+        probs = Drawn((*draft.probs.candidates, guess.probs.candidates[0]))
+    elif guess.probs is not None and draft.probs is not None:
+        probs = (*draft.probs, guess.probs[0])
     return Draft((*draft.tokens, guess.tokens[0]), probs, (*draft.logprobs, *guess.logprobs[:1]), source=draft.source)

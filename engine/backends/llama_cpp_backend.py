@@ -60,9 +60,11 @@ class LlamaCppBackend(Backend):
         self._memory: Any = llama_cpp.llama_get_memory(context)
         self._batch = llama_cpp.llama_batch_init(batch_size, 0, 1)
         self._batch_size = batch_size
-        self._batch_tokens = np.ctypeslib.as_array(self._batch.token, (batch_size,))
-        self._batch_positions = np.ctypeslib.as_array(self._batch.pos, (batch_size,))
-        self._batch_outputs = np.ctypeslib.as_array(self._batch.logits, (batch_size,))
+        # The structure makes a new pointer object whenever a field is read.
+        self._batch_tokens: Any = self._batch.token
+        self._batch_positions: Any = self._batch.pos
+        self._batch_outputs: Any = self._batch.logits
+        self._views: dict[tuple[int, int], Logits] = {}
         np.ctypeslib.as_array(self._batch.n_seq_id, (batch_size,))[:] = 1
         for index in range(batch_size):
             self._batch.seq_id[index][0] = 0
@@ -119,16 +121,17 @@ class LlamaCppBackend(Backend):
 
     def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
         self._check_open()
-        for token in tokens:
-            if not 0 <= token < self.vocab_size:
-                raise TokenOutOfRange(token, self.vocab_size)
+        held = len(self._tokens)
         if not tokens or not 0 <= n_outputs <= min(len(tokens), MAX_LOOKAHEAD + 1):
-            raise BackendFailure(f"{n_outputs} rows were asked of {len(tokens)} tokens", self.length)
-        if self.length + len(tokens) > self.context_length:
-            raise ContextFull(self.length + len(tokens), self.context_length)
-        start = self.length - len(self._replay)
+            raise BackendFailure(f"{n_outputs} rows were asked of {len(tokens)} tokens", held)
+        if min(tokens) < 0 or max(tokens) >= self.vocab_size:
+            wrong = next(token for token in tokens if not 0 <= token < self.vocab_size)
+            raise TokenOutOfRange(wrong, self.vocab_size)
+        if held + len(tokens) > self.context_length:
+            raise ContextFull(held + len(tokens), self.context_length)
+        start = held - len(self._replay)
         if self._state is not None and not self._state.prepare(start, len(tokens)):
-            raise BackendFailure("its state could not be saved", self.length)
+            raise BackendFailure("its state could not be saved", held)
         waiting = [*self._replay, *tokens]
         tail = min(len(waiting), self._batch_size)
         first = 0
@@ -148,10 +151,11 @@ class LlamaCppBackend(Backend):
     def _decode(self, tokens: list[int], position: int, n_outputs: int) -> None:
         count = len(tokens)
         self._batch.n_tokens = count
-        self._batch_tokens[:count] = tokens
-        self._batch_positions[:count] = range(position, position + count)
-        self._batch_outputs[: count - n_outputs] = 0
-        self._batch_outputs[count - n_outputs : count] = 1
+        ids, positions, outputs = self._batch_tokens, self._batch_positions, self._batch_outputs
+        for index, token in enumerate(tokens):
+            ids[index] = token
+            positions[index] = position + index
+            outputs[index] = index >= count - n_outputs
         status = llama_cpp.llama_decode(self._context, self._batch)
         if status != 0:
             self._recover()
@@ -168,9 +172,16 @@ class LlamaCppBackend(Backend):
         row = llama_cpp.llama_get_logits_ith(self._context, count - n_outputs)
         if not row:
             raise BackendFailure("llama.cpp gave no logits", self.length)
-        size = ctypes.sizeof(ctypes.c_float) * n_outputs * self.vocab_size
-        memory = (ctypes.c_char * size).from_address(ctypes.addressof(row.contents))
-        return np.frombuffer(memoryview(memory), np.float32).reshape(n_outputs, self.vocab_size)
+        place = ctypes.addressof(row.contents), n_outputs
+        view = self._views.get(place)
+        if view is None:
+            if len(self._views) > MAX_LOOKAHEAD:  # llama.cpp has moved its buffer.
+                self._views.clear()
+            size = ctypes.sizeof(ctypes.c_float) * n_outputs * self.vocab_size
+            memory = (ctypes.c_char * size).from_address(place[0])
+            view = np.frombuffer(memoryview(memory), np.float32).reshape(n_outputs, self.vocab_size)
+            self._views[place] = view
+        return view
 
     def truncate(self, length: int) -> None:
         self._check_open()

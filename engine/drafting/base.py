@@ -23,7 +23,7 @@ class Draft:
     """
 
     tokens: tuple[int, ...] = ()
-    probs: tuple[NDArray[np.float64], ...] | None = None
+    probs: Sequence[NDArray[np.float64]] | None = None
     logprobs: tuple[float, ...] = ()
     parents: tuple[int, ...] | None = field(default=None)
     source: str = ""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import exp
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
 from engine.backends.base import Backend, Logits
 from engine.cancel import CancelToken
+from engine.candidates import Candidates, Drawn
 from engine.config import SamplingConfig
 from engine.drafting.base import Draft, Drafter, GoesOn
 from engine.prompt import common_prefix, keep_prefix, read
-from engine.sampling import best_token, distribution, log_normaliser, sample, uniform
+from engine.sampling import best_token, candidates, logprob, uniform
 
 _MOST_BEHIND = 2
 """The cache is at most this many committed tokens short: the last draft token and the bonus after a full acceptance.
@@ -23,12 +22,11 @@ While the drafter rests it falls behind; it catches up in the forward of the nex
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Proposal:
+class _Proposal(NamedTuple):
     """A drafted token, the distribution that it was drawn from (None: no draw), and its own log-probability."""
 
     token: int
-    probs: NDArray[np.float64] | None
+    probs: Candidates | None
     logprob: float
 
 
@@ -127,45 +125,44 @@ class DraftModelDrafter(Drafter):
                 continue
             if stop() or backend.length + len(feed) > backend.context_length:
                 return
-            row = backend.forward(feed, 1)[:, : self._shared_vocab]
+            row = backend.forward(feed, 1)[0]
             self.forwards += 1
             if not live:
                 backend.mark()
-            proposal = self._draw(row[0], float(log_normaliser(row)[0]))
+            proposal = self._draw(row if len(row) == self._shared_vocab else row[: self._shared_vocab])
             if proposal is None:
                 self._declined = True
             else:
                 live.append(proposal)
 
     def _draft(self, proposals: Sequence[_Proposal]) -> Draft:
-        probs = tuple(proposal.probs for proposal in proposals if proposal.probs is not None)
+        probs = None
+        if proposals and not self._sampling.greedy:
+            probs = Drawn(proposal.probs for proposal in proposals if proposal.probs is not None)
         return Draft(
-            tuple(proposal.token for proposal in proposals),
-            probs if proposals and not self._sampling.greedy else None,
-            tuple(proposal.logprob for proposal in proposals),
+            tuple([proposal.token for proposal in proposals]),
+            probs,
+            tuple([proposal.logprob for proposal in proposals]),
             source=self.name,
         )
 
-    def _draw(self, row: Logits, normaliser: float) -> _Proposal | None:
+    def _draw(self, row: Logits) -> _Proposal | None:
         """The next proposal, or None where the model is not confident: that is decided before the draw."""
         sampling = self._sampling
+        best = best_token(row)
         if sampling.greedy and not sampling.reshaped:
-            token = best_token(row)
-            if self._min_confidence and float(np.exp(row[token] - normaliser)) < self._min_confidence:
-                return None
-            return _Proposal(token, None, float(row[token]) - normaliser)
-        drafted = [proposal.token for proposal in self._live]
-        probs = distribution(row, sampling, [*self._committed, *drafted] if sampling.penalised else ())
-        if float(probs.max()) < self._min_confidence:
+            proposal = _Proposal(best, None, logprob(row, best))
+            unsure = self._min_confidence and exp(proposal.logprob) < self._min_confidence
+            return None if unsure else proposal
+        history: list[int] = []
+        if sampling.penalised:
+            history = [*self._committed[-sampling.penalty_window :], *(proposal.token for proposal in self._live)]
+        probs = candidates(row, sampling, history, self._vocab_size)
+        if self._min_confidence and probs.highest < self._min_confidence:
             return None
-        if sampling.greedy:
-            token = int(probs.argmax())
-            return _Proposal(token, None, float(row[token]) - normaliser)
-        if len(probs) < self._vocab_size:
-            probs = np.concatenate([probs, np.zeros(self._vocab_size - len(probs))])
-        position = len(self._committed) - self._prompt_length + len(drafted)
-        token = sample(probs, uniform(self._seed, position, "draft"))
-        return _Proposal(token, probs, float(row[token]) - normaliser)
+        position = len(self._committed) - self._prompt_length + len(self._live)
+        token = probs.draw(0.0 if sampling.greedy else uniform(self._seed, position, "draft"))
+        return _Proposal(token, None if sampling.greedy else probs, logprob(row, token))
 
     def observe(self, committed_tokens: Sequence[int]) -> None:
         backend = self._backend

@@ -13,6 +13,7 @@ from scipy.stats import chi2
 from engine.backends.base import Logits
 from engine.backends.fake import FakeBackend
 from engine.cancel import CancelToken
+from engine.candidates import Candidates
 from engine.chat import ReplyText
 from engine.config import SamplingConfig, SpeculationConfig
 from engine.drafting.base import Drafter
@@ -22,7 +23,7 @@ from engine.events import TokenEvent
 from engine.job import Job
 from engine.lookahead import make_policy
 from engine.loop import GenerationLoop
-from engine.sampling import distribution
+from engine.sampling import candidates, distribution
 from engine.verifier import Verifier
 
 PROMPT = (1, 2)
@@ -90,18 +91,19 @@ def draw_many(setting: Setting, samples: int, first_seed: int = 0) -> Counter[Pr
 @contextmanager
 def remembered_distributions() -> Iterator[None]:
     """Compute each distribution of a fake once: it is a pure function, and most of the time goes into it."""
-    known: dict[tuple[bytes, SamplingConfig, Prefix], NDArray[np.float64]] = {}
+    known: dict[tuple[bytes, SamplingConfig, Prefix, int | None], Candidates] = {}
 
-    def remembered(logits: Logits, config: SamplingConfig, history: Sequence[int]) -> NDArray[np.float64]:
-        key = logits.tobytes(), config, tuple(history)
+    def remembered(
+        logits: Logits, config: SamplingConfig, history: Sequence[int], size: int | None = None
+    ) -> Candidates:
+        key = logits.tobytes(), config, tuple(history), size
         if key not in known:
-            known[key] = distribution(logits, config, history)
-            known[key].setflags(write=False)
+            known[key] = candidates(logits, config, history, size)
         return known[key]
 
     with pytest.MonkeyPatch.context() as patch:
         for user in ("engine.verifier", "engine.drafting.draft_model"):
-            patch.setattr(f"{user}.distribution", remembered)
+            patch.setattr(f"{user}.candidates", remembered)
         yield
 
 
