@@ -144,7 +144,7 @@ class ClaimModel:
 
     MEMORY = 48.0
 
-    def __init__(self, weight: float = 8.0) -> None:
+    def __init__(self, weight: float = 4.0) -> None:
         self._weight = weight
         self._bins = [_Share(self.MEMORY) for _ in range(len(_EDGES) + 1)]
 

@@ -252,7 +252,8 @@ class SpeculativeDecoder:
         options: dict[str, Any],
     ) -> Events:
         started = perf_counter()
-        request = settle_lookahead(make_request(prompt, options, self._sampling, self._speculation))
+        request = make_request(prompt, options, self._sampling, self._speculation)
+        request = settle_lookahead(request, has_draft=self.draft is not None)
         if self._busy:
             raise InvalidRequest("This decoder is writing a reply already. Wait for it, or cancel it.")
         token = cancel or self.cancel_token
@@ -328,7 +329,8 @@ class SpeculativeDecoder:
         self._past += result.stats
         if self._knowledge is not None:
             self._knowledge.save()
-        if result.method == "autoregressive" and result.stats.emitted >= _MEASURED_FROM:
+        drafts = result.stats.proposed or result.method not in ("autoregressive", "ngram")
+        if not drafts and result.stats.emitted >= _MEASURED_FROM:
             self._plain_tokens_per_second = result.stats.tokens_per_second
 
     # Ending -----------------------------------------------------------------------------------------------------------

@@ -86,12 +86,17 @@ def make_request(
     return GenerationRequest(freeze_prompt(prompt), sampling=sampling, speculation=speculation, **changed)
 
 
-def settle_lookahead(request: GenerationRequest) -> GenerationRequest:
-    """With 'default' made out: 'auto', but what is fixed where a seed must repeat what is drawn, or for `force_n1`."""
+def settle_lookahead(request: GenerationRequest, *, has_draft: bool) -> GenerationRequest:
+    """With 'default' made out: 'auto', but what is fixed where a seed must repeat what is drawn, or for `force_n1`.
+
+    Tokens judged by exact match are drawn alike whoever proposes them; only with rejection sampling it matters.
+    """
     speculation, sampling = request.speculation, request.sampling
-    seeded = sampling.seed is not None and not sampling.greedy
     wanted = speculation.lookahead
-    if wanted == "default" and not seeded and not speculation.force_n1:
+    index_alone = (speculation.sources or (speculation.method,)) == ("ngram",)
+    judged = has_draft and not index_alone and speculation.acceptance == "rejection"
+    seeded = sampling.seed is not None and not sampling.greedy
+    if wanted == "default" and not (seeded and judged) and not speculation.force_n1:
         wanted = "auto"
     elif wanted == "auto" and speculation.force_n1:
         wanted = "default"

@@ -257,7 +257,8 @@ class NgramDrafter(Drafter):
 
     def promise(self, n: int) -> Sequence[float]:
         """For each token that `propose(n)` would propose: the chance that it is right if those before it are."""
-        return self._chances[: len(self._draft(self._affordable(min(n, MAX_LOOKAHEAD))))]
+        drafted = self._draft(self._affordable(min(n, MAX_LOOKAHEAD)))
+        return self._chances[: len(drafted)]
 
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         tokens = self._draft(self._affordable(min(n, MAX_LOOKAHEAD)))

@@ -62,7 +62,7 @@ def _complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_json_has_the_promised_form(generate: Generate, models: Models) -> None:
-    reply = generate(*models, "--max-tokens", "30", "--raw", "Once upon a time")
+    reply = generate(*models, "--lookahead", "4", "--max-tokens", "30", "--raw", "Once upon a time")
     assert set(reply) == {
         *("text", "tokens", "prompt_tokens", "prompt_evaluated", "finish_reason", "method", "lookahead", "stats"),
         *("advice", "dropped_turns"),

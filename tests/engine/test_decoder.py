@@ -49,7 +49,8 @@ def test_generating_without_a_target() -> None:
         decoder.generate("hi")
     decoder.attach_target(FakeBackend())
     assert decoder.is_loaded
-    assert decoder.generate(PROMPT, max_tokens=2).method == "autoregressive"
+    assert decoder.generate(PROMPT, max_tokens=2).method == "ngram"
+    assert decoder.generate(PROMPT, max_tokens=2, lookahead=4).method == "autoregressive"
 
 
 def test_draft_method_without_a_draft() -> None:
@@ -73,7 +74,8 @@ def test_draft_can_be_taken_off() -> None:
     assert decoder.generate(PROMPT, max_tokens=2).method == "draft-model"
     decoder.attach_draft(None)
     assert decoder.draft is None
-    assert decoder.generate(PROMPT, max_tokens=2).method == "autoregressive"
+    assert decoder.generate(PROMPT, max_tokens=2).method == "ngram"
+    assert decoder.generate(PROMPT, max_tokens=2, lookahead=4).method == "autoregressive"
 
 
 def test_draft_without_any_text_is_refused_and_the_old_one_stays() -> None:

@@ -7,7 +7,7 @@ import pytest
 import engine.knowledge
 from engine import Cancelled, EngineError, SpeculativeDecoder, bundled_pair, load
 from engine.backends.fake import FakeBackend
-from engine.calibration import costs_for
+from engine.calibration import costs_for, remember, remembered_acceptance
 from engine.cancel import CancelToken
 from engine.costs import CostModel
 from engine.knowledge import PairKnowledge, learn_pair
@@ -18,6 +18,42 @@ def test_greedy_and_drawn_tokens_are_learned_apart() -> None:
     known.acceptance("ngram", greedy=True).observe(4, 0)
     assert known.acceptance("ngram", greedy=True).at(0) < known.acceptance("ngram", greedy=False).at(0)
     assert known.acceptance("ngram", greedy=True) is known.acceptance("ngram", greedy=True)
+
+
+def test_a_new_conversation_begins_with_what_the_pair_is_known_for() -> None:
+    known = PairKnowledge()
+    prompt = list(range(40))
+    known.begin(prompt)
+    for _ in range(30):
+        known.acceptance("draft-model", greedy=True).observe(2, 2)
+    of_the_pair = known.acceptance("draft-model", greedy=True).at(0)
+    for _ in range(10):
+        known.acceptance("draft-model", greedy=True).observe(2, 0)
+    known.begin([*prompt, *range(100)])
+    here = known.acceptance("draft-model", greedy=True).at(0)
+    known.begin(list(range(50, 90)))
+    anew = known.acceptance("draft-model", greedy=True).at(0)
+    assert here + 0.1 < anew < of_the_pair
+
+
+def test_what_was_accepted_is_kept_beside_the_costs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(engine.knowledge, "costs_key", lambda *_: "key")
+    remember("key", CostModel({1: 2.0}))
+    known = learn_pair(FakeBackend(), None, FakeBackend(), None, CancelToken())
+    for _ in range(40):
+        known.acceptance("draft-model", greedy=True).observe(1, 0)
+    known.save(at_once=True)
+    again = learn_pair(FakeBackend(), None, FakeBackend(), None, CancelToken())
+    assert again.acceptance("draft-model", greedy=True).at(0) < 0.3
+    assert again.acceptance("draft-model", greedy=False).at(0) == pytest.approx(0.7)
+    assert again.costs.measured == {1: 2.0}
+    # Costs that are measured anew leave it, and what is damaged is passed over.
+    remember("key", CostModel({1: 3.0}))
+    assert remembered_acceptance("key").keys() == {"draft-model, greedy"}
+    remember("key", CostModel({1: 3.0}), {"draft-model, greedy": {"shares": "?"}})
+    damaged = learn_pair(FakeBackend(), None, FakeBackend(), None, CancelToken())
+    assert damaged.acceptance("draft-model", greedy=True).at(0) == pytest.approx(0.7)
 
 
 def test_models_that_are_not_files_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,6 +98,10 @@ def test_a_real_pair_is_measured_once_and_remembered(monkeypatch: pytest.MonkeyP
     assert {1, 2, 5} <= set(seen[0])
     # The second run began with what the first one had learned, not with a calibration of its own.
     assert seen[1].keys() == seen[0].keys()
+    with load(*bundled_pair()) as decoder:
+        decoder.generate("Tell me a story.", lookahead="auto", max_tokens=2)
+        assert decoder._knowledge is not None
+        assert decoder._knowledge.acceptance("draft-model", greedy=True).at(0) != pytest.approx(0.7)
     assert list(tmp_path.rglob("*.json"))
 
 
