@@ -179,13 +179,12 @@ def _cut(weights: NDArray[np.float64], config: SamplingConfig, mass: float | Non
     `mass`: the sum over the whole vocabulary, None where there is nothing but these.
     """
     if config.top_p != 1.0:
-        order = (-weights).argsort(kind="stable")
-        sums = weights[order].cumsum()
-        order = order[: int(sums.searchsorted(config.top_p * (sums[-1] if mass is None else mass), "left")) + 1]
-        if config.min_p:
-            order = order[weights[order] >= config.min_p]
-        order.sort()
-        return order
+        falling = np.sort(weights)[::-1]  # Many times as fast as sorting places.
+        sums = falling.cumsum()
+        wanted = config.top_p * float(sums[-1] if mass is None else mass)
+        count = min(int(sums.searchsorted(wanted, "left")) + 1, len(sums))
+        kept = _from(weights, falling[count - 1], count)
+        return kept[weights[kept] >= config.min_p] if config.min_p else kept
     return (weights >= config.min_p).nonzero()[0] if config.min_p else None
 
 
@@ -212,13 +211,18 @@ def _best(logits: NDArray[np.float32], k: int) -> NDArray[np.intp]:
             tokens = None
     chosen = logits if tokens is None else logits[tokens]
     limit = np.partition(chosen, len(chosen) - k)[len(chosen) - k]
-    places = (chosen >= limit).nonzero()[0]
-    if len(places) > k:
-        above = (chosen > limit).nonzero()[0]
-        equal = (chosen == limit).nonzero()[0][: k - len(above)]
+    places = _from(chosen, limit, k)
+    return places if tokens is None else tokens[places]
+
+
+def _from(values: Weights, limit: float, count: int) -> NDArray[np.intp]:
+    """Places, ascending, of the `count` highest values, of which `limit` is the lowest; the first ones on ties."""
+    places: NDArray[np.intp] = (values >= limit).nonzero()[0]
+    if len(places) > count:
+        above = (values > limit).nonzero()[0]
+        equal = (values == limit).nonzero()[0][: count - len(above)]
         places = np.sort(np.concatenate([above, equal]))
-    chosen_tokens: NDArray[np.intp] = places if tokens is None else tokens[places]
-    return chosen_tokens
+    return places
 
 
 def penalise(logits: NDArray[np.float32], config: SamplingConfig, history: Sequence[int]) -> NDArray[np.float32]:

@@ -1,25 +1,47 @@
-"""What our loop costs outside the model: the time of a round less the time in the backends.
+"""What our loop costs outside the model: the time of a round less the time in llama.cpp's decode calls.
 
-Processor time of the one thread that works, models of a few megabytes included: another program that takes the
-processor in the midst of a round does not count.
+All else counts: filling batches, reading logits, drawing, judging, text, statistics, events. A round is taken several
+times (a seed repeats it to the last token) and its quickest pass counts, since what another program does to the caches
+in the midst of a pass is not ours; the figures are means over the rounds of a reply.
+
+    make bench ARGS="overhead"                      the bundled pair, and random models with a vocabulary of 128,256
+    make bench ARGS="overhead TARGET DRAFT"         any pair of GGUF files
 """
 
-from collections.abc import Callable, Sequence
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
-from time import thread_time
+from statistics import mean
+from time import perf_counter
 from typing import Any
 
-from engine.backends.base import Backend, Logits
+import llama_cpp
+
+from engine.bundled import bundled_pair
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.events import RoundEvent
+from helpers.random_model import Shape, write_random_model
+
+PASSES = 6
+LOOKAHEADS = (0, 2, 4, 8)
+_CUT = {"top_k": 40, "top_p": 0.95}
+SAMPLINGS: Mapping[str, Mapping[str, Any]] = {
+    "greedy": {},
+    "T=0.8": {"temperature": 0.8, "seed": 1},
+    "T=0.8 top-p 0.95": {"temperature": 0.8, "top_p": 0.95, "seed": 1},
+    "T=0.8 top-k 40 top-p 0.95": {"temperature": 0.8, "seed": 1, **_CUT},
+    "T=0.8 top-k 40 top-p 0.95 penalties": {"temperature": 0.8, "seed": 1, "repeat_penalty": 1.1, **_CUT},
+}
+LARGE_VOCABULARY = Shape(layers=2, width=64, inner=128, heads=4, key_heads=2, vocabulary=128_256)
 
 
 @dataclass(frozen=True)
 class Overhead:
-    """Milliseconds of processor time of one round: all of it, in the models, and the rest."""
+    """Milliseconds of one round: all of it, in the models, and the rest."""
 
     name: str
     round_ms: float
@@ -33,55 +55,83 @@ class Overhead:
 
 
 class _Timer:
-    """Adds up the time in the forwards of a backend."""
+    """Adds up the time in llama.cpp's decode calls."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
 
-    def watch(self, backend: Backend) -> None:
-        inner: Callable[[Sequence[int], int], Logits] = backend.forward
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Count the calls made meanwhile."""
+        inner = llama_cpp.llama_decode
 
-        def forward(tokens: Sequence[int], n_outputs: int) -> Logits:
-            began = thread_time()
-            try:
-                return inner(tokens, n_outputs)
-            finally:
-                self.seconds += thread_time() - began
+        def decode(context: Any, batch: Any) -> int:
+            began = perf_counter()
+            status: int = inner(context, batch)
+            self.seconds += perf_counter() - began
+            return status
 
-        backend.forward = forward  # type: ignore[method-assign]
+        llama_cpp.llama_decode = decode
+        try:
+            yield
+        finally:
+            llama_cpp.llama_decode = inner
 
 
-def measure_overhead(target: Path, draft: Path, tokens: int = 200) -> list[Overhead]:
+def measure_overhead(target: Path, draft: Path, tokens: int = 100) -> list[Overhead]:
     """Plain and speculative rounds, greedy and drawn."""
     timer = _Timer()
-    results = []
-    with SpeculativeDecoder() as decoder:
+    with SpeculativeDecoder() as decoder, timer.watching():
         decoder.attach_target(LoadConfig(target, threads=1, trusted=True))
         decoder.attach_draft(LoadConfig(draft, threads=1, trusted=True))
-        for backend in (decoder.target, decoder.draft):
-            if backend is not None:
-                timer.watch(backend)
-        drawn = {"temperature": 0.8, "top_k": 40, "top_p": 0.95, "seed": 1}
-        for sampling_name, sampling in (("greedy", {}), ("drawn", drawn)):
-            for lookahead in (0, 4):
-                options: dict[str, Any] = {"lookahead": lookahead, "max_tokens": tokens, **sampling}
-                results.append(_measure(decoder, timer, f"{sampling_name}, lookahead {lookahead}", options))
-    return results
+        return [
+            _measure(
+                decoder,
+                timer,
+                f"{name}, lookahead {lookahead}",
+                {"lookahead": lookahead, "max_tokens": tokens, **sampling},
+            )
+            for name, sampling in SAMPLINGS.items()
+            for lookahead in LOOKAHEADS
+        ]
 
 
 def _measure(decoder: SpeculativeDecoder, timer: _Timer, name: str, options: dict[str, Any]) -> Overhead:
     prompt = "Tell me a story about a dog."
     decoder.generate(prompt, **options | {"max_tokens": 20})
-    wall: list[float] = []
-    inside: list[float] = []
+    quickest: dict[int, tuple[float, float]] = {}
     decoder.reset_stats()
-    for _ in range(5):
+    for _ in range(PASSES):
         before: tuple[float, float] | None = None
         for event in decoder.stream(prompt, **options):
             if isinstance(event, RoundEvent):
-                now = thread_time(), timer.seconds
+                now = perf_counter(), timer.seconds
                 if before is not None:
-                    wall.append(1000.0 * (now[0] - before[0]))
-                    inside.append(1000.0 * (now[1] - before[1]))
+                    models = now[1] - before[1]
+                    found = now[0] - before[0] - models, models
+                    quickest[event.round] = min(found, quickest.get(event.round, found))
                 before = now
-    return Overhead(name, median(wall), median(inside), decoder.stats.mean_length)
+    rest, models = (1000.0 * mean(column) for column in zip(*quickest.values(), strict=True))
+    return Overhead(name, rest + models, models, decoder.stats.mean_length)
+
+
+def _show(title: str, found: list[Overhead]) -> None:
+    print(f"\n{title}: microseconds a round outside the models, at lookahead {', '.join(map(str, LOOKAHEADS))}")
+    for name in SAMPLINGS:
+        rows = [each for each in found if each.name.startswith(f"{name}, ")]
+        print(f"  {name:38s}", *(f"{1000.0 * each.rest_ms:7.0f}" for each in rows))
+
+
+def main(files: list[str]) -> None:
+    """Measure and print."""
+    if files:
+        _show(" and ".join(files), measure_overhead(Path(files[0]), Path(files[1])))
+        return
+    _show("the bundled pair", measure_overhead(*bundled_pair()))
+    with tempfile.TemporaryDirectory() as folder:
+        target, draft = (write_random_model(Path(folder, f"{seed}.gguf"), LARGE_VOCABULARY, seed) for seed in range(2))
+        _show("a vocabulary of 128,256", measure_overhead(target, draft, 40))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
