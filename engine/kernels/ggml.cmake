@@ -1,0 +1,32 @@
+# Puts the kernels of this folder into llama.cpp's processor library. CMake reads this file after `project("ggml")` when
+# it is named in CMAKE_PROJECT_ggml_INCLUDE; the sources of llama.cpp stay as they are.
+#
+# `mul_mat.cpp` takes the places of three functions of ggml-cpu/tiled/tiled.cpp; those get other names there, under
+# which `mul_mat.cpp` calls them for what it leaves to them.
+
+function(outrider_add_kernels)
+    set(source_dir "${PROJECT_SOURCE_DIR}/src")
+    set(tiled "${source_dir}/ggml-cpu/tiled/tiled.cpp")
+    if (NOT EXISTS "${tiled}")
+        message(FATAL_ERROR "This llama.cpp has no ${tiled}: the kernels of Outrider do not fit it.")
+    endif()
+    set_property(SOURCE "${tiled}" DIRECTORY "${source_dir}" APPEND PROPERTY COMPILE_DEFINITIONS
+        ggml_tiled_wdata_size=ggml_stock_tiled_wdata_size
+        ggml_compute_forward_mul_mat_tiled=ggml_stock_mul_mat_tiled
+        ggml_compute_forward_mul_mat_id_tiled=ggml_stock_mul_mat_id_tiled)
+    get_property(targets DIRECTORY "${source_dir}" PROPERTY BUILDSYSTEM_TARGETS)
+    set(found FALSE)
+    foreach(target IN LISTS targets)
+        get_target_property(sources ${target} SOURCES)
+        if ("${sources}" MATCHES "ggml-cpu/tiled/tiled.cpp")
+            target_sources(${target} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/mul_mat.cpp")
+            set(found TRUE)
+        endif()
+    endforeach()
+    if (NOT found)
+        message(FATAL_ERROR "This llama.cpp has no processor library that the kernels of Outrider fit.")
+    endif()
+endfunction()
+
+# At the end of ggml's own directory, when its targets are there.
+cmake_language(DEFER CALL outrider_add_kernels)

@@ -1,0 +1,280 @@
+// Products of quantised weights with a few columns (tokens), which cost hardly more than with one.
+//
+// Generating text is bound by reading the weights from memory; a product with several columns reads them once. llama.cpp
+// unpacks the weights again for each column, which on two cores makes five columns cost three times one. Here sixteen
+// rows are unpacked side by side, once for up to sixteen columns.
+//
+// The result for a column never depends on the other columns, nor on their number: a token that is verified together
+// with others gets the same bits as a token alone. So all numbers of columns, from 1 on, are computed here.
+//
+// Where the processor lacks the instructions (AVX-512 with VNNI), llama.cpp's own products remain.
+
+#define GGML_COMMON_DECL_CPP
+#define GGML_COMMON_IMPL_CPP
+#include "ggml-common.h"
+
+#include "ggml-cpu-impl.h"
+#include "ggml-cpu.h"
+#include "simd-mappings.h"
+#include "tiled/tiled.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+extern "C" {
+size_t ggml_stock_tiled_wdata_size(int n_tasks, ggml_tensor * dst);
+bool ggml_stock_mul_mat_tiled(const ggml_compute_params * params, ggml_tensor * dst);
+bool ggml_stock_mul_mat_id_tiled(const ggml_compute_params * params, ggml_tensor * dst, int64_t cur_a, int64_t cne1,
+                                 const int32_t * expert_rows, char * scratch);
+}
+
+namespace outrider {
+namespace {
+
+/// More tokens than are ever verified at once: they are a prompt's, and llama.cpp may take them as it likes.
+constexpr int64_t MOST_VERIFIED = 33;
+
+}  // namespace
+}  // namespace outrider
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512VNNI__)
+
+#include "eight_bit.h"
+
+namespace outrider {
+namespace {
+
+/// Rows that a thread takes at once: of a matrix for many columns they stay in the cache of its core meanwhile.
+constexpr int64_t CHUNK = 64;
+
+size_t padded(size_t size) {
+    return (size + 63) & ~static_cast<size_t>(63);
+}
+
+/// A product dst = src0 * src1 and the places of its parts in the workspace.
+template <class Format> struct Product {
+    using Activations = typename Format::Activations;
+    using Column = typename Format::Column;
+
+    const ggml_compute_params * params;
+    const ggml_tensor * weights;
+    const ggml_tensor * input;
+    ggml_tensor * dst;
+    int64_t blocks, columns, row_blocks;
+    Activations * numbers;
+    Column * notes;
+
+    Product(const ggml_compute_params * params, ggml_tensor * dst)
+        : params(params), weights(dst->src[0]), input(dst->src[1]), dst(dst),
+          blocks(weights->ne[0] / ggml_blck_size(Format::TYPE)), columns(ggml_nrows(input)),
+          row_blocks(static_cast<int64_t>(ggml_row_size(vec_type(), input->ne[0]) / sizeof(Activations))),
+          numbers(static_cast<Activations *>(params->wdata)),
+          notes(reinterpret_cast<Column *>(static_cast<char *>(params->wdata) + numbers_size(dst))) {}
+
+    static ggml_type vec_type() { return ggml_get_type_traits_cpu(Format::TYPE)->vec_dot_type; }
+
+    static size_t numbers_size(const ggml_tensor * dst) {
+        return padded(ggml_row_size(vec_type(), ggml_nelements(dst->src[1])));
+    }
+
+    /// Bytes of workspace behind those that ggml reckons for the quantised columns.
+    static size_t workspace(const ggml_tensor * dst) {
+        const int64_t count = ggml_nelements(dst->src[1]) / static_cast<int64_t>(ggml_blck_size(vec_type()));
+        return static_cast<size_t>(count) * sizeof(Column) + 128;
+    }
+
+    /// Quantise the columns, each thread its share of every column.
+    void prepare() const {
+        const auto from_float = ggml_get_type_traits_cpu(vec_type())->from_float;
+        const int64_t size = ggml_blck_size(vec_type());
+        const int64_t begin = params->ith * row_blocks / params->nth, end = (params->ith + 1) * row_blocks / params->nth;
+        if (begin == end) {
+            return;
+        }
+        for (int64_t c = 0; c < columns; c++) {
+            const int64_t i11 = c % input->ne[1], i12 = c / input->ne[1] % input->ne[2];
+            const int64_t i13 = c / (input->ne[1] * input->ne[2]);
+            const char * row = static_cast<const char *>(input->data) + i11 * input->nb[1] + i12 * input->nb[2] +
+                               i13 * input->nb[3];
+            Activations * quantised = numbers + c * row_blocks + begin;
+            from_float(reinterpret_cast<const float *>(row) + begin * size, quantised, (end - begin) * size);
+            Format::prepare(quantised, end - begin, notes + c * row_blocks + begin);
+        }
+    }
+
+    void run() const {
+        prepare();
+        if (params->ith == 0) {
+            ggml_threadpool_chunk_set(params->threadpool, params->nth);
+        }
+        ggml_barrier(params->threadpool);
+        const Jobs jobs(*this);
+        int64_t job = params->ith;
+        while (job < jobs.count) {
+            // Taken early, so that its first rows can be fetched from memory in time.
+            const int64_t next = ggml_threadpool_chunk_add(params->threadpool, 1);
+            slice(jobs.at(job), next < jobs.count ? start(jobs.at(next)) : nullptr);
+            job = next;
+        }
+    }
+
+    /// Rows begin..end of one matrix among the weights.
+    struct Job {
+        int64_t matrix, begin, end;
+    };
+
+    /// How a product is cut into jobs: several for each thread, so that one which is held up does not hold up all.
+    struct Jobs {
+        int64_t rows, size, chunks, count;
+
+        explicit Jobs(const Product & product) : rows(product.weights->ne[1]), size(CHUNK) {
+            while (size > ROWS && rows / size < 8 * product.params->nth) {
+                size /= 2;
+            }
+            chunks = std::max<int64_t>(rows / size, 1);  // The last one takes the rest.
+            count = chunks * product.weights->ne[2] * product.weights->ne[3];
+        }
+
+        Job at(int64_t number) const {
+            const int64_t chunk = number % chunks;
+            return {number / chunks, chunk * size, chunk + 1 == chunks ? rows : (chunk + 1) * size};
+        }
+    };
+
+    const char * start(const Job & job) const {
+        const int64_t i02 = job.matrix % weights->ne[2], i03 = job.matrix / weights->ne[2];
+        return static_cast<const char *>(weights->data) + i02 * weights->nb[2] + i03 * weights->nb[3] +
+               job.begin * weights->nb[1];
+    }
+
+    /// The rows of a job times all columns that belong to them; `next`: the first weights of the job after it, or null.
+    void slice(const Job & job, const char * next) const {
+        const int64_t i02 = job.matrix % weights->ne[2], i03 = job.matrix / weights->ne[2];
+        const int64_t r2 = input->ne[2] / weights->ne[2], r3 = input->ne[3] / weights->ne[3];
+        const char * rows = start(job);
+        const Activations * y[MOST_COLUMNS];
+        const Column * noted[MOST_COLUMNS];
+        float * out[MOST_COLUMNS];
+        int held = 0;
+        const int64_t count = input->ne[1] * r2 * r3;
+        for (int64_t c = 0; c < count; c++) {
+            const int64_t i11 = c % input->ne[1], i12 = i02 * r2 + c / input->ne[1] % r2;
+            const int64_t i13 = i03 * r3 + c / (input->ne[1] * r2);
+            const int64_t column = (i13 * input->ne[2] + i12) * input->ne[1] + i11;
+            y[held] = numbers + column * row_blocks;
+            noted[held] = notes + column * row_blocks;
+            out[held] = reinterpret_cast<float *>(static_cast<char *>(dst->data) + i11 * dst->nb[1] +
+                                                  i12 * dst->nb[2] + i13 * dst->nb[3]);
+            if (++held == MOST_COLUMNS || c + 1 == count) {
+                tiles(rows, job, c + 1 == count ? next : nullptr, held, y, noted, out);
+                held = 0;
+            }
+        }
+    }
+
+    template <class Tile, std::size_t... N> static constexpr std::array<Tile, sizeof...(N)> table(std::index_sequence<N...>) {
+        return {&Format::template tile<static_cast<int>(N) + 1>...};
+    }
+
+    void tiles(const char * rows, const Job & job, const char * next, int held, const Activations * const * y,
+               const Column * const * noted, float * const * out) const {
+        using Tile = void (*)(const char *, size_t, int64_t, const Activations * const *, const Column * const *,
+                              float * const *, const char *);
+        static constexpr auto TILES = table<Tile>(std::make_index_sequence<MOST_COLUMNS>{});
+        const size_t stride = weights->nb[1];
+        float * here[MOST_COLUMNS];
+        for (int64_t row = job.begin; row < job.end; row += ROWS) {
+            const int64_t first = std::min(row, job.end - ROWS);  // The last tile may repeat rows of the one before.
+            const char * tile = rows + (first - job.begin) * stride;
+            for (int c = 0; c < held; c++) {
+                here[c] = out[c] + first;
+            }
+            TILES[held - 1](tile, stride, blocks, y, noted, here, row + ROWS < job.end ? tile + ROWS * stride : next);
+        }
+    }
+};
+
+bool fits(const ggml_tensor * dst) {
+    const ggml_tensor * weights = dst->src[0];
+    const ggml_tensor * input = dst->src[1];
+    return weights->ne[1] >= ROWS && weights->nb[0] == ggml_type_size(weights->type) && input->type == GGML_TYPE_F32 &&
+           input->nb[0] == sizeof(float) && dst->type == GGML_TYPE_F32 && dst->nb[0] == sizeof(float);
+}
+
+/// Calls `use` with the format of a product's weights, if it is computed here. Whether it is.
+template <class Use> bool with_format(const ggml_tensor * dst, Use && use) {
+    if (!fits(dst)) {
+        return false;
+    }
+    switch (dst->src[0]->type) {
+        case GGML_TYPE_Q8_0:
+            use(EightBit<Q8_0>{});
+            return true;
+        case GGML_TYPE_Q4_0:
+            use(EightBit<Q4_0>{});
+            return true;
+        case GGML_TYPE_Q5_0:
+            use(EightBit<Q5_0>{});
+            return true;
+        case GGML_TYPE_IQ4_NL:
+            use(EightBit<IQ4_NL>{});
+            return true;
+        default:
+            return false;
+    }
+}
+
+size_t workspace(const ggml_tensor * dst) {
+    size_t size = 0;
+    with_format(dst, [&](auto format) { size = Product<decltype(format)>::workspace(dst); });
+    return size;
+}
+
+bool multiply(const ggml_compute_params * params, ggml_tensor * dst) {
+    return with_format(dst, [&](auto format) { Product<decltype(format)>(params, dst).run(); });
+}
+
+}  // namespace
+}  // namespace outrider
+
+#else
+
+namespace outrider {
+namespace {
+
+size_t workspace(const ggml_tensor *) {
+    return 0;
+}
+
+bool multiply(const ggml_compute_params *, ggml_tensor *) {
+    return false;
+}
+
+}  // namespace
+}  // namespace outrider
+
+#endif
+
+extern "C" {
+
+size_t ggml_tiled_wdata_size(int n_tasks, ggml_tensor * dst) {
+    const size_t stock = ggml_stock_tiled_wdata_size(n_tasks, dst);
+    return dst->op == GGML_OP_MUL_MAT ? std::max(stock, outrider::workspace(dst)) : stock;
+}
+
+bool ggml_compute_forward_mul_mat_tiled(const ggml_compute_params * params, ggml_tensor * dst) {
+    if (!params->use_ref && outrider::multiply(params, dst)) {
+        return true;
+    }
+    return dst->src[1]->ne[1] > outrider::MOST_VERIFIED && ggml_stock_mul_mat_tiled(params, dst);
+}
+
+bool ggml_compute_forward_mul_mat_id_tiled(const ggml_compute_params * params, ggml_tensor * dst, int64_t cur_a,
+                                           int64_t cne1, const int32_t * expert_rows, char * scratch) {
+    return dst->src[2]->ne[1] > outrider::MOST_VERIFIED &&
+           ggml_stock_mul_mat_id_tiled(params, dst, cur_a, cne1, expert_rows, scratch);
+}
+}
