@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import psutil
 
 T = TypeVar("T")
-_SAMPLE_S = 0.3
 
 
 def describe_machine() -> dict[str, Any]:
@@ -41,13 +40,15 @@ class Quiet:
 
     Only their processor time decides, never the result. In all, waiting and repeating take up to `patience_s`; after
     that everything counts as it comes. `helping_s` gives the processor time so far of programs that are still running
-    and that are measured, not others. Attributes: repeated (how often it measured again), others (the share of the
-    processors that other programs took, of each measurement that was kept).
+    and that are measured, not others; `sample_s` is how long each look at the other programs lasts. Attributes:
+    repeated (how often it measured again), others (the share of the processors that other programs took, of each
+    measurement that was kept).
     """
 
     patience_s: float = 600.0
     limit: float = 0.05
     helping_s: Callable[[], float] = lambda: 0.0
+    sample_s: float = 0.3
 
     def __post_init__(self) -> None:
         self.repeated = 0
@@ -70,8 +71,8 @@ class Quiet:
         return best[1]
 
     def _wait(self) -> None:
-        while self.patience_s > 0.0 and psutil.cpu_percent(interval=_SAMPLE_S) > 100.0 * self.limit:
-            self.patience_s -= _SAMPLE_S
+        while self.patience_s > 0.0 and psutil.cpu_percent(interval=self.sample_s) > 100.0 * self.limit:
+            self.patience_s -= self.sample_s
 
 
 def _watched(work: Callable[[], T], helping_s: Callable[[], float]) -> tuple[float, T]:

@@ -1,18 +1,19 @@
 """Auto against llama.cpp's own server, with the same target, draft, threads, prompts and sampling.
 
-    make bench ARGS="server [--kinds q8_0,q4_0] [--tokens 40] [--prompts 2] [--sweeps 2] [--turns 3] [--append]"
+    make bench ARGS="server [--kinds q8_0,q4_0] [--tokens 32] [--prompts 2] [--sweeps 2] [--turns 3] [--append]"
 
 The target is the grown demo target, the draft the demo draft. One server runs for each lookahead (0 is plain decoding;
 the server's API has no lookahead of a request), all at once, and they answer in turns, beginning with another one each
-time. For each set of prompts and each temperature the *sweeps* choose the server's best lookahead, and new *turns*
-compare: the server plain, with its default and with that best, ours plain and auto. A ratio is the median over replies
-to the same prompt in the same turn.
+time. For each set of prompts and each temperature the *sweeps* choose the server's best lookahead (those that are far
+behind are left out of further sweeps), and new *turns* compare: the server plain, with its default and with that best,
+ours plain and auto. A ratio is the median over replies to the same prompt in the same turn.
 
 Tokens/s leave the prompt out on both sides: it is in the cache when the clock starts. The server counts the tokens
 after the first, from the time when the first was drawn; ours counts all, from before the forward that draws the first.
+The server's kernels are its own, so that greedy texts may part where two tokens are close.
 
 The musts: over the server's default 1.15 in the geometric mean and no set below 1 by more than its spread; over its
-best 1.0 in the geometric mean and 0.97 on every set. With the sizes that are set it takes about ten minutes a kind.
+best 1.0 in the geometric mean and 0.97 on every set. With the sizes that are set it takes some ten minutes a kind.
 Gives 0 if the musts are met, 1 if not, 2 if it could not be measured.
 """
 
@@ -25,6 +26,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from signal import SIGTERM, signal
 from time import perf_counter
 from typing import Any
 
@@ -48,6 +50,7 @@ from benchmarks.server_figures import (
     Reply,
     Way,
     choose_best,
+    contenders,
     summarise,
     tables,
 )
@@ -71,6 +74,8 @@ TOP = {"top_k": 40, "top_p": 0.95, "min_p": 0.05}
 def main() -> int:
     """Measure, print, perhaps append."""
     args = _parse()
+    # Ended from outside it ends its servers too.
+    signal(SIGTERM, lambda *_: sys.exit(2))
     busy = psutil.cpu_percent(interval=3.0)
     report: dict[str, Any] = {"machine": describe_machine(), "busy_before_percent": busy, "kinds": {}}
     report["settings"] = {name: str(value) for name, value in vars(args).items()}
@@ -102,7 +107,7 @@ def _parse() -> argparse.Namespace:
     )
     add("--categories", type=lambda text: text.split(","), metavar="NAME,…", help="of the prompts (all)")
     add("--prompts", type=int, default=2, metavar="N", help="of each category (2)")
-    add("--tokens", type=int, default=40, metavar="N", help="of each reply at most (40)")
+    add("--tokens", type=int, default=32, metavar="N", help="of each reply at most (32)")
     add("--sweeps", type=int, default=2, metavar="N", help="turns that choose the server's best lookahead (2)")
     add("--turns", type=int, default=3, metavar="N", help="turns that compare (3)")
     add("--threads", type=int, default=physical_cores(), metavar="N", help="of the target on both sides")
@@ -156,9 +161,12 @@ class Comparison:
 
     def __init__(self, servers: dict[int, Server], decoder: SpeculativeDecoder, args: argparse.Namespace) -> None:
         self.servers, self.decoder, self.args = servers, decoder, args
-        self.quiet = Quiet(args.patience, helping_s=lambda: sum(each.processor_s() for each in servers.values()))
+        self.quiet = Quiet(args.patience, helping_s=self._servers_s, sample_s=0.1)
         self.idle: list[float] = []
         self._seed = 0
+
+    def _servers_s(self) -> float:
+        return sum(each.processor_s() for each in self.servers.values())
 
     def run(self) -> dict[str, Any]:
         """Measure everything: the figures of server_figures.summarise, and how quiet it was."""
@@ -174,7 +182,7 @@ class Comparison:
             for temperature in self.args.temperatures:
                 group = category, temperature
                 mine = [prompt for prompt in prompts if prompt.category == category]
-                replies += list(self._sweep(mine, group))
+                replies += self._sweep(mine, group)
                 best[group] = choose_best([r for r in replies if r.group == group])
                 replies += list(self._compare(mine, group, best[group]))
                 _say(self._progress(replies, group, best[group]))
@@ -190,25 +198,28 @@ class Comparison:
         for way in ways:
             self._reply(way, prompt, (prompt.category, 0.0), SWEEP, 0)
 
-    def _sweep(self, prompts: Sequence[PreparedPrompt], group: Group) -> Iterator[Reply]:
-        ways: list[Way] = [(SERVER, lookahead) for lookahead in self.servers]
-        yield from self._turns(ways, prompts, group, SWEEP, self.args.sweeps)
+    def _sweep(self, prompts: Sequence[PreparedPrompt], group: Group) -> list[Reply]:
+        found: list[Reply] = []
+        lookaheads = list(self.servers)
+        for prompt in prompts:
+            for turn in range(self.args.sweeps):
+                found += self._turn([(SERVER, lookahead) for lookahead in lookaheads], prompt, group, SWEEP, turn)
+                lookaheads = contenders(found)
+        return found
 
     def _compare(self, prompts: Sequence[PreparedPrompt], group: Group, best: int) -> Iterator[Reply]:
         theirs = dict.fromkeys((PLAIN, DEFAULT_LOOKAHEAD, best))
         ways: list[Way] = [*((SERVER, lookahead) for lookahead in theirs), (OURS, PLAIN), (OURS, AUTO)]
-        yield from self._turns(ways, prompts, group, COMPARED, self.args.turns)
-
-    def _turns(
-        self, ways: list[Way], prompts: Sequence[PreparedPrompt], group: Group, phase: str, turns: int
-    ) -> Iterator[Reply]:
-        # A prompt's turns follow each other, so that it is read once and stays in the caches.
         for prompt in prompts:
-            for turn in range(turns):
-                self._seed += 1
-                first = self._seed % len(ways)
-                for way in [*ways[first:], *ways[:first]]:
-                    yield self._measure(way, prompt, group, phase, turn)
+            for turn in range(self.args.turns):
+                yield from self._turn(ways, prompt, group, COMPARED, turn)
+
+    def _turn(self, ways: list[Way], prompt: PreparedPrompt, group: Group, phase: str, turn: int) -> Iterator[Reply]:
+        """A prompt's turns follow each other, so that it is read once and stays in the caches."""
+        self._seed += 1
+        first = self._seed % len(ways)
+        for way in [*ways[first:], *ways[:first]]:
+            yield self._measure(way, prompt, group, phase, turn)
 
     def _measure(self, way: Way, prompt: PreparedPrompt, group: Group, phase: str, turn: int) -> Reply:
         waiting = [each for lookahead, each in self.servers.items() if way != (SERVER, lookahead)]

@@ -16,6 +16,7 @@ Way = tuple[str, int | str]
 Group = tuple[str, float]
 """A set of prompts and the temperature of their replies: what the musts call a set."""
 MEAN_OVER_DEFAULT, LEAST_OVER_BEST, MEAN_OVER_BEST = 1.15, 0.97, 1.0
+FAR_BEHIND = 0.7
 Spread = dict[str, float] | None
 
 
@@ -40,9 +41,20 @@ class Reply:
 
 def choose_best(swept: Sequence[Reply]) -> int:
     """The lookahead with the highest median of ratios to the server's own plain decoding; 0 where none is above 1."""
-    ways = sorted({reply.way for reply in swept}, key=lambda way: int(way[1]))
-    medians = {int(way[1]): median(found) for way in ways if (found := ratios(swept, way, (SERVER, PLAIN)))}
+    medians = _swept_medians(swept)
     return max(medians, key=medians.__getitem__, default=PLAIN)
+
+
+def contenders(swept: Sequence[Reply]) -> list[int]:
+    """The lookaheads that are worth another turn: not far behind the best so far; and 0, which the rest is held to."""
+    medians = _swept_medians(swept)
+    least = FAR_BEHIND * max(medians.values(), default=0.0)
+    return [lookahead for lookahead, ratio in medians.items() if lookahead == PLAIN or ratio >= least]
+
+
+def _swept_medians(swept: Sequence[Reply]) -> dict[int, float]:
+    ways = sorted({reply.way for reply in swept}, key=lambda way: int(way[1]))
+    return {int(way[1]): median(found) for way in ways if (found := ratios(swept, way, (SERVER, PLAIN)))}
 
 
 def ratios(replies: Iterable[Reply], one: Way, other: Way) -> list[float]:

@@ -18,6 +18,7 @@ from benchmarks.server_figures import (
     Reply,
     Way,
     choose_best,
+    contenders,
     judge,
     ratios,
     summarise,
@@ -61,6 +62,12 @@ def test_best_lookahead_is_that_of_the_highest_median_ratio() -> None:
     swept = made((SERVER, 0), [10, 20, 10]) + made((SERVER, 3), [12, 24, 12]) + made((SERVER, 5), [11, 80, 11])
     assert choose_best(swept) == 3
     assert choose_best(made((SERVER, 0), [10, 10]) + made((SERVER, 3), [9, 9.5])) == PLAIN
+
+
+def test_sweep_goes_on_with_plain_decoding_and_those_near_the_best() -> None:
+    swept = made((SERVER, 0), [10]) + made((SERVER, 3), [20]) + made((SERVER, 5), [15]) + made((SERVER, 7), [13])
+    assert contenders(swept) == [0, 3, 5]
+    assert contenders([]) == []
 
 
 def test_ratios_pair_replies_of_one_turn_and_leave_out_those_without_speed() -> None:
