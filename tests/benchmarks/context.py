@@ -137,8 +137,9 @@ def _long_table(found: dict[str, Any]) -> list[str]:
     count = max(len(row["by_thousand"]) for row in found.values())
     heads = " | ".join(f"{n + 1}" for n in range(count))
     what = (
-        "Microseconds of a round outside the models, by thousands of tokens of the reply; the demo pair, one thread, "
-        "processor time. Slope: for each thousand, ± its standard error."
+        "Microseconds of a round outside the models, by thousands of tokens of the reply; one thread, processor "
+        "time. What the demo pair reads takes the processor's caches from Python, so a pair of models of no size tells "
+        "whether our own work grows. Slope: for each thousand, ± its standard error."
     )
     lines = [
         "",

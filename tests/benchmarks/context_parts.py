@@ -2,7 +2,9 @@
 
 import gc
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter, thread_time
@@ -17,15 +19,21 @@ from benchmarks.grow import grown_target
 from benchmarks.growth import GrownShape, SmallModel
 from engine import LoadConfig, SpeculativeDecoder, bundled_pair
 from engine.backends.base import Backend, Logits
-from engine.config import Lookahead
+from engine.backends.fake import FakeBackend
+from engine.config import MAX_LOOKAHEAD, Lookahead
 from engine.events import Finished, PromptProgress, RoundEvent, TokenEvent
 from engine.registry import open_backend
 
 SHORT, LONG = 128, 4096
 _SPARE = 128
-_PIECE = 128
+_STEP = 8
+"""Tokens at once where memory is measured: as in a round, not as in a prompt."""
 _REST = 250
 """Tokens of a reply whose rounds make one value for the slope."""
+
+_VOCABULARY = 512
+"""Of models of no size."""
+_PASSAGE = 48
 
 Say = Callable[[str], None]
 
@@ -96,46 +104,47 @@ def measure_memory(shape: GrownShape, say: Say) -> dict[str, Any]:
     """Bytes that each token of context takes, and what the arithmetic of keys and values says.
 
     llama.cpp makes room for the whole context when it is opened: two contexts are compared. transformers' cache grows:
-    two lengths of what it holds are compared. Of this program's own memory (USS), and of transformers' tensors too.
+    two lengths of what it holds are compared. It is the own memory (USS) of a program that does nothing else, so room
+    for what a forward computes counts too.
     """
     say("  memory")
     small, grown = bundled_pair()[0], grown_target("q8_0", shape)
+    folder = pair_files("tiny", say)[0]
     return {
-        "llama.cpp, demo target": _llama_memory(small, (1024, 17 * 1024)),
-        f"llama.cpp, grown to {shape}": _llama_memory(grown, (512, 4608)),
-        "transformers, demo target": _transformers_memory(pair_files("tiny", say)[0], (512, 2048)),
+        "llama.cpp, demo target": _memory(_llama_bytes, small, (1024, 17 * 1024), SmallModel(small), 2),
+        f"llama.cpp, grown to {shape}": _memory(_llama_bytes, grown, (512, 4608), SmallModel(grown), 2),
+        "transformers, demo target": _memory(_transformers_bytes, folder, (512, 2048), SmallModel(small), 4),
     }
 
 
-def _llama_memory(path: Path, sizes: tuple[int, int]) -> dict[str, float]:
-    model = SmallModel(path)
-    used = []
-    for size in sizes:
-        before = _own_bytes()
-        backend = open_backend(LoadConfig(stretched(path, size), size, 1, trusted=True))
-        backend.forward([1, 2, 3], 1)
-        used.append(_own_bytes() - before)
-        backend.close()
-    return {
-        "measured": (used[1] - used[0]) / (sizes[1] - sizes[0]),
-        "arithmetic": _cache_bytes(model, 2),
-    }
+def _memory(
+    used: Callable[[Path, int], int], path: Path, sizes: tuple[int, int], model: SmallModel, number: int
+) -> dict[str, float]:
+    """What a token takes from one of the `sizes` to the other, and keys and values in numbers of `number` bytes."""
+    small, large = (_apart(used, path, size) for size in sizes)
+    return {"measured": (large - small) / (sizes[1] - sizes[0]), "arithmetic": _cache_bytes(model, number)}
 
 
-def _transformers_memory(folder: Path, sizes: tuple[int, int]) -> dict[str, float]:
+def _apart(used: Callable[[Path, int], int], path: Path, size: int) -> int:
+    """What `used` gives in a program of its own."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as program:
+        return program.submit(used, path, size).result()
+
+
+def _llama_bytes(path: Path, size: int) -> int:
+    copy, before = stretched(path, size), _own_bytes()
+    backend = open_backend(LoadConfig(copy, size, 1, trusted=True))
+    backend.forward([1, 2, 3], 1)
+    return _own_bytes() - before
+
+
+def _transformers_bytes(folder: Path, size: int) -> int:
     backend = open_backend(LoadConfig(folder, threads=1, device="cpu", dtype="float32"))
-    used = []
-    for size in sizes:
-        backend.truncate(0)
-        for _ in range(0, size, _PIECE):
-            backend.forward([1] * _PIECE, 0)
-        gc.collect()
-        used.append(_own_bytes())
-    backend.close()
-    return {
-        "measured": (used[1] - used[0]) / (sizes[1] - sizes[0]),
-        "arithmetic": _cache_bytes(SmallModel(bundled_pair()[0]), 4),
-    }
+    before = _own_bytes()
+    for _ in range(0, size, _STEP):
+        backend.forward([1] * _STEP, 1)
+    gc.collect()
+    return _own_bytes() - before
 
 
 def _cache_bytes(model: SmallModel, size: int) -> float:
@@ -169,10 +178,36 @@ class _Inside:
         backend.forward = forward  # type: ignore[method-assign]
 
 
+class _Instant(FakeBackend):
+    """A model of no size: at each place a token of a given text is by far the likeliest, or another one by mistake.
+
+    The text is made of passages, new ones and copies of earlier ones, so that it is as easy to foresee at its end as at
+    its beginning.
+    """
+
+    def __init__(self, context: int, mistakes: float) -> None:
+        super().__init__(_VOCABULARY, context_length=context)
+        random = np.random.default_rng(6)
+        self._rows = random.normal(size=(_VOCABULARY, _VOCABULARY)).astype(np.float32)
+        np.fill_diagonal(self._rows, 16.0)
+        # As in a language a few tokens are frequent.
+        text = (_VOCABULARY * random.random(context + MAX_LOOKAHEAD) ** 3).astype(np.int64)
+        for start in range(2 * _PASSAGE, len(text) - _PASSAGE, 2 * _PASSAGE):
+            source = start - int(random.integers(_PASSAGE, 2 * _PASSAGE))
+            text[start : start + _PASSAGE] = text[source : source + _PASSAGE]
+        self._text = np.where(random.random(len(text)) < mistakes, (text + 1) % _VOCABULARY, text)
+
+    def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
+        self._tokens.extend(tokens)
+        end = len(self._tokens)
+        return self._rows[self._text[end - n_outputs + 1 : end + 1]]
+
+
 LONG_REPLIES: dict[str, dict[str, Any]] = {
     "plain": {"lookahead": 0},
     "lookahead 4": {"lookahead": 4},
     "lookahead 4, penalties": {"lookahead": 4, "repeat_penalty": 1.1, "frequency_penalty": 0.1},
+    "lookahead 4, penalties of all tokens": {"lookahead": 4, "repeat_penalty": 1.1, "penalty_window": 0},
     "lookahead 4, drawn": {"lookahead": 4, "temperature": 0.8, "top_k": 40, "top_p": 0.95, "seed": 1},
     "auto": {"lookahead": "auto"},
     "n-gram": {"method": "ngram"},
@@ -180,23 +215,37 @@ LONG_REPLIES: dict[str, dict[str, Any]] = {
 
 
 def measure_long(tokens: int, say: Say) -> dict[str, Any]:
-    """Microseconds outside the models of each round of replies of `tokens` tokens, the demo pair on one thread.
+    """Microseconds outside the models of each round of replies of `tokens` tokens, on one thread.
 
     By thousands of tokens, and the slope over the reply in microseconds for a thousand tokens, with its standard error:
     a line through the medians of every 250 tokens. Processor time.
+    Of the demo pair, and of models of no size: keys and values that a real model reads push what Python needs out of
+    the processor's caches, more of it the more there are, until nothing is left; that is no work of ours that grows.
     """
-    inside = _Inside()
+    context = tokens + 2 * _SPARE
     found = {}
-    with open_pair("demo", 16 * 1024, 1, GrownShape()) as decoder:
-        for backend in (decoder.target, decoder.draft):
-            assert backend is not None
-            inside.watch(backend)
+    with open_pair("demo", max(context, 16 * 1024), 1, GrownShape()) as decoder:
         prompt = long_text(decoder, SHORT)
-        for name, options in LONG_REPLIES.items():
-            decoder.generate(prompt, **options | {"max_tokens": _SPARE})
-            found[name] = _trend(_rests(decoder, inside, prompt, options | {"max_tokens": tokens}))
-            say(f"  {name}: {found[name]['slope']:.2f} ± {found[name]['error']:.2f}")
+        for name, row in _trends(decoder, prompt, tokens):
+            found[f"demo pair, {name}"] = row
+            say(f"  demo pair, {name}: {row['slope']:.2f} ± {row['error']:.2f}")
+    with SpeculativeDecoder() as decoder:
+        decoder.attach_target(_Instant(context, 0.0))
+        decoder.attach_draft(_Instant(context, 0.2))
+        for name, row in _trends(decoder, [1] * SHORT, tokens):
+            found[f"no model, {name}"] = row
+            say(f"  no model, {name}: {row['slope']:.2f} ± {row['error']:.2f}")
     return found
+
+
+def _trends(decoder: SpeculativeDecoder, prompt: Sequence[int], tokens: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    inside = _Inside()
+    for backend in (decoder.target, decoder.draft):
+        assert backend is not None
+        inside.watch(backend)
+    for name, options in LONG_REPLIES.items():
+        decoder.generate(prompt, **options | {"max_tokens": _SPARE})
+        yield name, _trend(_rests(decoder, inside, prompt, options | {"max_tokens": tokens}))
 
 
 def _rests(
