@@ -191,12 +191,12 @@ def _cut(weights: NDArray[np.float64], config: SamplingConfig, mass: float | Non
 def _likely(weights: Weights, p: float) -> tuple[NDArray[np.intp], float]:
     """Ids, ascending, among which is the smallest set of best tokens whose mass reaches p; and the mass of all."""
     mass = total(weights)
-    # Those below the second limit have a mass of less than (1 - p) together, whatever the distribution.
-    for share in (_SPREAD, len(weights)):
-        tokens = (weights >= (1.0 - p) * mass / share).nonzero()[0]
-        if float(weights[tokens].sum(dtype=np.float64)) > p * mass:
-            return tokens, mass
-    return np.arange(len(weights)), mass
+    left_out = (1.0 - p) * mass
+    tokens = (weights >= left_out / _SPREAD).nonzero()[0]
+    if float(weights[tokens].sum(dtype=np.float64)) <= p * mass:
+        # Tokens below this limit have less than what is left out together, whatever the distribution.
+        tokens = (weights >= left_out / len(weights)).nonzero()[0]
+    return tokens, mass
 
 
 def _best(logits: NDArray[np.float32], k: int) -> NDArray[np.intp]:

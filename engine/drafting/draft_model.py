@@ -149,8 +149,8 @@ class DraftModelDrafter(Drafter):
     def _draw(self, row: Logits) -> _Proposal | None:
         """The next proposal, or None where the model is not confident: that is decided before the draw."""
         sampling = self._sampling
-        best = best_token(row)
         if sampling.greedy and not sampling.reshaped:
+            best = best_token(row)
             proposal = _Proposal(best, None, logprob(row, best))
             unsure = self._min_confidence and exp(proposal.logprob) < self._min_confidence
             return None if unsure else proposal

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
+from engine.candidates import Candidates, Drawn
 from engine.config import SamplingConfig
 from engine.errors import DegenerateDistribution, TokenOutOfRange
 from engine.sampling import (
@@ -217,6 +218,26 @@ def test_candidates_are_the_distribution(cut: dict[str, Any], size: int, sharpne
 def test_top_k_of_equals_takes_the_lowest(ties: tuple[float, ...]) -> None:
     found = candidates(np.array(ties, dtype=np.float32), SamplingConfig(1.0, top_k=2), ())
     assert found.dense().tolist() == [0.5, 0.5, 0.0, 0.0]
+
+
+def test_top_k_where_a_sample_of_the_logits_misleads() -> None:
+    logits = np.zeros(40_000, dtype=np.float32)
+    logits[::16] = 1.0 + np.random.default_rng(0).permutation(2500) / 2500
+    kept = np.flatnonzero(candidates(logits, SamplingConfig(1.0, top_k=100), ()).dense())
+    assert set(kept) == set(np.argsort(-logits)[:100])
+
+
+def test_weights_without_mass_are_an_error() -> None:
+    for weights in (np.zeros(3), np.array([1.0, np.nan])):
+        with pytest.raises(DegenerateDistribution, match="no mass"):
+            Candidates(3, weights)
+
+
+def test_drawn_distributions_are_a_sequence_of_arrays() -> None:
+    drawn = Drawn([Candidates(2, np.array([1.0, 3.0])), Candidates(2, np.array([1.0]))])
+    assert [probs.tolist() for probs in drawn] == [[0.25, 0.75], [1.0, 0.0]]
+    assert len(drawn[1:]) == 1
+    assert drawn[1:][0].tolist() == [1.0, 0.0]
 
 
 def test_ids_beyond_the_logits_have_no_probability() -> None:
