@@ -45,7 +45,7 @@ class AcceptanceModel:
     Attributes: mean (of all positions).
     """
 
-    MEMORY, LONG_MEMORY = 48.0, 400.0
+    MEMORY, LONG_MEMORY = 64.0, 400.0
     POOLED = 8.0
     """Outcomes that the mean of all counts for where one position, or one confidence, is asked about."""
     REMEMBERED = 16.0

@@ -37,6 +37,9 @@ class Exploration:
     *Probes* of a draft that does not seem to pay find out whether it has become better. *Tries* of other sizes find
     out whether what they cost has changed: seldom while all costs are as expected, soon after a surprise, and soon
     where a size next to the best one was never measured. Attributes: probes (their allowance); rounds.
+
+    `calibrated`: the costs of a real machine were measured apart from any reply. What changes there changes for all
+    sizes, so that a try that is dear may wait for long.
     """
 
     PROBES = (0.01, 1.0, 1.0)
@@ -45,12 +48,15 @@ class Exploration:
     TRY_EVERY = (6, 12, 24)
     """Rounds between two tries: after a surprise, soon, and after QUIET tries in a row (or where costs are known)."""
     QUIET, FREE = 8, 3
-    """After a surprise the first FREE tries are made whatever they cost, and later one of a larger size when the
-    longest of these pauses is over: a step of the costs that has gone is seen in no other way."""
+    """After a surprise the first FREE tries are made whatever they cost."""
+    OVERDUE = (24, 96)
+    """Rounds after which a larger size is tried whatever it costs, without and with a calibration: a step of the costs
+    that has gone is seen in no other way."""
     SURPRISE, SURELY = 0.15, 0.3
     """Shares beyond which a cost is a surprise: twice in a row, and at once where it is lower."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, calibrated: bool = False) -> None:
+        self._overdue = self.OVERDUE[calibrated]
         self.probes = Allowance(*self.PROBES)
         self.rounds = 0
         self._tries = Allowance(*self.TRIES)
@@ -106,7 +112,7 @@ class Exploration:
         larger = self._since >= pause and best < MAX_LOOKAHEAD and self._is_stale(best + 1, pause)
         due = (
             (0, early, self._is_stale(0, self.TRY_EVERY[1] if self._surprised else 4 * self.TRY_EVERY[1])),
-            (best + 1, early or self._since >= self.TRY_EVERY[2], larger),
+            (best + 1, early or self._since >= self._overdue, larger),
             (best - 1, False, not larger and best > 1 and self._is_stale(best - 1, 2 * pause)),
         )
         return next((k for k, free, wanted in due if wanted and (free or self._tries.affords(price(k)))), None)

@@ -37,7 +37,7 @@ class PairKnowledge:
         acceptance: Mapping[str, AcceptanceModel] | None = None,
     ) -> None:
         self.costs = CostModel() if costs is None else costs
-        self.exploration = Exploration()
+        self.exploration = Exploration(calibrated=key is not None)
         self._pair = dict(acceptance or {})
         self._keeper = CostKeeper(key, self.costs, acceptance=self._to_json)
         self._conversation: dict[str, AcceptanceModel] = {}

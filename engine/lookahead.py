@@ -141,7 +141,8 @@ class AutoLookahead(LookaheadPolicy):
     RESTING_ROUNDS = 8
     """Rounds, drafting and resting, between two looks at what pays: the look takes time too."""
     REST_AFTER = 8
-    """Rounds that no draft pays in after which the drafter rests; before, it keeps up, and can go on at once."""
+    """Rounds that no draft pays in after which the drafter rests (from the first on where that one says so); before, it
+    keeps up, and can go on at once."""
 
     def __init__(
         self,
@@ -175,6 +176,8 @@ class AutoLookahead(LookaheadPolicy):
         plain = self.costs.verify(1)
         best, rate = self._best()
         self._pays = rate * plain > 1.0
+        if not self._rounds and not self._pays:
+            self._idle = self.REST_AFTER
         offered, offered_rate = self._offer()
         self._worth = max(rate, offered_rate, 1.0 / plain)
         self.speedup = self._worth * plain
@@ -227,7 +230,8 @@ class AutoLookahead(LookaheadPolicy):
             if not self.resting:  # Otherwise the time is also that of catching up.
                 self.costs.observe_draft(proposed, draft_ms)
             self.acceptance.observe(proposed, accepted, confidences)
-        self._idle = 0 if self._pays or (proposed and not self._promised) else self._idle + 1
+        right = accepted == proposed > 0 and not self._promised
+        self._idle = 0 if self._pays or right else self._idle + 1
         time = (draft_ms + target_ms) / self.costs.verify(1)
         exploration.pass_time(time)
         if self._probing and proposed:

@@ -40,7 +40,7 @@ def test_forgets() -> None:
     model = AcceptanceModel()
     for _ in range(200):
         model.observe(1, 1, (0.9,))
-    for _ in range(100):
+    for _ in range(120):
         model.observe(1, 0, (0.9,))
     assert model.at(0) < 0.2
     assert model.given(0, 0.9) < 0.2

@@ -187,7 +187,7 @@ def test_drawn_text_is_the_targets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joint, "PROMPT", REPETITIVE)
     target = FakeBackend(6, 11)
     decoder = _decoder(target)
-    decoder._knowledge = PairKnowledge(Fixed(FLAT, 1.0))
+    decoder._knowledge = PairKnowledge(Fixed(FLAT, 0.2))
     counts: Counter[tuple[int, ...]] = Counter()
     sources: Counter[str] = Counter()
     for seed in range(2_500):
@@ -195,7 +195,7 @@ def test_drawn_text_is_the_targets(monkeypatch: pytest.MonkeyPatch) -> None:
         counts[result.tokens[:3]] += 1
         sources.update({method.name: method.proposed for method in result.stats.by_method})
     assert chi_square_p(counts, exact_joint(target, SamplingConfig(temperature=1.0))) >= 0.001
-    assert min(sources["ngram"], sources["draft-model"]) > 1_000
+    assert min(sources["ngram"], sources["draft-model"]) > 600
 
 
 def test_real_pair_says_the_same_and_uses_both() -> None:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from engine.decoder import SpeculativeDecoder
 from engine.events import Event, Finished, GenerationResult, RoundEvent, TokenEvent
-from engine.lookahead import AutoLookahead
 
 MOST_BEHIND = 2
 
@@ -27,22 +26,21 @@ class Seen:
 def follow(decoder: SpeculativeDecoder, prompt: Sequence[int], events: Iterable[Event]) -> Seen:
     """Consume a reply to a prompt of token ids, checking both caches after every round."""
     seen = Seen()
-    plain = 0
+    last = 0
     for event in events:
         if isinstance(event, TokenEvent):
             seen.tokens.append(event)
         elif isinstance(event, RoundEvent):
             seen.rounds.append(event)
-            plain = 0 if event.proposed else plain + 1
-            # A drafter that rests falls behind by what was committed since.
-            behind = MOST_BEHIND + (plain if plain >= AutoLookahead.REST_AFTER else 0)
-            check_caches(decoder, [*prompt, *(token.token for token in seen.tokens)], behind)
+            # With the lookahead auto a draft model that rests falls behind by what was committed since.
+            keeps_up = event.speedup is None or (event.proposed > 0 and event.source == "draft-model")
+            last = len(seen.tokens) if keeps_up else last
+            committed = [*prompt, *(token.token for token in seen.tokens)]
+            check_caches(decoder, committed, MOST_BEHIND + len(seen.tokens) - last)
         elif isinstance(event, Finished):
             seen.result = event.result
     if seen.result is not None:
-        check_caches(
-            decoder, [*prompt, *seen.result.tokens], MOST_BEHIND + (plain if plain >= AutoLookahead.REST_AFTER else 0)
-        )
+        check_caches(decoder, [*prompt, *seen.result.tokens], MOST_BEHIND + len(seen.tokens) - last)
         check_counters(seen.result)
     return seen
 
