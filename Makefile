@@ -31,7 +31,9 @@ ifneq ($(shell cat $(READY) 2>/dev/null),$(CURDIR))
 .PHONY: $(READY)
 endif
 
-$(READY): pyproject.toml constraints.txt $(wildcard $(SETUP)/*.py) $(SETUP)/find_python.sh
+KERNELS := $(wildcard engine/kernels/*.cmake engine/kernels/*.cpp engine/kernels/*.h)
+
+$(READY): pyproject.toml constraints.txt $(wildcard $(SETUP)/*.py) $(SETUP)/find_python.sh $(KERNELS)
 	@python=$$(sh $(SETUP)/find_python.sh "$(PYTHON)") && exec "$$python" -B $(SETUP)/set_up.py
 
 run: $(READY)

@@ -87,6 +87,7 @@ template <class Format> struct EightBit {
     using Activations = block_q8_0;
     using Column = Block8;
     static constexpr ggml_type TYPE = Format::TYPE;
+    static constexpr bool DIRECT = false;
 
     static void prepare(const Activations * y, int64_t blocks, Column * out) {
         for (int64_t i = 0; i < blocks; i++) {

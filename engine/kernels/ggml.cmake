@@ -2,7 +2,7 @@
 # it is named in CMAKE_PROJECT_ggml_INCLUDE; the sources of llama.cpp stay as they are.
 #
 # `mul_mat.cpp` takes the places of three functions of ggml-cpu/tiled/tiled.cpp; those get other names there, under
-# which `mul_mat.cpp` calls them for what it leaves to them.
+# which `mul_mat.cpp` calls them for what it leaves to them. It also decides whether weights are repacked at loading.
 
 function(outrider_add_kernels)
     set(source_dir "${PROJECT_SOURCE_DIR}/src")
@@ -14,6 +14,8 @@ function(outrider_add_kernels)
         ggml_tiled_wdata_size=ggml_stock_tiled_wdata_size
         ggml_compute_forward_mul_mat_tiled=ggml_stock_mul_mat_tiled
         ggml_compute_forward_mul_mat_id_tiled=ggml_stock_mul_mat_id_tiled)
+    set_property(SOURCE "${source_dir}/ggml-cpu/ggml-cpu.cpp" DIRECTORY "${source_dir}" APPEND PROPERTY COMPILE_DEFINITIONS
+        ggml_backend_cpu_repack_buffer_type=ggml_offered_repack_buffer_type)
     get_property(targets DIRECTORY "${source_dir}" PROPERTY BUILDSYSTEM_TARGETS)
     set(found FALSE)
     foreach(target IN LISTS targets)

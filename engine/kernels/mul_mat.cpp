@@ -13,6 +13,7 @@
 #define GGML_COMMON_IMPL_CPP
 #include "ggml-common.h"
 
+#include "ggml-backend.h"
 #include "ggml-cpu-impl.h"
 #include "ggml-cpu.h"
 #include "simd-mappings.h"
@@ -31,6 +32,8 @@ bool ggml_stock_mul_mat_id_tiled(const ggml_compute_params * params, ggml_tensor
                                  const int32_t * expert_rows, char * scratch);
 }
 
+ggml_backend_buffer_type_t ggml_backend_cpu_repack_buffer_type();
+
 namespace outrider {
 namespace {
 
@@ -43,6 +46,8 @@ constexpr int64_t MOST_VERIFIED = 33;
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512VNNI__)
 
 #include "eight_bit.h"
+#include "floats.h"
+#include "k_quants.h"
 
 namespace outrider {
 namespace {
@@ -70,20 +75,26 @@ template <class Format> struct Product {
     Product(const ggml_compute_params * params, ggml_tensor * dst)
         : params(params), weights(dst->src[0]), input(dst->src[1]), dst(dst),
           blocks(weights->ne[0] / ggml_blck_size(Format::TYPE)), columns(ggml_nrows(input)),
-          row_blocks(static_cast<int64_t>(ggml_row_size(vec_type(), input->ne[0]) / sizeof(Activations))),
+          row_blocks(static_cast<int64_t>(row_size(input->ne[0]) / sizeof(Activations))),
           numbers(static_cast<Activations *>(params->wdata)),
           notes(reinterpret_cast<Column *>(static_cast<char *>(params->wdata) + numbers_size(dst))) {}
 
     static ggml_type vec_type() { return ggml_get_type_traits_cpu(Format::TYPE)->vec_dot_type; }
 
-    static size_t numbers_size(const ggml_tensor * dst) {
-        return padded(ggml_row_size(vec_type(), ggml_nelements(dst->src[1])));
-    }
+    static size_t row_size(int64_t count) { return ggml_row_size(vec_type(), count); }
+
+    static size_t numbers_size(const ggml_tensor * dst) { return padded(row_size(ggml_nelements(dst->src[1]))); }
 
     /// Bytes of workspace behind those that ggml reckons for the quantised columns.
     static size_t workspace(const ggml_tensor * dst) {
-        const int64_t count = ggml_nelements(dst->src[1]) / static_cast<int64_t>(ggml_blck_size(vec_type()));
-        return static_cast<size_t>(count) * sizeof(Column) + 128;
+        if (Format::DIRECT) {
+            return 0;
+        }
+        return row_size(ggml_nelements(dst->src[1])) / sizeof(Activations) * sizeof(Column) + 128;
+    }
+
+    const char * input_row(int64_t i11, int64_t i12, int64_t i13) const {
+        return static_cast<const char *>(input->data) + i11 * input->nb[1] + i12 * input->nb[2] + i13 * input->nb[3];
     }
 
     /// Quantise the columns, each thread its share of every column.
@@ -91,14 +102,9 @@ template <class Format> struct Product {
         const auto from_float = ggml_get_type_traits_cpu(vec_type())->from_float;
         const int64_t size = ggml_blck_size(vec_type());
         const int64_t begin = params->ith * row_blocks / params->nth, end = (params->ith + 1) * row_blocks / params->nth;
-        if (begin == end) {
-            return;
-        }
-        for (int64_t c = 0; c < columns; c++) {
+        for (int64_t c = 0; begin < end && c < columns; c++) {
             const int64_t i11 = c % input->ne[1], i12 = c / input->ne[1] % input->ne[2];
-            const int64_t i13 = c / (input->ne[1] * input->ne[2]);
-            const char * row = static_cast<const char *>(input->data) + i11 * input->nb[1] + i12 * input->nb[2] +
-                               i13 * input->nb[3];
+            const char * row = input_row(i11, i12, c / (input->ne[1] * input->ne[2]));
             Activations * quantised = numbers + c * row_blocks + begin;
             from_float(reinterpret_cast<const float *>(row) + begin * size, quantised, (end - begin) * size);
             Format::prepare(quantised, end - begin, notes + c * row_blocks + begin);
@@ -106,7 +112,9 @@ template <class Format> struct Product {
     }
 
     void run() const {
-        prepare();
+        if constexpr (!Format::DIRECT) {
+            prepare();
+        }
         if (params->ith == 0) {
             ggml_threadpool_chunk_set(params->threadpool, params->nth);
         }
@@ -163,9 +171,14 @@ template <class Format> struct Product {
         for (int64_t c = 0; c < count; c++) {
             const int64_t i11 = c % input->ne[1], i12 = i02 * r2 + c / input->ne[1] % r2;
             const int64_t i13 = i03 * r3 + c / (input->ne[1] * r2);
-            const int64_t column = (i13 * input->ne[2] + i12) * input->ne[1] + i11;
-            y[held] = numbers + column * row_blocks;
-            noted[held] = notes + column * row_blocks;
+            if constexpr (Format::DIRECT) {
+                y[held] = reinterpret_cast<const float *>(input_row(i11, i12, i13));
+                noted[held] = nullptr;
+            } else {
+                const int64_t column = (i13 * input->ne[2] + i12) * input->ne[1] + i11;
+                y[held] = numbers + column * row_blocks;
+                noted[held] = notes + column * row_blocks;
+            }
             out[held] = reinterpret_cast<float *>(static_cast<char *>(dst->data) + i11 * dst->nb[1] +
                                                   i12 * dst->nb[2] + i13 * dst->nb[3]);
             if (++held == MOST_COLUMNS || c + 1 == count) {
@@ -210,6 +223,15 @@ template <class Use> bool with_format(const ggml_tensor * dst, Use && use) {
         return false;
     }
     switch (dst->src[0]->type) {
+        case GGML_TYPE_F32:
+            use(Floats<F32>{});
+            return true;
+        case GGML_TYPE_F16:
+            use(Floats<F16>{});
+            return true;
+        case GGML_TYPE_BF16:
+            use(Floats<BF16>{});
+            return true;
         case GGML_TYPE_Q8_0:
             use(EightBit<Q8_0>{});
             return true;
@@ -222,6 +244,24 @@ template <class Use> bool with_format(const ggml_tensor * dst, Use && use) {
         case GGML_TYPE_IQ4_NL:
             use(EightBit<IQ4_NL>{});
             return true;
+        case GGML_TYPE_Q2_K:
+            use(SuperBlocks<Q2_K>{});
+            return true;
+        case GGML_TYPE_Q3_K:
+            use(SuperBlocks<Q3_K>{});
+            return true;
+        case GGML_TYPE_Q4_K:
+            use(SuperBlocks<Q4_K>{});
+            return true;
+        case GGML_TYPE_Q5_K:
+            use(SuperBlocks<Q5_K>{});
+            return true;
+        case GGML_TYPE_Q6_K:
+            use(SuperBlocks<Q6_K>{});
+            return true;
+        case GGML_TYPE_IQ4_XS:
+            use(SuperBlocks<IQ4_XS>{});
+            return true;
         default:
             return false;
     }
@@ -231,6 +271,11 @@ size_t workspace(const ggml_tensor * dst) {
     size_t size = 0;
     with_format(dst, [&](auto format) { size = Product<decltype(format)>::workspace(dst); });
     return size;
+}
+
+/// Weights stay as they are in their file, and are not copied.
+ggml_backend_buffer_type_t repack_buffer_type() {
+    return nullptr;
 }
 
 bool multiply(const ggml_compute_params * params, ggml_tensor * dst) {
@@ -249,6 +294,10 @@ size_t workspace(const ggml_tensor *) {
     return 0;
 }
 
+ggml_backend_buffer_type_t repack_buffer_type() {
+    return ggml_backend_cpu_repack_buffer_type();
+}
+
 bool multiply(const ggml_compute_params *, ggml_tensor *) {
     return false;
 }
@@ -257,6 +306,12 @@ bool multiply(const ggml_compute_params *, ggml_tensor *) {
 }  // namespace outrider
 
 #endif
+
+ggml_backend_buffer_type_t ggml_offered_repack_buffer_type();
+
+ggml_backend_buffer_type_t ggml_offered_repack_buffer_type() {
+    return outrider::repack_buffer_type();
+}
 
 extern "C" {
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import places  # noqa: F401 - it tells where the set-up's modules are
+from llama_build import digest
+from llama_build import settings as shared_settings
 from messages import SetupError, step
 from pip_runner import run_pip
 from places import CONSTRAINTS, LLAMA_KINDS, WORK
@@ -27,8 +29,6 @@ SETTINGS = {
     "GGML_NATIVE": "OFF",
     "GGML_BACKEND_DL": "ON",
     "GGML_CPU_ALL_VARIANTS": "ON",
-    # The same kernels as in a source run (see packaging/setup/set_up.py).
-    "GGML_LLAMAFILE": "OFF",
     # Only images and sound need it.
     "LLAVA_BUILD": "OFF",
     # One file a library, not three copies of it: a wheel has no links.
@@ -62,6 +62,7 @@ def compile_llama(python: Path, kind: str = "cpu") -> Llama:
         raise SetupError(f"there is no llama.cpp build called {kind}. Choose one of {', '.join(LLAMA_KINDS)}.")
     settings = SETTINGS | KIND_SETTINGS[kind]
     place = WORK / "llama" / f"{kind}-{_key(settings)}"
+    settings |= shared_settings()
     finished = place / "wheel"
     source = place / "source"
     if not finished.is_dir():
@@ -87,7 +88,7 @@ def compile_llama(python: Path, kind: str = "cpu") -> Llama:
 
 def _key(settings: dict[str, str]) -> str:
     """Changes with everything that the result depends on: package, settings, system."""
-    told = repr((_pinned(PACKAGE), sorted(settings.items()), _RECIPE, sys.platform, platform.machine()))
+    told = repr((_pinned(PACKAGE), sorted(settings.items()), digest(), _RECIPE, sys.platform, platform.machine()))
     return hashlib.sha256(told.encode()).hexdigest()[:12]
 
 

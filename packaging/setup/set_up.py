@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import llama_build
 import system
 from messages import SetupError, say, step
 from pip_runner import pip_install
@@ -22,6 +23,8 @@ PYTHON = VENV / "bin" / "python"
 # Holds the folder that the environment was made for: a moved checkout sets up again.
 READY = VENV / ".ready"
 UNFINISHED = VENV / ".unfinished"
+# Tells how the llama.cpp in there was compiled.
+COMPILED = VENV / ".llama"
 CONSTRAINTS = ROOT / "constraints.txt"
 SUPPORTED = ((3, 11), (3, 13))
 WANTED_FREE_GB = 4
@@ -78,7 +81,7 @@ def _is_ready() -> bool:
     """Whether a set-up that we waited for has done the work."""
     if not READY.is_file() or READY.read_text(encoding="utf-8").strip() != str(ROOT):
         return False
-    sources = [ROOT / "pyproject.toml", CONSTRAINTS, *Path(__file__).parent.glob("*.*")]
+    sources = [ROOT / "pyproject.toml", CONSTRAINTS, *Path(__file__).parent.glob("*.*"), *llama_build.kernel_files()]
     return all(source.stat().st_mtime <= READY.stat().st_mtime for source in sources)
 
 
@@ -113,16 +116,6 @@ def _works() -> bool:
     return prefix == str(VENV) and SUPPORTED[0] <= (int(major), int(minor)) <= SUPPORTED[1]
 
 
-LLAMA_SETTINGS = ("--config-settings", "cmake.define.GGML_LLAMAFILE=OFF")
-"""How llama.cpp is compiled here.
-
-Its llamafile kernels take two tokens or more, so that a token verified with others gets other logits than a token
-alone: by up to 0.09 with float16 and bfloat16 weights, where without them the bits are equal. They also make small
-batches dearer with Q8_0 weights (2 tokens cost 2.7 times one with them, 1.9 times without), and long ones cheaper: a
-prompt is read half as fast without them. Quantisations of four to six bits do not use them.
-"""
-
-
 def _install() -> None:
     pinned = ("-c", str(CONSTRAINTS), "--disable-pip-version-check")
     step("Installing pip and what builds packages")
@@ -130,26 +123,27 @@ def _install() -> None:
     tools = ("pip", "hatchling")
     pip_install(PYTHON, *pinned, *tools, log=VENV / "setup-tools.log", progress_bar="off")
     step("Installing llama-cpp-python: compiled for this machine, about 5 minutes on two cores")
-    build = ("-v", "--build-constraint", str(CONSTRAINTS), *LLAMA_SETTINGS, *_own_cache())
-    if _compiled_otherwise():
-        build = (*build, "--force-reinstall", "--no-deps")
-    pip_install(PYTHON, *pinned, *build, _pin_of("llama_cpp_python"), log=VENV / "setup-llama.log")
+    _install_llama(pinned)
     step("Installing everything else")
     project = ("--no-build-isolation", "-e", f"{ROOT}[torch,dev]")
     pip_install(PYTHON, *pinned, *project, log=VENV / "setup-all.log")
 
 
-def _compiled_otherwise() -> bool:
-    """Whether an earlier set-up compiled llama.cpp with the kernels that are left out now."""
-    code = "import llama_cpp; print(llama_cpp.llama_print_system_info().decode())"
-    done = subprocess.run([str(PYTHON), "-c", code], capture_output=True, text=True, check=False)
-    return "LLAMAFILE = 1" in done.stdout
+def _install_llama(pinned: tuple[str, ...]) -> None:
+    options = [f"--config-settings=cmake.define.{name}={value}" for name, value in llama_build.settings().items()]
+    built = llama_build.digest()
+    build = ("-v", "--build-constraint", str(CONSTRAINTS), *options, *_own_cache(built))
+    if not COMPILED.is_file() or COMPILED.read_text(encoding="utf-8").strip() != built:
+        COMPILED.unlink(missing_ok=True)
+        build = (*build, "--force-reinstall", "--no-deps")
+    pip_install(PYTHON, *pinned, *build, _pin_of("llama_cpp_python"), log=VENV / "setup-llama.log")
+    COMPILED.write_text(f"{built}\n", encoding="utf-8")
 
 
-def _own_cache() -> tuple[str, ...]:
-    """Where pip keeps the compiled wheel: apart from others', since it does not tell them by their settings."""
+def _own_cache(built: str) -> tuple[str, ...]:
+    """Where pip keeps the compiled wheel: apart from others', since it does not tell them by how they were compiled."""
     done = subprocess.run([str(PYTHON), "-m", "pip", "cache", "dir"], capture_output=True, text=True, check=False)
-    return ("--cache-dir", str(Path(done.stdout.strip(), "outrider-llama"))) if done.returncode == 0 else ()
+    return ("--cache-dir", str(Path(done.stdout.strip(), f"outrider-llama-{built}"))) if done.returncode == 0 else ()
 
 
 def _pin_of(package: str) -> str:

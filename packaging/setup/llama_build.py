@@ -1,0 +1,29 @@
+"""How llama.cpp is compiled, for `make setup` and for the installers alike."""
+
+import hashlib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+KERNELS = ROOT / "engine" / "kernels"
+
+
+def settings() -> dict[str, str]:
+    """CMake's settings by their names.
+
+    llama.cpp's llamafile kernels take two tokens or more, so that a token verified with others would get other logits
+    than a token alone. The products of engine/kernels give the same bits for any number of tokens, and are quicker.
+    """
+    return {"GGML_LLAMAFILE": "OFF", "CMAKE_PROJECT_ggml_INCLUDE": (KERNELS / "ggml.cmake").as_posix()}
+
+
+def kernel_files() -> list[Path]:
+    """What is compiled into llama.cpp, in a fixed order."""
+    return sorted(path for path in KERNELS.iterdir() if path.suffix in (".cmake", ".cpp", ".h"))
+
+
+def digest() -> str:
+    """Changes with everything of ours that the result depends on, but not with the folder it lies in."""
+    told = hashlib.sha256(repr(sorted(settings().keys())).encode())
+    for path in kernel_files():
+        told.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return told.hexdigest()[:12]
