@@ -46,7 +46,7 @@ class AcceptanceModel:
     """
 
     MEMORY, LONG_MEMORY = 64.0, 400.0
-    POOLED = 8.0
+    POOLED = 12.0
     """Outcomes that the mean of all counts for where one position, or one confidence, is asked about."""
     REMEMBERED = 16.0
     """Outcomes that count at most of what an earlier run has learned."""

@@ -18,8 +18,8 @@ def test_learns_each_position() -> None:
     model = AcceptanceModel()
     for _ in range(100):
         model.observe(4, 1)
-    assert model.at(0) > 0.9
-    assert model.at(1) < 0.1
+    assert model.at(0) > 0.88
+    assert model.at(1) < 0.12
     # Positions behind the first rejection were not judged: they follow the mean of all.
     assert model.at(3) == pytest.approx(model.at(20), abs=1e-9)
 
