@@ -120,10 +120,11 @@ class SpeculationConfig:
     """How tokens are proposed and accepted.
 
     `lookahead` is how many tokens are proposed per round: 0 (plain decoding) to 32, 'adaptive', or 'auto': by what is
-    measured, none where that is fastest. 'default' is 'auto', but where a seed is given and a draft model's tokens are
-    judged by rejection sampling (and with `force_n1`) 4 for a draft model and 16 for an n-gram index: so the seed
-    repeats the reply, as with any fixed lookahead, without overlap. With 'auto' a seed repeats it only where acceptance
-    is 'exact': otherwise which of the possible replies is drawn depends on the timing (its distribution never does).
+    measured, none where that is fastest. 'default' is 'auto', but 4 for a draft model and 16 for an n-gram index where
+    an index is asked for by name, with `force_n1`, and where a seed is given and a draft model's tokens are judged by
+    rejection sampling: so the seed repeats the reply, as with any fixed lookahead, without overlap. With 'auto' a seed
+    repeats it only where acceptance is 'exact': otherwise which of the possible replies is drawn depends on the timing
+    (its distribution never does).
     The method 'auto' is the draft model where there is one, and with the lookahead 'auto' an n-gram index beside it.
     `sources` are asked in turn and the first non-empty draft is used ('ngram' before 'draft-model'), with the
     lookahead 'auto' the one that promises the most tokens per second; empty: what the method says.

@@ -40,7 +40,7 @@ from engine.verifier import Verifier
 
 _LIMITS = {"ngram": DEFAULT_NGRAM_LOOKAHEAD, "draft-model": DEFAULT_LOOKAHEAD}
 """The lookahead of each source where it is left open."""
-_AUTO_NGRAM = NgramOptions(allowance=1.0, allowance_share=0.01)
+_AUTO_NGRAM = NgramOptions(allowance=1.5, allowance_share=0.01)
 """Never slower than plain decoding, by more than this."""
 
 
@@ -87,16 +87,17 @@ def make_request(
 
 
 def settle_lookahead(request: GenerationRequest, *, has_draft: bool) -> GenerationRequest:
-    """With 'default' made out: 'auto', but what is fixed where a seed must repeat what is drawn, or for `force_n1`.
+    """With 'default' made out: 'auto', but a fixed one where an index was asked for, for `force_n1`, or for a seed.
 
-    Tokens judged by exact match are drawn alike whoever proposes them; only with rejection sampling it matters.
+    With rejection sampling a seed repeats what is drawn only where the same is proposed; tokens judged by exact match
+    are drawn alike whoever proposes them.
     """
     speculation, sampling = request.speculation, request.sampling
     wanted = speculation.lookahead
-    index_alone = (speculation.sources or (speculation.method,)) == ("ngram",)
-    judged = has_draft and not index_alone and speculation.acceptance == "rejection"
+    index = "ngram" in (speculation.sources or (speculation.method,))
     seeded = sampling.seed is not None and not sampling.greedy
-    if wanted == "default" and not (seeded and judged) and not speculation.force_n1:
+    judged = has_draft and speculation.acceptance == "rejection"
+    if wanted == "default" and not index and not (seeded and judged) and not speculation.force_n1:
         wanted = "auto"
     elif wanted == "auto" and speculation.force_n1:
         wanted = "default"
