@@ -93,7 +93,7 @@ def test_alternatives_only_when_asked_for() -> None:
 
 def test_plain_decoding_is_one_forward_of_one_token_for_each() -> None:
     target = FakeBackend(8, 1)
-    result = _decoder(target).generate([1, 2, 3], max_tokens=50, temperature=1.0, seed=1)
+    result = _decoder(target).generate([1, 2, 3], lookahead=0, max_tokens=50, temperature=1.0, seed=1)
     assert target.forwards == [2] + [1] * 50
     assert result.stats.target_forwards == result.stats.rounds == result.stats.plain_tokens == 50
     assert result.method == "autoregressive"
