@@ -168,6 +168,8 @@ template <class Format> struct Product {
         float * out[MOST_COLUMNS];
         int held = 0;
         const int64_t count = input->ne[1] * r2 * r3;
+        const int64_t passes = (count + MOST_COLUMNS - 1) / MOST_COLUMNS;
+        const int most = static_cast<int>((count + passes - 1) / passes);
         for (int64_t c = 0; c < count; c++) {
             const int64_t i11 = c % input->ne[1], i12 = i02 * r2 + c / input->ne[1] % r2;
             const int64_t i13 = i03 * r3 + c / (input->ne[1] * r2);
@@ -181,7 +183,7 @@ template <class Format> struct Product {
             }
             out[held] = reinterpret_cast<float *>(static_cast<char *>(dst->data) + i11 * dst->nb[1] +
                                                   i12 * dst->nb[2] + i13 * dst->nb[3]);
-            if (++held == MOST_COLUMNS || c + 1 == count) {
+            if (++held == most || c + 1 == count) {
                 tiles(rows, job, c + 1 == count ? next : nullptr, held, y, noted, out);
                 held = 0;
             }
