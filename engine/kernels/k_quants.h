@@ -227,7 +227,7 @@ struct Q2_K {
             minima[2 * i + 1] = _mm512_and_si512(_mm512_srli_epi16(second, 8), _mm512_set1_epi32(0x00ff00ff));
         }
         scale_words(bytes, factors);
-        const Vec last = load4(block + offsetof(Weights, d), stride);
+        const Vec last = load4(block + offsetof(Weights, qs) + sizeof(Weights::qs), stride);
         d = low_halves(last);
         dmin = high_halves(last);
     }
@@ -302,6 +302,7 @@ template <class Format> struct SuperBlocks {
     using Activations = block_q8_K;
     static constexpr ggml_type TYPE = Format::TYPE;
     static constexpr bool DIRECT = false;
+    static constexpr int TOGETHER = 4;
 
     /// What belongs to a block of a column: where sums start, and its sums in the order of the minima.
     struct Column {
@@ -340,13 +341,8 @@ template <class Format> struct SuperBlocks {
         }
         constexpr size_t STEP = ROWS * sizeof(Weights);
         for (int64_t i = 0; i < blocks; i++) {
-            if (next != nullptr) {
-                for (size_t b = 0; b < STEP; b += 64) {
-                    _mm_prefetch(next + i * STEP + b, _MM_HINT_T0);
-                }
-            }
             const Format rows(weights + i * sizeof(Weights), stride);
-            block<N>(rows, i, y, columns, totals);
+            block<N>(rows, i, y, columns, totals, next == nullptr ? nullptr : next + i * STEP);
         }
         for (int c = 0; c < N; c++) {
             _mm512_storeu_ps(out[c], totals[c]);
@@ -356,44 +352,34 @@ template <class Format> struct SuperBlocks {
     /// Adds block i's products to the totals.
     template <int N>
     static void block(const Format & rows, int64_t i, const Activations * const * y, const Column * const * columns,
-                      __m512 (&totals)[N]) {
-        using Sum = std::conditional_t<Format::SCALES == 0, Vec, __m512>;
-        Sum sums[N];
+                      __m512 (&totals)[N], const char * next) {
+        Vec sums[N];  // The bits of floating point numbers, if there are scales.
 #pragma GCC unroll 16
         for (int c = 0; c < N; c++) {
-            if constexpr (Format::SCALES == 0 && Format::STARTS == 1) {
+            sums[c] = _mm512_setzero_si512();
+            if constexpr (Format::STARTS == 1) {
                 sums[c] = _mm512_set1_epi32(columns[c][i].starts[0]);
-            } else {
-                sums[c] = Sum{};
             }
         }
         rows.groups([&](int g, const Vec(&w)[8]) __attribute__((always_inline)) {
+            if (next != nullptr) {
+                // A few at a time: more would hold up what is needed now.
+                constexpr size_t PART = ROWS * sizeof(Weights) / 8;
+                for (size_t b = 0; b < PART; b += 64) {
+                    _mm_prefetch(next + g * PART + b, _MM_HINT_T0);
+                }
+            }
 #pragma GCC unroll 16
-            for (int c = 0; c < N; c++) {
-                const int8_t * q = y[c][i].qs + 32 * g;
-                if constexpr (Format::SCALES == 0) {
-                    sums[c] = products<8>(sums[c], w, q);
-                } else {
-                    constexpr int PARTS = Format::SCALES / 8, SIZE = 8 / PARTS;
-                    for (int part = 0; part < PARTS; part++) {
-                        Vec sum = _mm512_setzero_si512();
-                        if constexpr (Format::STARTS != 0) {
-                            sum = _mm512_set1_epi32(columns[c][i].starts[PARTS * g + part]);
-                        }
-                        sum = products<SIZE>(sum, w + SIZE * part, q + 4 * SIZE * part);
-                        sums[c] = _mm512_fmadd_ps(rows.scales[PARTS * g + part], _mm512_cvtepi32_ps(sum), sums[c]);
-                    }
+            for (int c = 0; c < N; c += TOGETHER) {
+                constexpr int PARTS = Format::SCALES == 16 ? 2 : 1, SIZE = 8 / PARTS;
+                for (int part = 0; part < PARTS; part++) {
+                    some<SIZE, N>(rows, i, PARTS * g + part, c, w + SIZE * part, y, columns, sums);
                 }
             }
         });
 #pragma GCC unroll 16
         for (int c = 0; c < N; c++) {
-            __m512 sum;
-            if constexpr (Format::SCALES == 0) {
-                sum = _mm512_cvtepi32_ps(sums[c]);
-            } else {
-                sum = sums[c];
-            }
+            __m512 sum = Format::SCALES == 0 ? _mm512_cvtepi32_ps(sums[c]) : _mm512_castsi512_ps(sums[c]);
             sum = _mm512_mul_ps(rows.d, sum);
             if constexpr (Format::PAIRS != 0) {
                 Vec minima = _mm512_setzero_si512();
@@ -406,11 +392,34 @@ template <class Format> struct SuperBlocks {
         }
     }
 
-    template <int COUNT> static Vec products(Vec sum, const Vec * w, const int8_t * q) {
-        for (int j = 0; j < COUNT; j++) {
-            sum = _mm512_dpbusd_epi32(sum, w[j], _mm512_set1_epi32(dword(q + 4 * j)));
+    /// Adds the products with part `part` of block i to the sums of up to TOGETHER columns from `first` on, side by side:
+    /// one after the other they would wait for their sums.
+    template <int SIZE, int N>
+    static inline __attribute__((always_inline)) void some(const Format & rows, int64_t i, int part, int first,
+                                                           const Vec * w, const Activations * const * y,
+                                                           const Column * const * columns, Vec (&sums)[N]) {
+        Vec sum[TOGETHER];
+        for (int c = 0; c < TOGETHER && first + c < N; c++) {
+            sum[c] = _mm512_setzero_si512();
+            if constexpr (Format::STARTS == Format::SCALES && Format::STARTS != 0) {
+                sum[c] = _mm512_set1_epi32(columns[first + c][i].starts[part]);
+            }
         }
-        return sum;
+        for (int j = 0; j < SIZE; j++) {
+            for (int c = 0; c < TOGETHER && first + c < N; c++) {
+                const int number = dword(y[first + c][i].qs + 4 * (SIZE * part + j));
+                sum[c] = _mm512_dpbusd_epi32(sum[c], w[j], _mm512_set1_epi32(number));
+            }
+        }
+        for (int c = 0; c < TOGETHER && first + c < N; c++) {
+            if constexpr (Format::SCALES == 0) {
+                sums[first + c] = _mm512_add_epi32(sums[first + c], sum[c]);
+            } else {
+                const __m512 before = _mm512_castsi512_ps(sums[first + c]);
+                sums[first + c] =
+                    _mm512_castps_si512(_mm512_fmadd_ps(rows.scales[part], _mm512_cvtepi32_ps(sum[c]), before));
+            }
+        }
     }
 };
 
