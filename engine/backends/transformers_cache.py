@@ -24,7 +24,8 @@ from transformers.cache_utils import (
     DynamicSlidingWindowLayer,
 )
 
-_FIRST_ROOM = 256
+from engine.backends.transformers_room import new_room, next_room
+
 _SEQUENCE = -2
 """The dimension of tokens in keys and values of shape (batch, heads, tokens, width)."""
 
@@ -56,14 +57,20 @@ class _GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         return self.keys, self.values
 
     def _grow(self, keys: torch.Tensor, values: torch.Tensor, needed: int) -> None:
-        room = max(_FIRST_ROOM, 2 * self._room, needed)
-        grown = [part.new_empty((*part.shape[:_SEQUENCE], room, part.shape[-1])) for part in (keys, values)]
-        if self.filled:
-            for new, old in zip(grown, (self._all_keys, self._all_values), strict=True):
-                new.narrow(_SEQUENCE, 0, self.filled).copy_(old.narrow(_SEQUENCE, 0, self.filled))
-        self._all_keys, self._all_values = grown
+        room = next_room(self._room, needed, keys.device)
+        old = (self._all_keys, self._all_values) if self.filled else (None, None)
+        self._all_keys, self._all_values = (
+            self._moved(part, before, room) for part, before in zip((keys, values), old, strict=True)
+        )
         self._room = room
         self.dtype, self.device, self.is_initialized = keys.dtype, keys.device, True
+
+    def _moved(self, like: torch.Tensor, before: torch.Tensor | None, room: int) -> torch.Tensor:
+        """Room for so many tokens, with what there was before in it."""
+        new = new_room((*like.shape[:_SEQUENCE], room, like.shape[-1]), like.dtype, like.device)
+        if before is not None:
+            new.narrow(_SEQUENCE, 0, self.filled).copy_(before.narrow(_SEQUENCE, 0, self.filled))
+        return new
 
     def _first_visible(self, begin: int) -> int:
         """The first token that one at `begin`, and those behind it, may look at."""
