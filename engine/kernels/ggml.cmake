@@ -3,6 +3,7 @@
 #
 # `mul_mat.cpp` takes the places of three functions of ggml-cpu/tiled/tiled.cpp; those get other names there, under
 # which `mul_mat.cpp` calls them for what it leaves to them. It also decides whether weights are repacked at loading.
+# `attention.cpp` takes the place of flash attention of ggml-cpu/ops.cpp in the same way.
 
 function(outrider_add_kernels)
     set(source_dir "${PROJECT_SOURCE_DIR}/src")
@@ -16,12 +17,16 @@ function(outrider_add_kernels)
         ggml_compute_forward_mul_mat_id_tiled=ggml_stock_mul_mat_id_tiled)
     set_property(SOURCE "${source_dir}/ggml-cpu/ggml-cpu.cpp" DIRECTORY "${source_dir}" APPEND PROPERTY COMPILE_DEFINITIONS
         ggml_backend_cpu_repack_buffer_type=ggml_offered_repack_buffer_type)
+    set_property(SOURCE "${source_dir}/ggml-cpu/ops.cpp" DIRECTORY "${source_dir}" APPEND PROPERTY COMPILE_DEFINITIONS
+        ggml_compute_forward_flash_attn_ext=ggml_stock_flash_attn_ext)
     get_property(targets DIRECTORY "${source_dir}" PROPERTY BUILDSYSTEM_TARGETS)
     set(found FALSE)
     foreach(target IN LISTS targets)
         get_target_property(sources ${target} SOURCES)
         if ("${sources}" MATCHES "ggml-cpu/tiled/tiled.cpp")
-            target_sources(${target} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/mul_mat.cpp")
+            target_sources(${target} PRIVATE
+                "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/attention.cpp" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/mul_mat.cpp")
+            target_sources(${target} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/rows.cpp")
             set(found TRUE)
         endif()
     endforeach()
