@@ -1,0 +1,353 @@
+// What drawing a token needs of one row of logits: the best one, log-probabilities, the weights that top-k, top-p and
+// min-p leave, and the token at a quantile of them.
+//
+// A round does this for every token that is drafted or verified, mostly over a few thousand logits; array by array in
+// Python it costs more than some models do. All of it is linear in the size of the vocabulary.
+//
+// Nothing here knows of ggml: it is compiled into the same library because that one is made for the processor. For a
+// processor without these registers there is nothing here, and the work is left to numpy: plain loops are slower.
+
+#if defined(__AVX512F__) || (defined(__AVX2__) && defined(__FMA__))
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "sixteen.h"
+
+#if defined(_WIN32)
+#define OUTRIDER_API extern "C" __declspec(dllexport)
+#else
+#define OUTRIDER_API extern "C" __attribute__((visibility("default")))
+#endif
+
+namespace outrider {
+namespace {
+
+constexpr float INF = std::numeric_limits<float>::infinity();
+/// Numbers that are added in float32 before their sum goes on in float64.
+constexpr int64_t BLOCK = 128;
+/// How many tokens share what top-p leaves out, at a first guess.
+constexpr double SPREAD = 64.0;
+
+struct Row {
+    const float * values;
+    int64_t count;
+
+    /// Sixteen values from `at` on; `otherwise` behind the last one.
+    Sixteen part(int64_t at, float otherwise) const {
+        return at + LANES <= count ? load(values + at) : load_some(values + at, count - at, otherwise);
+    }
+};
+
+/// The highest value, or NaN where one of them is no number.
+float highest(Row row) {
+    Sixteen most = all(-INF);
+    bool numbers = true;
+    for (int64_t i = 0; i < row.count; i += LANES) {
+        const Sixteen values = row.part(i, -INF);
+        most = larger(most, values);
+        numbers &= are_numbers(values);
+    }
+    return numbers ? largest_of(most) : std::numeric_limits<float>::quiet_NaN();
+}
+
+/// exp((value - peak) * scale) of all values into `out` (null: only added up); gives their sum.
+double weigh(Row row, float peak, float scale, float * out) {
+    const Sixteen top = all(peak), factor = all(scale);
+    double total = 0.0;
+    for (int64_t block = 0; block < row.count; block += BLOCK) {
+        Sixteen sum = all(0.0f);
+        const int64_t end = std::min(block + BLOCK, row.count);
+        for (int64_t i = block; i < end; i += LANES) {
+            const Sixteen weights = exp_of(times(minus(row.part(i, -INF), top), factor));
+            sum = plus(sum, weights);
+            if (out != nullptr) {
+                store_some(out + i, weights, end - i);
+            }
+        }
+        total += sum_of(sum);
+    }
+    return total;
+}
+
+/// The sum of those that are at least `limit`.
+double total_from(Row weights, float limit) {
+    const Sixteen least = all(limit);
+    double total = 0.0;
+    for (int64_t block = 0; block < weights.count; block += BLOCK) {
+        Sixteen sum = all(0.0f);
+        const int64_t end = std::min(block + BLOCK, weights.count);
+        for (int64_t i = block; i < end; i += LANES) {
+            sum = plus(sum, if_at_least(weights.part(i, 0.0f), least));
+        }
+        total += sum_of(sum);
+    }
+    return total;
+}
+
+/// Keeps what is at least `limit`: `tokens` are the places in ascending order, `kept` (it may be the row) the values.
+int64_t keep_from(Row row, float limit, int64_t * tokens, float * kept) {
+    const Sixteen least = all(limit);
+    int64_t count = 0;
+    for (int64_t i = 0; i < row.count; i += LANES) {
+        const Sixteen values = row.part(i, -INF);
+        const uint32_t mask = at_least(values, least);
+        if (mask == 0) {
+            continue;
+        }
+        const int64_t end = std::min<int64_t>(LANES, row.count - i);
+        for (int64_t j = 0; j < end; j++) {
+            const float value = row.values[i + j];  // Read before it may be written over.
+            tokens[count] = i + j;
+            kept[count] = value;
+            count += (mask >> j) & 1;
+        }
+    }
+    return count;
+}
+
+struct Cut {
+    float limit;
+    /// How many of those that equal the limit belong to what is kept: the first ones.
+    int64_t ties;
+};
+
+/// Keeps what is above the limit, and as many that equal it as there are `ties`.
+int64_t apply(Cut cut, int64_t count, int64_t * tokens, float * values) {
+    int64_t kept = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const float value = values[i];
+        const bool tied = value == cut.limit && cut.ties > 0;
+        cut.ties -= tied;
+        tokens[kept] = tokens[i];
+        values[kept] = value;
+        kept += tied || value > cut.limit;
+    }
+    return kept;
+}
+
+/// Memory that is kept from call to call.
+std::vector<float> & scratch() {
+    thread_local std::vector<float> memory;
+    return memory;
+}
+
+/// A value that at least `k` values reach, and not many more: the k-th best of the best ones of small groups.
+float reached_by(Row row, int64_t k) {
+    std::vector<float> & best = scratch();
+    const int64_t vectors = (row.count + LANES - 1) / LANES;
+    const int64_t together = std::max<int64_t>(1, 4 * vectors / (k + 4)) * LANES;
+    best.clear();
+    for (int64_t group = 0; group < row.count; group += together) {
+        Sixteen most = all(-INF);
+        for (int64_t i = group; i < std::min(group + together, row.count); i += LANES) {
+            most = larger(most, row.part(i, -INF));
+        }
+        best.resize(best.size() + LANES);
+        store_some(best.data() + best.size() - LANES, most, LANES);
+    }
+    if (static_cast<int64_t>(best.size()) < k) {
+        return -INF;
+    }
+    std::nth_element(best.begin(), best.begin() + (k - 1), best.end(), std::greater<float>());
+    return best[k - 1];
+}
+
+/// The `k` best values with their places, ascending; the first places on ties.
+int64_t keep_best(Row row, int64_t k, int64_t * tokens, float * kept) {
+    const int64_t count = keep_from(row, reached_by(row, k), tokens, kept);
+    std::vector<float> & values = scratch();
+    values.assign(kept, kept + count);
+    std::nth_element(values.begin(), values.begin() + (k - 1), values.end(), std::greater<float>());
+    const float limit = values[k - 1];
+    const auto above = std::count_if(values.begin(), values.begin() + k, [=](float value) { return value > limit; });
+    return apply({limit, k - static_cast<int64_t>(above)}, count, tokens, kept);
+}
+
+/// Where the smallest set of highest weights ends whose sum reaches `wanted`. Puts them into another order.
+Cut reach(float * first, float * last, double wanted) {
+    double sum = 0.0;
+    while (first < last) {
+        const float a = *first, b = first[(last - first) / 2], c = last[-1];
+        const float pivot = std::max(std::min(a, b), std::min(std::max(a, b), c));
+        float * higher = first;  // Up to here they are above the pivot, from here to `at` they equal it.
+        float * lower = last;
+        double more = 0.0;
+        for (float * at = first; at < lower;) {
+            if (*at > pivot) {
+                more += *at;
+                std::swap(*at++, *higher++);
+            } else if (*at < pivot) {
+                std::swap(*at, *--lower);
+            } else {
+                at++;
+            }
+        }
+        if (higher > first && sum + more >= wanted) {
+            last = higher;
+            continue;
+        }
+        sum += more;
+        const int64_t equal = lower - higher;
+        const double missing = std::max(1.0, std::ceil((wanted - sum) / pivot));
+        if (missing <= static_cast<double>(equal)) {
+            return {pivot, static_cast<int64_t>(missing)};
+        }
+        sum += static_cast<double>(equal) * pivot;
+        first = lower;
+    }
+    return {-INF, 0};  // By rounding: all of them.
+}
+
+/// Keeps the smallest set of best tokens whose sum reaches `wanted`.
+int64_t keep_sum(int64_t count, double wanted, int64_t * tokens, float * weights) {
+    std::vector<float> & values = scratch();
+    values.assign(weights, weights + count);
+    return apply(reach(values.data(), values.data() + count, wanted), count, tokens, weights);
+}
+
+/// Keeps those among which is the smallest set of best tokens whose mass reaches `p` of all.
+int64_t keep_likely(Row weights, double mass, double p, int64_t * tokens, float * kept) {
+    const double left_out = (1.0 - p) * mass;
+    double limit = left_out / SPREAD;
+    if (total_from(weights, static_cast<float>(limit)) <= p * mass * (1.0 + 1e-6)) {
+        // Tokens below this limit have less than what is left out together, whatever the distribution.
+        limit = left_out / static_cast<double>(weights.count) * (1.0 - 1e-6);
+    }
+    return keep_from(weights, static_cast<float>(limit), tokens, kept);
+}
+
+template <typename Number> double block_sum(const Number * weights, int64_t count) {
+    double lanes[8] = {};
+    int64_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+        for (int64_t j = 0; j < 8; j++) {
+            lanes[j] += weights[i + j];
+        }
+    }
+    for (; i < count; i++) {
+        lanes[0] += weights[i];
+    }
+    return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+}
+
+/// The first index at which the weights up to it exceed `u` of their sum, never one of weight 0; -1: there is no mass.
+template <typename Number> int64_t quantile(const Number * weights, int64_t count, double u) {
+    double total = 0.0;
+    for (int64_t i = 0; i < count; i += BLOCK) {
+        total += block_sum(weights + i, std::min(BLOCK, count - i));
+    }
+    if (!(total > 0.0 && total < std::numeric_limits<double>::infinity())) {
+        return -1;
+    }
+    const double wanted = u * total;
+    double sum = 0.0;
+    for (int64_t block = 0; block < count; block += BLOCK) {
+        const int64_t end = std::min(block + BLOCK, count);
+        const double after = sum + block_sum(weights + block, end - block);
+        for (int64_t i = block; i < end && after > wanted; i++) {
+            sum += weights[i];
+            if (sum > wanted && weights[i] > 0) {
+                return i;
+            }
+        }
+        sum = after;
+    }
+    while (!(weights[count - 1] > 0)) {  // By rounding the sum never exceeded what is wanted.
+        count--;
+    }
+    return count - 1;
+}
+
+}  // namespace
+}  // namespace outrider
+
+using outrider::Row;
+
+/// The place of the best logit, the first one on ties; -1 where it is no finite number or one is no number at all.
+/// `logprob`: where not null, its natural log-probability.
+OUTRIDER_API int64_t outrider_best(const float * logits, int64_t count, double * logprob) {
+    const Row row{logits, count};
+    const float peak = outrider::highest(row);
+    if (!std::isfinite(peak)) {
+        return -1;
+    }
+    if (logprob != nullptr) {
+        *logprob = -std::log(outrider::weigh(row, peak, 1.0f, nullptr));
+    }
+    const outrider::Sixteen least = outrider::all(peak);
+    int64_t i = 0;
+    while (outrider::at_least(row.part(i, -outrider::INF), least) == 0) {
+        i += outrider::LANES;
+    }
+    while (logits[i] != peak) {
+        i++;
+    }
+    return i;
+}
+
+/// log(sum(exp(logits))); NaN where the best one is no finite number or one is no number at all.
+OUTRIDER_API double outrider_normaliser(const float * logits, int64_t count) {
+    const float peak = outrider::highest({logits, count});
+    if (!std::isfinite(peak)) {
+        return std::numeric_limits<double>::quiet_NaN();
+    }
+    return peak + std::log(outrider::weigh({logits, count}, peak, 1.0f, nullptr));
+}
+
+/// The weights exp((logit - best) / temperature) of the tokens that top-k, then top-p and min-p leave.
+///
+/// `top_k`: 0 for all; `top_p`: 1 for all; `min_p`: 0 for all. `tokens`, `weights`: room for `count` each. Gives how many
+/// are left: their ids, ascending, and their weights. Without a rule `tokens` stays as it is, the weights are those of
+/// all. -1 where the best logit is no finite number or one is no number at all.
+/// `facts`: the sum of the weights; log(sum(exp(logits))) over the whole row.
+OUTRIDER_API int64_t outrider_choose(const float * logits, int64_t count, double temperature, int64_t top_k, double top_p,
+                                     double min_p, int64_t * tokens, float * weights, double * facts) {
+    const Row row{logits, count};
+    const float peak = outrider::highest(row);
+    if (!std::isfinite(peak)) {
+        return -1;
+    }
+    const float scale = static_cast<float>(std::min<double>(1.0 / temperature, std::numeric_limits<float>::max()));
+    int64_t left = count;
+    if (top_k > 0 && top_k < count) {
+        left = outrider::keep_best(row, top_k, tokens, weights);
+        facts[0] = outrider::weigh({weights, left}, peak, scale, weights);
+        facts[1] = peak + std::log(outrider::weigh(row, peak, 1.0f, nullptr));
+    } else {
+        facts[0] = outrider::weigh(row, peak, scale, weights);
+        facts[1] = peak + std::log(scale == 1.0f ? facts[0] : outrider::weigh(row, peak, 1.0f, nullptr));
+        if (top_p != 1.0) {
+            left = outrider::keep_likely({weights, left}, facts[0], top_p, tokens, weights);
+        } else if (min_p > 0.0) {
+            left = outrider::keep_from({weights, left}, static_cast<float>(min_p), tokens, weights);
+        }
+    }
+    if (top_p != 1.0) {
+        left = outrider::keep_sum(left, top_p * facts[0], tokens, weights);
+    }
+    if (min_p > 0.0) {
+        left = outrider::apply({std::nextafter(static_cast<float>(min_p), -1.0f), 0}, left, tokens, weights);
+    }
+    if (left < count) {
+        facts[0] = outrider::total_from({weights, left}, 0.0f);
+    }
+    return left;
+}
+
+/// The first place at which the weights up to it exceed `u` of their sum, never one of weight 0; -1 without a mass.
+OUTRIDER_API int64_t outrider_quantile(const float * weights, int64_t count, double u) {
+    return outrider::quantile(weights, count, u);
+}
+
+/// The same of weights in double precision.
+OUTRIDER_API int64_t outrider_quantile_double(const double * weights, int64_t count, double u) {
+    return outrider::quantile(weights, count, u);
+}
+
+#endif
