@@ -7,7 +7,7 @@ timed from prompt ids to the last token, the order rotating, after a warm-up. tr
 tokens a round, as we do. Replies must be equal; where they are not, the target's two best logits must lie too close to
 tell. A ratio is transformers' time through ours for the same prompt in the same turn; the must is a median of 1.0.
 
-    … ARGS="assisted --sweep [--assistants 3,5,…] [--ours 0,4,…,auto] [--append]"
+    … ARGS="assisted --sweep [--assistants 3,5,…] [--ours 0,4,…,auto]"
 
 Many settings of both sides, auto against the best of theirs (see assisted_sweep.py for how it is chosen) and against
 their defaults; the musts are 1.0 and 1.15.
@@ -28,21 +28,19 @@ from typing import Any
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import torch
 import transformers
 
 from benchmarks.assisted_pair import GROWN, SHARED, Assistance, Pair, pair_files
 from benchmarks.assisted_sweep import meets_musts, sweep_pair, sweep_tables
 from benchmarks.growth import GrowthError
-from benchmarks.machine import describe_machine
 from engine.config import Lookahead, check_lookahead
+from engine.machine import describe_machine
 from helpers.paths import SHARED_MODELS
 
 MUST = 1.0
 ASSISTANTS = (3, 5, 7, 10, 14, 20)
 OURS = (0, 4, 8, 12, 16, 24, "auto")
 _SLOW = ("large", "full")
-RESULTS = Path(__file__).with_name("RESULTS.md")
 
 
 @dataclass(frozen=True)
@@ -62,8 +60,7 @@ def main() -> int:
     switches: Any = transformers.utils.logging
     switches.set_verbosity_error()
     switches.disable_progress_bar()
-    libraries = {"transformers": transformers.__version__, "torch": torch.__version__}
-    report: dict[str, Any] = {"machine": describe_machine() | libraries, "tokens": args.tokens, "pairs": []}
+    report: dict[str, Any] = {"machine": describe_machine(), "tokens": args.tokens, "pairs": []}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -72,11 +69,8 @@ def main() -> int:
         except GrowthError as error:
             print(error, file=sys.stderr)
             return 2
-    text = sweep_tables(report) if args.sweep else "\n".join(map(_line, report["pairs"]))
+    text = sweep_tables(report) if args.sweep else _table(report)
     print(json.dumps(report) if args.json else text)
-    if args.append:
-        with RESULTS.open("a", encoding="utf-8") as file:
-            file.write(f"\n{text}\n")
     if args.sweep:
         return 0 if all(map(meets_musts, report["pairs"])) else 1
     return 0 if min(pair["ratio"] for pair in report["pairs"]) >= MUST else 1
@@ -124,14 +118,11 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--assistants", type=numbers, default=list(ASSISTANTS), metavar="N,…", help="theirs, swept")
     parser.add_argument("--ours", type=lookaheads, default=list(OURS), metavar="N,…", help="ours, swept")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--append", action="store_true", help="add the tables of a sweep to RESULTS.md")
     args = parser.parse_args()
     if not set(args.pairs) <= set(known):
         parser.error(f"pairs are {', '.join(known)}")
     if args.sweep and (args.turns < 2 or not {0, "auto"} < set(args.ours)):
         parser.error("a sweep needs two turns, and 0, auto and a fixed lookahead among ours")
-    if args.append and not args.sweep:
-        parser.error("--append goes with --sweep")
     return args
 
 
@@ -179,14 +170,34 @@ def _summary(name: str, pair: Pair, lookahead: int, runs: list[Run]) -> dict[str
     }
 
 
-def _line(found: dict[str, Any]) -> str:
-    speed = found["tokens_per_second"]
-    return (
-        f"{found['pair']:10} {found['parameters'] / 1e6:7.1f} M  threads {found['threads']}  lookahead "
-        f"{found['lookahead']:2}  ours {speed['ours']:7.1f} tok/s  assisted {speed['theirs']:7.1f} tok/s  ratio "
-        f"{found['ratio']:.2f} (quartiles {found['quartiles'][0]:.2f} to {found['quartiles'][1]:.2f}, "
-        f"{found['runs']} runs)  plain {speed['ours_plain']:.1f} and {speed['theirs_plain']:.1f}"
+def _table(report: dict[str, Any]) -> str:
+    how = (
+        f"The same float32 pair, greedy replies of {report['tokens']} equal tokens at most, as many proposed tokens a "
+        f"round, in turns. A ratio is their time through ours (quartiles); the must is {MUST:.1f}."
     )
+    lines = [
+        "## Our loop against transformers' assisted generation",
+        "",
+        how,
+        "",
+        "| target, weights | threads | lookahead | ours, tokens/s | assisted, tokens/s | ratio | plain: ours, theirs |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    return "\n".join([*lines, *map(_line, report["pairs"])])
+
+
+def _line(found: dict[str, Any]) -> str:
+    speed, (low, high) = found["tokens_per_second"], found["quartiles"]
+    cells = [
+        f"{found['pair']}, {found['parameters'] / 1e6:,.1f} M",
+        str(found["threads"]),
+        str(found["lookahead"]),
+        f"{speed['ours']:.1f}",
+        f"{speed['theirs']:.1f}",
+        f"{found['ratio']:.2f} ({low:.2f}–{high:.2f})",
+        f"{speed['ours_plain']:.1f}, {speed['theirs_plain']:.1f}",
+    ]
+    return f"| {' | '.join(cells)} |"
 
 
 def _say(text: str) -> None:

@@ -7,7 +7,6 @@ each side is chosen on odd turns and compared on even ones, so that no luck of t
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from statistics import median, quantiles
 from typing import Any
 
@@ -158,13 +157,11 @@ def meets_musts(found: dict[str, Any]) -> bool:
 
 def sweep_tables(report: dict[str, Any]) -> str:
     """For people, and for RESULTS.md."""
-    machine = report["machine"]
     where = (
-        f"{datetime.now(UTC).date()}: {machine['processor']}, {machine['cores']} cores, Python {machine['python']}, "
-        f"transformers {machine['transformers']}, torch {machine['torch']}; float32. Greedy replies of "
-        f"{report['tokens']} tokens at most, equal on both sides; whole calls, prompt included. Medians (middle half); "
-        "the best of transformers' settings chosen on odd turns, compared on even ones. A ratio is their time through "
-        f"that of ours with auto; the musts are {BEST_MUST:.2f} and {DEFAULTS_MUST:.2f}."
+        f"Float32. Greedy replies of {report['tokens']} tokens at most, equal on both sides; whole calls, prompt "
+        "included. Medians (middle half); the best of transformers' settings chosen on odd turns, compared on even "
+        "ones. A ratio is their time through that of ours with auto; the musts are "
+        f"{BEST_MUST:.2f} and {DEFAULTS_MUST:.2f}."
     )
     columns = (
         "| target, weights | threads | auto against their best | which | against the best of each prompt "

@@ -1,6 +1,6 @@
 """Whether cost grows with the context as it should: speed, memory, and our own work.
 
-    make bench ARGS="context [--parts depth,memory,long] [--pairs demo,q8_0] [--threads 1] [--json] [--append]"
+    make bench ARGS="context [--parts depth,memory,long] [--pairs demo,q8_0] [--threads 1] [--json]"
 
 *depth*: tokens/s behind 4,096 tokens of context against 128, plain and speculative, in turns. Speculation should keep
 the share of its speed that plain decoding keeps, within 5 %. The demo models were trained for 2,048 tokens and write
@@ -14,7 +14,6 @@ With one thread the clock is the processor time of the thread that works, so tha
 import argparse
 import json
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +22,15 @@ if __name__ == "__main__":
 
 from benchmarks.context_parts import LONG, SHORT, measure_depth, measure_long, measure_memory
 from benchmarks.growth import FULL, GrownShape, GrowthError
-from benchmarks.machine import describe_machine
 from engine.config import Lookahead, check_lookahead
+from engine.machine import describe_machine
 
 PARTS = ("depth", "memory", "long")
 PAIRS = ("demo", "q8_0", "q4_0")
-RESULTS = Path(__file__).with_name("RESULTS.md")
 
 
 def main() -> int:
-    """Measure, print, perhaps append: 0. Where there is no workload: why, and 2."""
+    """Measure and print: 0. Where there is no workload: why, and 2."""
     args = _parse()
     shape = GrownShape(args.layers, args.width, args.feed_forward)
     report: dict[str, Any] = {"machine": describe_machine(), "threads": args.threads, "shape": str(shape)}
@@ -50,11 +48,7 @@ def main() -> int:
     except (GrowthError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
-    text = _tables(report)
-    print(json.dumps(report) if args.json else text)
-    if args.append:
-        with RESULTS.open("a", encoding="utf-8") as file:
-            file.write(f"\n{text}\n")
+    print(json.dumps(report) if args.json else _tables(report))
     return 0
 
 
@@ -85,7 +79,6 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--width", type=int, default=FULL.width, metavar="N")
     parser.add_argument("--feed-forward", type=int, default=FULL.feed_forward, metavar="N")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--append", action="store_true", help="add the tables to RESULTS.md")
     args = parser.parse_args()
     if not set(args.parts) <= set(PARTS) or not set(args.pairs) <= set(PAIRS):
         parser.error(f"parts are {', '.join(PARTS)}; pairs are {', '.join(PAIRS)}")
@@ -98,12 +91,7 @@ def _parse() -> argparse.Namespace:
 
 
 def _tables(report: dict[str, Any]) -> str:
-    machine = report["machine"]
-    where = (
-        f"{datetime.now(UTC).date()}: {machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, "
-        f"Python {machine['python']}, llama-cpp-python {machine['llama_cpp_python']}. Medians (middle half)."
-    )
-    lines = ["## What a long context costs", "", where]
+    lines = ["## What a long context costs", "", "Medians (middle half)."]
     for name, found in report.get("depth", {}).items():
         threads = "1 thread, processor time" if report["threads"] == 1 else f"{report['threads']} threads"
         title = "The demo pair" if name == "demo" else f"The target grown to {report['shape']} in {name.upper()}"

@@ -1,6 +1,6 @@
 """The frozen program against the run from source, on the same machine: tokens/s, prompt speed, time to the first paint.
 
-    make bench ARGS="frozen [--parts speed,paint] [--models demo,shared,random,q8_0,q4_0,f16] [--pairs N] [--append]"
+    make bench ARGS="frozen [--parts speed,paint] [--models demo,shared,random,q8_0,q4_0,f16] [--pairs N]"
 
 Both sides take turns, and who begins changes from pair to pair; a ratio is the median over the pairs. *speed*: one
 process of the engine's command line a run, which answers a conversation: its first turn does not count, two replies
@@ -23,7 +23,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
@@ -37,14 +36,14 @@ import psutil
 
 from benchmarks.grow import grown_target
 from benchmarks.growth import GrowthError
-from benchmarks.machine import Quiet, describe_machine
+from benchmarks.machine import Quiet
 from engine import bundled_pair
+from engine.machine import describe_machine
 from helpers import xvfb
 from helpers.paths import ROOT, SHARED_MODELS
 from helpers.random_model import HALF_BILLION, write_random_model
 
 MUST_SPEED, MUST_PAINT = 0.97, 1.5
-RESULTS = Path(__file__).with_name("RESULTS.md")
 FOLDER = ROOT / "build" / "bench"
 _STORIES = ("a shy dragon", "a lonely lighthouse", "a small boat", "a dog that sings", "a lost key", "a kind robot")
 _LONG = "the story of a dog and a boat " * 10
@@ -98,7 +97,7 @@ class Run:
 
 
 def main() -> int:
-    """Measure, print, perhaps append. 0: the musts are met, 1: they are not, 2: it could not be measured."""
+    """Measure and print. 0: the musts are met, 1: they are not, 2: it could not be measured."""
     args = _parse()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="outrider-bench-")))
@@ -107,11 +106,7 @@ def main() -> int:
         except (NotMeasured, GrowthError) as error:
             print(error, file=sys.stderr)
             return 2
-    text = _tables(report)
-    print(json.dumps(report) if args.json else text)
-    if args.append:
-        with RESULTS.open("a", encoding="utf-8") as file:
-            file.write(f"\n{text}\n")
+    print(json.dumps(report) if args.json else _tables(report))
     return 0 if all(row["met"] for row in (*report["speed"], *report["paint"])) else 1
 
 
@@ -135,7 +130,6 @@ def _parse() -> argparse.Namespace:
     add("--threads", type=int, default=2, metavar="N")
     add("--patience", type=float, default=600.0, metavar="S", help="to wait for other programs, in all (600)")
     add("--json", action="store_true")
-    add("--append", action="store_true", help="add the tables to RESULTS.md")
     return parser.parse_args()
 
 
@@ -340,14 +334,12 @@ def _forget_files(side: Side) -> None:
 
 
 def _tables(report: dict[str, Any]) -> str:
-    machine, busy = report["machine"], sum(share > Quiet.limit for share in report["others"])
+    busy = sum(share > Quiet.limit for share in report["others"])
     modules = ", ".join(f"{name} {module}" for name, module in report["modules"].items())
     where = (
-        f"{datetime.now(UTC).date()}: {machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, "
-        f"Python {machine['python']}, llama-cpp-python {machine['llama_cpp_python']}; {report['threads']} threads (the "
-        f"small models 1), {report['pairs']} pairs in turns, medians (middle half). llama.cpp's module for the "
-        f"processor: {modules}. Processors {report['busy_before_percent']:.0f} % busy before; during {busy} of "
-        f"{len(report['others'])} runs other programs took more than 5 % of them."
+        f"{report['threads']} threads (the small models 1), {report['pairs']} pairs in turns, medians (middle half). "
+        f"llama.cpp's module for the processor: {modules}. During {busy} of {len(report['others'])} runs other "
+        "programs took more than 5 % of the processors."
     )
     lines = ["## The frozen program against the run from source", "", where]
     if report["speed"]:

@@ -182,7 +182,7 @@ def _api(folder: Path, environment: dict[str, str]) -> float:
 
 
 def _report(name: str, seconds: list[float]) -> None:
-    print(f"{name:34} {median(seconds):6.2f} s  ({min(seconds):.2f} to {max(seconds):.2f}, {len(seconds)} runs)")
+    print(f"| {name} | {median(seconds):.2f} ({min(seconds):.2f}–{max(seconds):.2f}) | {len(seconds)} |")
 
 
 def measure(folder: Path, cache: Path, runs: int) -> None:
@@ -203,12 +203,15 @@ def measure(folder: Path, cache: Path, runs: int) -> None:
     for _ in range(3 * runs):
         cached_api.append(_api(folder, environment))
         cached_command.append(_timed(lambda: _command(folder, environment)))
-    print(f"{usable} usable models")
+    print(f"{usable:,} usable models with headers of true size; medians (least to most).\n")
+    print("| scan | seconds | runs |\n|---|---|---|")
     _report("scan_folder, cold", cold_api)
     _report("scan_folder, cached", cached_api)
-    _report("python -m engine models, cold", cold_command)
-    _report("python -m engine models, cached", cached_command)
-    print(f"cache: {sum(path.stat().st_size for path in cache.rglob('*') if path.is_file()) / 2**20:.1f} MiB")
+    _report("`python -m engine models`, cold", cold_command)
+    _report("`python -m engine models`, cached", cached_command)
+    print(
+        f"\nThe cache takes {sum(path.stat().st_size for path in cache.rglob('*') if path.is_file()) / 2**20:.1f} MiB."
+    )
 
 
 def main() -> None:
@@ -221,7 +224,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="outrider-library-") as temporary:
         folder = args.folder or Path(temporary) / "models"
         if not folder.is_dir():
-            print(f"{write_folder(folder, args.models) / 2**30:.1f} GiB of headers")
+            print(f"{write_folder(folder, args.models) / 2**30:.1f} GiB of headers", file=sys.stderr)
+        print("## How long a scan of a large folder takes\n")
         measure(folder, Path(temporary) / "cache", args.runs)
 
 

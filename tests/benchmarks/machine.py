@@ -1,37 +1,25 @@
 """The machine that is measured on, and how much of it other programs took meanwhile."""
 
 import os
-import platform
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import distribution
 from pathlib import Path
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import psutil
 
 T = TypeVar("T")
+_RENAMED = b"ggml_stock_tiled_wdata_size"
+"""What a function of llama.cpp is called whose place one of ours has taken (engine/kernels/ggml.cmake)."""
 
 
-def describe_machine() -> dict[str, Any]:
-    """Processor, cores, memory, system, versions."""
-    return {
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        "llama_cpp_python": version("llama-cpp-python"),
-    }
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
+def has_own_kernels() -> bool:
+    """Whether the llama.cpp that is installed has the products of engine/kernels compiled in."""
+    folder = Path(str(distribution("llama-cpp-python").locate_file("llama_cpp"))) / "lib"
+    libraries = [path for path in folder.glob("*ggml-cpu*") if path.is_file()]
+    return bool(libraries) and all(_RENAMED in path.read_bytes() for path in libraries)
 
 
 @dataclass

@@ -115,22 +115,30 @@ def _measure(decoder: SpeculativeDecoder, timer: _Timer, name: str, options: dic
     return Overhead(name, rest + models, models, decoder.stats.mean_length)
 
 
-def _show(title: str, found: list[Overhead]) -> None:
-    print(f"\n{title}: microseconds a round outside the models, at lookahead {', '.join(map(str, LOOKAHEADS))}")
+def _table(title: str, found: list[Overhead]) -> str:
+    lines = [
+        f"{title}, microseconds a round:",
+        "",
+        f"| sampling | {' | '.join(f'lookahead {lookahead}' for lookahead in LOOKAHEADS)} |",
+        "|---|" + "---|" * len(LOOKAHEADS),
+    ]
     for name in SAMPLINGS:
         rows = [each for each in found if each.name.startswith(f"{name}, ")]
-        print(f"  {name:38s}", *(f"{1000.0 * each.rest_ms:7.0f}" for each in rows))
+        lines.append(f"| {name} | {' | '.join(f'{1000.0 * each.rest_ms:.0f}' for each in rows)} |")
+    return "\n".join(lines)
 
 
 def main(files: list[str]) -> None:
     """Measure and print."""
+    print("## What a round of our loop costs outside llama.cpp's decode calls\n")
+    print(f"One thread each; means over a reply's rounds, each round's quickest of {PASSES} passes.\n")
     if files:
-        _show(" and ".join(files), measure_overhead(Path(files[0]), Path(files[1])))
+        print(_table(" and ".join(files), measure_overhead(Path(files[0]), Path(files[1]))))
         return
-    _show("the bundled pair", measure_overhead(*bundled_pair()))
+    print(_table("The bundled pair", measure_overhead(*bundled_pair())))
     with tempfile.TemporaryDirectory() as folder:
         target, draft = (write_random_model(Path(folder, f"{seed}.gguf"), LARGE_VOCABULARY, seed) for seed in range(2))
-        _show("a vocabulary of 128,256", measure_overhead(target, draft, 40))
+        print("\n" + _table("Random models with a vocabulary of 128,256", measure_overhead(target, draft, 40)))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,9 @@ from engine.backends.base import Logits
 from engine.backends.fake import FakeBackend
 
 CASES = ((0.04, 0.005, 4, 1.5), (0.04, 0.01, 4, 1.5), (0.06, 0.01, 3, 0.7), (0.02, 0.002, 4, 0.7))
-"""Seconds of a target forward and of a draft forward, lookahead, and how sharp the draft is (1.5: always right)."""
+"""Seconds of a target forward and of a draft forward, lookahead, and how sharp the draft is."""
+ALWAYS_RIGHT = 1.5
+"""A draft as sharp as the target."""
 
 
 class Delayed(FakeBackend):
@@ -49,15 +51,21 @@ def measure(target: float, draft: float, lookahead: int, sharpness: float, overl
 
 def main() -> None:
     """Print for each case how near the overlapped time comes to the ideal one."""
+    print("## Overlapped drafting against the ideal\n")
+    print(
+        "A target and a draft that only wait, each for a known time a forward. Medians (least to most) of 3 replies.\n"
+    )
+    print("| target, ms | draft, ms | lookahead | draft | of the ideal speed | against no overlap |")
+    print("|---|---|---|---|---|---|")
     for target, draft, lookahead, sharpness in CASES:
         taken = [measure(target, draft, lookahead, sharpness, "on") for _ in range(3)]
         shares = [ideal / seconds for seconds, ideal in taken]
         plain = measure(target, draft, lookahead, sharpness, "off")[0]
-        print(
-            f"target {1000 * target:.0f} ms, draft {1000 * draft:.0f} ms, lookahead {lookahead}: "
-            f"{median(shares):.2f} of the ideal ({min(shares):.2f} to {max(shares):.2f}), "
-            f"{plain / median(seconds for seconds, _ in taken):.2f} times as fast as without overlap"
-        )
+        cells = [f"{1000 * target:.0f}", f"{1000 * draft:.0f}", str(lookahead)]
+        cells += ["always right" if sharpness >= ALWAYS_RIGHT else "sometimes wrong"]
+        cells += [f"{median(shares):.2f} ({min(shares):.2f}–{max(shares):.2f})"]
+        cells += [f"{plain / median(seconds for seconds, _ in taken):.2f}"]
+        print(f"| {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":

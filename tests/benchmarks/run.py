@@ -1,5 +1,9 @@
-"""What `make bench` runs: plain decoding, or with ARGS="NAME …" the benchmark of that name beside this file."""
+"""What `make bench` runs: the whole suite, or with ARGS="NAME …" the benchmark of that name beside this file.
 
+Exit status 1 says that a must is not met; what a benchmark did not foresee gives 2, as all that could not be measured.
+"""
+
+import logging
 import runpy
 import sys
 from pathlib import Path
@@ -8,5 +12,9 @@ if __name__ == "__main__":
     here = Path(__file__).resolve().parent
     sys.path.insert(0, str(here.parent))
     named = len(sys.argv) > 1 and (here / f"{sys.argv[1]}.py").is_file()
-    name = sys.argv.pop(1) if named else "decoding"
-    runpy.run_module(f"benchmarks.{name}", run_name="__main__", alter_sys=True)
+    name = sys.argv.pop(1) if named else "suite"
+    try:
+        runpy.run_module(f"benchmarks.{name}", run_name="__main__", alter_sys=True)
+    except Exception:
+        logging.exception("The benchmark ended where it should not:")
+        sys.exit(2)

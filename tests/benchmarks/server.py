@@ -1,6 +1,6 @@
 """Auto against llama.cpp's own server, with the same target, draft, threads, prompts and sampling.
 
-    make bench ARGS="server [--kinds q8_0,q4_0] [--tokens 32] [--prompts 2] [--sweeps 2] [--turns 3] [--append]"
+    make bench ARGS="server [--kinds q8_0,q4_0] [--tokens 32] [--prompts 2] [--sweeps 2] [--turns 3]"
 
 The target is the grown demo target, the draft the demo draft. One server runs for each lookahead (0 is plain decoding;
 the server's API has no lookahead of a request), all at once, and they answer in turns, beginning with another one each
@@ -23,7 +23,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from signal import SIGTERM, signal
@@ -37,8 +36,8 @@ import psutil
 
 from benchmarks.grow import grown_target
 from benchmarks.growth import FULL, GrownKind, GrowthError
-from benchmarks.llama_bench import NotBuilt
-from benchmarks.machine import Quiet, describe_machine
+from benchmarks.llama_programs import NotBuilt, build_server
+from benchmarks.machine import Quiet
 from benchmarks.server_figures import (
     AUTO,
     COMPARED,
@@ -54,16 +53,16 @@ from benchmarks.server_figures import (
     summarise,
     tables,
 )
-from benchmarks.server_program import DEFAULT_LOOKAHEAD, Server, ServerFailed, Settings, build_server
+from benchmarks.server_program import DEFAULT_LOOKAHEAD, Server, ServerFailed, Settings
 from engine import LoadConfig, SpeculativeDecoder, bundled_pair
 from engine.bench_prompts import bundled_prompts
 from engine.benchmark import PreparedPrompt, prepare
 from engine.config import SamplingConfig
 from engine.cores import physical_cores
+from engine.machine import describe_machine
 from helpers.paths import ROOT
 
 FOLDER = ROOT / "build" / "bench"
-RESULTS = Path(__file__).with_name("RESULTS.md")
 LOOKAHEADS = (1, 2, DEFAULT_LOOKAHEAD, 5, 7, 11, 16)
 CONTEXT = 1024
 """Tokens, on both sides; the bundled prompts and their replies need half of it."""
@@ -72,7 +71,7 @@ TOP = {"top_k": 40, "top_p": 0.95, "min_p": 0.05}
 
 
 def main() -> int:
-    """Measure, print, perhaps append."""
+    """Measure and print."""
     args = _parse()
     # Ended from outside it ends its servers too.
     signal(SIGTERM, lambda *_: sys.exit(2))
@@ -88,9 +87,6 @@ def main() -> int:
         return 2
     text = _text(report, args)
     print(json.dumps(report) if args.json else text)
-    if args.append:
-        with RESULTS.open("a", encoding="utf-8") as file:
-            file.write(f"\n{text}\n")
     return 0 if all(must["met"] for found in report["kinds"].values() for must in found["musts"].values()) else 1
 
 
@@ -116,7 +112,6 @@ def _parse() -> argparse.Namespace:
     add("--server-options", type=str.split, default=[], metavar="TEXT", help="more arguments for every server")
     add("--to", type=Path, metavar="FOLDER", help="where grown models are kept (the user's cache)")
     add("--json", action="store_true")
-    add("--append", action="store_true", help="add the tables to RESULTS.md")
     args = parser.parse_args()
     kinds: tuple[GrownKind, ...] = ("q8_0", "q4_0", "f16")
     if not set(args.kinds) <= set(kinds):
@@ -258,12 +253,10 @@ class Comparison:
 
 
 def _text(report: dict[str, Any], args: argparse.Namespace) -> str:
-    machine = report["machine"]
     where = (
-        f"{datetime.now(UTC).date()}: {machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, "
-        f"Python {machine['python']}, llama-cpp-python {machine['llama_cpp_python']} and its llama.cpp's server, built "
-        f"with its default options; {args.threads} threads, replies of {args.tokens} tokens at most. Processors "
-        f"{report['busy_before_percent']:.0f} % busy before. Drawn tokens: top-k 40, top-p 0.95, min-p 0.05."
+        "The server of the same llama.cpp, built with its default options and without kernels of ours; "
+        f"{args.threads} threads, replies of {args.tokens} tokens at most. Drawn tokens: top-k 40, top-p 0.95, "
+        "min-p 0.05. Its best lookahead was chosen in other turns than those that compare."
     )
     lines = [f"## Auto against llama.cpp's own server, grown demo target ({FULL})", "", where]
     for kind, found in report["kinds"].items():

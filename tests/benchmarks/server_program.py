@@ -1,20 +1,13 @@
-"""llama.cpp's own server: built from the source that llama-cpp-python carries, run on this machine, asked over HTTP.
-
-It is compiled with llama.cpp's own default options for this processor and on libraries of its own, not on those that
-the project compiles for itself: what somebody gets who builds it as its makers say. Only what no reply depends on is
-left out (the page in the browser, encrypted connections, tests).
-"""
+"""llama.cpp's own server: run on this machine, asked over HTTP."""
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import mkstemp
 from time import monotonic, sleep
@@ -23,43 +16,15 @@ from typing import Any, Self
 
 import psutil
 
-from benchmarks.llama_bench import PACKAGE, NotBuilt, fetch_source, run_tool
-
 HOST = "127.0.0.1"
 DEFAULT_LOOKAHEAD = 3
 """What the server proposes where it is told to draft with a model and nothing else (`--spec-draft-n-max`)."""
-LEFT_OUT = ("LLAMA_BUILD_UI", "LLAMA_USE_PREBUILT_UI", "LLAMA_OPENSSL", "LLAMA_BUILD_TESTS", "LLAMA_BUILD_EXAMPLES")
 _LOAD_S = 120.0
 _REPLY_S = 600.0
 
 
 class ServerFailed(Exception):
     """The server does not run or does not answer; the message says why."""
-
-
-def build_server(folder: Path) -> Path:
-    """The server's program, compiled if it is not there yet (a quarter of an hour on two cores). Raises NotBuilt."""
-    place = folder / f"llama-server-{version(PACKAGE)}"
-    program = place / "llama-server"
-    if program.exists():
-        return program
-    cmake = shutil.which("cmake")
-    if cmake is None:
-        raise NotBuilt("there is no cmake to build llama.cpp's server with.")
-    source = fetch_source(folder, ("",), f"llama-cpp-source-{version(PACKAGE)}")
-    objects = folder / f"{place.name}.build"
-    options = [
-        "-DCMAKE_BUILD_TYPE=Release",
-        "-DCMAKE_BUILD_RPATH_USE_ORIGIN=ON",
-        *(f"-D{name}=OFF" for name in LEFT_OUT),
-    ]
-    if shutil.which("ninja"):
-        options += ["-G", "Ninja"]
-    run_tool([cmake, "-S", str(source), "-B", str(objects), *options])
-    run_tool([cmake, "--build", str(objects), "--target", "llama-server", "--parallel", str(os.cpu_count() or 1)])
-    (objects / "bin").rename(place)
-    shutil.rmtree(objects)
-    return program
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
 """What lookahead gains on a target of a real model's size: the grown demo target with the demo draft.
 
-    make bench ARGS="workload [--kinds q8_0,q4_0,f16] [--parts speed,verify] [--append]"
+    make bench ARGS="workload [--kinds q8_0,q4_0,f16] [--parts speed,verify]"
 
 *speed*: greedy replies to held-out prompts of each category, plain and with each lookahead in turns in one process, the
 order rotating, so that a machine that is slow for a while slows all alike; a speedup is the median of ratios to the
 plain reply to the same prompt in the same turn. *verify*: what a forward of n tokens costs against one of one token.
-Load time and memory are measured on the way. `--append` adds the tables to RESULTS.md.
+Load time and memory are measured on the way.
 
 With `--threads 1` the clock is the processor time of the one thread that works, so that other programs hardly count;
 with more it is the time that passes, and what was measured while other programs ran is left out.
@@ -16,7 +16,6 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from math import nan
 from pathlib import Path
@@ -31,10 +30,11 @@ import psutil
 
 from benchmarks.grow import grown_target
 from benchmarks.growth import FULL, GrownKind, GrownShape, GrowthError
-from benchmarks.machine import Quiet, describe_machine
+from benchmarks.machine import Quiet
 from engine import GenerationResult, LoadConfig, SpeculativeDecoder, bundled_pair
 from engine.backends.base import Backend
 from engine.config import Lookahead, check_lookahead
+from engine.machine import describe_machine
 from helpers.pairs import HELD_OUT
 
 LOOKAHEADS = (0, 1, 2, 4, 8, 16)
@@ -43,7 +43,6 @@ _CONTEXT = 128
 """Tokens in the cache when a forward is timed."""
 _UNDISTURBED = 0.97
 Clock = Callable[[], float]
-RESULTS = Path(__file__).with_name("RESULTS.md")
 
 
 @dataclass(frozen=True)
@@ -64,11 +63,10 @@ class Reply:
 
 
 def main() -> int:
-    """Measure, print, perhaps append: 0. Where there is no workload: why, and 2."""
+    """Measure and print: 0. Where there is no workload: why, and 2."""
     args = _parse()
     shape = GrownShape(args.layers, args.width, args.feed_forward)
     report: dict[str, Any] = {"machine": describe_machine(), "threads": args.threads, "shape": str(shape), "kinds": {}}
-    report["busy_before_percent"] = psutil.cpu_percent(interval=3.0)
     for kind in args.kinds:
         try:
             path = grown_target(kind, shape, folder=args.to, say=_say)
@@ -76,11 +74,7 @@ def main() -> int:
             print(error, file=sys.stderr)
             return 2
         report["kinds"][kind] = _measure_kind(path, args)
-    text = _tables(report)
-    print(json.dumps(report) if args.json else text)
-    if args.append:
-        with RESULTS.open("a", encoding="utf-8") as file:
-            file.write(f"\n{text}\n")
+    print(json.dumps(report) if args.json else _tables(report))
     return 0
 
 
@@ -107,7 +101,6 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--feed-forward", type=int, default=FULL.feed_forward, metavar="N")
     parser.add_argument("--to", type=Path, metavar="FOLDER", help="where grown models are kept (the user's cache)")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--append", action="store_true", help="add the tables to RESULTS.md")
     args = parser.parse_args()
     kinds: tuple[GrownKind, ...] = ("q8_0", "q4_0", "f16")
     if not set(args.kinds) <= set(kinds) or not set(args.parts) <= {"speed", "verify"}:
@@ -243,14 +236,17 @@ def _verify_costs(backend: Backend, clock: Clock, sweeps: int) -> dict[str, Any]
 
 
 def _tables(report: dict[str, Any]) -> str:
-    machine = report["machine"]
     where = (
-        f"{datetime.now(UTC).date()}: {machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, "
-        f"Python {machine['python']}, llama-cpp-python {machine['llama_cpp_python']}; target on {report['threads']} "
-        f"{'thread, processor time' if report['threads'] == 1 else 'threads'}. "
-        f"Processors {report['busy_before_percent']:.0f} % busy before. Medians (middle half)."
+        f"Target on {report['threads']} {'thread, processor time' if report['threads'] == 1 else 'threads'}. "
+        "Medians (middle half)."
     )
-    lines = [f"## The grown demo target ({report['shape']}) with the demo draft", "", where]
+    only_verify = not any("speed" in found for found in report["kinds"].values())
+    title = (
+        "What a forward of n tokens costs: the grown demo target"
+        if only_verify
+        else "Lookahead on the grown demo target"
+    )
+    lines = [f"## {title} ({report['shape']})", "", where]
     for kind, found in report["kinds"].items():
         size = (
             f"**{kind}**: {found['parameters'] / 1e6:,.0f} M weights, {found['weight_bytes'] / 2**20:,.0f} MiB; loaded "

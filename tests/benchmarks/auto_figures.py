@@ -1,0 +1,181 @@
+"""What the reports of `engine bench` say of auto: whether the musts are met, and tables.
+
+A set is one category of the bundled prompts at one temperature. Auto is compared with the best fixed lookahead (plain
+decoding among them), which is chosen on odd turns and compared on even ones, and with plain decoding in all turns.
+Where the acceptance rate at lookahead 4 is high, auto must gain; with drawn tokens nearly as much as with greedy ones.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.benchmark import AUTO, NGRAM, PLAIN
+
+Reports = Mapping[str, Mapping[float, Mapping[str, Any]]]
+"""Reports of `engine bench` by the kind of the target's weights and by temperature."""
+OVER_BEST, OVER_PLAIN = 0.97, 0.98
+GAINS = ((0.6, 1.3), (0.85, 1.6))
+"""From which acceptance rate at lookahead 4 on which speedup over plain decoding is due, with a target in Q8_0."""
+DRAWN_FROM, DRAWN_GAIN = 0.75, 0.9
+"""From which acceptance rate on, with drawn tokens, which part of the greedy speedup is due."""
+_HOSTILE = "hostile"
+
+
+@dataclass(frozen=True)
+class Must:
+    """One must: its words, the least that is due, and what was measured of each set that it is about."""
+
+    name: str
+    least: float
+    measured: Mapping[str, float]
+
+    @property
+    def misses(self) -> list[str]:
+        """The sets that fall short."""
+        return [name for name, value in self.measured.items() if value < self.least]
+
+    @property
+    def met(self) -> bool:
+        """Whether none falls short; so it is where no set is concerned."""
+        return not self.misses
+
+
+def find_musts(reports: Reports) -> list[Must]:
+    """All musts, of every kind of weights."""
+    return [must for kind, by_temperature in reports.items() for must in _musts_of(kind, by_temperature)]
+
+
+def _musts_of(kind: str, reports: Mapping[float, Mapping[str, Any]]) -> Iterator[Must]:
+    sets = {
+        (category, temperature): found
+        for temperature, report in reports.items()
+        for category, found in report["categories"].items()
+    }
+    names = {key: f"{key[0]} at {key[1]:g}" for key in sets}
+    over_best = {names[key]: _auto_over_best(found) for key, found in sets.items()}
+    yield Must(f"{kind}: auto over the best fixed lookahead", OVER_BEST, over_best)
+    over_plain = {
+        names[key]: _speedup(found, AUTO) for key, found in sets.items() if key[0] == _HOSTILE or key[1] > 0.0
+    }
+    yield Must(f"{kind}: auto over plain decoding, hostile or drawn", OVER_PLAIN, over_plain)
+    if kind == "q8_0":
+        for rate, least in GAINS:
+            due = {names[key]: _speedup(found, AUTO) for key, found in sets.items() if _rate(found) >= rate}
+            yield Must(f"{kind}: auto over plain decoding, acceptance at 4 from {rate} on", least, due)
+    drawn = {
+        names[key]: _speedup(found, AUTO) / max(_speedup(sets[key[0], 0.0], AUTO), 1e-9)
+        for key, found in sets.items()
+        if key[1] > 0.0 and (key[0], 0.0) in sets and _rate(found) >= DRAWN_FROM
+    }
+    yield Must(f"{kind}: auto's drawn speedup over its greedy one, acceptance from {DRAWN_FROM} on", DRAWN_GAIN, drawn)
+
+
+def _auto_over_best(found: Mapping[str, Any]) -> float:
+    return 0.0 if found["auto_to_best"] is None else float(found["auto_to_best"]["ratio"]["median"])
+
+
+def _speedup(found: Mapping[str, Any], way: str) -> float:
+    spread = found["ways"][way]["speedup"]
+    return 0.0 if spread is None else float(spread["median"])
+
+
+def _rate(found: Mapping[str, Any]) -> float:
+    """The acceptance rate at lookahead 4; 0 where nothing was proposed."""
+    return float(found["ways"]["4"]["acceptance_rate"] or 0.0)
+
+
+# Tables ---------------------------------------------------------------------------------------------------------------
+
+
+def show(reports: Reports, musts: list[Must]) -> str:
+    """For people, and for RESULTS.md."""
+    first = next(iter(next(iter(reports.values())).values()))
+    settings, target = first["settings"], first["target"]
+    how = (
+        f"`python -m engine bench` with the bundled sets of prompts, {len(first['prompts'])} prompts in "
+        f"{len(first['categories'])} sets, replies of {settings['max_tokens']} tokens at most, {settings['repeats']} "
+        f"turns, target on {target['threads']} threads. Medians (middle half). The best fixed lookahead is chosen on "
+        "odd turns and compared on even ones."
+    )
+    lines = [
+        f"## Auto on the grown demo target in {' and '.join(map(str.upper, reports))}, with the demo draft",
+        "",
+        how,
+    ]
+    for kind, by_temperature in reports.items():
+        for temperature, report in by_temperature.items():
+            lines += ["", *_tables(kind, temperature, report)]
+    lines += ["", "Musts, by the set that is lowest:", "", *map(_must_line, musts)]
+    return "\n".join(lines)
+
+
+def _tables(kind: str, temperature: float, report: Mapping[str, Any]) -> list[str]:
+    ways = [name for name in report["ways"] if name not in (PLAIN, AUTO, NGRAM)]
+    heads = ["prompts", "plain, tokens/s", "auto, tokens/s", "auto / plain", "best fixed", "auto / best"]
+    heads += ["n-gram / plain", "accepted: at 4, auto"]
+    lines = [
+        _circumstances(kind, temperature, report),
+        "",
+        f"| {' | '.join(heads)} |",
+        "|" + "---|" * len(heads),
+        *(_row(name, found) for name, found in {**report["categories"], "all": report}.items()),
+        "",
+        f"| speedup at lookahead | {' | '.join(ways)} |",
+        "|---|" + "---|" * len(ways),
+    ]
+    for name, found in report["categories"].items():
+        lines.append(f"| {name} | {' | '.join(f'{_speedup(found, way):.2f}' for way in ways)} |")
+    return lines
+
+
+def _circumstances(kind: str, temperature: float, report: Mapping[str, Any]) -> str:
+    plain, auto = report["ways"][PLAIN], report["ways"][AUTO]
+    return (
+        f"**{kind.upper()}, temperature {temperature:g}**: loaded in {report['load_s']:.1f} s, "
+        f"{report['memory']['at_end'] / 2**20:,.0f} MiB of memory at the end; prompts read with "
+        f"{_median(plain['prompt_tokens_per_second'], 0)} tokens/s, first token after "
+        f"{_median(plain['first_token_ms'], 0)} ms (auto {_median(auto['first_token_ms'], 0)} ms). Other programs took "
+        f"{report['other_programs']:.0%} of the processors. {_equality(report['equal'])}"
+    )
+
+
+def _row(name: str, found: Mapping[str, Any]) -> str:
+    ways, best = found["ways"], found["auto_to_best"]
+    cells = [
+        name,
+        _shown(ways[PLAIN]["tokens_per_second"], 1),
+        _shown(ways[AUTO]["tokens_per_second"], 1),
+        _shown(ways[AUTO]["speedup"], 2),
+        "–" if best is None else str(best["way"]),
+        "–" if best is None else _shown(best["ratio"], 2),
+        f"{_speedup(found, NGRAM):.2f}" if NGRAM in ways else "–",
+        ", ".join("–" if (rate := ways[way]["acceptance_rate"]) is None else f"{rate:.2f}" for way in ("4", AUTO)),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _equality(equal: Mapping[str, Any]) -> str:
+    if not equal["checked"]:
+        return "Tokens were drawn, so that the ways write different texts."
+    return (
+        f"Greedy replies: {equal['same']} the plain one token for token, {equal['parted_at_a_near_tie']} parted where "
+        f"two tokens are too close to tell, {equal['different']} different."
+    )
+
+
+def _must_line(must: Must) -> str:
+    if not must.measured:
+        return f"- {must.name}: no such set"
+    misses = f" (below: {', '.join(must.misses)})" if must.misses else ""
+    verdict = "met" if must.met else "NOT met"
+    return f"- {must.name}: {min(must.measured.values()):.3f}, must {must.least:g}: {verdict}{misses}"
+
+
+def _shown(spread: Mapping[str, float] | None, digits: int) -> str:
+    if spread is None:
+        return "–"
+    return f"{spread['median']:.{digits}f} ({spread['low']:.{digits}f}–{spread['high']:.{digits}f})"
+
+
+def _median(spread: Mapping[str, float] | None, digits: int) -> str:
+    return "–" if spread is None else f"{spread['median']:.{digits}f}"

@@ -1,0 +1,125 @@
+"""llama.cpp's own benchmark and server, built from the source that llama-cpp-python carries.
+
+They are compiled with llama.cpp's own default options for this processor and on libraries of their own, not on those
+that the project compiles for itself (which have its kernels in them): what somebody gets who builds llama.cpp as its
+makers say. Only what no figure depends on is left out (the page in the browser, encrypted connections, tests).
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from importlib.metadata import version
+from pathlib import Path
+
+PACKAGE = "llama-cpp-python"
+LIBRARIES = ("llama", "llama-common", "ggml", "ggml-base", "ggml-cpu")
+SOURCE = "vendor/llama.cpp"
+LEFT_OUT = ("LLAMA_BUILD_UI", "LLAMA_USE_PREBUILT_UI", "LLAMA_OPENSSL", "LLAMA_BUILD_TESTS", "LLAMA_BUILD_EXAMPLES")
+
+
+class NotBuilt(Exception):
+    """A program of llama.cpp cannot be built or run here; the message says why."""
+
+
+def build_server(folder: Path) -> Path:
+    """The server's program, compiled if it is not there yet (a quarter of an hour on two cores). Raises NotBuilt."""
+    place = folder / f"llama-server-{version(PACKAGE)}"
+    program = place / "llama-server"
+    if program.exists():
+        return program
+    cmake = shutil.which("cmake")
+    if cmake is None:
+        raise NotBuilt("there is no cmake to build llama.cpp with.")
+    source = _fetch_source(folder)
+    objects = folder / f"{place.name}.build"
+    options = [
+        "-DCMAKE_BUILD_TYPE=Release",
+        "-DCMAKE_BUILD_RPATH_USE_ORIGIN=ON",
+        *(f"-D{name}=OFF" for name in LEFT_OUT),
+    ]
+    if shutil.which("ninja"):
+        options += ["-G", "Ninja"]
+    _run_tool([cmake, "-S", str(source), "-B", str(objects), *options])
+    _run_tool([cmake, "--build", str(objects), "--target", "llama-server", "--parallel", str(os.cpu_count() or 1)])
+    (objects / "bin").rename(place)
+    shutil.rmtree(objects)
+    return program
+
+
+def build_bench(folder: Path) -> Path:
+    """The benchmark's program, compiled if it is not there yet, on the server's libraries. Raises NotBuilt."""
+    place = build_server(folder).parent
+    program = place / "llama-bench"
+    if program.exists():
+        return program
+    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
+    if compiler is None:
+        raise NotBuilt("there is no C++ compiler.")
+    source = _fetch_source(folder)
+    includes = [f"-I{source / part}" for part in ("common", "include", "ggml/include", "vendor", "tools/llama-bench")]
+    files = [str(path) for path in sorted((source / "tools" / "llama-bench").glob("*.cpp"))]
+    libraries = [str(_library(place, name)) for name in LIBRARIES]
+    partial = program.with_suffix(".partial")
+    options = ["-std=c++17", "-O3", "-DNDEBUG", f"-Wl,-rpath,{place}"]
+    _run_tool([compiler, *options, *includes, *files, *libraries, "-pthread", "-o", str(partial)])
+    partial.replace(program)
+    return program
+
+
+def tokens_per_second(program: Path, model: Path, tokens: int, threads: int) -> float:
+    """Tokens/s of generating `tokens` one after the other from an empty context, once."""
+    sizes = ["-p", "0", "-n", str(tokens), "-t", str(threads), "-r", "1"]
+    command = [str(program), "-m", str(model), *sizes, "-o", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise NotBuilt(f"llama-bench ended with {done.returncode}: {done.stderr.strip()[-300:]}")
+    (result,) = json.loads(done.stdout)
+    return float(result["avg_ts"])
+
+
+def _library(folder: Path, name: str) -> Path:
+    for ending in (".so", ".dylib"):
+        path = folder / f"lib{name}{ending}"
+        if path.exists():
+            return path
+    raise NotBuilt(f"llama.cpp was built without lib{name}.")
+
+
+def _fetch_source(folder: Path) -> Path:
+    """llama.cpp's source of the installed version, unpacked in `folder`. Raises NotBuilt."""
+    place = folder / f"llama-cpp-source-{version(PACKAGE)}"
+    archive = folder / f"llama_cpp_python-{version(PACKAGE)}.tar.gz"
+    if not (place / SOURCE).is_dir():
+        folder.mkdir(parents=True, exist_ok=True)
+        if not archive.exists():
+            requirement = f"{PACKAGE}=={version(PACKAGE)}"
+            pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
+            _run_tool([*pip, "--dest", str(folder), requirement])
+        partial = place.with_suffix(".partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(place, ignore_errors=True)
+        _unpack(archive, partial)
+        partial.rename(place)
+    return place / SOURCE
+
+
+def _unpack(archive_path: Path, folder: Path) -> None:
+    """llama.cpp's files one by one, without the archive's own folder: no links, nothing outside."""
+    with tarfile.open(archive_path) as archive:
+        for member in archive:
+            _, _, inside = member.name.partition("/")
+            content = archive.extractfile(member) if member.isfile() and inside.startswith(f"{SOURCE}/") else None
+            if content is not None and ".." not in Path(inside).parts:
+                path = folder / inside
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content.read())
+
+
+def _run_tool(command: list[str]) -> None:
+    """Run a program of the build to its end. Raises NotBuilt with its last words where it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise NotBuilt(f"{Path(command[0]).name} failed: {(done.stderr or done.stdout).strip()[-600:]}")
