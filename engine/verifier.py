@@ -15,7 +15,8 @@ from engine.config import Acceptance, SamplingConfig
 from engine.drafting.base import Draft
 from engine.errors import DegenerateDistribution
 from engine.events import Origin
-from engine.sampling import best_token, candidates, logprob, sample, top_tokens, uniform
+from engine.history import History
+from engine.sampling import best_with_logprob, candidates, logprob, sample, top_tokens, uniform
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,11 @@ class Verifier:
     def __init__(self, target: Backend, sampling: SamplingConfig, acceptance: Acceptance, seed: int, top: int) -> None:
         self._target = target
         self._sampling = sampling
+        self._greedy = sampling.greedy and not sampling.reshaped
         self._exact = acceptance == "exact"
         self._seed = seed
         self._top = top
+        self._past = History(sampling.penalty_window)
 
     def verify(
         self,
@@ -55,30 +58,30 @@ class Verifier:
     ) -> Verdict:
         """Feed the pending token and the draft in one forward and judge the draft.
 
-        `history` are the committed tokens, `position` is the index in the reply of the next token. When all of the
-        draft was accepted, `guess` is asked for one proposal more, which is judged with the last row instead of a
-        bonus being drawn from it: it need not be fed for that. Raises DegenerateDistribution and what the target
-        raises.
+        `history` are the committed tokens: the same list in each round, which grows at its end, or another one.
+        `position` is the index in the reply of the next token. When all of the draft was accepted, `guess` is asked
+        for one proposal more, which is judged with the last row instead of a bonus being drawn from it: it need not be
+        fed for that. Raises DegenerateDistribution and what the target raises.
         """
         rows = self._target.forward([pending, *draft.tokens], 1 + len(draft.tokens))
         tokens: list[int] = []
+        logprobs: list[float] = []
         origin: Origin | None = None
-        past = list(history[-self._sampling.penalty_window :]) if self._sampling.penalised else []
+        past: History | list[int] = self._past.after(history) if self._sampling.penalised else []
         try:
             while origin is None and len(tokens) < len(rows):
                 index = len(tokens)
                 if index == len(draft.tokens) and guess is not None:
                     draft = _joined(draft, guess())
-                token, kept = self._judge(rows[index], draft, index, past, position + index)
+                token, kept, share = self._judge(rows[index], draft, index, past, position + index)
                 tokens.append(token)
+                logprobs.append(share)
                 past.append(token)
                 if not kept:
                     origin = "correction" if index < len(draft.tokens) else "bonus" if draft.tokens else "plain"
         except DegenerateDistribution as error:
             raise DegenerateDistribution(error.reason, position + len(tokens)) from None
         accepted = len(tokens) - (origin is not None)
-        # Row by row: for all at once the system would give and take new memory each time.
-        logprobs = tuple([logprob(row, token) for row, token in zip(rows, tokens, strict=False)])
         top: tuple[tuple[tuple[int, float], ...], ...] = ()
         if self._top:
             top = tuple(
@@ -89,26 +92,28 @@ class Verifier:
             accepted,
             len(draft.tokens),
             origin or "bonus",
-            logprobs,
+            tuple(logprobs),
             draft.logprobs[:accepted],
             top,
         )
 
-    def _judge(self, row: Logits, draft: Draft, index: int, history: Sequence[int], position: int) -> tuple[int, bool]:
-        """The token at one position, and whether it is the draft's."""
+    def _judge(
+        self, row: Logits, draft: Draft, index: int, history: Sequence[int], position: int
+    ) -> tuple[int, bool, float]:
+        """The token at one position, whether it is the draft's, and its log-probability by the row itself."""
         proposed = draft.tokens[index] if index < len(draft.tokens) else None
-        if self._sampling.greedy and not self._sampling.reshaped:
-            token = best_token(row)
-            return token, token == proposed
+        if self._greedy:
+            token, share = best_with_logprob(row)
+            return token, token == proposed, share
         target = candidates(row, self._sampling, history)
-        if self._sampling.greedy:
-            token = target.draw(0.0)
-            return token, token == proposed
-        if proposed is None or draft.probs is None or self._exact:
-            token = target.draw(uniform(self._seed, position, "target"))
-            return token, token == proposed
-        draft_probs = draft.probs.candidates[index] if isinstance(draft.probs, Drawn) else draft.probs[index]
-        return self._reject_or_accept(proposed, draft_probs, target, position)
+        if proposed is None or draft.probs is None or self._exact or self._sampling.greedy:
+            u = 0.0 if self._sampling.greedy else uniform(self._seed, position, "target")
+            token = target.draw(u)
+            kept = token == proposed
+        else:
+            draft_probs = draft.probs.candidates[index] if isinstance(draft.probs, Drawn) else draft.probs[index]
+            token, kept = self._reject_or_accept(proposed, draft_probs, target, position)
+        return token, kept, logprob(row, token, target)
 
     def _reject_or_accept(
         self,

@@ -12,8 +12,9 @@ from engine.cancel import CancelToken
 from engine.candidates import Candidates, Drawn
 from engine.config import SamplingConfig
 from engine.drafting.base import Draft, Drafter, GoesOn
+from engine.history import History
 from engine.prompt import common_prefix, keep_prefix, read
-from engine.sampling import best_token, candidates, logprob, uniform
+from engine.sampling import best_with_logprob, candidates, logprob, uniform
 
 _MOST_BEHIND = 2
 """The cache is at most this many committed tokens short: the last draft token and the bonus after a full acceptance.
@@ -53,11 +54,13 @@ class DraftModelDrafter(Drafter):
         self._vocab_size = vocab_size
         self._shared_vocab = min(vocab_size, backend.vocab_size)
         self._sampling = _within(sampling, self._shared_vocab)
+        self._greedy = sampling.greedy and not self._sampling.reshaped
         self._seed = seed
         self._stop_tokens = stop_tokens | backend.eos_token_ids
         self._min_confidence = min_confidence
         self._cancel = CancelToken()
         self._committed: list[int] = []
+        self._history = History(sampling.penalty_window)
         self._live: list[_Proposal] = []
         self._offered = 0
         self._declined = False
@@ -149,20 +152,19 @@ class DraftModelDrafter(Drafter):
     def _draw(self, row: Logits) -> _Proposal | None:
         """The next proposal, or None where the model is not confident: that is decided before the draw."""
         sampling = self._sampling
-        if sampling.greedy and not sampling.reshaped:
-            best = best_token(row)
-            proposal = _Proposal(best, None, logprob(row, best))
-            unsure = self._min_confidence and exp(proposal.logprob) < self._min_confidence
-            return None if unsure else proposal
-        history: list[int] = []
+        if self._greedy:
+            best, share = best_with_logprob(row)
+            unsure = self._min_confidence and exp(share) < self._min_confidence
+            return None if unsure else _Proposal(best, None, share)
+        history: Sequence[int] = ()
         if sampling.penalised:
-            history = [*self._committed[-sampling.penalty_window :], *(proposal.token for proposal in self._live)]
+            history = self._history.after(self._committed, [proposal.token for proposal in self._live])
         probs = candidates(row, sampling, history, self._vocab_size)
         if self._min_confidence and probs.highest < self._min_confidence:
             return None
         position = len(self._committed) - self._prompt_length + len(self._live)
         token = probs.draw(0.0 if sampling.greedy else uniform(self._seed, position, "draft"))
-        return _Proposal(token, None if sampling.greedy else probs, logprob(row, token))
+        return _Proposal(token, None if sampling.greedy else probs, logprob(row, token, probs))
 
     def observe(self, committed_tokens: Sequence[int]) -> None:
         backend = self._backend

@@ -1,0 +1,125 @@
+"""The tokens before one, counted as they come and go: what the penalties look at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+_FIRST_ROOM = 64
+
+
+class History(Sequence[int]):
+    """Committed tokens and those behind them that may still be taken back, with how often each of the last ones came.
+
+    `window`: how many of the last tokens are counted, 0: all. A token that comes or goes costs the same behind a short
+    text and a long one; nothing of the text is copied.
+    """
+
+    def __init__(self, window: int) -> None:
+        self.window = window
+        self._committed: Sequence[int] = ()
+        self._known = 0
+        """How many of the committed tokens are part of this."""
+        self._behind: list[int] = []
+        self._place: dict[int, int] = {}
+        """Of each counted token, in both arrays."""
+        self._tokens = np.zeros(_FIRST_ROOM, dtype=np.intp)
+        self._counts = np.zeros(_FIRST_ROOM, dtype=np.float32)
+
+    def __len__(self) -> int:
+        return self._known + len(self._behind)
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[int]: ...
+    def __getitem__(self, index: int | slice) -> int | list[int]:
+        places = range(len(self))[index]
+        return self._at(places) if isinstance(places, int) else [self._at(place) for place in places]
+
+    def _at(self, place: int) -> int:
+        return self._committed[place] if place < self._known else self._behind[place - self._known]
+
+    def after(self, committed: Sequence[int], proposed: Sequence[int] = ()) -> History:
+        """Itself, become `committed` and then `proposed`.
+
+        From one call to the next the same list may only grow at its end; any other one is counted anew.
+        """
+        if committed is not self._committed or len(committed) < self._known:
+            self._begin(committed)
+        new = committed[self._known :]
+        wanted = [*new, *proposed]
+        kept = 0
+        while kept < min(len(self._behind), len(wanted)) and self._behind[kept] == wanted[kept]:
+            kept += 1
+        while len(self._behind) > kept:
+            self._take_back()
+        for token in wanted[kept:]:
+            self.append(token)
+        del self._behind[: len(new)]
+        self._known += len(new)
+        return self
+
+    def append(self, token: int) -> None:
+        """One token more, behind the committed ones."""
+        leaving = len(self) - self.window
+        self._behind.append(token)
+        self._count(token)
+        if self.window and leaving >= 0:
+            self._discount(self._at(leaving))
+
+    @property
+    def counted(self) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """The different tokens of the window and how often each stands there, both of shape (n,), in no order.
+
+        Views: valid until the next change.
+        """
+        return self._tokens[: len(self._place)], self._counts[: len(self._place)]
+
+    def _begin(self, committed: Sequence[int]) -> None:
+        self._committed, self._known, self._behind = committed, len(committed), []
+        counts = Counter(committed[-self.window :])  # All of them where the window is 0.
+        self._place = {token: place for place, token in enumerate(counts)}
+        self._tokens = np.array([*counts, *[0] * _FIRST_ROOM], dtype=np.intp)
+        self._counts = np.array([*counts.values(), *[0] * _FIRST_ROOM], dtype=np.float32)
+
+    def _take_back(self) -> None:
+        self._discount(self._behind.pop())
+        returning = len(self) - self.window
+        if self.window and returning >= 0:
+            self._count(self._at(returning))
+
+    def _count(self, token: int) -> None:
+        place = self._place.get(token)
+        if place is not None:
+            self._counts[place] += 1
+            return
+        place = self._place[token] = len(self._place)
+        if place == len(self._tokens):
+            self._tokens = np.resize(self._tokens, 2 * place)
+            self._counts = np.resize(self._counts, 2 * place)
+        self._tokens[place], self._counts[place] = token, 1
+
+    def _discount(self, token: int) -> None:
+        """One fewer; the last token of the arrays takes the place of one that is gone."""
+        place = self._place[token]
+        if self._counts[place] > 1:
+            self._counts[place] -= 1
+            return
+        del self._place[token]
+        last = len(self._place)
+        if place < last:
+            moved = int(self._tokens[last])
+            self._tokens[place], self._counts[place] = moved, self._counts[last]
+            self._place[moved] = place
+
+
+def counts(history: Sequence[int], window: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+    """The different tokens among the last `window` ones (0: all), and how often each stands there."""
+    if not isinstance(history, History) or history.window != window:
+        history = History(window).after(history)
+    return history.counted
