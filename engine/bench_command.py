@@ -3,7 +3,7 @@
 With `--json` one object on a line:
 
 - `version` of this program, `partial` (whether it was cancelled midway), `machine`, `load_s`
-- `target`, `draft` (or null): name, parameters, weight_bytes, context_length, threads, device
+- `target`, `draft` (or null): name, parameters, weight_bytes, context_length, threads (that it was measured with), device
 - `memory`: resident bytes of this process: before_load, loaded, at_end
 - `other_programs`: the share of the processors, 0 to 1, that other programs took during the measurement
 - `settings`: sampling, lookaheads, repeats, max_tokens, raw
@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     models.add_argument("--target", metavar="T", help="as of generate")
     models.add_argument("--draft", metavar="D", help="the same; without one: plain decoding and n-gram only")
     models.add_argument("--ctx", type=int, metavar="N", help="tokens of context")
-    models.add_argument("--threads", type=int, metavar="N")
+    models.add_argument("--threads", type=int, metavar="N", help="for both (default: for each the quickest measured)")
     models.add_argument("--gpu-layers", type=int, metavar="N", help="-1: all")
     models.add_argument("--device", metavar="D", help="auto, cpu, cuda, cuda:1, mps (auto)")
     models.add_argument("--dtype", metavar="F", help="float32, bfloat16, float16; for safetensors models")

@@ -1,7 +1,8 @@
 """`calibrate`: what a draft token and a target forward of n tokens cost here, and which lookahead that lets expect.
 
 With --json one JSON object on a line:
-{"target": {"name", "path"}, "draft": {"name", "path"} | null, "machine": {…}, "device", "threads", "context_length",
+{"target": {"name", "path"}, "draft": {"name", "path"} | null, "machine": {…}, "device", "threads",
+ "draft_threads": n | null, "threads_asked": n | null (each model has what is quickest), "context_length",
  "source": "measured" | "remembered", "seconds": of measuring | null, "kept": path | null,
  "verify": [{"tokens", "ms", "times_of_one", "ms_per_token"}…] of the measured sizes, the smallest first,
  "draft_ms": of one draft token | null, "draft_ratio": draft_ms / ms of one target token | null,
@@ -26,7 +27,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from engine.backends.base import Backend
-from engine.calibration import calibrate, costs_key, costs_place, remember, remembered
+from engine.bench_figures import count_threads
+from engine.calibration import calibrate, chosen_threads, costs_key, costs_place, recall, remember, remembered
 from engine.cancel import CancelToken
 from engine.cli_generate import run_cancellable
 from engine.config import LoadConfig
@@ -36,6 +38,7 @@ from engine.errors import BackendFailure, Cancelled, InvalidRequest
 from engine.events import LoadProgress
 from engine.machine import describe_machine
 from engine.sources import resolve_source
+from engine.thread_choice import free_models
 
 ACCEPTANCES = (0.5, 0.6, 0.7, 0.8, 0.9)
 _BUDGET_S = 10.0
@@ -57,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--target", metavar="T", help="as for generate (none: the bundled pair)")
     add("--draft", metavar="D", help="the same, or none")
     add("--ctx", type=int, metavar="N", help="tokens of context (default: the model's, at most 4096)")
-    add("--threads", type=int, metavar="N", help="default: one for each physical core, one for a tiny model")
+    add("--threads", type=int, metavar="N", help="for both models (default: for each what is measured to be quickest)")
     add("--gpu-layers", type=int, metavar="N", help="-1: all")
     add("--device", metavar="D", help="auto, cpu, cuda, cuda:1, mps (auto)")
     add("--dtype", metavar="F", help="float32, bfloat16, float16; for safetensors models")
@@ -127,19 +130,20 @@ def _costs(
 ) -> _Result:
     loaded = _loaded(decoder)
     key = costs_key(loaded, target, decoder.draft, draft)
-    known = None if key is None or args.fresh else remembered(key)
+    free = free_models((loaded, target), (decoder.draft, draft))
+    known = None if key is None or args.fresh else recall(key, loaded, decoder.draft, free)
     if known is not None and key is not None:
         return _Result(known, None, costs_place(key))
     if cancel.cancelled:
         raise Cancelled
     with console.status(f"Measuring, {args.budget:g} seconds at most…"):
         began = perf_counter()
-        costs = calibrate(loaded, decoder.draft, budget_s=args.budget, cancel=cancel)
+        costs = calibrate(loaded, decoder.draft, budget_s=args.budget, cancel=cancel, free=free)
         seconds = perf_counter() - began
     if not costs.measured:
         raise BackendFailure("its context has no room for a measurement")
     if key is not None:
-        remember(key, costs)
+        remember(key, costs, threads=chosen_threads(loaded, decoder.draft, free))
     kept = None if key is None or remembered(key) is None else costs_place(key)
     return _Result(costs, seconds, kept)
 
@@ -191,6 +195,8 @@ def make_report(
         "machine": describe_machine(),
         "device": loaded.device,
         "threads": loaded.threads,
+        "draft_threads": None if decoder.draft is None else decoder.draft.threads,
+        "threads_asked": target.threads,
         "context_length": loaded.context_length,
         "source": "remembered" if result.seconds is None else "measured",
         "seconds": None if result.seconds is None else round(result.seconds, 3),
@@ -208,7 +214,11 @@ def make_report(
 def _print(report: dict[str, Any], result: _Result, console: Console) -> None:
     names = escape(report["target"]["name"] + (f" with {report['draft']['name']}" if report["draft"] else ""))
     measured = "remembered" if result.seconds is None else f"measured in {result.seconds:.1f} s"
-    threads = f"{report['threads']} thread{'s' if report['threads'] != 1 else ''}"
+    threads = count_threads(report["threads"])
+    if report["draft_threads"] is not None:
+        threads += f", the draft {count_threads(report['draft_threads'])}"
+    if report["threads_asked"] is not None:
+        threads += " (as asked for)"
     console.print(f"{names} · {report['device']}, {threads} · {measured}", highlight=False, soft_wrap=True)
     table = Table("Tokens", "ms", "Times of one", "ms a token", title="A target forward")
     for row in report["verify"]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from itertools import cycle, islice
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic, perf_counter
 from typing import Any
@@ -21,15 +20,17 @@ from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.cores import physical_cores
 from engine.costs import CostModel
-from engine.errors import BackendFailure, RewindNotSupported, TextNotEncodable
+from engine.errors import BackendFailure, RewindNotSupported
 from engine.folder_walk import split_parts
 from engine.machine import describe_machine
+from engine.meter import Meter, taken_back, typical
+from engine.thread_choice import choose_threads, drafting, usual_threads, verifying
 
 SIZES = (2, 4, 5, 3, 9, 8, 6, 7, 17, 16, 33, 12, 10, 11, 13, 14, 15, 24, 20, 28)
 """Sizes behind 1 in the order of what it is worth to know them: short drafts, then steps, then what is between."""
 DEFAULT_BUDGET_S = 2.0
 
-_VERSION = 1
+_VERSION = 2
 """Counts up when the measurement changes so that what is remembered no longer holds."""
 _TIMES = 2
 _TIMES_OF_ONE = 3
@@ -38,14 +39,11 @@ _MORE_PASSES = 3
 _DRAFT_TOKENS = 9
 _DRAFT_SHARE = 0.2
 """Part of the budget that the draft may take, beyond two tokens."""
+_TARGET_THREADS_SHARE, _DRAFT_THREADS_SHARE = 0.25, 0.15
+"""Parts of the budget in which numbers of threads may be tried."""
+_MOST_THREADS = 512
 _MOST_REMEMBERED = 256
 _SAVE_EVERY_S = 30.0
-_LEAST_MS = 1e-6
-_TEXT = (
-    "The committee met on a rainy Thursday to discuss the new bridge. Nobody had read the report, which ran to 214 "
-    "pages; still, after an hour of polite disagreement, three of the seven members asked for a longer version."
-)
-"""Ordinary text: where a model sends tokens to different experts, one token over and over would be too cheap."""
 
 _Times = dict[int, list[float]]
 """Milliseconds of forwards, by their size."""
@@ -58,6 +56,7 @@ def calibrate(
     budget_s: float = DEFAULT_BUDGET_S,
     cancel: CancelToken | None = None,
     clock: Callable[[], float] = perf_counter,
+    free: Collection[Backend] = (),
 ) -> CostModel:
     """Measure forwards of the target, as verification asks for them, and tokens of the draft.
 
@@ -65,98 +64,45 @@ def calibrate(
     disk; a size that is not expected to fit into it is not begun, but for 1. Each is measured twice or more, of which a
     low time counts: nothing is faster by chance. The caches may be in use: it is measured behind what they hold, and
     taken back. Where a cache cannot be taken back at all, only one token on an empty cache is measured; where there is
-    no room, nothing.
+    no room, nothing. The models in `free` are first given the number of threads that is the quickest for them (see
+    engine.thread_choice), within the same budget.
     Raises Cancelled, within one forward; BackendFailure or RewindNotSupported where not even one token works.
     """
     cancel = cancel or CancelToken()
-    meter = _Meter(target, cancel, clock)
-    with _taken_back(target, cancel):
-        times, deadline = _measure_one(meter, budget_s)
+    meter = Meter(target, cancel, clock)
+    with taken_back(target, cancel):
+        times, deadline = _measure_one(meter, target, budget_s, choose=target in free)
     draft_ms = None
     if draft is not None:
-        with _taken_back(draft, cancel):
-            draft_ms, spent = _measure_draft(_Meter(draft, cancel, clock), budget_s * _DRAFT_SHARE)
+        with taken_back(draft, cancel):
+            draft_ms, spent = _measure_draft(Meter(draft, cancel, clock), draft, budget_s, choose=draft in free)
         deadline += spent
     if times and target.rewind.kind != "none":
-        with _taken_back(target, cancel):
+        with taken_back(target, cancel):
             _measure_sizes(meter, times, deadline)
     return CostModel(_costs(times), draft_ms)
 
 
-class _Meter:
-    """Times forwards of one model behind what its cache holds.
+def _measure_one(meter: Meter, target: Backend, budget_s: float, *, choose: bool) -> tuple[_Times, float]:
+    """Times of one token, by size, and the end of the budget by the clock. No time where there is no room.
 
-    Attributes: room (tokens that a forward may have and be taken back); clock (seconds).
+    `choose`: the number of threads first.
     """
-
-    def __init__(self, backend: Backend, cancel: CancelToken, clock: Callable[[], float]) -> None:
-        self._backend = backend
-        self._cancel = cancel
-        self._base = backend.length
-        self._tokens = _ordinary_tokens(backend)
-        self.clock = clock
-        self.room = min(CostModel.MOST, backend.context_length - self._base)
-        if backend.rewind.kind == "window":
-            self.room = min(self.room, backend.rewind.depth or 0)
-        if backend.rewind.kind == "none":
-            self.room = min(self.room, 0 if self._base else 1)
-
-    def forward(self, n: int) -> float:
-        """Milliseconds of a forward of `n` tokens with n rows, which is taken back again."""
-        self._cancel.check("Measuring")
-        self._backend.mark()
-        began = self.clock()
-        self._backend.forward(self._tokens[:n], n)
-        milliseconds = 1000.0 * (self.clock() - began)
-        self._backend.truncate(self._base)
-        return milliseconds
-
-    def in_a_row(self, most: int, budget_s: float) -> list[float]:
-        """Milliseconds of forwards of one token each, one behind the other: two at least, `most` at most."""
-        times: list[float] = []
-        end = self.clock() + budget_s
-        self._backend.mark()
-        while len(times) < min(most, self.room) and (len(times) < 2 or self.clock() < end):
-            self._cancel.check("Measuring")
-            began = self.clock()
-            self._backend.forward([self._tokens[len(times)]], 1)
-            times.append(1000.0 * (self.clock() - began))
-        self._backend.truncate(self._base)
-        return times
-
-
-@contextmanager
-def _taken_back(backend: Backend, cancel: CancelToken) -> Iterator[None]:
-    """Within, forwards heed `cancel`; afterwards the cache holds what it held.
-
-    A cache that cannot keep its promise to go back is emptied, which the next reply makes up for.
-    """
-    base = backend.length
-    backend.watch(cancel)
-    try:
-        yield
-    finally:
-        backend.watch(None)
-        if backend.length > base:
-            try:
-                backend.truncate(base)
-            except RewindNotSupported:
-                backend.truncate(0)
-
-
-def _measure_one(meter: _Meter, budget_s: float) -> tuple[_Times, float]:
-    """Times of one token, by size, and the end of the budget by the clock. No time where there is no room."""
+    if choose:
+        target.set_threads(usual_threads(target))
     if meter.room < 1:
         return {}, meter.clock()
     meter.forward(1)
     deadline = meter.clock() + budget_s
+    if choose:
+        choose_threads(target, verifying(meter), budget_s * _TARGET_THREADS_SHARE, clock=meter.clock)
     times = [meter.forward(1)]
     while len(times) < _TIMES_OF_ONE and meter.clock() + times[-1] / 1000.0 <= deadline:
         times.append(meter.forward(1))
     return {1: times}, deadline
 
 
-def _measure_sizes(meter: _Meter, times: _Times, deadline: float) -> None:
+def _measure_sizes(meter: Meter, times: _Times, deadline: float) -> None:
     """Add times of larger sizes to `times`, and more of all, until the deadline, or until a forward fails."""
 
     def measure(size: int) -> bool:
@@ -179,32 +125,26 @@ def _measure_sizes(meter: _Meter, times: _Times, deadline: float) -> None:
                     return
 
 
-def _measure_draft(meter: _Meter, budget_s: float) -> tuple[float | None, float]:
-    """The time of a draft token, None where there is no room; and the seconds that the first one took."""
+def _measure_draft(meter: Meter, draft: Backend, budget_s: float, *, choose: bool) -> tuple[float | None, float]:
+    """The time of a draft token, None where there is no room; and the seconds that the first one took.
+
+    `choose`: the number of threads first.
+    """
+    if choose:
+        draft.set_threads(usual_threads(draft))
     if meter.room < 1:
         return None, 0.0
-    times = meter.in_a_row(1 + _DRAFT_TOKENS, budget_s)
+    first = None
+    if choose:
+        first = meter.in_a_row(1, 0.0)[0]
+        choose_threads(draft, drafting(meter), budget_s * _DRAFT_THREADS_SHARE, clock=meter.clock)
+    times = meter.in_a_row(1 + _DRAFT_TOKENS, budget_s * _DRAFT_SHARE)
     rest = times[1:] or times
-    return _typical(rest), times[0] / 1000.0
-
-
-def _typical(times: Sequence[float]) -> float:
-    """One from the lower third, the lower one of two: what disturbs makes it longer."""
-    return max(sorted(times)[(len(times) - 1) // 3], _LEAST_MS)
+    return typical(rest), (times[0] if first is None else first) / 1000.0
 
 
 def _costs(times: _Times) -> dict[int, float]:
-    return {size: _typical(found) for size, found in times.items()}
-
-
-def _ordinary_tokens(backend: Backend) -> list[int]:
-    """Tokens of ordinary text for the largest forward."""
-    try:
-        found = backend.tokenizer.encode(_TEXT, add_special=False, parse_special=False)
-    except TextNotEncodable:
-        found = []
-    inside: Iterable[int] = [token for token in found if 0 <= token < backend.vocab_size] or range(backend.vocab_size)
-    return list(islice(cycle(inside), CostModel.MOST))
+    return {size: typical(found) for size, found in times.items()}
 
 
 # Remembered ---------------------------------------------------------------------------------------------------------
@@ -217,17 +157,38 @@ def costs_for(
     *,
     budget_s: float = DEFAULT_BUDGET_S,
     cancel: CancelToken | None = None,
+    free: Collection[Backend] = (),
 ) -> CostModel:
     """The costs that are remembered under `key`, or else measured now and remembered (not where `key` is None).
 
-    Raises what `calibrate` raises.
+    With the costs go the numbers of threads of the models in `free`, which they are given. Raises what `calibrate`
+    raises.
     """
-    costs = None if key is None else remembered(key)
+    costs = None if key is None else recall(key, target, draft, free)
     if costs is None:
-        costs = calibrate(target, draft, budget_s=budget_s, cancel=cancel)
+        costs = calibrate(target, draft, budget_s=budget_s, cancel=cancel, free=free)
         if key is not None:
-            remember(key, costs)
+            remember(key, costs, threads=chosen_threads(target, draft, free))
     return costs
+
+
+def recall(key: str, target: Backend, draft: Backend | None, free: Collection[Backend]) -> CostModel | None:
+    """The costs that are remembered, the models in `free` being given their numbers of threads; None without both."""
+    costs = remembered(key)
+    known = _read_threads(_read(key))
+    wanted = {name: backend for name, backend in (("target", target), ("draft", draft)) if backend in free}
+    if costs is None or not wanted.keys() <= known.keys():
+        return None
+    for name, backend in wanted.items():
+        if backend is not None:
+            backend.set_threads(known[name])
+    return costs
+
+
+def chosen_threads(target: Backend, draft: Backend | None, free: Collection[Backend]) -> dict[str, int]:
+    """How many threads those of the models have that are in `free`: {"target": …, "draft": …}."""
+    both = ("target", target), ("draft", draft)
+    return {name: backend.threads for name, backend in both if backend is not None and backend in free}
 
 
 def costs_key(
@@ -238,7 +199,8 @@ def costs_key(
 ) -> str | None:
     """Names this machine, its libraries, and both models as they are now and as they were loaded.
 
-    The configurations are those that the models were opened with, their paths resolved. None where a model has none
+    The configurations are those that the models were opened with, their paths resolved. Of threads it is the number
+    that was asked for: one that was chosen is remembered with the costs. None where a model has none
     (it was given as it is), or its files have gone.
     """
     machine = describe_machine()
@@ -254,7 +216,7 @@ def costs_key(
         if config is None or files is None:
             return None
         settings = config.gpu_layers, config.dtype
-        facts.append((files, backend.threads, backend.context_length, backend.device, settings))
+        facts.append((files, config.threads, backend.context_length, backend.device, settings))
     return hashlib.blake2b(repr(facts).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
 
 
@@ -278,21 +240,35 @@ def remembered_acceptance(key: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def remember(key: str, costs: CostModel, acceptance: Mapping[str, Any] | None = None) -> None:
+def remember(
+    key: str,
+    costs: CostModel,
+    acceptance: Mapping[str, Any] | None = None,
+    threads: Mapping[str, int] | None = None,
+) -> None:
     """Remember costs, if anything was measured, forgetting the oldest pairs. Does nothing where it cannot write.
 
-    `acceptance` (JSON can hold it) is kept beside them; None: what was kept before.
+    `acceptance` (JSON can hold it) and `threads` (see chosen_threads) are kept beside them; None: what was kept before.
     """
     if not costs.measured:
         return
     path = costs_place(key)
     known = remembered_acceptance(key) if acceptance is None else dict(acceptance)
-    content = costs.to_json() | ({"acceptance": known} if known else {})
+    chosen = _read_threads(_read(key)) if threads is None else dict(threads)
+    content = costs.to_json() | ({"acceptance": known} if known else {}) | ({"threads": chosen} if chosen else {})
     try:
         write_file(path, json.dumps(content).encode())
         forget_oldest(path.parent, ".json", _MOST_REMEMBERED)
     except OSError:
         return
+
+
+def _read_threads(data: object) -> dict[str, int]:
+    """Of what stands in the file, the numbers of threads."""
+    found = data.get("threads") if isinstance(data, dict) else None
+    if not isinstance(found, dict):
+        return {}
+    return {name: n for name, n in found.items() if type(n) is int and 1 <= n <= _MOST_THREADS}
 
 
 def _read(key: str) -> object:

@@ -91,7 +91,10 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
         help="tokens of context (default: the model's, at most 4096)",
     )
     models.add_argument(
-        "--threads", type=int, metavar="N", help="default: one for each physical core, one for a tiny model"
+        "--threads",
+        type=int,
+        metavar="N",
+        help="default: with auto the quickest measured, else one a physical core, one for a tiny model",
     )
     models.add_argument("--gpu-layers", type=int, metavar="N", help="-1: all")
     models.add_argument("--device", metavar="D", help="auto, cpu, cuda, cuda:1, mps (auto)")

@@ -174,10 +174,11 @@ class LoadConfig:
     """How one model is loaded.
 
     `context_length` in tokens, None: the model's own up to 4,096. `threads` None: one for each physical core, one in
-    all for a model of a few megabytes. `gpu_layers` None: all, where the build has a GPU; -1: all. `trusted` skips
-    the trial in a child process. `device`: where to compute, "cpu", "cuda", "cuda:1" or "mps"; None or "auto": a GPU
-    where there is one that the build can use. `dtype`: the number format to compute in, "float32", "bfloat16" or
-    "float16" (safetensors models only); None or "auto": what fits the files and the device.
+    all for a model of a few megabytes, until a calibration (lookahead "auto") finds a quicker number (GGUF
+    models). `gpu_layers` None: all, where the build has a GPU; -1: all. `trusted` skips the trial in a child process.
+    `device`: where to compute, "cpu", "cuda", "cuda:1" or "mps"; None or "auto": a GPU where there is one that the
+    build can use. `dtype`: the number format to compute in, "float32", "bfloat16" or "float16" (safetensors models
+    only); None or "auto": what fits the files and the device.
     Raises InvalidRequest.
     """
 

@@ -9,9 +9,14 @@ import psutil
 _TINY_MODEL = 32 * 2**20
 
 
+def logical_cores() -> int:
+    """Logical cores (hardware threads) that this process may use, 1 at least."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
 def physical_cores() -> int:
     """Physical cores that this process may use, 1 at least."""
-    logical = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    logical = logical_cores()
     return max(1, min(psutil.cpu_count(logical=False) or logical, logical))
 
 

@@ -16,6 +16,7 @@ from engine.costs import CostModel
 from engine.errors import Cancelled, EngineError
 from engine.exploration import Exploration
 from engine.prompt import common_prefix
+from engine.thread_choice import free_models
 
 
 class PairKnowledge:
@@ -83,13 +84,15 @@ def learn_pair(
 ) -> PairKnowledge:
     """What earlier runs remember of these models, or else a calibration tells, of two seconds at most.
 
-    Models that are not from files are learned in their replies alone. Raises Cancelled.
+    Models that are not from files are learned in their replies alone. Where nobody asked for a number of threads, a
+    model is left with the one that was the quickest. Raises Cancelled.
     """
     key = costs_key(target, target_config, draft, draft_config)
     if key is None:
         return PairKnowledge()
+    free = free_models((target, target_config), (draft, draft_config))
     try:
-        return PairKnowledge(costs_for(target, draft, key, cancel=cancel), key, _acceptance(key))
+        return PairKnowledge(costs_for(target, draft, key, cancel=cancel, free=free), key, _acceptance(key))
     except Cancelled:
         raise
     except EngineError:  # What is wrong with a model the reply will tell.

@@ -55,9 +55,12 @@ class OtherPrograms:
 
     def share(self) -> float:
         """The share of all processors since then, 0 to 1. Below a second it is rough: systems count in 10 ms steps."""
-        passed = (perf_counter() - self._began) * (os.cpu_count() or 1)
+        return min(self.cores() / (os.cpu_count() or 1), 1.0)
+
+    def cores(self) -> float:
+        """How many of the processors since then: 0.5 is half of one."""
         taken = (_busy_seconds() - self._busy) - (_own_seconds() - self._own)
-        return min(max(taken / passed, 0.0), 1.0)
+        return max(taken / (perf_counter() - self._began), 0.0)
 
 
 def _own_seconds() -> float:

@@ -59,7 +59,8 @@ class Backend(ABC):
 
     Attributes: name; vocab_size; context_length (tokens that the cache holds); eos_token_ids (tokens that end a turn
     or a text); rewind (how the cache can go back); tokenizer; device (where it computes: "cpu", "cuda:0"…); threads
-    (processor threads that it computes with); parameters (number of weights) and weight_bytes (their size), 0 where
+    (processor threads that it computes rounds with); threads_adjustable (whether that number can be changed);
+    parameters (number of weights) and weight_bytes (their size), 0 where
     not known.
     """
 
@@ -71,6 +72,7 @@ class Backend(ABC):
     tokenizer: Tokenizer
     device: str = "cpu"
     threads: int = 1
+    threads_adjustable: bool = False
     parameters: int = 0
     weight_bytes: int = 0
 
@@ -102,6 +104,12 @@ class Backend(ABC):
 
     def watch(self, cancel: CancelToken | None) -> None:  # noqa: B027 - a backend may be too quick to be interrupted
         """From now on a forward may be given up, raising Cancelled, when this token is set. None: no more."""
+
+    def set_threads(self, n: int) -> None:  # noqa: B027 - not every backend can
+        """Compute with `n` threads (1 or more) from the next forward on. Nothing happens where not threads_adjustable.
+
+        A long prompt may be read with more.
+        """
 
     @abstractmethod
     def close(self) -> None:

@@ -75,8 +75,9 @@ class LlamaCppBackend(Backend):
         self.context_length = context_length
         self.parameters = int(llama_cpp.llama_model_n_params(model))
         self.weight_bytes = int(llama_cpp.llama_model_size(model))
-        self.threads = int(llama_cpp.llama_n_threads(context))
+        self.threads = self._threads_set = self._threads_loaded = int(llama_cpp.llama_n_threads(context))
         self.device = device
+        self.threads_adjustable = device == "cpu"
         self._state: RecurrentState | None = None
         self.rewind = Rewind("any")
         if llama_cpp.llama_model_is_recurrent(model) or llama_cpp.llama_model_is_hybrid(model):
@@ -119,6 +120,12 @@ class LlamaCppBackend(Backend):
         flag = _NEVER if cancel is None else cancel.flag
         llama_cpp.llama_set_abort_callback(self._context, self._abort, ctypes.cast(flag, ctypes.c_void_p))
 
+    def set_threads(self, n: int) -> None:
+        # With the attention of engine/kernels (AVX-512) rows do not depend on it; llama.cpp's own shares out a long
+        # cache among the threads when it is asked for a single token.
+        if self.threads_adjustable:
+            self.threads = n
+
     def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
         self._check_open()
         held = len(self._tokens)
@@ -156,6 +163,10 @@ class LlamaCppBackend(Backend):
             ids[index] = token
             positions[index] = position + index
             outputs[index] = index >= count - n_outputs
+        threads = self.threads if count <= MAX_LOOKAHEAD + 1 else max(self.threads, self._threads_loaded)
+        if threads != self._threads_set:
+            llama_cpp.llama_set_n_threads(self._context, threads, threads)
+            self._threads_set = threads
         status = llama_cpp.llama_decode(self._context, self._batch)
         if status != 0:
             self._recover()

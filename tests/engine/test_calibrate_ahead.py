@@ -27,9 +27,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     begun: list[str] = []
     real: Calibrate = calibration.calibrate
 
-    def calibrate(target: Backend, draft: Backend | None, *, budget_s: float, cancel: CancelToken) -> CostModel:
+    def calibrate(target: Backend, draft: Backend | None, *, budget_s: float, **options: object) -> CostModel:
         begun.append("begun")
-        return real(target, draft, budget_s=min(budget_s, 0.3), cancel=cancel)
+        return real(target, draft, budget_s=min(budget_s, 0.3), **options)
 
     monkeypatch.setattr(calibration, "calibrate", calibrate)
     return begun

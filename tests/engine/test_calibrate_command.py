@@ -10,6 +10,7 @@ import pytest
 from engine.calibrate_command import ACCEPTANCES, best_lookahead
 from engine.calibration import costs_place
 from engine.cli import main
+from engine.cores import logical_cores
 from engine.costs import CostModel
 
 Calibrate = Callable[..., dict[str, Any]]
@@ -66,7 +67,7 @@ def test_json_says_what_was_measured_and_where_it_is_kept(calibrate: Calibrate, 
     assert report["draft"] == {"name": "stories-draft43K-F32", "path": pair[3]}
     assert report["source"] == "measured"
     assert 0.0 < report["seconds"] < 60.0
-    assert (report["device"], report["threads"]) == ("cpu", 1)
+    assert (report["device"], report["threads"], report["draft_threads"], report["threads_asked"]) == ("cpu", 1, 1, 1)
     first = report["verify"][0]
     assert first["tokens"] == 1
     assert first["times_of_one"] == 1.0
@@ -102,6 +103,9 @@ def test_without_a_draft_proposals_cost_nothing(calibrate: Calibrate, pair: tupl
 
 def test_without_names_it_is_the_bundled_pair(calibrate: Calibrate, bundled_target: Path, bundled_draft: Path) -> None:
     report = calibrate("--budget", "0.1")
+    assert report["threads_asked"] is None
+    assert 1 <= min(report["threads"], report["draft_threads"])
+    assert max(report["threads"], report["draft_threads"]) <= logical_cores()
     assert report["target"]["path"] == str(bundled_target)
     assert report["draft"]["path"] == str(bundled_draft)
     assert calibrate("--target", "demo", "--draft", "demo", "--budget", "0.1")["source"] == "remembered"
@@ -110,7 +114,13 @@ def test_without_names_it_is_the_bundled_pair(calibrate: Calibrate, bundled_targ
 def test_tables_for_people(capsys: pytest.CaptureFixture[str], pair: tuple[str, ...]) -> None:
     assert main(["calibrate", *pair]) == 0
     out = capsys.readouterr().out
-    for words in ("stories260K-F32 with stories-draft43K-F32", "1 thread", "measured in", "Times of one", "90 %"):
+    for words in (
+        "stories260K-F32 with stories-draft43K-F32",
+        "1 thread, the draft 1 thread (as asked for)",
+        "measured in",
+        "Times of one",
+        "90 %",
+    ):
         assert words in out
     assert "Expected speedup" in out
     assert str(costs_place("x").parent) in out

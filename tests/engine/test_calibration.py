@@ -329,7 +329,10 @@ def test_the_key_changes_with_all_that_matters(tmp_path: Path, monkeypatch: pyte
     keys = [key(), costs_key(target, config), costs_key(target, LoadConfig(folder))]
     assert key() == keys[0]
     keys.append(costs_key(target, LoadConfig(file, gpu_layers=3), draft, draft_config))
-    for name, value in (("threads", 7), ("context_length", 99), ("device", "cuda:0")):
+    keys.append(costs_key(target, LoadConfig(file, threads=7), draft, draft_config))
+    target.threads = 7
+    assert key() == keys[0], "a number that was chosen is remembered under the key"
+    for name, value in (("context_length", 99), ("device", "cuda:0")):
         monkeypatch.setattr(target, name, value)
         keys.append(key())
     draft_file.write_bytes(b"other")
