@@ -3,7 +3,8 @@
 With `--json` one object on a line:
 
 - `version` of this program, `partial` (whether it was cancelled midway), `machine`, `load_s`
-- `target`, `draft` (or null): name, parameters, weight_bytes, context_length, threads (that it was measured with), device
+- `target`, `draft` (or null): name, parameters, weight_bytes, context_length, threads (those that it was measured
+  with), device
 - `memory`: resident bytes of this process: before_load, loaded, at_end
 - `other_programs`: the share of the processors, 0 to 1, that other programs took during the measurement
 - `settings`: sampling, lookaheads, repeats, max_tokens, raw

@@ -60,8 +60,7 @@ class Backend(ABC):
     Attributes: name; vocab_size; context_length (tokens that the cache holds); eos_token_ids (tokens that end a turn
     or a text); rewind (how the cache can go back); tokenizer; device (where it computes: "cpu", "cuda:0"…); threads
     (processor threads that it computes rounds with); threads_adjustable (whether that number can be changed);
-    parameters (number of weights) and weight_bytes (their size), 0 where
-    not known.
+    parameters (number of weights) and weight_bytes (their size), 0 where not known.
     """
 
     name: str
