@@ -34,13 +34,15 @@ namespace outrider {
 namespace {
 
 /// Positions that are added up alone before they are put together, so that threads can share a long cache.
-constexpr int64_t SEGMENT = 1024;
-/// Columns of a job at most: they share what is converted, and must leave it its place in the processor's cache.
+constexpr int64_t SEGMENT = 512;
+/// Columns of a job at most that look at the same head of the cache, and those of all its heads: they share what is
+/// converted and fetched, and their sums must have a place in the processor's cache.
 constexpr int64_t MOST_SHARING = 64;
+constexpr int64_t MOST_HELD = 256;
 /// Fewer columns are not worth the converting.
 constexpr int64_t FEWEST_SHARING = 12;
 /// Jobs for each thread at least, so that all have about the same work.
-constexpr int64_t JOBS_EACH = 2;
+constexpr int64_t JOBS_EACH = 3;
 
 int64_t quotient_up(int64_t a, int64_t b) {
     return (a + b - 1) / b;
@@ -124,35 +126,78 @@ struct Attention {
     static bool fits(const ggml_tensor * dst) {
         const ggml_tensor *q = dst->src[0], *k = dst->src[1], *v = dst->src[2], *mask = dst->src[3];
         return q->type == GGML_TYPE_F32 && q->nb[0] == sizeof(float) && readable(k) && readable(v) &&
-               k->ne[2] == v->ne[2] && k->ne[3] == v->ne[3] && q->ne[2] % k->ne[2] == 0 && q->ne[3] % k->ne[3] == 0 &&
+               k->ne[2] == v->ne[2] && k->ne[3] == v->ne[3] && q->ne[2] % k->ne[2] == 0 && q->ne[3] == k->ne[3] &&
                (mask == nullptr || (mask->type == GGML_TYPE_F16 && mask->nb[0] == sizeof(ggml_fp16_t)));
     }
 
-    /// How the work is cut into jobs: by the heads of the cache, by columns, and by segments where jobs would be few.
+    /// How the work is cut into jobs. A job has some heads of the cache, as they lie side by side in memory, and for each
+    /// of them the same columns. Segments become jobs where there would be few, heads and columns where still few.
     struct Jobs {
-        int64_t matrices, groups, size, segments, count;
+        int64_t heads, blocks_of_heads, size, groups, segments, count;
 
-        explicit Jobs(const Attention & a) : matrices(a.k->ne[2] * a.q->ne[3]) {
-            const int64_t wanted = JOBS_EACH * a.params->nth;
-            groups = quotient_up(a.columns, MOST_SHARING);
-            const bool few = a.params->nth > 1 && matrices * groups < wanted;
-            segments = few ? a.segments : 1;
-            while (few && matrices * groups * segments < wanted && a.columns >= FEWEST_SHARING * (groups + 1)) {
+        explicit Jobs(const Attention & a) : segments(1) {
+            const int64_t wanted = a.params->nth > 1 ? JOBS_EACH * a.params->nth : 1;
+            const int64_t all = a.k->ne[2];
+            divide(a, quotient_up(a.columns, MOST_SHARING), all);
+            divide(a, groups, std::min(all, MOST_HELD / size));
+            if (count < wanted) {
+                segments = a.segments;
+            }
+            while (divide(a, groups, heads) < wanted && heads > 1) {
+                heads = quotient_up(heads, 2);
+            }
+            while (divide(a, groups, heads) < wanted && a.columns >= FEWEST_SHARING * (groups + 1)) {
                 groups++;
             }
-            size = quotient_up(a.columns, groups);
+        }
+
+        int64_t divide(const Attention & a, int64_t wanted_groups, int64_t wanted_heads) {
+            size = quotient_up(a.columns, wanted_groups);
             groups = quotient_up(a.columns, size);
-            count = matrices * groups * segments;
+            heads = wanted_heads;
+            blocks_of_heads = quotient_up(a.k->ne[2], heads);
+            count = a.q->ne[3] * blocks_of_heads * groups * segments;
+            return count;
         }
     };
 
-    /// Memory of a job.
+    /// Columns begin..begin + size of each of some heads of the cache, and one of the segments.
+    struct Job {
+        int64_t sequence, head, heads, begin, size, segment;
+
+        Job(const Attention & a, const Jobs & jobs, int64_t number) : segment(number % jobs.segments) {
+            number /= jobs.segments;
+            begin = number % jobs.groups * jobs.size;
+            size = std::min(jobs.size, a.columns - begin);
+            number /= jobs.groups;
+            head = number % jobs.blocks_of_heads * jobs.heads;
+            heads = std::min(jobs.heads, a.k->ne[2] - head);
+            sequence = number / jobs.blocks_of_heads;
+        }
+
+        int64_t count() const { return heads * size; }
+    };
+
+    /// The token and the head of a column. Tokens go first, so that the columns of a job see about the same.
+    struct Place {
+        int64_t token, head, sequence;
+    };
+
+    Place place(int64_t sequence, int64_t head, int64_t column) const {
+        return {column / share, head * share + column % share, sequence};
+    }
+
+    Place place(const Job & job, int64_t c) const {
+        return place(job.sequence, job.head + c / job.size, job.begin + c % job.size);
+    }
+
+    /// Memory of a thread.
     struct Room {
         float *keys, *values, *rows, *scores, *sums, *totals;
 
-        explicit Room(const Attention & a) {
+        Room(const Attention & a, const Jobs & jobs) {
             static thread_local std::vector<float> memory;
-            const int64_t most = std::min(MOST_SHARING, a.columns);
+            const int64_t most = jobs.heads * jobs.size;
             keys = floats(memory, (BLOCK + LANES) * a.dk + (BLOCK + 2 * most) * a.dv + TOGETHER * BLOCK);
             rows = keys + BLOCK * a.dk;
             values = rows + LANES * a.dk;
@@ -165,13 +210,11 @@ struct Attention {
     void run() const {
         const Jobs jobs(*this);
         const bool split = jobs.segments > 1;
-        // What the threads put together when all are done: per column and segment the values, maximum and weight.
-        const int64_t stride = dv + LANES;
         if (params->ith == 0) {
             ggml_threadpool_chunk_set(params->threadpool, params->nth);
             if (split) {
                 static thread_local std::vector<float> memory;
-                float * const parts = floats(memory, jobs.matrices * columns * jobs.segments * stride);
+                float * const parts = floats(memory, all_columns() * segments * part_size());
                 std::memcpy(params->wdata, &parts, sizeof(parts));
             }
         }
@@ -180,82 +223,77 @@ struct Attention {
         if (split) {
             std::memcpy(&parts, params->wdata, sizeof(parts));
         }
-        const Room room(*this);
+        const Room room(*this, jobs);
         for (int64_t job = params->ith; job < jobs.count; job = ggml_threadpool_chunk_add(params->threadpool, 1)) {
-            const int64_t matrix = job / (jobs.groups * jobs.segments), group = job / jobs.segments % jobs.groups;
-            const int64_t begin = group * jobs.size, end = std::min(columns, begin + jobs.size);
             if (split) {
-                part(matrix, begin, end, job % jobs.segments, room, parts);
+                part(Job(*this, jobs, job), room, parts);
             } else {
-                whole(matrix, begin, end, room);
+                whole(Job(*this, jobs, job), room);
             }
         }
         if (split) {
             ggml_barrier(params->threadpool);
-            join(jobs, room, parts);
+            join(room, parts);
         }
     }
 
-    /// All segments for the columns begin..end of a matrix.
-    void whole(int64_t matrix, int64_t begin, int64_t end, const Room & room) const {
-        Column held[MOST_SHARING];
-        Sums totals[MOST_SHARING];
-        const int count = static_cast<int>(end - begin);
-        open(matrix, begin, count, room, held);
-        for (int c = 0; c < count; c++) {
+    /// What the threads leave of a column and a segment: the values, the maximum and the weight.
+    int64_t part_size() const { return dv + LANES; }
+
+    int64_t all_columns() const { return q->ne[3] * k->ne[2] * columns; }
+
+    /// All segments for the columns of a job.
+    void whole(const Job & job, const Room & room) const {
+        Column held[MOST_HELD];
+        Sums totals[MOST_HELD];
+        open(job, room, held);
+        for (int64_t c = 0; c < job.count(); c++) {
             totals[c].values = room.totals + c * dv;
             totals[c].clear(dv);
         }
         for (int64_t s = 0; s < segments; s++) {
-            if (segment(matrix, s, count, room, held)) {
-                for (int c = 0; c < count; c++) {
+            if (segment(job, s, room, held)) {
+                for (int64_t c = 0; c < job.count(); c++) {
                     totals[c].add(held[c].sums, dv);
                 }
             }
         }
-        for (int c = 0; c < count; c++) {
-            finish(matrix, begin + c, totals[c]);
+        for (int64_t c = 0; c < job.count(); c++) {
+            finish(place(job, c), totals[c]);
         }
     }
 
-    /// One segment for the columns begin..end of a matrix.
-    void part(int64_t matrix, int64_t begin, int64_t end, int64_t s, const Room & room, float * parts) const {
-        Column held[MOST_SHARING];
-        const int count = static_cast<int>(end - begin);
-        open(matrix, begin, count, room, held);
-        segment(matrix, s, count, room, held);
-        for (int c = 0; c < count; c++) {
-            float * out = parts + ((matrix * columns + begin + c) * segments + s) * (dv + LANES);
+    /// One segment for the columns of a job.
+    void part(const Job & job, const Room & room, float * parts) const {
+        Column held[MOST_HELD];
+        open(job, room, held);
+        segment(job, job.segment, room, held);
+        for (int64_t c = 0; c < job.count(); c++) {
+            const int64_t head = job.sequence * k->ne[2] + job.head + c / job.size;
+            const int64_t column = head * columns + job.begin + c % job.size;
+            float * out = parts + (column * segments + job.segment) * part_size();
             std::copy(held[c].sums.values, held[c].sums.values + dv, out);
             out[dv] = held[c].sums.maximum;
             out[dv + 1] = held[c].sums.weight;
         }
     }
 
-    void join(const Jobs & jobs, const Room & room, float * parts) const {
-        for (int64_t c = params->ith; c < jobs.matrices * columns; c += params->nth) {
+    void join(const Room & room, float * parts) const {
+        for (int64_t c = params->ith; c < all_columns(); c += params->nth) {
             Sums total{NOTHING, 0.0f, room.totals};
             total.clear(dv);
             for (int64_t s = 0; s < segments; s++) {
-                float * from = parts + (c * segments + s) * (dv + LANES);
+                float * from = parts + (c * segments + s) * part_size();
                 total.add(Sums{from[dv], from[dv + 1], from}, dv);
             }
-            finish(c / columns, c % columns, total);
+            const int64_t head = c / columns;
+            finish(place(head / k->ne[2], head % k->ne[2], c % columns), total);
         }
     }
 
-    /// The token and the head of a matrix's column. Tokens go first, so that the columns of a job see about the same.
-    struct Place {
-        int64_t token, head, sequence;
-    };
-
-    Place place(int64_t matrix, int64_t column) const {
-        return {column / share, matrix % k->ne[2] * share + column % share, matrix / k->ne[2]};
-    }
-
-    void open(int64_t matrix, int64_t begin, int count, const Room & room, Column * held) const {
-        for (int c = 0; c < count; c++) {
-            const Place at = place(matrix, begin + c);
+    void open(const Job & job, const Room & room, Column * held) const {
+        for (int64_t c = 0; c < job.count(); c++) {
+            const Place at = place(job, c);
             held[c].query = reinterpret_cast<const float *>(static_cast<const char *>(q->data) + at.token * q->nb[1] +
                                                             at.head * q->nb[2] + at.sequence * q->nb[3]);
             held[c].mask = nullptr;
@@ -283,50 +321,40 @@ struct Attention {
                             : std::pow(root(max_bias / 2.0f), static_cast<float>(2 * (head - power) + 1));
     }
 
-    const char * row(const ggml_tensor * t, int64_t matrix, int64_t position) const {
-        const int64_t sequence = matrix / k->ne[2] / (q->ne[3] / t->ne[3]);
-        return static_cast<const char *>(t->data) + position * t->nb[1] + matrix % k->ne[2] * t->nb[2] +
-               sequence * t->nb[3];
-    }
-
-    /// The sums of a segment for all columns held. Whether any of them sees any of it.
-    bool segment(int64_t matrix, int64_t s, int count, const Room & room, Column * held) const {
+    /// The sums of a segment for all columns of a job. Whether any of them sees any of it.
+    bool segment(const Job & job, int64_t s, const Room & room, Column * held) const {
+        for (int64_t c = 0; c < job.count(); c++) {
+            held[c].sums.clear(dv);
+        }
         bool seen = false;
         const int64_t end = std::min(positions, (s + 1) * SEGMENT);
         for (int64_t first = s * SEGMENT; first < end; first += BLOCK) {
             const int size = static_cast<int>(std::min<int64_t>(BLOCK, end - first));
-            if (!visible(first, size, count, held)) {
+            if (!visible(job, first, size, held)) {
                 continue;
             }
-            if (!seen) {
-                for (int c = 0; c < count; c++) {
-                    held[c].sums.clear(dv);
+            seen = true;
+            for (int64_t head = 0; head < job.heads; head++) {
+                load_keys(Rows(k, job, first), head, size, room);
+                load_values(Rows(v, job, first), head, size, room);
+                Column * const columns = held + head * job.size;
+                for (int64_t c = 0; c < job.size;) {
+                    // As even groups as can be had.
+                    const int64_t left = job.size - c, together = quotient_up(left, quotient_up(left, TOGETHER));
+                    block(first, size, static_cast<int>(together), room, columns + c);
+                    c += together;
                 }
-                seen = true;
-            }
-            load_keys(row(k, matrix, first), size, room);
-            load_values(row(v, matrix, first), size, room);
-            for (int c = 0; c < count;) {
-                // As even groups as can be had.
-                const int together = static_cast<int>(quotient_up(count - c, quotient_up(count - c, TOGETHER)));
-                block(first, size, together, room, held + c);
-                c += together;
-            }
-        }
-        if (!seen) {
-            for (int c = 0; c < count; c++) {
-                held[c].sums.clear(dv);
             }
         }
         return seen;
     }
 
-    bool visible(int64_t first, int size, int count, const Column * held) const {
+    bool visible(const Job & job, int64_t first, int size, const Column * held) const {
+        if (mask == nullptr) {
+            return true;
+        }
         const ggml_fp16_t * last = nullptr;
-        for (int c = 0; c < count; c++) {
-            if (held[c].mask == nullptr) {
-                return true;
-            }
+        for (int64_t c = 0; c < (mask->ne[2] == 1 ? job.size : job.count()); c++) {
             if (held[c].mask != last && any_visible(held[c].mask + first, size)) {
                 return true;
             }
@@ -335,13 +363,30 @@ struct Attention {
         return false;
     }
 
-    /// Asks memory for the row a block further on: rows of a head lie apart, which processors do not foresee well.
-    static void fetch(const ggml_tensor * t, const char * row) {
-        const size_t size = ggml_row_size(t->type, t->ne[0]);
-        for (size_t b = 0; b < size; b += 64) {
-            _mm_prefetch(row + BLOCK * t->nb[1] + b, _MM_HINT_T0);
+    /// The rows of a block: keys or values of a job's heads.
+    struct Rows {
+        const ggml_tensor * tensor;
+        const char * data;
+        int64_t heads;
+        size_t row_size;
+
+        Rows(const ggml_tensor * t, const Job & job, int64_t first)
+            : tensor(t),
+              data(static_cast<const char *>(t->data) + first * t->nb[1] + job.head * t->nb[2] + job.sequence * t->nb[3]),
+              heads(job.heads), row_size(ggml_row_size(t->type, t->ne[0])) {}
+
+        const char * at(int64_t head, int64_t row) const { return data + row * tensor->nb[1] + head * tensor->nb[2]; }
+
+        /// Asks memory for the next block, a row of a head at a time, in the order in which they lie there: a head's own
+        /// rows lie far apart, which takes much longer.
+        void fetch(int64_t head, int64_t row) const {
+            const int64_t number = head * BLOCK + row;
+            const char * next = at(number % heads, BLOCK + number / heads);
+            for (size_t b = 0; b < row_size; b += 64) {
+                _mm_prefetch(next + b, _MM_HINT_T1);
+            }
         }
-    }
+    };
 
     void widen(const ggml_tensor * t, const char * row, float * out) const {
         if (t->type == GGML_TYPE_F16) {
@@ -354,12 +399,12 @@ struct Attention {
     }
 
     /// The keys of `size` positions, turned; behind them the last one again.
-    void load_keys(const char * from, int size, const Room & room) const {
+    void load_keys(const Rows & from, int64_t head, int size, const Room & room) const {
         for (int r = 0; r < BLOCK; r += LANES) {
             const char * rows[LANES];
             for (int i = 0; i < LANES; i++) {
-                rows[i] = from + std::min(r + i, size - 1) * k->nb[1];
-                fetch(k, rows[i]);
+                rows[i] = from.at(head, std::min(r + i, size - 1));
+                from.fetch(head, r + i);
             }
             if (k->type == GGML_TYPE_F16) {
                 for (int64_t i = 0; i < dk; i += LANES) {
@@ -376,10 +421,10 @@ struct Attention {
         }
     }
 
-    void load_values(const char * from, int size, const Room & room) const {
+    void load_values(const Rows & from, int64_t head, int size, const Room & room) const {
         for (int p = 0; p < size; p++) {
-            fetch(v, from + p * v->nb[1]);
-            widen(v, from + p * v->nb[1], room.values + p * dv);
+            from.fetch(head, p);
+            widen(v, from.at(head, p), room.values + p * dv);
         }
     }
 
@@ -452,8 +497,7 @@ struct Attention {
     }
 
     /// Writes a column's result. A sink is a position without a value.
-    void finish(int64_t matrix, int64_t column, Sums & total) const {
-        const Place at = place(matrix, column);
+    void finish(const Place & at, Sums & total) const {
         if (sinks != nullptr) {
             const float sink = static_cast<const float *>(sinks->data)[at.head];
             if (sink > total.maximum) {
