@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import llama_cpp
 
 from engine.errors import NotAvailable
+from engine.native_rows import NativeRows
+from engine.rows import use
 
 _LOG_WARN, _LOG_ERROR = 3, 4
 _KEPT = 20
@@ -28,6 +32,9 @@ def prepare_library() -> None:
     llama_cpp.llama_log_set(_log_callback, ctypes.c_void_p(0))
     _load_modules()
     llama_cpp.llama_backend_init()
+    # One that `make setup` or an installer did not compile lacks the functions: numpy does the same.
+    with suppress(OSError, AttributeError):
+        use(NativeRows(processor_library()))
 
 
 def _keep_log(level: int, text: bytes, _data: object) -> None:
@@ -56,6 +63,48 @@ def _load_modules() -> None:
 def module_folder() -> Path:
     """Where libllama and its modules are."""
     return Path(llama_cpp.__file__).resolve().parent / "lib"
+
+
+def processor_library() -> ctypes.PyDLL:
+    """The library with the processor's code, whichever module was loaded. Raises OSError where it is not found."""
+    ggml = _ggml()
+    ggml.ggml_backend_reg_by_name.restype = ggml.ggml_backend_reg_get_proc_address.restype = ctypes.c_void_p
+    ggml.ggml_backend_reg_by_name.argtypes = [ctypes.c_char_p]
+    ggml.ggml_backend_reg_get_proc_address.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+    processor = ggml.ggml_backend_reg_by_name(b"CPU")
+    inside = processor and ggml.ggml_backend_reg_get_proc_address(processor, b"ggml_backend_set_n_threads")
+    if not inside:
+        raise OSError("no processor module is loaded")
+    return _library_around(inside)
+
+
+def _library_around(address: int) -> ctypes.PyDLL:
+    """The library, loaded already, that has this address inside."""
+    if sys.platform == "win32":
+        handle = ctypes.c_void_p()
+        by_address, unchanged = 4, 2
+        find = ctypes.windll.kernel32.GetModuleHandleExW
+        find.argtypes = [ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p]
+        if not find(by_address | unchanged, address, ctypes.byref(handle)):
+            raise OSError("no library has this address")
+        return ctypes.PyDLL("", handle=handle.value)
+    found = _Place()
+    search = ctypes.CDLL(None).dladdr
+    search.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    if not search(address, ctypes.byref(found)) or not found.file:
+        raise OSError("no library has this address")
+    return ctypes.PyDLL(os.fsdecode(found.file))
+
+
+class _Place(ctypes.Structure):
+    """What dladdr tells (Dl_info)."""
+
+    _fields_ = (
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("symbol", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
 
 
 def _ggml() -> Any:

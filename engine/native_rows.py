@@ -1,0 +1,108 @@
+"""The functions of engine/kernels/rows.cpp, which `make setup` and the installers compile into llama.cpp's library."""
+
+from __future__ import annotations
+
+import ctypes
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from engine.errors import DegenerateDistribution
+from engine.rows import NO_MASS, NO_PEAK, Choice, Cuts, Row, Weights
+
+_FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+_Byte: Any = ctypes.c_char * 1
+_Facts = ctypes.c_double * 2
+_SIGNATURES: dict[str, tuple[list[Any], Any]] = {
+    "outrider_best": ([ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p], ctypes.c_int64),
+    "outrider_normaliser": ([ctypes.c_void_p, ctypes.c_int64], ctypes.c_double),
+    "outrider_choose": (
+        [
+            *(ctypes.c_void_p, ctypes.c_int64),
+            *(ctypes.c_double, ctypes.c_int64, ctypes.c_double, ctypes.c_double),
+            *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
+        ],
+        ctypes.c_int64,
+    ),
+    "outrider_quantile": ([ctypes.c_void_p, ctypes.c_int64, ctypes.c_double], ctypes.c_int64),
+    "outrider_quantile_double": ([ctypes.c_void_p, ctypes.c_int64, ctypes.c_double], ctypes.c_int64),
+}
+
+
+class NativeRows:
+    """The rows' functions of a compiled library (see engine.rows.Rows).
+
+    `library` must keep the interpreter lock during calls (ctypes.PyDLL): they take microseconds, and who lets go of
+    the lock may wait for milliseconds until a busy window gives it back. Raises AttributeError where it lacks one.
+    """
+
+    def __init__(self, library: ctypes.PyDLL) -> None:
+        functions: dict[str, Any] = {}
+        for name, (arguments, result) in _SIGNATURES.items():
+            function = functions[name] = getattr(library, name)
+            function.argtypes, function.restype = arguments, result
+        self._best = functions["outrider_best"]
+        self._normaliser = functions["outrider_normaliser"]
+        self._choose = functions["outrider_choose"]
+        self._quantile = functions["outrider_quantile"]
+        self._quantile_double = functions["outrider_quantile_double"]
+
+    def best(self, row: Row) -> tuple[int, float]:
+        facts = _Facts()
+        token: int = self._best(_floats(row), len(row), facts)
+        if token < 0:
+            raise DegenerateDistribution(NO_PEAK)
+        return token, facts[0]
+
+    def logprob(self, row: Row, token: int) -> float:
+        normaliser: float = self._normaliser(_floats(row), len(row))
+        if isnan(normaliser):
+            raise DegenerateDistribution(NO_PEAK)
+        return float(row[token]) - normaliser
+
+    def choose(self, row: Row, cuts: Cuts) -> Choice:
+        count = len(row)
+        temperature, top_k, top_p, min_p = cuts
+        facts = _Facts()
+        weights = np.empty(count, _FLOAT)
+        place = _Byte.from_buffer(weights)
+        if top_p == 1.0 and min_p == 0.0 and not 0 < top_k < count:
+            left = self._choose(_floats(row), count, temperature, 0, 1.0, 0.0, None, place, facts)
+            tokens = None
+        else:
+            tokens = np.empty(count, np.intp)
+            left = self._choose(
+                _floats(row), count, temperature, top_k, top_p, min_p, _Byte.from_buffer(tokens), place, facts
+            )
+        if left < 0:
+            raise DegenerateDistribution(NO_PEAK)
+        if tokens is None:
+            return Choice(weights, None, facts[0], facts[1])
+        return Choice(weights[:left], tokens[:left], facts[0], facts[1])
+
+    def quantile(self, weights: Weights, u: float) -> int:
+        if weights.dtype is _FLOAT:
+            place = self._quantile(_floats(weights), len(weights), u)
+        else:
+            place = self._quantile_double(_memory(weights, _DOUBLE), len(weights), u)
+        if place < 0:
+            raise DegenerateDistribution(NO_MASS)
+        return int(place)
+
+
+def _floats(row: Any) -> Any:
+    return _memory(row, _FLOAT)
+
+
+def _memory(values: Any, kind: np.dtype[Any]) -> Any:
+    """Something that ctypes passes as the place of an array's first value, and that keeps the array.
+
+    It costs a third of what `values.ctypes` does.
+    """
+    if values.dtype is kind:
+        try:
+            return _Byte.from_buffer(values)
+        except (TypeError, ValueError):
+            pass  # It is read-only, or its values do not lie side by side.
+    return _Byte.from_buffer(np.array(values, kind, order="C"))
