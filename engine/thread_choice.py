@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from engine.backends.base import Backend
 from engine.config import LoadConfig
-from engine.cores import default_threads, logical_cores, physical_cores
+from engine.cores import default_threads, is_tiny, logical_cores, physical_cores
 from engine.costs import cautious_cost
 from engine.errors import BackendFailure, RewindNotSupported
 from engine.machine import OtherPrograms
@@ -56,7 +56,8 @@ def usual_threads(backend: Backend) -> int:
 def candidates(usual: int) -> tuple[int, ...]:
     """Numbers of threads to be tried against the usual one: three at most, those next to it first.
 
-    Of 1, 2, half of the physical cores, all of them, and all logical ones.
+    Of 1, 2, half of the physical cores, all of them, and all logical ones. (A tiny model has none, see default_threads:
+    what it gains on a quiet machine is nothing to what it loses beside a busy program.)
     """
     offered = {1, min(2, logical_cores()), max(1, physical_cores() // 2), physical_cores(), logical_cores()} - {usual}
     nearest = sorted(offered, key=lambda count: (abs(log2(count / usual)), count))
@@ -112,7 +113,7 @@ class _Trial:
         self._usual = usual
         self._clock = clock
         self._deadline = deadline
-        self._left = list(candidates(usual)) if work else []
+        self._left = [] if is_tiny(backend.weight_bytes) or not work else list(candidates(usual))
         self._times: dict[tuple[int, int], float] = {}
         """By number of threads and tokens of the work, the lowest."""
 

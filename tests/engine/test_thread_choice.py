@@ -112,7 +112,6 @@ def choose(backend: Threaded, budget_s: float = 60.0, *, draft: bool = False) ->
         (2, 4, 2, (1, 4)),
         (4, 8, 4, (2, 8, 1)),
         (8, 16, 8, (4, 16, 2)),
-        (8, 16, 1, (2, 4, 8)),
         (1, 2, 1, (2,)),
         (6, 12, 6, (3, 12, 2)),
     ],
@@ -155,13 +154,11 @@ def test_a_count_that_slows_plain_decoding_is_not_taken(clock: Clock) -> None:
     assert choose(Threaded(clock, cost)) == 8
 
 
-def test_a_tiny_model_begins_with_one_thread(clock: Clock) -> None:
-    def cost(threads: int, n: int) -> float:
-        return 0.1 * n * {1: 1.0, 2: 0.7, 4: 0.9, 8: 4.0}[threads]
-
-    backend = Threaded(clock, cost, weight_bytes=2**20)
-    assert choose(backend) == 2
-    assert set(backend.tried) == {1, 2, 4, 8}
+def test_a_tiny_model_keeps_its_one_thread(clock: Clock) -> None:
+    backend = Threaded(clock, lambda threads, n: n / threads, weight_bytes=2**20)
+    assert choose(backend) == 1
+    assert choose(backend, draft=True) == 1
+    assert set(backend.tried) == set()
 
 
 def test_one_disturbed_pass_decides_nothing(clock: Clock) -> None:
@@ -306,28 +303,34 @@ def test_costs_without_a_usable_choice_are_measured_anew(clock: Clock, cache: Pa
 # Real models --------------------------------------------------------------------------------------------------------
 
 
-def test_the_demo_pair_is_given_a_choice_that_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever it is, it was tried, the pair writes the same with it, and the next start takes it over."""
+def test_real_models_are_given_a_choice_that_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bundled pair, taken for a large one: it gets what was tried, writes the same, and keeps it."""
+    target, draft = bundled_pair()
+    with load(LoadConfig(target, threads=1, trusted=True)) as decoder:
+        plain = decoder.generate("Tell me a story.", lookahead=0, max_tokens=8).text
+    monkeypatch.setattr("engine.cores._TINY_MODEL", 0)
+    monkeypatch.setattr("engine.cores.physical_cores", lambda: 2)
     monkeypatch.setattr(thread_choice, "physical_cores", lambda: 2)
     monkeypatch.setattr(thread_choice, "logical_cores", lambda: 2)
-    files = [LoadConfig(path, trusted=True) for path in bundled_pair()]
     chosen = []
     for _ in range(2):
-        with load(*files) as decoder:
-            target, draft = decoder.target, decoder.draft
-            assert target is not None
-            assert draft is not None
-            plain = decoder.generate("Tell me a story.", lookahead=0, max_tokens=40).text
+        with load(LoadConfig(target, trusted=True), LoadConfig(draft, trusted=True)) as decoder:
+            models = decoder.target, decoder.draft
+            assert [model.threads for model in models if model is not None] == [2, 2]
             decoder.calibrate()
-            chosen.append((target.threads, draft.threads))
-            assert decoder.generate("Tell me a story.", lookahead="auto", max_tokens=40).text == plain
+            chosen.append([model.threads for model in models if model is not None])
+            assert decoder.generate("Tell me a story.", lookahead="auto", max_tokens=8).text == plain
     assert chosen[0] == chosen[1]
     assert set(chosen[0]) <= {1, 2}
-    asked = LoadConfig(files[0].path, threads=3, trusted=True)
-    with load(asked) as decoder:
+
+
+def test_real_models_keep_what_was_asked_for() -> None:
+    target, draft = bundled_pair()
+    with load(LoadConfig(target, threads=2, trusted=True), LoadConfig(draft, trusted=True)) as decoder:
         decoder.calibrate()
         assert decoder.target is not None
-        assert decoder.target.threads == 3
+        assert decoder.draft is not None
+        assert (decoder.target.threads, decoder.draft.threads) == (2, 1)
 
 
 def test_rows_of_a_real_model_do_not_depend_on_the_threads() -> None:
