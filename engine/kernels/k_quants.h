@@ -1,21 +1,7 @@
-// Weights in blocks of 256 with small scales for each 16 or 32 of them (Q2_K to Q6_K, IQ4_XS), activations in Q8_K.
-//
-// As in eight_bit.h the weights become unsigned bytes w + OFFSET, sixteen rows side by side, in groups of 32. Products
-// with the activations and with the small scales are whole numbers. They are added up as such, in integers or in
-// floating point that holds them (exact up to 2^24), and multiplied by the block's scales at its end. The order for a
-// row and a column is always the same; so a result does not depend on how many columns there are.
-//
-// A format is made from a block of ROWS rows and has
-//   OFFSET     what was added to the weights;
-//   SCALES     how many small scales it leaves to the sums: 8 or 16 in `scales`, or 0 where the bytes hold them already;
-//   STARTS     at how many places a sum starts anew, each with its own -OFFSET * sum(y): SCALES, 1 or 0;
-//   PAIRS      how many pairs of minima there are in `minima`, which are subtracted times sum(y), or 0;
-//   d, dmin    the scales of the block and of its minima;
-//   groups     calls `use(g, w)` for the groups g = 0..7, in any order, with the bytes of 32 weights: w[j] has the
-//              weights 32g + 4j .. 32g + 4j + 3 of each row.
+// Weights in blocks of 256 with small scales for each 16 or 32 of them (Q2_K to Q6_K, IQ4_XS): see super_blocks.h.
 #pragma once
 
-#include "lanes.h"
+#include "super_blocks.h"
 
 namespace outrider {
 
@@ -42,6 +28,10 @@ inline Vec move_bits(Vec x, int shift) {
     return _mm512_rorv_epi32(x, _mm512_set1_epi32(shift & 31));
 }
 
+inline Vec two_bits(Vec x, int shift) {
+    return _mm512_and_si512(move_bits(x, shift), _mm512_set1_epi8(3));
+}
+
 /// `w` and those of each byte's moved bits that are in `bits`.
 inline Vec join_bits(Vec w, Vec x, int shift, int bits) {
     return _mm512_ternarylogic_epi32(w, move_bits(x, shift), _mm512_set1_epi8(static_cast<char>(bits)), 0xf8);
@@ -58,8 +48,9 @@ struct SixBitScales {
         load16(header, stride, v);
         d = low_halves(v[0]);
         dmin = high_halves(v[0]);
-        const Vec first[2] = {_mm512_and_si512(v[1], _mm512_set1_epi8(63)), join_bits(low_nibbles(v[3]), v[1], 2, 48)};
-        const Vec second[2] = {_mm512_and_si512(v[2], _mm512_set1_epi8(63)), join_bits(high_nibbles(v[3]), v[2], 2, 48)};
+        const Vec six = _mm512_set1_epi8(63);
+        const Vec first[2] = {_mm512_and_si512(v[1], six), join_bits(low_nibbles(v[3]), v[1], 2, 48)};
+        const Vec second[2] = {_mm512_and_si512(v[2], six), join_bits(high_nibbles(v[3]), v[2], 2, 48)};
         const Vec words = _mm512_set1_epi32(0x00ff00ff);
         for (int i = 0; i < 2; i++) {
             for (int s = 0; s < 4; s++) {
@@ -80,7 +71,7 @@ struct Q4_K : SixBitScales {
 
     Q4_K(const char * block, size_t stride) : SixBitScales(block, stride), block(block), stride(stride) {}
 
-    template <class Use> void groups(Use && use) const {
+    template <class Use> OUTRIDER_INLINE void groups(Use && use) const {
         for (int pair = 0; pair < 4; pair++) {
             Vec raw[8], w[8];
             load32(block + offsetof(Weights, qs) + 32 * pair, stride, raw);
@@ -104,7 +95,7 @@ struct Q5_K : SixBitScales {
 
     Q5_K(const char * block, size_t stride) : SixBitScales(block, stride), block(block), stride(stride) {}
 
-    template <class Use> void groups(Use && use) const {
+    template <class Use> OUTRIDER_INLINE void groups(Use && use) const {
         Vec high[8];
         load32(block + offsetof(Weights, qh), stride, high);
         for (int pair = 0; pair < 4; pair++) {
@@ -140,7 +131,7 @@ struct Q6_K {
         d = high_halves(load4(block + offsetof(Weights, d) - 2, stride));
     }
 
-    template <class Use> void groups(Use && use) const {
+    template <class Use> OUTRIDER_INLINE void groups(Use && use) const {
         for (int half = 0; half < 2; half++) {
             Vec high[8];
             load32(block + offsetof(Weights, qh) + 32 * half, stride, high);
@@ -180,7 +171,7 @@ struct IQ4_XS {
         }
     }
 
-    template <class Use> void groups(Use && use) const {
+    template <class Use> OUTRIDER_INLINE void groups(Use && use) const {
         const __m128i values = _mm_loadu_si128(reinterpret_cast<const __m128i *>(kvalues_iq4nl));
         const Vec table = _mm512_xor_si512(_mm512_broadcast_i32x4(values), _mm512_set1_epi8(-128));
         for (int pair = 0; pair < 4; pair++) {
@@ -197,8 +188,9 @@ struct IQ4_XS {
     }
 };
 
-/// A small scale for each 16 weights, multiplied into them: a pair of bytes times a 16-bit number does not carry from
-/// the lower byte into the upper one as long as both products fit. `bytes`: scales 4i .. 4i + 3; out[s]: words of scale s.
+/// Small scales for 16 weights each, to be multiplied into them: a pair of bytes times a 16-bit number does not carry
+/// from the lower byte into the upper one as long as both products fit.
+/// bytes[i]: the scales 4i .. 4i + 3; out[s]: scale s in every word.
 inline void scale_words(const Vec bytes[4], Vec out[16]) {
     for (int s = 0; s < 16; s++) {
         const int at = s % 4;
@@ -232,7 +224,7 @@ struct Q2_K {
         dmin = high_halves(last);
     }
 
-    template <class Use> void groups(Use && use) const {
+    template <class Use> OUTRIDER_INLINE void groups(Use && use) const {
         for (int half = 0; half < 2; half++) {
             Vec raw[8], w[8];
             load32(block + offsetof(Weights, qs) + 32 * half, stride, raw);
@@ -240,7 +232,7 @@ struct Q2_K {
                 const int g = 4 * half + part;
                 for (int j = 0; j < 8; j++) {
                     // At most 3 * 15.
-                    w[j] = _mm512_mullo_epi16(_mm512_and_si512(move_bits(raw[j], 2 * part), _mm512_set1_epi8(3)), factors[2 * g + j / 4]);
+                    w[j] = _mm512_mullo_epi16(two_bits(raw[j], 2 * part), factors[2 * g + j / 4]);
                 }
                 use(g, w);
             }
@@ -278,7 +270,7 @@ struct Q3_K {
         }
     }
 
-    template <class Use> void groups(Use && use) const {
+    template <class Use> OUTRIDER_INLINE void groups(Use && use) const {
         Vec high[8];
         load32(block + offsetof(Weights, hmask), stride, high);
         for (int half = 0; half < 2; half++) {
@@ -288,136 +280,10 @@ struct Q3_K {
                 const int g = 4 * half + part;
                 for (int j = 0; j < 8; j++) {
                     // (w - 4) * scale + OFFSET = w * scale + (OFFSET - 4 * scale)
-                    const Vec plus4 = join_bits(_mm512_and_si512(move_bits(raw[j], 2 * part), _mm512_set1_epi8(3)), high[j], g - 2, 4);
+                    const Vec plus4 = join_bits(two_bits(raw[j], 2 * part), high[j], g - 2, 4);
                     w[j] = _mm512_add_epi16(_mm512_mullo_epi16(plus4, factors[2 * g + j / 4]), offsets[2 * g + j / 4]);
                 }
                 use(g, w);
-            }
-        }
-    }
-};
-
-template <class Format> struct SuperBlocks {
-    using Weights = typename Format::Weights;
-    using Activations = block_q8_K;
-    static constexpr ggml_type TYPE = Format::TYPE;
-    static constexpr bool DIRECT = false;
-    static constexpr int TOGETHER = 4;
-
-    /// What belongs to a block of a column: where sums start, and its sums in the order of the minima.
-    struct Column {
-        std::array<int32_t, Format::STARTS> starts;
-        std::array<std::array<int16_t, 2>, Format::PAIRS> pairs;
-    };
-
-    static int sum(const block_q8_K & y, int part, int parts) {
-        int sum = 0;
-        for (int j = part * 16 / parts; j < (part + 1) * 16 / parts; j++) {
-            sum += y.bsums[j];
-        }
-        return sum;
-    }
-
-    static void prepare(const Activations * y, int64_t blocks, Column * out) {
-        for (int64_t i = 0; i < blocks; i++) {
-            for (int s = 0; s < Format::STARTS; s++) {
-                out[i].starts[s] = -Format::OFFSET * sum(y[i], s, Format::STARTS);
-            }
-            for (int p = 0; p < Format::PAIRS; p++) {
-                const int first = p / 2 * 4 + p % 2;
-                out[i].pairs[p] = {static_cast<int16_t>(sum(y[i], first, 2 * Format::PAIRS)),
-                                   static_cast<int16_t>(sum(y[i], first + 2, 2 * Format::PAIRS))};
-            }
-        }
-    }
-
-    /// As EightBit::tile.
-    template <int N>
-    static void tile(const char * weights, size_t stride, int64_t blocks, const Activations * const * y,
-                     const Column * const * columns, float * const * out, const char * next) {
-        __m512 totals[N];
-        for (int c = 0; c < N; c++) {
-            totals[c] = _mm512_setzero_ps();
-        }
-        constexpr size_t STEP = ROWS * sizeof(Weights);
-        for (int64_t i = 0; i < blocks; i++) {
-            const Format rows(weights + i * sizeof(Weights), stride);
-            block<N>(rows, i, y, columns, totals, next == nullptr ? nullptr : next + i * STEP);
-        }
-        for (int c = 0; c < N; c++) {
-            _mm512_storeu_ps(out[c], totals[c]);
-        }
-    }
-
-    /// Adds block i's products to the totals.
-    template <int N>
-    static void block(const Format & rows, int64_t i, const Activations * const * y, const Column * const * columns,
-                      __m512 (&totals)[N], const char * next) {
-        Vec sums[N];  // The bits of floating point numbers, if there are scales.
-#pragma GCC unroll 16
-        for (int c = 0; c < N; c++) {
-            sums[c] = _mm512_setzero_si512();
-            if constexpr (Format::STARTS == 1) {
-                sums[c] = _mm512_set1_epi32(columns[c][i].starts[0]);
-            }
-        }
-        rows.groups([&](int g, const Vec(&w)[8]) __attribute__((always_inline)) {
-            if (next != nullptr) {
-                // A few at a time: more would hold up what is needed now.
-                constexpr size_t PART = ROWS * sizeof(Weights) / 8;
-                for (size_t b = 0; b < PART; b += 64) {
-                    _mm_prefetch(next + g * PART + b, _MM_HINT_T0);
-                }
-            }
-#pragma GCC unroll 16
-            for (int c = 0; c < N; c += TOGETHER) {
-                constexpr int PARTS = Format::SCALES == 16 ? 2 : 1, SIZE = 8 / PARTS;
-                for (int part = 0; part < PARTS; part++) {
-                    some<SIZE, N>(rows, i, PARTS * g + part, c, w + SIZE * part, y, columns, sums);
-                }
-            }
-        });
-#pragma GCC unroll 16
-        for (int c = 0; c < N; c++) {
-            __m512 sum = Format::SCALES == 0 ? _mm512_cvtepi32_ps(sums[c]) : _mm512_castsi512_ps(sums[c]);
-            sum = _mm512_mul_ps(rows.d, sum);
-            if constexpr (Format::PAIRS != 0) {
-                Vec minima = _mm512_setzero_si512();
-                for (int p = 0; p < Format::PAIRS; p++) {
-                    minima = _mm512_dpwssd_epi32(minima, rows.minima[p], _mm512_set1_epi32(dword(&columns[c][i].pairs[p])));
-                }
-                sum = _mm512_fnmadd_ps(rows.dmin, _mm512_cvtepi32_ps(minima), sum);
-            }
-            totals[c] = _mm512_fmadd_ps(_mm512_set1_ps(y[c][i].d), sum, totals[c]);
-        }
-    }
-
-    /// Adds the products with part `part` of block i to the sums of up to TOGETHER columns from `first` on, side by side:
-    /// one after the other they would wait for their sums.
-    template <int SIZE, int N>
-    static inline __attribute__((always_inline)) void some(const Format & rows, int64_t i, int part, int first,
-                                                           const Vec * w, const Activations * const * y,
-                                                           const Column * const * columns, Vec (&sums)[N]) {
-        Vec sum[TOGETHER];
-        for (int c = 0; c < TOGETHER && first + c < N; c++) {
-            sum[c] = _mm512_setzero_si512();
-            if constexpr (Format::STARTS == Format::SCALES && Format::STARTS != 0) {
-                sum[c] = _mm512_set1_epi32(columns[first + c][i].starts[part]);
-            }
-        }
-        for (int j = 0; j < SIZE; j++) {
-            for (int c = 0; c < TOGETHER && first + c < N; c++) {
-                const int number = dword(y[first + c][i].qs + 4 * (SIZE * part + j));
-                sum[c] = _mm512_dpbusd_epi32(sum[c], w[j], _mm512_set1_epi32(number));
-            }
-        }
-        for (int c = 0; c < TOGETHER && first + c < N; c++) {
-            if constexpr (Format::SCALES == 0) {
-                sums[first + c] = _mm512_add_epi32(sums[first + c], sum[c]);
-            } else {
-                const __m512 before = _mm512_castsi512_ps(sums[first + c]);
-                sums[first + c] =
-                    _mm512_castps_si512(_mm512_fmadd_ps(rows.scales[part], _mm512_cvtepi32_ps(sum[c]), before));
             }
         }
     }
