@@ -18,7 +18,7 @@ help:
 	@echo "make test     run the tests (ARGS=... are passed to pytest)"
 	@echo "make coverage the tests of the rules, and whether they reach every line and branch"
 	@echo "make lint     formatting, rules, types and the boundaries between the packages"
-	@echo "make bench    measure speed"
+	@echo "make bench    measure speed, about an hour (ARGS=\"suite --list\": its parts)"
 	@echo "make soak     the long tests"
 	@echo "make dist     build the installers, in dist/ (FLAVOUR=full: with torch and transformers)"
 	@echo "make setup    only prepare .venv, as all of the above do first"

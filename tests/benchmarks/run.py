@@ -16,5 +16,5 @@ if __name__ == "__main__":
     try:
         runpy.run_module(f"benchmarks.{name}", run_name="__main__", alter_sys=True)
     except Exception:
-        logging.exception("The benchmark ended where it should not:")
+        logging.getLogger("bench").exception("The benchmark ended where it should not:")
         sys.exit(2)
