@@ -12,9 +12,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
+#include <cstring>
 #include <limits>
-#include <utility>
 #include <vector>
 
 #include "sixteen.h"
@@ -97,15 +96,8 @@ int64_t keep_from(Row row, float limit, int64_t * tokens, float * kept) {
     for (int64_t i = 0; i < row.count; i += LANES) {
         const Sixteen values = row.part(i, -INF);
         const uint32_t mask = at_least(values, least);
-        if (mask == 0) {
-            continue;
-        }
-        const int64_t end = std::min<int64_t>(LANES, row.count - i);
-        for (int64_t j = 0; j < end; j++) {
-            const float value = row.values[i + j];  // Read before it may be written over.
-            tokens[count] = i + j;
-            kept[count] = value;
-            count += (mask >> j) & 1;
+        if (mask != 0) {
+            count += keep_lanes(values, mask, i, tokens + count, kept + count);
         }
     }
     return count;
@@ -131,15 +123,51 @@ int64_t apply(Cut cut, int64_t count, int64_t * tokens, float * values) {
     return kept;
 }
 
-/// Memory that is kept from call to call.
-std::vector<float> & scratch() {
-    thread_local std::vector<float> memory;
-    return memory;
+/// A whole number for a float, in the same order; and back.
+int32_t rank_of(float value) {
+    int32_t bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return bits >= 0 ? bits : static_cast<int32_t>(0x80000000u - static_cast<uint32_t>(bits));
+}
+
+float ranked(int32_t rank) {
+    const int32_t bits = rank >= 0 ? rank : static_cast<int32_t>(0x80000000u - static_cast<uint32_t>(rank));
+    float value;
+    std::memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+/// The highest value from `low` to `high` that `enough` holds for; it holds for `low`, and below each that it holds for.
+///
+/// Halving needs more passes than choosing pivots among the values, but each is sixteen at once and guesses no branch.
+template <typename Enough> float last_of(float low, float high, Enough enough) {
+    int64_t first = rank_of(low), last = rank_of(high);
+    while (first < last) {
+        const int64_t middle = last - (last - first) / 2;
+        const bool holds = enough(ranked(static_cast<int32_t>(middle)));
+        first = holds ? middle : first;
+        last = holds ? last : middle - 1;
+    }
+    return ranked(static_cast<int32_t>(first));
+}
+
+int64_t count_from(Row row, float limit) {
+    const Sixteen least = all(limit);
+    int64_t count = 0;
+    for (int64_t i = 0; i < row.count; i += LANES) {
+        count += how_many(at_least(row.part(i, -INF), least));
+    }
+    return count;
+}
+
+/// The k-th highest value; `low`: a finite one that at least k reach.
+float kth_highest(Row row, int64_t k, float low, float high) {
+    return last_of(low, high, [=](float limit) { return count_from(row, limit) >= k; });
 }
 
 /// A value that at least `k` values reach, and not many more: the k-th best of the best ones of small groups.
-float reached_by(Row row, int64_t k) {
-    std::vector<float> & best = scratch();
+float reached_by(Row row, int64_t k, float peak) {
+    thread_local std::vector<float> best;
     const int64_t vectors = (row.count + LANES - 1) / LANES;
     const int64_t together = std::max<int64_t>(1, 4 * vectors / (k + 4)) * LANES;
     best.clear();
@@ -151,64 +179,26 @@ float reached_by(Row row, int64_t k) {
         best.resize(best.size() + LANES);
         store_some(best.data() + best.size() - LANES, most, LANES);
     }
-    if (static_cast<int64_t>(best.size()) < k) {
-        return -INF;
-    }
-    std::nth_element(best.begin(), best.begin() + (k - 1), best.end(), std::greater<float>());
-    return best[k - 1];
+    const Row groups{best.data(), static_cast<int64_t>(best.size())};
+    const float lowest = std::numeric_limits<float>::lowest();
+    return count_from(groups, lowest) < k ? -INF : kth_highest(groups, k, lowest, peak);
 }
 
 /// The `k` best values with their places, ascending; the first places on ties.
-int64_t keep_best(Row row, int64_t k, int64_t * tokens, float * kept) {
-    const int64_t count = keep_from(row, reached_by(row, k), tokens, kept);
-    std::vector<float> & values = scratch();
-    values.assign(kept, kept + count);
-    std::nth_element(values.begin(), values.begin() + (k - 1), values.end(), std::greater<float>());
-    const float limit = values[k - 1];
-    const auto above = std::count_if(values.begin(), values.begin() + k, [=](float value) { return value > limit; });
-    return apply({limit, k - static_cast<int64_t>(above)}, count, tokens, kept);
+int64_t keep_best(Row row, int64_t k, float peak, int64_t * tokens, float * kept) {
+    const float low = reached_by(row, k, peak);
+    const int64_t count = keep_from(row, low, tokens, kept);
+    const float limit = kth_highest({kept, count}, k, low, peak);
+    return apply({limit, k - count_from({kept, count}, std::nextafter(limit, INF))}, count, tokens, kept);
 }
 
-/// Where the smallest set of highest weights ends whose sum reaches `wanted`. Puts them into another order.
-Cut reach(float * first, float * last, double wanted) {
-    double sum = 0.0;
-    while (first < last) {
-        const float a = *first, b = first[(last - first) / 2], c = last[-1];
-        const float pivot = std::max(std::min(a, b), std::min(std::max(a, b), c));
-        float * higher = first;  // Up to here they are above the pivot, from here to `at` they equal it.
-        float * lower = last;
-        double more = 0.0;
-        for (float * at = first; at < lower;) {
-            if (*at > pivot) {
-                more += *at;
-                std::swap(*at++, *higher++);
-            } else if (*at < pivot) {
-                std::swap(*at, *--lower);
-            } else {
-                at++;
-            }
-        }
-        if (higher > first && sum + more >= wanted) {
-            last = higher;
-            continue;
-        }
-        sum += more;
-        const int64_t equal = lower - higher;
-        const double missing = std::max(1.0, std::ceil((wanted - sum) / pivot));
-        if (missing <= static_cast<double>(equal)) {
-            return {pivot, static_cast<int64_t>(missing)};
-        }
-        sum += static_cast<double>(equal) * pivot;
-        first = lower;
-    }
-    return {-INF, 0};  // By rounding: all of them.
-}
-
-/// Keeps the smallest set of best tokens whose sum reaches `wanted`.
+/// Keeps the smallest set of best tokens whose sum reaches `wanted`. No weight is above 1.
 int64_t keep_sum(int64_t count, double wanted, int64_t * tokens, float * weights) {
-    std::vector<float> & values = scratch();
-    values.assign(weights, weights + count);
-    return apply(reach(values.data(), values.data() + count, wanted), count, tokens, weights);
+    const Row row{weights, count};
+    const float limit = last_of(0.0f, 1.0f, [=](float least) { return total_from(row, least) >= wanted; });
+    const double missing = wanted - total_from(row, std::nextafter(limit, INF));
+    const double ties = limit > 0.0f ? std::max(1.0, std::ceil(missing / limit)) : static_cast<double>(count);
+    return apply({limit, static_cast<int64_t>(std::min(ties, static_cast<double>(count)))}, count, tokens, weights);
 }
 
 /// Keeps those among which is the smallest set of best tokens whose mass reaches `p` of all.
@@ -316,7 +306,7 @@ OUTRIDER_API int64_t outrider_choose(const float * logits, int64_t count, double
     const float scale = static_cast<float>(std::min<double>(1.0 / temperature, std::numeric_limits<float>::max()));
     int64_t left = count;
     if (top_k > 0 && top_k < count) {
-        left = outrider::keep_best(row, top_k, tokens, weights);
+        left = outrider::keep_best(row, top_k, peak, tokens, weights);
         facts[0] = outrider::weigh({weights, left}, peak, scale, weights);
         facts[1] = peak + std::log(outrider::weigh(row, peak, 1.0f, nullptr));
     } else {

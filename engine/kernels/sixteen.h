@@ -44,6 +44,22 @@ inline Sixteen if_at_least(Sixteen values, Sixteen limit) {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(values, limit, _CMP_GE_OQ), values);
 }
 
+inline int64_t how_many(uint32_t lanes) { return _mm_popcnt_u32(lanes); }
+/// Stores the lanes of the mask one behind the other, and their numbers from `first` on; gives how many they are.
+inline int64_t keep_lanes(Sixteen values, uint32_t mask, int64_t first, int64_t * places, float * kept) {
+    const int64_t count = how_many(mask);
+    const __m512i lanes = _mm512_maskz_compress_epi32(
+        static_cast<__mmask16>(mask), _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+    const __m512i start = _mm512_set1_epi64(first);
+    const __m512i low = _mm512_add_epi64(_mm512_cvtepi32_epi64(_mm512_castsi512_si256(lanes)), start);
+    const __m512i high = _mm512_add_epi64(_mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(lanes, 1)), start);
+    const uint32_t stored = first_lanes(count);
+    _mm512_mask_storeu_epi64(places, static_cast<__mmask8>(stored), low);
+    _mm512_mask_storeu_epi64(places + LANES / 2, static_cast<__mmask8>(stored >> 8), high);
+    store_some(kept, _mm512_maskz_compress_ps(static_cast<__mmask16>(mask), values), count);
+    return count;
+}
+
 /// e to each power, none of them above 88; relative error about 1e-7.
 inline Sixteen exp_of(Sixteen x) {
     const __mmask16 counts = _mm512_cmp_ps_mask(x, all(LEAST_EXPONENT), _CMP_GE_OQ);
@@ -112,6 +128,20 @@ inline uint32_t at_least(Sixteen values, Sixteen limit) {
 inline Sixteen if_at_least(Sixteen values, Sixteen limit) {
     return {_mm256_and_ps(_mm256_cmp_ps(values.low, limit.low, _CMP_GE_OQ), values.low),
             _mm256_and_ps(_mm256_cmp_ps(values.high, limit.high, _CMP_GE_OQ), values.high)};
+}
+
+inline int64_t how_many(uint32_t lanes) { return _mm_popcnt_u32(lanes); }
+/// Stores the lanes of the mask one behind the other, and their numbers from `first` on; gives how many they are.
+inline int64_t keep_lanes(Sixteen values, uint32_t mask, int64_t first, int64_t * places, float * kept) {
+    float lanes[LANES];
+    store_some(lanes, values, LANES);
+    int64_t count = 0;
+    for (int64_t i = 0; i < LANES && mask >> i != 0; i++) {
+        places[count] = first + i;  // What is not kept is written over: there is room up to this lane.
+        kept[count] = lanes[i];
+        count += (mask >> i) & 1;
+    }
+    return count;
 }
 
 inline __m256 exp_of(__m256 x) {
