@@ -95,7 +95,9 @@ int64_t keep_from(Row row, float limit, int64_t * tokens, float * kept) {
     int64_t count = 0;
     for (int64_t i = 0; i < row.count; i += LANES) {
         const Sixteen values = row.part(i, -INF);
-        const uint32_t mask = at_least(values, least);
+        // What fills up the last sixteen may be as low as the limit.
+        const uint32_t inside = row.count - i < LANES ? (1u << (row.count - i)) - 1 : 0xffffu;
+        const uint32_t mask = at_least(values, least) & inside;
         if (mask != 0) {
             count += keep_lanes(values, mask, i, tokens + count, kept + count);
         }
