@@ -335,8 +335,8 @@ struct Attention {
             }
             seen = true;
             for (int64_t head = 0; head < job.heads; head++) {
-                load_keys(Rows(k, job, first), head, size, room);
-                load_values(Rows(v, job, first), head, size, room);
+                load_keys(Rows(k, job, head, first), size, room);
+                load_values(Rows(v, job, head, first), size, room);
                 Column * const columns = held + head * job.size;
                 for (int64_t c = 0; c < job.size;) {
                     // As even groups as can be had.
@@ -363,27 +363,31 @@ struct Attention {
         return false;
     }
 
-    /// The rows of a block: keys or values of a job's heads.
+    /// The rows of a block for one of a job's heads: keys or values.
     struct Rows {
-        const ggml_tensor * tensor;
-        const char * data;
-        int64_t heads;
-        size_t row_size;
+        const char *begin, *data, *next;
+        size_t stride, head_stride, row_size;
+        int64_t heads, next_head;
 
-        Rows(const ggml_tensor * t, const Job & job, int64_t first)
-            : tensor(t),
-              data(static_cast<const char *>(t->data) + first * t->nb[1] + job.head * t->nb[2] + job.sequence * t->nb[3]),
-              heads(job.heads), row_size(ggml_row_size(t->type, t->ne[0])) {}
+        Rows(const ggml_tensor * t, const Job & job, int64_t head, int64_t first)
+            : begin(static_cast<const char *>(t->data) + first * t->nb[1] + job.head * t->nb[2] +
+                    job.sequence * t->nb[3]),
+              data(begin + head * t->nb[2]), next(begin + (BLOCK + head * BLOCK / job.heads) * t->nb[1]),
+              stride(t->nb[1]), head_stride(t->nb[2]), row_size(ggml_row_size(t->type, t->ne[0])), heads(job.heads),
+              next_head(head * BLOCK % job.heads) {}
 
-        const char * at(int64_t head, int64_t row) const { return data + row * tensor->nb[1] + head * tensor->nb[2]; }
+        const char * at(int row) const { return data + row * stride; }
 
-        /// Asks memory for the next block, a row of a head at a time, in the order in which they lie there: a head's own
-        /// rows lie far apart, which takes much longer.
-        void fetch(int64_t head, int64_t row) const {
-            const int64_t number = head * BLOCK + row;
-            const char * next = at(number % heads, BLOCK + number / heads);
+        /// Asks memory for the next block, a row of a head with each call, in the order in which they lie there: a head's
+        /// own rows lie far apart, which takes much longer.
+        void fetch() {
+            const char * row = next + next_head * head_stride;
             for (size_t b = 0; b < row_size; b += 64) {
-                _mm_prefetch(next + b, _MM_HINT_T1);
+                _mm_prefetch(row + b, _MM_HINT_T1);
+            }
+            if (++next_head == heads) {
+                next_head = 0;
+                next += stride;
             }
         }
     };
@@ -399,21 +403,19 @@ struct Attention {
     }
 
     /// The keys of `size` positions, turned; behind them the last one again.
-    void load_keys(const Rows & from, int64_t head, int size, const Room & room) const {
+    void load_keys(Rows from, int size, const Room & room) const {
         for (int r = 0; r < BLOCK; r += LANES) {
-            const char * rows[LANES];
             for (int i = 0; i < LANES; i++) {
-                rows[i] = from.at(head, std::min(r + i, size - 1));
-                from.fetch(head, r + i);
+                from.fetch();
             }
-            if (k->type == GGML_TYPE_F16) {
+            if (k->type == GGML_TYPE_F16 && r + LANES <= size) {
                 for (int64_t i = 0; i < dk; i += LANES) {
-                    turn_halves(rows, i * sizeof(ggml_fp16_t), room.keys + i * BLOCK + r);
+                    turn_halves(from.at(r) + i * sizeof(ggml_fp16_t), from.stride, room.keys + i * BLOCK + r);
                 }
                 continue;
             }
             for (int i = 0; i < LANES; i++) {
-                widen(k, rows[i], room.rows + i * dk);
+                widen(k, from.at(std::min(r + i, size - 1)), room.rows + i * dk);
             }
             for (int64_t i = 0; i < dk; i += 4) {
                 turn_floats(room.rows + i, dk, room.keys + i * BLOCK + r);
@@ -421,10 +423,10 @@ struct Attention {
         }
     }
 
-    void load_values(const Rows & from, int64_t head, int size, const Room & room) const {
+    void load_values(Rows from, int size, const Room & room) const {
         for (int p = 0; p < size; p++) {
-            from.fetch(head, p);
-            widen(v, from.at(head, p), room.values + p * dv);
+            from.fetch();
+            widen(v, from.at(p), room.values + p * dv);
         }
     }
 

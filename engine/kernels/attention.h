@@ -12,11 +12,13 @@
 namespace outrider {
 
 /// Positions that are taken at once. Blocks start at multiples of it.
-constexpr int BLOCK = 64;
+constexpr int BLOCK = 32;
 constexpr int LANES = 16;
 constexpr int VECTORS = BLOCK / LANES;
 /// Columns whose sums are kept in registers at once.
-constexpr int TOGETHER = 6;
+constexpr int TOGETHER = 12;
+/// Vectors of values whose sums are kept in registers at once.
+constexpr int WIDE = 2;
 
 constexpr float NOTHING = -std::numeric_limits<float>::infinity();
 
@@ -46,11 +48,11 @@ inline __m512 tangent(__m512 x) {
                                                          _mm512_set1_epi32(INT32_MIN), 0xe4));
 }
 
-/// out[i * BLOCK + r] = number i of rows[r], for sixteen rows and sixteen numbers in float16 at byte `offset`.
-inline void turn_halves(const char * const rows[LANES], size_t offset, float * out) {
+/// out[i * BLOCK + r] = number i of row r, for sixteen rows and sixteen numbers in float16.
+inline void turn_halves(const char * rows, size_t stride, float * out) {
     Vec a[8], b[8];
     for (int i = 0; i < 8; i++) {
-        a[i] = both(rows[i] + offset, rows[i + 8] + offset);
+        a[i] = both(rows + i * stride, rows + (i + 8) * stride);
     }
     for (int i = 0; i < 8; i += 2) {
         b[i] = _mm512_unpacklo_epi16(a[i], a[i + 1]);
@@ -162,8 +164,8 @@ void add_values(const float * values, int64_t stride, int positions, const float
 template <int N>
 void add_all_values(const float * values, int64_t count, int positions, const float * weights, float * const * sums) {
     int64_t first = 0;
-    for (; first + 4 * LANES <= count; first += 4 * LANES) {
-        add_values<N, 4>(values, count, positions, weights, sums, first);
+    for (; first + WIDE * LANES <= count; first += WIDE * LANES) {
+        add_values<N, WIDE>(values, count, positions, weights, sums, first);
     }
     for (; first < count; first += LANES) {
         add_values<N, 1>(values, count, positions, weights, sums, first);
