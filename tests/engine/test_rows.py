@@ -94,11 +94,11 @@ def test_what_is_left_is_what_the_rules_leave(rows: Rows, cuts: Cuts, size: int,
         assert len(found.weights) == size
     elif cuts.top_p < 0.999:
         assert found.tokens.tolist() == tokens.tolist()
-    # Where little is left out, the rounding of float32 decides about the last token: it is worth less than that.
+    # Where little is left out, the rounding of float32 decides about the last tokens: no more than one is worth.
     left, known = np.zeros(size), np.zeros(size)
     left[slice(None) if found.tokens is None else found.tokens] = found.weights / found.mass
     known[tokens] = probs
-    np.testing.assert_allclose(left, known, rtol=1e-4, atol=1e-6 if cuts.top_p > 0.999 else 1e-12)
+    np.testing.assert_allclose(left, known, rtol=1e-4, atol=1e-5 if cuts.top_p > 0.999 else 1e-12)
     if found.normaliser is not None:
         assert found.normaliser == pytest.approx(math.log(np.exp(row.astype(np.float64)).sum()), abs=1e-5)
 
