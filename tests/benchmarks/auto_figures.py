@@ -58,6 +58,11 @@ def _musts_of(kind: str, reports: Mapping[float, Mapping[str, Any]]) -> Iterator
         names[key]: _speedup(found, AUTO) for key, found in sets.items() if key[0] == _HOSTILE or key[1] > 0.0
     }
     yield Must(f"{kind}: auto over plain decoding, hostile or drawn", OVER_PLAIN, over_plain)
+    checked = {f"all at {temperature:g}": report["equal"] for temperature, report in reports.items()}
+    alike = {name: 1.0 - _different(equal) for name, equal in checked.items() if equal["checked"]}
+    yield Must(
+        f"{kind}: greedy replies that are the plain one, or part where two tokens are too close to tell", 1.0, alike
+    )
     if kind == "q8_0":
         for rate, least in GAINS:
             due = {names[key]: _speedup(found, AUTO) for key, found in sets.items() if _rate(found) >= rate}
@@ -77,6 +82,12 @@ def _auto_over_best(found: Mapping[str, Any]) -> float:
 def _speedup(found: Mapping[str, Any], way: str) -> float:
     spread = found["ways"][way]["speedup"]
     return 0.0 if spread is None else float(spread["median"])
+
+
+def _different(equal: Mapping[str, Any]) -> float:
+    """The share of greedy replies that are not the plain one and should be."""
+    counts = {key: equal[key] for key in ("same", "parted_at_a_near_tie", "different", "not_examined")}
+    return (counts["different"] + counts["not_examined"]) / max(sum(counts.values()), 1)
 
 
 def _rate(found: Mapping[str, Any]) -> float:

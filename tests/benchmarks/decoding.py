@@ -42,8 +42,9 @@ def main() -> int:
         "threads": {},
     }
     try:
+        files = _prepare()
         for threads in args.threads:
-            report["threads"][threads] = _figures(*_measure_pairs(args, threads))
+            report["threads"][threads] = _figures(*_measure_pairs(*files, args, threads))
     except llama_programs.NotBuilt as error:
         print(f"llama.cpp's benchmark could not be run: {error}", file=sys.stderr)
         return 2
@@ -66,14 +67,21 @@ def _parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _measure_pairs(args: argparse.Namespace, threads: int) -> tuple[list[float], list[float]]:
-    """Tokens/s of each run of both sides."""
+def _prepare() -> tuple[Path, Path]:
+    """llama.cpp's benchmark and the model. Raises NotBuilt."""
     _say("building llama.cpp and its benchmark, if it is not there yet…")
     program = llama_programs.build_bench(FOLDER)
     model = FOLDER / f"random-{HALF_BILLION.parameters // 10**6}M-Q8_0.gguf"
     if not model.exists():
         _say("writing a model with random weights…")
         write_random_model(model, HALF_BILLION)
+    return program, model
+
+
+def _measure_pairs(
+    program: Path, model: Path, args: argparse.Namespace, threads: int
+) -> tuple[list[float], list[float]]:
+    """Tokens/s of each run of both sides. Raises NotBuilt."""
     ours: list[float] = []
     theirs: list[float] = []
     for number in range(args.pairs):
@@ -107,7 +115,7 @@ def _figures(ours: list[float], theirs: list[float]) -> dict[str, Any]:
 def _table(report: dict[str, Any]) -> str:
     runs = len(next(iter(report["threads"].values()))["ours"])
     how = (
-        f"{report['parameters'] / 1e6:.0f} M random weights in Q8_0, {report['tokens']} tokens a run, {runs} runs of "
+        f"{report['parameters'] / 1e6:.0f} M random weights in Q8_0, {report['tokens']} tokens a run, {runs} on "
         f"each side in turns. Ours {'with' if report['own_kernels'] else 'without'} the kernels of this project; "
         "`llama-bench` on the same llama.cpp as its makers build it. Medians (least to most) of tokens/s; the must is "
         f"a ratio of {MUST}."

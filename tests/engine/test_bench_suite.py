@@ -259,6 +259,13 @@ def test_other_kinds_owe_no_fixed_gain_and_a_set_that_was_not_compared_falls_sho
     assert _by_name(musts, "best fixed").misses == ["code at 0"]
 
 
+def test_greedy_replies_that_differ_are_told() -> None:
+    report = _report(code=(1.7, 0.9, 1.0))
+    assert _by_name(find_musts({"q4_0": {0.0: report}}), "greedy replies").met
+    report["equal"] |= {"parted_at_a_near_tie": 3, "different": 1}
+    assert _by_name(find_musts({"q4_0": {0.0: report}}), "greedy replies").measured == {"all at 0": 0.875}
+
+
 def test_the_tables_show_every_set_and_must() -> None:
     report = _report(code=(1.7, 0.9, 1.0), hostile=(0.9, 0.05, 1.0))
     reports = {"q8_0": {0.0: report}}
