@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from math import isnan
 from typing import Any
 
@@ -30,6 +31,20 @@ _SIGNATURES: dict[str, tuple[list[Any], Any]] = {
 }
 
 
+class _Room(threading.local):
+    """Where the functions write what is left, in each thread its own: most often that is little of a large room."""
+
+    size = 0
+
+    def grow(self, size: int) -> None:
+        """Make room for `size` tokens."""
+        self.facts = _Facts()
+        self.tokens = np.empty(size, np.intp)
+        self.weights = np.empty(size, _FLOAT)
+        self.tokens_place, self.weights_place = self.tokens.ctypes.data, self.weights.ctypes.data
+        self.size = size
+
+
 class NativeRows:
     """The rows' functions of a compiled library (see engine.rows.Rows).
 
@@ -42,6 +57,7 @@ class NativeRows:
         for name, (arguments, result) in _SIGNATURES.items():
             function = functions[name] = getattr(library, name)
             function.argtypes, function.restype = arguments, result
+        self._room = _Room()
         self._best = functions["outrider_best"]
         self._normaliser = functions["outrider_normaliser"]
         self._choose = functions["outrider_choose"]
@@ -64,22 +80,23 @@ class NativeRows:
     def choose(self, row: Row, cuts: Cuts) -> Choice:
         count = len(row)
         temperature, top_k, top_p, min_p = cuts
-        facts = _Facts()
-        weights = np.empty(count, _FLOAT)
-        place = _Byte.from_buffer(weights)
         if top_p == 1.0 and min_p == 0.0 and not 0 < top_k < count:
-            left = self._choose(_floats(row), count, temperature, 0, 1.0, 0.0, None, place, facts)
-            tokens = None
-        else:
-            tokens = np.empty(count, np.intp)
-            left = self._choose(
-                _floats(row), count, temperature, top_k, top_p, min_p, _Byte.from_buffer(tokens), place, facts
-            )
+            facts = _Facts()
+            weights = np.empty(count, _FLOAT)
+            left = self._choose(_floats(row), count, temperature, 0, 1.0, 0.0, None, _Byte.from_buffer(weights), facts)
+            if left < 0:
+                raise DegenerateDistribution(NO_PEAK)
+            return Choice(weights, None, facts[0], facts[1])
+        room = self._room
+        if room.size < count:
+            room.grow(count)
+        facts = room.facts
+        left = self._choose(
+            _floats(row), count, temperature, top_k, top_p, min_p, room.tokens_place, room.weights_place, facts
+        )
         if left < 0:
             raise DegenerateDistribution(NO_PEAK)
-        if tokens is None:
-            return Choice(weights, None, facts[0], facts[1])
-        return Choice(weights[:left], tokens[:left], facts[0], facts[1])
+        return Choice(room.weights[:left].copy(), room.tokens[:left].copy(), facts[0], facts[1])
 
     def quantile(self, weights: Weights, u: float) -> int:
         if weights.dtype is _FLOAT:

@@ -139,16 +139,22 @@ float ranked(int32_t rank) {
     return value;
 }
 
-/// The highest value from `low` to `high` that `enough` holds for; it holds for `low`, and below each that it holds for.
+enum class Found { too_few, enough, just_enough };
+
+/// The highest value from `low` to `high` that `reached` calls enough, or one that it calls just enough.
 ///
 /// Halving needs more passes than choosing pivots among the values, but each is sixteen at once and guesses no branch.
-template <typename Enough> float last_of(float low, float high, Enough enough) {
+template <typename Reached> float last_of(float low, float high, Reached reached) {
     int64_t first = rank_of(low), last = rank_of(high);
     while (first < last) {
         const int64_t middle = last - (last - first) / 2;
-        const bool holds = enough(ranked(static_cast<int32_t>(middle)));
-        first = holds ? middle : first;
-        last = holds ? last : middle - 1;
+        const float limit = ranked(static_cast<int32_t>(middle));
+        const Found found = reached(limit);
+        if (found == Found::just_enough) {
+            return limit;
+        }
+        first = found == Found::enough ? middle : first;
+        last = found == Found::enough ? last : middle - 1;
     }
     return ranked(static_cast<int32_t>(first));
 }
@@ -162,9 +168,12 @@ int64_t count_from(Row row, float limit) {
     return count;
 }
 
-/// The k-th highest value; `low`: a finite one that at least k reach.
+/// The k-th highest value, or a lower one that just k reach; `low`: one that at least k reach.
 float kth_highest(Row row, int64_t k, float low, float high) {
-    return last_of(low, high, [=](float limit) { return count_from(row, limit) >= k; });
+    return last_of(low, high, [=](float limit) {
+        const int64_t count = count_from(row, limit);
+        return count < k ? Found::too_few : count > k ? Found::enough : Found::just_enough;
+    });
 }
 
 /// A value that at least `k` values reach, and not many more: the k-th best of the best ones of small groups.
@@ -194,10 +203,14 @@ int64_t keep_best(Row row, int64_t k, float peak, int64_t * tokens, float * kept
     return apply({limit, k - count_from({kept, count}, std::nextafter(limit, INF))}, count, tokens, kept);
 }
 
-/// Keeps the smallest set of best tokens whose sum reaches `wanted`. No weight is above 1.
+/// Keeps the smallest set of best tokens whose sum reaches `wanted`. No weight is above 1, which one of them is.
 int64_t keep_sum(int64_t count, double wanted, int64_t * tokens, float * weights) {
     const Row row{weights, count};
-    const float limit = last_of(0.0f, 1.0f, [=](float least) { return total_from(row, least) >= wanted; });
+    const float limit = last_of(0.0f, 1.0f, [=](float least) {
+        const double sum = total_from(row, least);
+        // Just enough: without any of these, none of which is less than `least`, it would not be.
+        return sum < wanted ? Found::too_few : sum - least < wanted ? Found::just_enough : Found::enough;
+    });
     const double missing = wanted - total_from(row, std::nextafter(limit, INF));
     const double ties = limit > 0.0f ? std::max(1.0, std::ceil(missing / limit)) : static_cast<double>(count);
     return apply({limit, static_cast<int64_t>(std::min(ties, static_cast<double>(count)))}, count, tokens, weights);
