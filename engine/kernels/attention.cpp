@@ -1,13 +1,13 @@
 // Attention of a few tokens to a long cache, which costs little more than that of one token.
 //
 // llama.cpp's flash attention on the processor goes through the cache for each token and each head alone. Here all
-// columns (tokens and heads) that look at the same keys and values go through it together: a block of 64 positions is
+// columns (tokens and heads) that look at the same keys and values go through it together: a block of 32 positions is
 // converted once for up to 64 columns. Softmax is taken as in "Online normalizer calculation for softmax"
 // (arXiv 1805.02867): a running maximum and sum, block by block.
 //
-// The result for a column does not depend on other columns, on the number of threads or on how long the cache's view is:
-// blocks and segments start at fixed positions, segments are put together in their order, and a block that a column
-// does not see adds exactly nothing.
+// The result for a column does not depend on other columns, on the number of threads or on how long the view of the
+// cache is: blocks and segments start at fixed positions, segments are put together in their order, and a block that a
+// column does not see adds exactly nothing.
 //
 // Where the processor lacks AVX-512, llama.cpp's own attention remains.
 
@@ -28,7 +28,8 @@ extern "C" void ggml_stock_flash_attn_ext(const ggml_compute_params * params, gg
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512DQ__)
 
-#include "attention.h"
+#include "attention_rows.h"
+#include "attention_sums.h"
 
 namespace outrider {
 namespace {
@@ -44,10 +45,6 @@ constexpr int64_t FEWEST_SHARING = 12;
 /// Jobs for each thread at least, so that all have about the same work.
 constexpr int64_t JOBS_EACH = 3;
 
-int64_t quotient_up(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
-}
-
 /// A thread's memory, on a cache line's start.
 float * floats(std::vector<float> & memory, int64_t count) {
     if (memory.size() < static_cast<size_t>(count) + 16) {
@@ -55,49 +52,6 @@ float * floats(std::vector<float> & memory, int64_t count) {
     }
     return reinterpret_cast<float *>((reinterpret_cast<uintptr_t>(memory.data()) + 63) & ~static_cast<uintptr_t>(63));
 }
-
-/// Maximum, sum of the weights and weighted sum of the values, of one column over some positions.
-struct Sums {
-    float maximum, weight;
-    float * values;
-
-    void clear(int64_t count) {
-        maximum = NOTHING;
-        weight = 0.0f;
-        std::fill(values, values + count, 0.0f);
-    }
-
-    void scale(float factor, int64_t count) {
-        weight *= factor;
-        for (int64_t i = 0; i < count; i += LANES) {
-            _mm512_store_ps(values + i, _mm512_mul_ps(_mm512_load_ps(values + i), _mm512_set1_ps(factor)));
-        }
-    }
-
-    /// Adds the sums over later positions.
-    void add(const Sums & later, int64_t count) {
-        if (later.maximum == NOTHING) {
-            return;
-        }
-        const float most = std::max(maximum, later.maximum);
-        scale(exponential(maximum - most), count);
-        maximum = most;
-        const __m512 factor = _mm512_set1_ps(exponential(later.maximum - most));
-        weight = std::fma(later.weight, _mm512_cvtss_f32(factor), weight);
-        for (int64_t i = 0; i < count; i += LANES) {
-            const __m512 more = _mm512_load_ps(later.values + i);
-            _mm512_store_ps(values + i, _mm512_fmadd_ps(more, factor, _mm512_load_ps(values + i)));
-        }
-    }
-};
-
-/// A token and a head.
-struct Column {
-    const float * query;
-    const ggml_fp16_t * mask;
-    float slope;
-    Sums sums;
-};
 
 struct Attention {
     const ggml_compute_params * params;
@@ -130,8 +84,8 @@ struct Attention {
                (mask == nullptr || (mask->type == GGML_TYPE_F16 && mask->nb[0] == sizeof(ggml_fp16_t)));
     }
 
-    /// How the work is cut into jobs. A job has some heads of the cache, as they lie side by side in memory, and for each
-    /// of them the same columns. Segments become jobs where there would be few, heads and columns where still few.
+    /// How the work is cut into jobs. A job has some heads of the cache, as they lie side by side in memory, and for
+    /// each of them the same columns. Segments become jobs where there would be few, then heads, then columns.
     struct Jobs {
         int64_t heads, blocks_of_heads, size, groups, segments, count;
 
@@ -335,8 +289,8 @@ struct Attention {
             }
             seen = true;
             for (int64_t head = 0; head < job.heads; head++) {
-                load_keys(Rows(k, job, head, first), size, room);
-                load_values(Rows(v, job, head, first), size, room);
+                load_keys(Rows(k, job.sequence, job.head, job.heads, head, first), size, room.rows, room.keys);
+                load_values(Rows(v, job.sequence, job.head, job.heads, head, first), size, room.values);
                 Column * const columns = held + head * job.size;
                 for (int64_t c = 0; c < job.size;) {
                     // As even groups as can be had.
@@ -363,75 +317,9 @@ struct Attention {
         return false;
     }
 
-    /// The rows of a block for one of a job's heads: keys or values.
-    struct Rows {
-        const char *begin, *data, *next;
-        size_t stride, head_stride, row_size;
-        int64_t heads, next_head;
-
-        Rows(const ggml_tensor * t, const Job & job, int64_t head, int64_t first)
-            : begin(static_cast<const char *>(t->data) + first * t->nb[1] + job.head * t->nb[2] +
-                    job.sequence * t->nb[3]),
-              data(begin + head * t->nb[2]), next(begin + (BLOCK + head * BLOCK / job.heads) * t->nb[1]),
-              stride(t->nb[1]), head_stride(t->nb[2]), row_size(ggml_row_size(t->type, t->ne[0])), heads(job.heads),
-              next_head(head * BLOCK % job.heads) {}
-
-        const char * at(int row) const { return data + row * stride; }
-
-        /// Asks memory for the next block, a row of a head with each call, in the order in which they lie there: a head's
-        /// own rows lie far apart, which takes much longer.
-        void fetch() {
-            const char * row = next + next_head * head_stride;
-            for (size_t b = 0; b < row_size; b += 64) {
-                _mm_prefetch(row + b, _MM_HINT_T1);
-            }
-            if (++next_head == heads) {
-                next_head = 0;
-                next += stride;
-            }
-        }
-    };
-
-    void widen(const ggml_tensor * t, const char * row, float * out) const {
-        if (t->type == GGML_TYPE_F16) {
-            widen_halves(row, t->ne[0], out);
-        } else if (t->type == GGML_TYPE_F32) {
-            std::memcpy(out, row, t->ne[0] * sizeof(float));
-        } else {
-            ggml_get_type_traits(t->type)->to_float(row, out, t->ne[0]);
-        }
-    }
-
-    /// The keys of `size` positions, turned; behind them the last one again.
-    void load_keys(Rows from, int size, const Room & room) const {
-        for (int r = 0; r < BLOCK; r += LANES) {
-            for (int i = 0; i < LANES; i++) {
-                from.fetch();
-            }
-            if (k->type == GGML_TYPE_F16 && r + LANES <= size) {
-                for (int64_t i = 0; i < dk; i += LANES) {
-                    turn_halves(from.at(r) + i * sizeof(ggml_fp16_t), from.stride, room.keys + i * BLOCK + r);
-                }
-                continue;
-            }
-            for (int i = 0; i < LANES; i++) {
-                widen(k, from.at(std::min(r + i, size - 1)), room.rows + i * dk);
-            }
-            for (int64_t i = 0; i < dk; i += 4) {
-                turn_floats(room.rows + i, dk, room.keys + i * BLOCK + r);
-            }
-        }
-    }
-
-    void load_values(Rows from, int size, const Room & room) const {
-        for (int p = 0; p < size; p++) {
-            from.fetch();
-            widen(v, from.at(p), room.values + p * dv);
-        }
-    }
-
-    template <std::size_t... N> void block(int size, int count, const Room & room, Column * held, const float ** queries,
-                                           float ** sums, int64_t first, std::index_sequence<N...>) const {
+    template <std::size_t... N>
+    void block(int64_t first, int size, int count, const Room & room, Column * held, const float ** queries,
+               float ** sums, std::index_sequence<N...>) const {
         using Keys = void (*)(const float *, int64_t, const float * const *, float *);
         using Values = void (*)(const float *, int64_t, int, const float *, float * const *);
         static constexpr std::array<Keys, sizeof...(N)> KEYS{&multiply_keys<static_cast<int>(N) + 1>...};
@@ -451,7 +339,7 @@ struct Attention {
             queries[c] = held[c].query;
             sums[c] = held[c].sums.values;
         }
-        block(size, count, room, held, queries, sums, first, std::make_index_sequence<TOGETHER>{});
+        block(first, size, count, room, held, queries, sums, std::make_index_sequence<TOGETHER>{});
     }
 
     /// From a column's products with the keys of a block their weights, in their place.

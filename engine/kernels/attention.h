@@ -1,4 +1,4 @@
-// The parts of attention: blocks of 64 positions of a cache times a few columns (a token and a head each).
+// The parts of attention: blocks of 32 positions of a cache times a few columns (a token and a head each).
 //
 // Keys are turned so that sixteen positions lie side by side; keys and values are converted to float32 once for all
 // columns. Each column's sums are added up alone, in the order of positions; so they do not depend on other columns.
@@ -19,6 +19,10 @@ constexpr int VECTORS = BLOCK / LANES;
 constexpr int TOGETHER = 12;
 /// Vectors of values whose sums are kept in registers at once.
 constexpr int WIDE = 2;
+
+inline int64_t quotient_up(int64_t a, int64_t b) {
+    return (a + b - 1) / b;
+}
 
 constexpr float NOTHING = -std::numeric_limits<float>::infinity();
 

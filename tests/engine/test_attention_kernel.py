@@ -162,7 +162,7 @@ def case(request: pytest.FixtureRequest) -> Case:
     return CASES[request.param]
 
 
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("threads", [1, 2])
 def test_attention_is_right(ggml: Ggml, case: Case, threads: int) -> None:
     assert np.abs(ggml.attention(case, threads) - _expected(case)).max() < TOLERANCE
 
@@ -172,7 +172,7 @@ def test_a_token_has_the_same_bits_alone_and_among_others(ggml: Ggml, case: Case
     if not hasattr(ggml.library, "outrider_best") or not ggml.library.ggml_cpu_has_avx512():
         pytest.skip("llama.cpp's own attention, which differs in bits: another build, or no AVX-512")
     together = ggml.attention(case, 1)
-    for threads in (2, 3, 4):
+    for threads in (2, 3):
         assert np.array_equal(ggml.attention(case, threads), together)
     for token in {0, 1, len(together) - 1}:
         alone = replace(case, queries=case.queries[:, [token]], mask=case.mask[[token]])

@@ -1,0 +1,81 @@
+// Keys and values as they lie in a cache: fetched from memory in time, and converted.
+#pragma once
+
+#include "attention.h"
+
+#include <algorithm>
+
+namespace outrider {
+
+/// The rows of a block for one of a job's heads: keys or values.
+struct Rows {
+    const ggml_tensor * tensor;
+    const char *begin, *data, *next;
+    size_t stride, head_stride, row_size;
+    int64_t heads, next_head;
+
+    /// Row `first` and those behind it of head `first_head` + `head`; the job has `heads` heads from `first_head` on.
+    Rows(const ggml_tensor * t, int64_t sequence, int64_t first_head, int64_t heads, int64_t head, int64_t first)
+        : tensor(t), begin(static_cast<const char *>(t->data) + first * t->nb[1] + first_head * t->nb[2] +
+                           sequence * t->nb[3]),
+          data(begin + head * t->nb[2]), next(begin + (BLOCK + head * BLOCK / heads) * t->nb[1]), stride(t->nb[1]),
+          head_stride(t->nb[2]), row_size(ggml_row_size(t->type, t->ne[0])), heads(heads),
+          next_head(head * BLOCK % heads) {}
+
+    const char * at(int row) const { return data + row * stride; }
+
+    /// Asks memory for the next block, a row of a head with each call, in the order in which they lie there: a head's
+    /// own rows lie far apart, which takes much longer.
+    void fetch() {
+        const char * row = next + next_head * head_stride;
+        for (size_t b = 0; b < row_size; b += 64) {
+            _mm_prefetch(row + b, _MM_HINT_T1);
+        }
+        if (++next_head == heads) {
+            next_head = 0;
+            next += stride;
+        }
+    }
+};
+
+inline void widen(const ggml_tensor * t, const char * row, float * out) {
+    if (t->type == GGML_TYPE_F16) {
+        widen_halves(row, t->ne[0], out);
+    } else if (t->type == GGML_TYPE_F32) {
+        std::memcpy(out, row, t->ne[0] * sizeof(float));
+    } else {
+        ggml_get_type_traits(t->type)->to_float(row, out, t->ne[0]);
+    }
+}
+
+/// The keys of `size` positions, turned; behind them the last one again. `room`: a place for LANES keys.
+inline void load_keys(Rows from, int size, float * room, float * keys) {
+    const ggml_tensor * const k = from.tensor;
+    const int64_t dk = k->ne[0];
+    for (int r = 0; r < BLOCK; r += LANES) {
+        for (int i = 0; i < LANES; i++) {
+            from.fetch();
+        }
+        if (k->type == GGML_TYPE_F16 && r + LANES <= size) {
+            for (int64_t i = 0; i < dk; i += LANES) {
+                turn_halves(from.at(r) + i * sizeof(ggml_fp16_t), from.stride, keys + i * BLOCK + r);
+            }
+            continue;
+        }
+        for (int i = 0; i < LANES; i++) {
+            widen(k, from.at(std::min(r + i, size - 1)), room + i * dk);
+        }
+        for (int64_t i = 0; i < dk; i += 4) {
+            turn_floats(room + i, dk, keys + i * BLOCK + r);
+        }
+    }
+}
+
+inline void load_values(Rows from, int size, float * values) {
+    for (int p = 0; p < size; p++) {
+        from.fetch();
+        widen(from.tensor, from.at(p), values + p * from.tensor->ne[0]);
+    }
+}
+
+}  // namespace outrider

@@ -1,0 +1,53 @@
+// What attention adds up for a column (a token and a head).
+#pragma once
+
+#include "attention.h"
+
+#include <algorithm>
+
+namespace outrider {
+
+/// Maximum, sum of the weights and weighted sum of the values, of one column over some positions.
+struct Sums {
+    float maximum, weight;
+    float * values;
+
+    void clear(int64_t count) {
+        maximum = NOTHING;
+        weight = 0.0f;
+        std::fill(values, values + count, 0.0f);
+    }
+
+    void scale(float factor, int64_t count) {
+        weight *= factor;
+        for (int64_t i = 0; i < count; i += LANES) {
+            _mm512_store_ps(values + i, _mm512_mul_ps(_mm512_load_ps(values + i), _mm512_set1_ps(factor)));
+        }
+    }
+
+    /// Adds the sums over later positions.
+    void add(const Sums & later, int64_t count) {
+        if (later.maximum == NOTHING) {
+            return;
+        }
+        const float most = std::max(maximum, later.maximum);
+        scale(exponential(maximum - most), count);
+        maximum = most;
+        const __m512 factor = _mm512_set1_ps(exponential(later.maximum - most));
+        weight = std::fma(later.weight, _mm512_cvtss_f32(factor), weight);
+        for (int64_t i = 0; i < count; i += LANES) {
+            const __m512 more = _mm512_load_ps(later.values + i);
+            _mm512_store_ps(values + i, _mm512_fmadd_ps(more, factor, _mm512_load_ps(values + i)));
+        }
+    }
+};
+
+/// A token and a head.
+struct Column {
+    const float * query;
+    const ggml_fp16_t * mask;
+    float slope;
+    Sums sums;
+};
+
+}  // namespace outrider
