@@ -86,7 +86,7 @@ def _speedup(found: Mapping[str, Any], way: str) -> float:
 
 def _different(equal: Mapping[str, Any]) -> float:
     """The share of greedy replies that are not the plain one and should be."""
-    counts = {key: equal[key] for key in ("same", "parted_at_a_near_tie", "different", "not_examined")}
+    counts: dict[str, int] = {key: equal[key] for key in ("same", "parted_at_a_near_tie", "different", "not_examined")}
     return (counts["different"] + counts["not_examined"]) / max(sum(counts.values()), 1)
 
 

@@ -14,7 +14,6 @@ import argparse
 import subprocess
 import sys
 import tempfile
-from collections import deque
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -58,7 +57,7 @@ class Part:
 
 
 _AUTO_QUICK = "--temperatures 0,0.8 --prompts 1 --turns 2 --tokens 8 --lookaheads 4"
-_CONTEXT_QUICK = "--layers 4 --width 384 --feed-forward 704 --pairs demo --tokens 16 --turns 1 --warm-up 1 --long 600"
+_CONTEXT_QUICK = "--layers 4 --width 384 --feed-forward 704 --pairs demo --tokens 16 --turns 1 --warm-up 1 --long 1500"
 PARTS = (
     Part(
         "decoding",
@@ -74,7 +73,7 @@ PARTS = (
         "verify",
         "What a forward of n tokens costs",
         "workload --parts verify --kinds q8_0,q4_0,f16 --sweeps 11",
-        "workload --parts verify --kinds q4_0 --sweeps 1",
+        "workload --parts verify --kinds q4_0 --sweeps 1 --threads 1",
         2,
         4,
     ),
@@ -244,8 +243,8 @@ def _lacking(part: Part) -> str:
 
 
 def _run(command: list[str]) -> tuple[int, str, str]:
-    """Exit status, what it printed, and the last lines of what it said besides, which is passed on as it comes."""
-    last: deque[str] = deque(maxlen=3)
+    """Exit status, what it printed, and the last line of what it said besides, which is passed on as it comes."""
+    last = ""
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8") as printed,
         subprocess.Popen(
@@ -257,13 +256,13 @@ def _run(command: list[str]) -> tuple[int, str, str]:
             for line in process.stderr:
                 sys.stderr.write(f"    {line}")
                 sys.stderr.flush()
-                last.append(line.strip())
+                last = line.strip() or last
             status = process.wait()
         except BaseException:
             process.terminate()
             raise
         printed.seek(0)
-        return status, printed.read().strip(), " ".join(filter(None, last))
+        return status, printed.read().strip(), last.replace(f"{ROOT}/", "").replace(str(Path.home()), "~")
 
 
 def _commit() -> str:

@@ -256,7 +256,7 @@ def _tables(report: dict[str, Any]) -> str:
             f"During {_busy(found['others'])} of {len(found['others'])} replies other programs took more than 5 % of "
             f"the processors{'' if report['threads'] == 1 else '; their speeds are left out'}."
         )
-        lines += ["", size + care]
+        lines += ["", size + (care if found["others"] else "")]
         if "speed" in found:
             lines += _speed_tables(found["speed"])
         if "verify" in found:
