@@ -13,7 +13,7 @@ import llama_cpp
 import numpy as np
 
 from engine.backends.base import Backend, Logits, Rewind
-from engine.backends.llama_cpp_library import log_lines, prepare_library
+from engine.backends.llama_cpp_library import computes_alike, log_lines, prepare_library
 from engine.backends.llama_cpp_state import RecurrentState, snapshot_depth, worth_saving
 from engine.backends.llama_cpp_tokenizer import LlamaCppTokenizer
 from engine.cancel import CancelToken
@@ -292,7 +292,8 @@ def _make_context(model: Any, config: LoadConfig) -> tuple[Any, int, int]:
     params.n_threads = params.n_threads_batch = threads
     params.swa_full = True
     params.no_perf = True
-    _make_rows_alike(model, params)
+    if not _gpu_layers(config):
+        _make_rows_alike(model, params)
     log_lines.clear()
     context = llama_cpp.llama_init_from_model(model, params)
     if not context:
@@ -303,13 +304,16 @@ def _make_context(model: Any, config: LoadConfig) -> tuple[Any, int, int]:
 def _make_rows_alike(model: Any, params: Any) -> None:
     """Settings under which a row of logits depends least on how many tokens were fed with it.
 
-    A token fed alone and one fed with others go through different kernels, whose last bits differ. With weights in
-    float32 a float16 cache rounds those bits up to differences of 0.01 in the logits (measured; 0.00001 with a
-    float32 cache and without flash attention). With quantised weights flash attention gives the same bits.
+    Nothing to do where engine/kernels are at work. llama.cpp's own flash attention shares a long cache among threads for
+    a token alone and not for several: the logits differ by up to 0.7 (measured, from 300 tokens of context on), so it is
+    left out. With weights in float32 a float16 cache rounds the last bits, in which its products differ, up to
+    differences of 0.01 (0.00001 with a float32 cache).
     """
+    if computes_alike():
+        return
+    params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
     if llama_cpp.llama_model_ftype(model) == llama_cpp.LLAMA_FTYPE_ALL_F32:
         params.type_k = params.type_v = llama_cpp.GGML_TYPE_F32
-        params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
 
 
 def _gpu_layers(config: LoadConfig) -> int:

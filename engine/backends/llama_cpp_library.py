@@ -78,6 +78,16 @@ def processor_library() -> ctypes.PyDLL:
     return _library_around(inside)
 
 
+def computes_alike() -> bool:
+    """Whether products and attention are those of engine/kernels, whose rows are the same bits whatever is beside them."""
+    try:
+        computes = processor_library().outrider_computes_here
+    except (OSError, AttributeError):
+        return False
+    computes.restype = ctypes.c_bool
+    return bool(computes())
+
+
 def _library_around(address: int) -> ctypes.PyDLL:
     """The library, loaded already, that has this address inside."""
     if sys.platform == "win32":

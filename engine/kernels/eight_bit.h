@@ -105,30 +105,38 @@ template <class Format> struct EightBit {
     static void tile(const char * weights, size_t stride, int64_t blocks, const Activations * const * y,
                      const Column * const * columns, float * const * out, const char * next) {
         __m512 sums[N];
+#pragma GCC unroll 16
         for (int c = 0; c < N; c++) {
             sums[c] = _mm512_setzero_ps();
         }
         constexpr size_t STEP = ROWS * sizeof(Weights);
+        // Fetching all at once holds up what is needed now; between the products of Q8_0 it slows them (measured).
+        constexpr bool SPREAD = N <= 3 || sizeof(Weights) < 32;
         for (int64_t i = 0; i < blocks; i++) {
             const char * block = weights + i * sizeof(Weights);
-            if (next != nullptr) {
-                for (size_t b = 0; b < STEP; b += 64) {
-                    _mm_prefetch(next + i * STEP + b, _MM_HINT_T0);
-                }
+            const char * later = next == nullptr ? nullptr : next + i * STEP;
+            if (!SPREAD && later != nullptr) {
+                fetch<STEP>(later);
             }
             Vec w[8];
             Format::load(block, stride, w);
             const __m512 scales = load_halves(block + offsetof(Weights, d), stride);
+#pragma GCC unroll 16
             for (int c = 0; c < N; c++) {
                 const int8_t * q = y[c][i].qs;
                 Vec sum = _mm512_set1_epi32(columns[c][i].correction);
+#pragma GCC unroll 8
                 for (int j = 0; j < 8; j++) {
+                    if (SPREAD && c == 0 && later != nullptr) {
+                        fetch<STEP / 8>(later + j * (STEP / 8));
+                    }
                     sum = _mm512_dpbusd_epi32(sum, w[j], _mm512_set1_epi32(dword(q + 4 * j)));
                 }
                 const __m512 scale = _mm512_mul_ps(scales, _mm512_set1_ps(columns[c][i].scale));
                 sums[c] = _mm512_fmadd_ps(scale, _mm512_cvtepi32_ps(sum), sums[c]);
             }
         }
+#pragma GCC unroll 16
         for (int c = 0; c < N; c++) {
             _mm512_storeu_ps(out[c], sums[c]);
         }

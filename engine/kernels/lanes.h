@@ -33,6 +33,13 @@ inline Vec four(const void * a, const void * b, const void * c, const void * d) 
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
+/// Fetches `SIZE` bytes into the cache. Inline, or GCC takes it for a function without effects and leaves it out.
+template <size_t SIZE> inline __attribute__((always_inline)) void fetch(const char * at) {
+    for (size_t b = 0; b < SIZE; b += 64) {
+        _mm_prefetch(at + b, _MM_HINT_T0);
+    }
+}
+
 /// Transposes four by four dwords in each 128-bit quarter.
 inline void transpose4(Vec & a, Vec & b, Vec & c, Vec & d) {
     const Vec ab_low = _mm512_unpacklo_epi32(a, b), ab_high = _mm512_unpackhi_epi32(a, b);

@@ -280,6 +280,8 @@ ggml_backend_buffer_type_t repack_buffer_type() {
     return nullptr;
 }
 
+constexpr bool COMPUTED_HERE = true;
+
 bool multiply(const ggml_compute_params * params, ggml_tensor * dst) {
     return with_format(dst, [&](auto format) { Product<decltype(format)>(params, dst).run(); });
 }
@@ -300,6 +302,8 @@ ggml_backend_buffer_type_t repack_buffer_type() {
     return ggml_backend_cpu_repack_buffer_type();
 }
 
+constexpr bool COMPUTED_HERE = false;
+
 bool multiply(const ggml_compute_params *, ggml_tensor *) {
     return false;
 }
@@ -316,6 +320,13 @@ ggml_backend_buffer_type_t ggml_offered_repack_buffer_type() {
 }
 
 extern "C" {
+
+/// Whether products and attention of this folder are at work on this processor.
+GGML_BACKEND_API bool outrider_computes_here();
+
+GGML_BACKEND_API bool outrider_computes_here() {
+    return outrider::COMPUTED_HERE;
+}
 
 size_t ggml_tiled_wdata_size(int n_tasks, ggml_tensor * dst) {
     const size_t stock = ggml_stock_tiled_wdata_size(n_tasks, dst);
