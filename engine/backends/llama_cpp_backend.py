@@ -304,9 +304,9 @@ def _make_context(model: Any, config: LoadConfig) -> tuple[Any, int, int]:
 def _make_rows_alike(model: Any, params: Any) -> None:
     """Settings under which a row of logits depends least on how many tokens were fed with it.
 
-    Nothing to do where engine/kernels are at work. llama.cpp's own flash attention shares a long cache among threads for
-    a token alone and not for several: the logits differ by up to 0.7 (measured, from 300 tokens of context on), so it is
-    left out. With weights in float32 a float16 cache rounds the last bits, in which its products differ, up to
+    Nothing to do where engine/kernels are at work. llama.cpp's own flash attention shares a long cache among threads
+    for a token alone and not for several: the logits differ by up to 0.7 (measured, from 300 tokens of context on), so
+    it is left out. With weights in float32 a float16 cache rounds the last bits, in which its products differ, up to
     differences of 0.01 (0.00001 with a float32 cache).
     """
     if computes_alike():

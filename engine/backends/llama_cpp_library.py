@@ -79,7 +79,7 @@ def processor_library() -> ctypes.PyDLL:
 
 
 def computes_alike() -> bool:
-    """Whether products and attention are those of engine/kernels, whose rows are the same bits whatever is beside them."""
+    """Whether products and attention are those of engine/kernels: a row's bits do not depend on what is beside it."""
     try:
         computes = processor_library().outrider_computes_here
     except (OSError, AttributeError):
