@@ -46,7 +46,7 @@ soak: $(READY)
 	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -m soak $(ARGS)
 
 # What must be covered whole, lines and branches: the rules that the text depends on.
-RULES := acceptance sampling lookahead drafting/ngram compat
+RULES := acceptance sampling rows lookahead drafting/ngram compat
 COMMA := ,
 EMPTY :=
 

@@ -1,0 +1,26 @@
+"""How llama.cpp is compiled: what tells one build from another."""
+
+from pathlib import Path
+
+import llama_build
+import pytest
+
+
+def test_the_kernels_are_named_in_the_settings():
+    hook = Path(llama_build.settings()["CMAKE_PROJECT_ggml_INCLUDE"])
+    assert hook.is_file()
+    told = hook.read_text(encoding="utf-8")
+    compiled = [path.name for path in llama_build.kernel_files() if path.suffix == ".cpp"]
+    assert compiled
+    assert all(name in told for name in compiled)
+
+
+def test_a_changed_kernel_is_another_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for path in llama_build.kernel_files():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    before = llama_build.digest()
+    monkeypatch.setattr(llama_build, "KERNELS", tmp_path)
+    assert llama_build.digest() == before, "the folder must not count"
+    kernel = next(tmp_path.glob("*.cpp"))
+    kernel.write_bytes(kernel.read_bytes() + b"\n")
+    assert llama_build.digest() != before
