@@ -6,7 +6,7 @@ import llama_build
 import pytest
 
 
-def test_the_kernels_are_named_in_the_settings():
+def test_the_kernels_are_named_in_the_settings() -> None:
     hook = Path(llama_build.settings()["CMAKE_PROJECT_ggml_INCLUDE"])
     assert hook.is_file()
     told = hook.read_text(encoding="utf-8")
@@ -15,7 +15,7 @@ def test_the_kernels_are_named_in_the_settings():
     assert all(name in told for name in compiled)
 
 
-def test_a_changed_kernel_is_another_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_changed_kernel_is_another_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for path in llama_build.kernel_files():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     before = llama_build.digest()
