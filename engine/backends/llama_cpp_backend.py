@@ -304,16 +304,15 @@ def _make_context(model: Any, config: LoadConfig) -> tuple[Any, int, int]:
 def _make_rows_alike(model: Any, params: Any) -> None:
     """Settings under which a row of logits depends least on how many tokens were fed with it.
 
-    Nothing to do where engine/kernels are at work. llama.cpp's own flash attention shares a long cache among threads
-    for a token alone and not for several: the logits differ by up to 0.7 (measured, from 300 tokens of context on), so
-    it is left out. With weights in float32 a float16 cache rounds the last bits, in which its products differ, up to
-    differences of 0.01 (0.00001 with a float32 cache).
+    With weights in float32 a float16 cache rounds last bits up to differences of 0.01 in the logits (measured; 0.00001
+    with a float32 cache). Where engine/kernels are not at work there is more to do: llama.cpp's own flash attention
+    shares a long cache among threads for a token alone and not for several; the logits differ by up to 0.7 (measured,
+    from 300 tokens of context on), so it is left out.
     """
-    if computes_alike():
-        return
-    params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
     if llama_cpp.llama_model_ftype(model) == llama_cpp.LLAMA_FTYPE_ALL_F32:
         params.type_k = params.type_v = llama_cpp.GGML_TYPE_F32
+    if not computes_alike():
+        params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
 
 
 def _gpu_layers(config: LoadConfig) -> int:

@@ -214,8 +214,8 @@ BREAKAGES: dict[str, Callable[[gguf.GGUFReader], None]] = {
     # With five layers the small one's four stand at 0, 1, 3 and 4.
     "an added layer's attention writes": _wake("blk.2.attn_output.weight", slice(0, 384), slice(None)),
     "an added layer's feed-forward writes": _wake("blk.2.ffn_down.weight", slice(0, 384), slice(None)),
-    "an added unit writes": _wake("blk.1.ffn_down.weight", slice(0, 1), slice(22, 23)),
-    "an added head writes": _wake("blk.3.attn_output.weight", slice(0, 1), slice(12, 13)),
+    "an added unit writes": _wake("blk.1.ffn_down.weight", slice(0, 16), slice(22, 23)),
+    "an added head writes": _wake("blk.3.attn_output.weight", slice(0, 16), slice(12, 13)),
     "an added channel is fed": _wake("token_embd.weight", slice(None), slice(12, 13)),
 }
 
