@@ -80,9 +80,9 @@ PARTS = (
     Part(
         "auto",
         "Auto on the grown target in Q8_0",
-        "auto --kinds q8_0 --turns 4",
+        "auto --kinds q8_0 --turns 4 --prompts 1",
         f"auto --kinds q8_0 {_AUTO_QUICK}",
-        14,
+        5,
         3,
     ),
     Part(
@@ -96,9 +96,9 @@ PARTS = (
     Part(
         "server",
         "Auto against llama.cpp's own server",
-        "server --kinds q8_0",
+        "server --kinds q8_0 --prompts 1 --tokens 48",
         "server --kinds q4_0 --lookaheads 3 --categories chat --prompts 1 --tokens 8 --sweeps 1 --turns 1 --patience 0",
-        12,
+        8,
         16,
         2,
     ),
