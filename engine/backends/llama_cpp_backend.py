@@ -305,13 +305,14 @@ def _make_rows_alike(model: Any, params: Any) -> None:
     """Settings under which a row of logits depends least on how many tokens were fed with it.
 
     With weights in float32 a float16 cache rounds last bits up to differences of 0.01 in the logits (measured; 0.00001
-    with a float32 cache). Where engine/kernels are not at work there is more to do: llama.cpp's own flash attention
-    shares a long cache among threads for a token alone and not for several; the logits differ by up to 0.7 (measured,
-    from 300 tokens of context on), so it is left out.
+    with a float32 cache and without flash attention, which turns it into float16). Where engine/kernels are not at work
+    there is more to do: llama.cpp's own flash attention shares a long cache among threads for a token alone and not for
+    several; the logits differ by up to 0.7 (measured, from 300 tokens of context on), so it is left out.
     """
-    if llama_cpp.llama_model_ftype(model) == llama_cpp.LLAMA_FTYPE_ALL_F32:
+    float32 = llama_cpp.llama_model_ftype(model) == llama_cpp.LLAMA_FTYPE_ALL_F32
+    if float32:
         params.type_k = params.type_v = llama_cpp.GGML_TYPE_F32
-    if not computes_alike():
+    if float32 or not computes_alike():
         params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
 
 
