@@ -11,7 +11,7 @@ from engine.config import MAX_LOOKAHEAD
 
 _FORMAT = 1
 _CAUTIOUS_COSTS = ((1, 1.0), (2, 1.85), (3, 2.1), (4, 2.45), (5, 2.9), (9, 4.6), (17, 8.5), (33, 15.8))
-"""Measured: 0.5 B weights in Q8_0 on two cores, llama.cpp compiled as the set-up does it."""
+"""Measured: 0.5 B weights in Q8_0 on two cores with llama.cpp's own products; those of engine/kernels cost far less."""
 _UNKNOWN_DRAFT = 0.2
 """Times of one target token that a draft token is taken to cost before one was timed."""
 
@@ -43,7 +43,7 @@ _STALE = 0.02
 def cautious_cost(n: int) -> float:
     """What a verification of `n` tokens costs with Q8_0 weights on a processor, in times of one token.
 
-    With kernels whose rows do not depend on the batch, so dearer than most others. Between the measured sizes, a line.
+    With llama.cpp's own products, not those of engine/kernels, so dearer than most others. Between the measured sizes, a line.
     """
     low, high = next((pair for pair in pairwise(_CAUTIOUS_COSTS) if n <= pair[1][0]), _CAUTIOUS_COSTS[-2:])
     return low[1] + (high[1] - low[1]) * (n - low[0]) / (high[0] - low[0])
