@@ -43,7 +43,8 @@ _STALE = 0.02
 def cautious_cost(n: int) -> float:
     """What a verification of `n` tokens costs with Q8_0 weights on a processor, in times of one token.
 
-    With llama.cpp's own products, not those of engine/kernels, so dearer than most others. Between the measured sizes, a line.
+    With llama.cpp's own products, not those of engine/kernels, so dearer than most others. Between the measured
+    sizes, a line.
     """
     low, high = next((pair for pair in pairwise(_CAUTIOUS_COSTS) if n <= pair[1][0]), _CAUTIOUS_COSTS[-2:])
     return low[1] + (high[1] - low[1]) * (n - low[0]) / (high[0] - low[0])
