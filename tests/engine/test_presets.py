@@ -387,8 +387,11 @@ def test_the_demo_runs() -> None:
     assert (target, draft) == bundled_pair()
     with load(target, draft, speculation=speculation, sampling=sampling, threads=1) as decoder:
         result = decoder.generate("Tell me a story about a dog.", max_tokens=24)
+        # What pays on this machine is auto's to say: a target this small may well be quicker alone.
+        fixed = decoder.generate("Tell me a story about a dog.", max_tokens=24, lookahead=3)
     assert result.method == "draft-model"
-    assert result.stats.accepted > 0
+    assert result.text == fixed.text
+    assert fixed.stats.accepted > 0
 
 
 def test_the_demo_is_there_whatever_the_folder(tmp_path: Path) -> None:
