@@ -205,6 +205,7 @@ def costs_key(
     """
     machine = describe_machine()
     facts: list[object] = [_VERSION, machine["processor"], machine["cores"], physical_cores(), machine["libraries"]]
+    facts.append(machine["outrider"])  # Its products come with it.
     for backend, config in ((target, target_config), (draft, draft_config)):
         if backend is None:
             facts.append(None)

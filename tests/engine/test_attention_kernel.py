@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 pytest.importorskip("llama_cpp")
 
-from engine.backends.llama_cpp_library import processor_library
+from engine.backends.llama_cpp_library import computes_alike, processor_library
 
 Array = NDArray[np.float32]
 F32, F16 = 0, 1
@@ -169,8 +169,8 @@ def test_attention_is_right(ggml: Ggml, case: Case, threads: int) -> None:
 
 def test_a_token_has_the_same_bits_alone_and_among_others(ggml: Ggml, case: Case) -> None:
     """With any number of threads, and however many unseen positions follow."""
-    if not hasattr(ggml.library, "outrider_best") or not ggml.library.ggml_cpu_has_avx512():
-        pytest.skip("llama.cpp's own attention, which differs in bits: another build, or no AVX-512")
+    if not computes_alike():
+        pytest.skip("llama.cpp's own attention, which differs in bits: another build, or no AVX-512 VNNI")
     together = ggml.attention(case, 1)
     for threads in (2, 3):
         assert np.array_equal(ggml.attention(case, threads), together)
