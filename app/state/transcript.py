@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from engine import FinishReason, GenerationResult, GenerationStats, Message
 
-ReplyStatus = Literal["waiting", "writing", "done", "cancelled", "failed"]
+if TYPE_CHECKING:
+    from app.state.trace import TokenTrace
+
+ReplyStatus = Literal["waiting", "writing", "done", "cancelled", "failed", "interrupted"]
+"""`interrupted`: the program ended while the reply was being written; found so at the next start."""
 Action = Literal["choose-folder", "new-chat"]
 
 
@@ -26,6 +30,10 @@ class Exchange:
     """A question and its reply. `stats` and `finish_reason` are known when the reply has ended.
 
     `dropped_turns`: oldest messages of the chat that the model was not shown, as they no longer fit.
+    `question_id`, `reply_id`: the messages in the store, once they are kept there.
+    `question_branch`, `reply_branch`: which of how many versions is shown, counted from 1.
+    `created`: when the question was asked, in seconds since 1970. `trace`: the reply's tokens, one by one.
+    `models`: what wrote the reply, for people.
     """
 
     question: str
@@ -34,6 +42,14 @@ class Exchange:
     finish_reason: FinishReason | None = None
     problem: Problem | None = None
     dropped_turns: int = 0
+    question_id: int | None = None
+    reply_id: int | None = None
+    question_branch: tuple[int, int] = (1, 1)
+    reply_branch: tuple[int, int] = (1, 1)
+    created: float | None = None
+    trace: TokenTrace | None = None
+    models: str = ""
+    _before: str = ""
     _parts: list[str] = field(default_factory=list)
 
     @property
@@ -46,7 +62,13 @@ class Exchange:
     @property
     def ended(self) -> bool:
         """Whether nothing more will come."""
-        return self.status in ("done", "cancelled", "failed")
+        return self.status in ("done", "cancelled", "failed", "interrupted")
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the reply broke off, so that it can be continued."""
+        cut = self.finish_reason == "length" or self.status in ("cancelled", "interrupted")
+        return self.answered and cut
 
     @property
     def answered(self) -> bool:
@@ -58,9 +80,14 @@ class Exchange:
         self.status = "writing"
         self._parts.append(text)
 
+    def go_on(self) -> None:
+        """The reply is to be continued: what comes now follows what is there."""
+        self._before = self.reply
+        self.status, self.problem, self.stats, self.finish_reason = "waiting", None, None, None
+
     def end(self, result: GenerationResult) -> None:
-        """The reply is complete, or as complete as it gets."""
-        self._parts = [result.text]
+        """The reply is complete, or as complete as it gets. `result`: of this run, without what stood before it."""
+        self._parts = [self._before + result.text]
         self.stats = result.stats
         self.finish_reason = result.finish_reason
         self.dropped_turns = result.dropped_turns
@@ -118,7 +145,8 @@ class Transcript:
     def messages_for(self, asked: Exchange) -> tuple[Message, ...]:
         """The whole conversation up to a question that is to be answered now.
 
-        Questions without a reply (cancelled, failed) are left out: the model never answered them.
+        Questions without a reply (cancelled, failed) are left out: the model never answered them. Of a reply that is to
+        be continued the last message is what there is of it, as the assistant's.
         """
         messages: list[Message] = []
         for entry in self.entries:
@@ -126,4 +154,7 @@ class Transcript:
                 break
             if isinstance(entry, Exchange) and entry.answered:
                 messages += [Message("user", entry.question), Message("assistant", entry.reply)]
-        return (*messages, Message("user", asked.question))
+        messages.append(Message("user", asked.question))
+        if asked.reply:
+            messages.append(Message("assistant", asked.reply))
+        return tuple(messages)
