@@ -339,12 +339,12 @@ def test_the_key_changes_with_all_that_matters(tmp_path: Path, monkeypatch: pyte
     keys.append(key())
     (folder / "model.safetensors").write_bytes(b"other")
     keys.append(costs_key(target, LoadConfig(folder)))
-    machine = SimpleNamespace(processor="X")
-    monkeypatch.setattr(
-        calibration, "describe_machine", lambda: {"processor": machine.processor, "cores": 2, "libraries": {}}
-    )
+    machine = SimpleNamespace(processor="X", outrider="1")
+    monkeypatch.setattr(calibration, "describe_machine", lambda: {**vars(machine), "cores": 2, "libraries": {}})
     keys.append(key())
     machine.processor = "Y"
+    keys.append(key())
+    machine.outrider = "2"
     keys.append(key())
     assert None not in keys
     assert len(set(keys)) == len(keys)
