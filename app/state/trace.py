@@ -1,0 +1,223 @@
+"""What is known of each token of a reply: where it came from, how probable it was, what else there might have been."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import sys
+import zlib
+from array import array
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import isnan, nan
+from types import MappingProxyType
+from typing import Any, get_args
+
+from engine import Origin, TokenEvent
+
+ORIGINS: tuple[Origin, ...] = get_args(Origin)
+TOP = 5
+"""Alternatives that are kept of a token."""
+VERSION = 1
+_LARGEST = 2**28
+"""Bytes that a record may have when it is unpacked: more than any reply, less than any memory."""
+_COLUMNS = {"tokens": "i", "origins": "B", "rounds": "I", "logprobs": "f", "draft_logprobs": "f", "tops": "B"}
+_TOP_COLUMNS = {"top_tokens": "i", "top_logprobs": "f"}
+_NO_NAMES: Mapping[int, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A token that the target thought probable. `text` None: not known. `logprob` is a natural logarithm."""
+
+    token: int
+    text: str | None
+    logprob: float
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRecord:
+    """One token of a reply.
+
+    `text` is what it added to the reply, perhaps nothing; `name` the text of the token alone (half a character as its
+    bytes, a control token as ''), None where not known. `round` counts from 1. `draft_logprob` is None where the draft
+    did not propose it. `alternatives`: the target's best, at most TOP, best first; empty where they were not asked for.
+    """
+
+    index: int
+    token: int
+    text: str
+    name: str | None
+    origin: Origin
+    round: int
+    logprob: float
+    draft_logprob: float | None
+    alternatives: tuple[Alternative, ...]
+
+
+class DamagedTrace(ValueError):
+    """A stored record that cannot be read, or that another version of the program wrote."""
+
+    def __init__(self, version: object = VERSION) -> None:
+        if version == VERSION:
+            super().__init__("The record of the reply's tokens is damaged.")
+        else:
+            super().__init__("The record of the reply's tokens was written by another version of the program.")
+
+
+class TokenTrace:
+    """All tokens of a reply, some 80 bytes each. It begins empty and grows by `add`.
+
+    >>> from engine import TokenEvent
+    >>> trace = TokenTrace()
+    >>> trace.add(TokenEvent(7, "Hi", "accepted", 1, 0, -0.5, -0.1, ((7, -0.5), (9, -1.5))), {7: "Hi", 9: "Ho"})
+    >>> trace[0].alternatives[1].text, trace.counts["accepted"]
+    ('Ho', 1)
+    """
+
+    def __init__(self) -> None:
+        self._tokens, self._rounds = array("i"), array("I")
+        self._origins, self._tops = array("B"), array("B")
+        self._logprobs, self._draft_logprobs = array("f"), array("f")
+        self._top_tokens, self._top_logprobs = array("i"), array("f")
+        self._texts: list[str] = []
+        self._names: dict[int, str] = {}
+        self._same: dict[str, str] = {}
+        self._counts: dict[Origin, int] = dict.fromkeys(ORIGINS, 0)
+
+    def add(self, event: TokenEvent, names: Mapping[int, str] = _NO_NAMES) -> None:
+        """One more token. `names`: the texts of tokens alone, of its own and of its alternatives, as far as known."""
+        top = event.top[:TOP]
+        self._tokens.append(event.token)
+        self._rounds.append(event.round)
+        self._origins.append(ORIGINS.index(event.origin))
+        self._tops.append(len(top))
+        self._logprobs.append(event.logprob)
+        self._draft_logprobs.append(nan if event.draft_logprob is None else event.draft_logprob)
+        self._texts.append(self._same.setdefault(event.text, event.text))
+        self._counts[event.origin] += 1
+        self._learn(event.token, names)
+        for token, logprob in top:
+            self._top_tokens.append(token)
+            self._top_logprobs.append(logprob)
+            self._learn(token, names)
+        for _ in range(TOP - len(top)):
+            self._top_tokens.append(-1)
+            self._top_logprobs.append(nan)
+
+    def _learn(self, token: int, names: Mapping[int, str]) -> None:
+        if token not in self._names and (name := names.get(token)) is not None:
+            self._names[token] = self._same.setdefault(name, name)
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    def __getitem__(self, index: int) -> TokenRecord:
+        """The token at an index from 0, or from the end if negative. Raises IndexError."""
+        index = range(len(self))[index]
+        drafted = self._draft_logprobs[index]
+        token = self._tokens[index]
+        return TokenRecord(
+            index,
+            token,
+            self._texts[index],
+            self._names.get(token),
+            self.origin(index),
+            self._rounds[index],
+            self._logprobs[index],
+            None if isnan(drafted) else drafted,
+            tuple(self._alternatives(index)),
+        )
+
+    def _alternatives(self, index: int) -> Iterator[Alternative]:
+        for place in range(TOP * index, TOP * index + self._tops[index]):
+            token = self._top_tokens[place]
+            yield Alternative(token, self._names.get(token), self._top_logprobs[place])
+
+    def origin(self, index: int) -> Origin:
+        """Where the token at this index came from."""
+        return ORIGINS[self._origins[index]]
+
+    def text_of(self, index: int) -> str:
+        """What the token at this index added to the reply."""
+        return self._texts[index]
+
+    @property
+    def text(self) -> str:
+        """All that the tokens added to the reply."""
+        return "".join(self._texts)
+
+    @property
+    def counts(self) -> Mapping[Origin, int]:
+        """How many tokens came from where."""
+        return MappingProxyType(self._counts)
+
+    # To keep it -------------------------------------------------------------------------------------------------------
+
+    def to_bytes(self) -> bytes:
+        """The record as compressed JSON."""
+        columns = {name: _pack(getattr(self, f"_{name}")) for name in (*_COLUMNS, *_TOP_COLUMNS)}
+        names = {str(token): name for token, name in self._names.items()}
+        data = {"version": VERSION, "count": len(self), "texts": self._texts, "names": names, **columns}
+        return zlib.compress(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"), 1)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> TokenTrace:
+        """The record that `to_bytes` gave. Raises DamagedTrace, a ValueError."""
+        fields = _unpack_all(data)
+        trace = cls()
+        count, texts, names = fields.get("count"), fields.get("texts"), fields.get("names")
+        if not isinstance(count, int) or not isinstance(texts, list) or not isinstance(names, dict):
+            raise DamagedTrace
+        if len(texts) != count or not all(isinstance(text, str) for text in (*texts, *names.values())):
+            raise DamagedTrace
+        for name, code in (*_COLUMNS.items(), *_TOP_COLUMNS.items()):
+            size = count * TOP if name in _TOP_COLUMNS else count
+            setattr(trace, f"_{name}", _unpack(fields.get(name), code, size))
+        if max(trace._origins, default=0) >= len(ORIGINS) or max(trace._tops, default=0) > TOP:
+            raise DamagedTrace
+        trace._texts = [trace._same.setdefault(text, text) for text in texts]
+        if not all(token.isdecimal() for token in names):
+            raise DamagedTrace
+        trace._names = {int(token): name for token, name in names.items()}
+        for index, origin in enumerate(ORIGINS):
+            trace._counts[origin] = trace._origins.count(index)
+        return trace
+
+
+def _unpack_all(data: bytes) -> dict[str, Any]:
+    unpacker = zlib.decompressobj()
+    try:
+        text = unpacker.decompress(data, _LARGEST)
+        fields = json.loads(text) if unpacker.eof else None
+    except (zlib.error, ValueError, RecursionError) as error:
+        raise DamagedTrace from error
+    if not isinstance(fields, dict):
+        raise DamagedTrace
+    if fields.get("version") != VERSION:
+        raise DamagedTrace(fields.get("version"))
+    return fields
+
+
+def _pack(column: array[Any]) -> str:
+    """The little-endian bytes of a column, in base64."""
+    if sys.byteorder == "big":
+        column = array(column.typecode, column)
+        column.byteswap()
+    return base64.b64encode(column.tobytes()).decode("ascii")
+
+
+def _unpack(text: object, code: str, size: int) -> array[Any]:
+    column: array[Any] = array(code)
+    if not isinstance(text, str):
+        raise DamagedTrace
+    try:
+        column.frombytes(base64.b64decode(text, validate=True))
+    except (binascii.Error, ValueError) as error:
+        raise DamagedTrace from error
+    if len(column) != size:
+        raise DamagedTrace
+    if sys.byteorder == "big":
+        column.byteswap()
+    return column
