@@ -17,7 +17,14 @@ from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.compat import Fit, judge_backends, require_usable
 from engine.config import GenerationRequest, LoadConfig, LoadOptions, Prompt, SamplingConfig, SpeculationConfig
-from engine.errors import BackendFailure, Cancelled, IncompatiblePair, InvalidRequest, ModelNotLoaded
+from engine.errors import (
+    BackendFailure,
+    Cancelled,
+    IncompatiblePair,
+    InvalidRequest,
+    ModelNotLoaded,
+    TokenOutOfRange,
+)
 from engine.events import Event, Finished, GenerationResult, LoadProgress, TokenEvent
 from engine.knowledge import PairKnowledge, learn_pair
 from engine.loop import Events, GenerationLoop
@@ -312,6 +319,17 @@ class SpeculativeDecoder:
         configs = self._configs.get("target"), self._configs.get("draft")
         self._knowledge = learn_pair(target, configs[0], self.draft, configs[1], cancel)
         self._calibrated = True
+
+    def token_text(self, token: int) -> str:
+        """The text of one token of the target alone: '' for a control token; bytes of half a character as \\xf0\\x9f.
+
+        Raises ModelNotLoaded, TokenOutOfRange.
+        """
+        if self.target is None:
+            raise ModelNotLoaded("target")
+        if not 0 <= token < self.target.vocab_size:
+            raise TokenOutOfRange(token, self.target.vocab_size)
+        return self.target.tokenizer.piece(token).decode("utf-8", "backslashreplace")
 
     # Figures ----------------------------------------------------------------------------------------------------------
 
