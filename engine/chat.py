@@ -19,11 +19,14 @@ from engine.errors import ChatTemplateFailed, InvalidRequest
 _MOST_STEPS = 1_000_000
 """Numbers that a template may count through, and characters or bits that one product in it may have."""
 _ENDLESS = "it does not come to an end"
+_ANCHOR = "\n"
+"""A text before another one that no tokenizer writes with one token for both."""
 
 
 def encode_prompt(prompt: str | Sequence[Message] | Sequence[int], tokenizer: Tokenizer, *, raw: bool) -> list[int]:
     """The token ids of a prompt: of text as it is (`raw`), of one user turn, of messages, or the ids themselves.
 
+    Where the last of several messages is the assistant's, the reply goes on with it instead of beginning a new turn.
     Raises ChatTemplateFailed, TextNotEncodable, InvalidRequest.
     """
     if isinstance(prompt, str):
@@ -38,12 +41,41 @@ def encode_prompt(prompt: str | Sequence[Message] | Sequence[int], tokenizer: To
 
 
 def _encode_messages(messages: Sequence[Message], tokenizer: Tokenizer) -> list[int]:
+    if len(messages) > 1 and messages[-1].role == "assistant":
+        # Apart, as the reply was written: what it says is never read as a control token.
+        reply = messages[-1].content
+        return _encode_messages(messages[:-1], tokenizer) + (_encode_behind(reply, tokenizer) if reply else [])
     if tokenizer.chat_template is None:
         text = "\n".join(message.content for message in messages)
         return tokenizer.encode(text, add_special=True, parse_special=False)
     text = render_template(tokenizer.chat_template, messages, tokenizer.bos_token, tokenizer.eos_token)
     begun = bool(tokenizer.bos_token) and text.startswith(tokenizer.bos_token)
     return tokenizer.encode(text, add_special=not begun, parse_special=True)
+
+
+def _encode_behind(text: str, tokenizer: Tokenizer) -> list[int]:
+    """The token ids of a text that stands behind other tokens: without the space that some tokenizers put in front.
+
+    Where that space cannot be kept out it stays.
+    """
+    plain, data = _encode_plain(text, tokenizer), text.encode("utf-8", "replace")
+    if _join(plain, tokenizer) != b" " + data:
+        return plain
+    if text.startswith(" "):
+        bare = _encode_plain(text[1:], tokenizer)
+        return bare if _join(bare, tokenizer) == data else plain
+    anchor = _encode_plain(_ANCHOR, tokenizer)
+    both = _encode_plain(_ANCHOR + text, tokenizer)
+    rest = both[len(anchor) :]
+    return rest if both[: len(anchor)] == anchor and _join(rest, tokenizer) == data else plain
+
+
+def _encode_plain(text: str, tokenizer: Tokenizer) -> list[int]:
+    return tokenizer.encode(text, add_special=False, parse_special=False)
+
+
+def _join(tokens: Sequence[int], tokenizer: Tokenizer) -> bytes:
+    return b"".join(map(tokenizer.piece, tokens))
 
 
 def render_template(template: str, messages: Sequence[Message], bos_token: str, eos_token: str) -> str:

@@ -198,9 +198,10 @@ class SpeculativeDecoder:
     ) -> GenerationResult:
         """Write a reply and give it whole.
 
-        `prompt`: text, messages ({"role", "content"}), token ids, or a GenerationRequest. `on_token` sees each token
-        and may return False to end the reply with it. `options`: fields of GenerationRequest, SamplingConfig and
-        SpeculationConfig by name, in place of the decoder's own.
+        `prompt`: text, messages ({"role", "content"}), token ids, or a GenerationRequest. Messages that end with one of
+        the assistant's have it continued; the result is what comes behind it. `on_token` sees each token and may return
+        False to end the reply with it. `options`: fields of GenerationRequest, SamplingConfig and SpeculationConfig by
+        name, in place of the decoder's own.
         Raises ModelNotLoaded, InvalidRequest, ContextFull, Cancelled (before the first token), BackendFailure.
         """
         answer: bool | None = None
