@@ -322,7 +322,7 @@ class SpeculativeDecoder:
         self._calibrated = True
 
     def token_text(self, token: int) -> str:
-        """The text of one token of the target alone: '' for a control token; bytes of half a character as \\xf0\\x9f.
+        r"""The text of one token of the target alone: '' for a control token; bytes of half a character as \xf0\x9f.
 
         Raises ModelNotLoaded, TokenOutOfRange.
         """
