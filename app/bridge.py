@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Any, Generic, TypeVar
 
 from app.state.models import Loaded, Lookahead
+from app.state.trace import TOP
 from engine import (
     Cancelled,
     CancelToken,
@@ -25,6 +26,7 @@ from engine import (
     Message,
     ModelFile,
     SpeculativeDecoder,
+    TokenEvent,
     judge_pair,
     scan_folder,
 )
@@ -73,8 +75,9 @@ class EngineBridge:
     """Runs jobs of the engine.
 
     Attributes: loaded (what is really loaded, true also after a failed load); progress (of the load that is running,
-    or None); measuring (whether the costs of the pair are being measured). Methods are called on the Qt thread. A scan
-    and a measurement in the background give way to a load or a reply, and then begin again.
+    or None); measuring (whether the costs of the pair are being measured); token_names (texts of the target's tokens,
+    as far as they came up in a reply). Methods are called on the Qt thread. A scan and a measurement in the background
+    give way to a load or a reply, and then begin again.
     """
 
     def __init__(
@@ -87,6 +90,7 @@ class EngineBridge:
         self.loaded = Loaded()
         self.progress: LoadProgress | None = None
         self.measuring = False
+        self.token_names: dict[int, str] = {}
         self._put_off = False
         self._loop = loop
         self._trusted = frozenset(trusted)
@@ -220,6 +224,7 @@ class EngineBridge:
         try:
             if target is not None and target != self.loaded.target:
                 decoder.attach_target(self._config(target), progress=self._note_progress, cancel=cancel)
+                self.token_names = {}
                 self._note_loaded(target, self.loaded.draft)
             cancel.check()
             if draft != self.loaded.draft:
@@ -256,10 +261,19 @@ class EngineBridge:
             self._measure(cancel)
         note = self._events.append
         result: GenerationResult | None = None
-        for event in self._decoder.stream(messages, cancel=cancel, lookahead=lookahead):
+        for event in self._decoder.stream(messages, cancel=cancel, lookahead=lookahead, top=TOP):
+            if isinstance(event, TokenEvent):
+                self._name(event)
             note((perf_counter(), event))
             if isinstance(event, Finished):
                 result = event.result
         if result is None:
             raise EngineError("The reply ended without a result. Try again.")
         return result
+
+    def _name(self, event: TokenEvent) -> None:
+        """Note the texts of a token and of its alternatives, before anybody sees the event."""
+        names = self.token_names
+        for token in (event.token, *(token for token, _ in event.top)):
+            if token not in names:
+                names[token] = self._decoder.token_text(token)

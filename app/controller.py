@@ -16,6 +16,7 @@ from app.model_desk import ModelDesk
 from app.state.activity import Activity
 from app.state.metrics import Metrics
 from app.state.models import Loaded, Lookahead
+from app.state.trace import TokenTrace
 from app.state.transcript import Exchange, Problem, Transcript
 from engine import Cancelled, Finished, GenerationResult, PromptProgress, TokenEvent
 
@@ -206,6 +207,7 @@ class ChatController(QObject):
             self.metrics.take(when, event)
             if isinstance(event, TokenEvent):
                 texts.append(event.text)
+                self._trace(turn.exchange, event)
             elif isinstance(event, PromptProgress):
                 turn.reading = event
             elif isinstance(event, Finished):
@@ -218,6 +220,11 @@ class ChatController(QObject):
         if first:
             self.started_writing.emit(exchange)
         self.reply_grew.emit(exchange, "".join(texts))
+
+    def _trace(self, exchange: Exchange, event: TokenEvent) -> None:
+        if exchange.trace is None:
+            exchange.trace = TokenTrace()
+        exchange.trace.add(event, self._bridge.token_names)
 
     def _show_activity(self) -> None:
         activity = self._current_activity()

@@ -110,7 +110,13 @@ class ScriptedDecoder:
                 return
             time.sleep(min(left, 0.005))
 
-    def stream(self, prompt: Sequence[Message], *, cancel: CancelToken, lookahead: int | str) -> Iterator[Event]:
+    def token_text(self, token: int) -> str:
+        """A name for a token."""
+        return f"token {token}"
+
+    def stream(
+        self, prompt: Sequence[Message], *, cancel: CancelToken, lookahead: int | str, top: int = 0
+    ) -> Iterator[Event]:
         """Say the reply."""
         script = self.script
         script.threads.add(threading.current_thread().name)
@@ -136,7 +142,7 @@ class ScriptedDecoder:
                 break
             rounds += 1
             for piece in pieces[done : done + PER_ROUND]:
-                yield TokenEvent(done, piece, "accepted", rounds, done, -0.1)
+                yield self._token(done, piece, rounds, top)
                 done += 1
             yield self._round(rounds, lookahead)
             if script.late_errors:
@@ -145,6 +151,13 @@ class ScriptedDecoder:
         yield Finished(self._result("".join(pieces[:done]), done, rounds, reason))
         if reason == "error":
             raise script.late_errors.pop(0)
+
+    def _token(self, place: int, piece: str, round_number: int, top: int) -> TokenEvent:
+        """The third token of a round is its correction, the others were accepted."""
+        others = tuple((place + step, -0.1 - step) for step in range(top))
+        if place % PER_ROUND == PER_ROUND - 1:
+            return TokenEvent(place, piece, "correction", round_number, place, -0.1, None, others)
+        return TokenEvent(place, piece, "accepted", round_number, place, -0.1, -0.2, others)
 
     def _round(self, number: int, lookahead: int | str) -> RoundEvent:
         if isinstance(lookahead, int):
