@@ -2,9 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from helpers.app_window import OpenWindow
 from helpers.gap_probe import GapProbe
 from helpers.scripted_decoder import Script
+
+pytestmark = pytest.mark.alone
 
 # The must is 50 ms for the longest gap and 25 ms for 99 % of them on an idle machine (tests/benchmarks/window.py). A
 # machine that does other things meanwhile makes gaps longer, but not the work that the window does in them.

@@ -304,6 +304,7 @@ def test_refuses_lists_of_lists(tmp_path: Path) -> None:
     assert "unknown type 9" in reason_of(write(tmp_path / "x.gguf", content))
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(("kind", "size"), [(types.STRING, 2**60), (types.FLOAT64, 2**61), (types.UINT8, 2**34)])
 def test_huge_claims_cost_nothing(tmp_path: Path, kind: int, size: int) -> None:
     content = b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 1) + b"x"

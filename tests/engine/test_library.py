@@ -307,6 +307,7 @@ def test_what_changed_is_read_again(tmp_path: Path) -> None:
     assert scan_folder(tmp_path)[0].name == "after!"
 
 
+@pytest.mark.alone
 def test_two_thousand_headers_in_five_seconds(tmp_path: Path) -> None:
     draft = tiny_draft(tokens=16, layers=4)
     texts = ["<unk>", "<s>", "</s>", *(f"t{index}" for index in range(509))]
@@ -329,6 +330,7 @@ def test_two_thousand_headers_in_five_seconds(tmp_path: Path) -> None:
     assert time.perf_counter() - started < seconds
 
 
+@pytest.mark.alone
 def test_cancel_from_another_thread(tmp_path: Path) -> None:
     content = tiny_draft(layers=4).to_bytes()
     for index in range(800):

@@ -429,6 +429,7 @@ def test_table(qwen: Path) -> None:
     assert "Hugging Face cache" in output(None, as_json=False)
 
 
+@pytest.mark.alone
 def test_presets_need_no_scan_to_be_known() -> None:
     started = time.perf_counter()
     presets._load.cache_clear()

@@ -160,6 +160,7 @@ def test_too_large(tiny: Path, monkeypatch: pytest.MonkeyPatch, children: list[s
     assert not children
 
 
+@pytest.mark.alone
 def test_cancel_before_and_during(
     tiny: Path, monkeypatch: pytest.MonkeyPatch, children: list[subprocess.Popen[bytes]]
 ) -> None:

@@ -19,6 +19,8 @@ from helpers.invariants import check_caches
 from helpers.pairs import open_files, open_shared
 from helpers.random_model import HALF_BILLION, Shape, write_random_model
 
+pytestmark = pytest.mark.alone
+
 HEARD_S = 0.5
 MOST_GROWTH = 1.02
 SLOW = Shape(layers=12, width=512, inner=2048, heads=8, key_heads=8, vocabulary=1024)
