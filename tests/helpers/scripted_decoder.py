@@ -167,7 +167,7 @@ class ScriptedDecoder:
         return RoundEvent(number, "scripted", 4, *((4, 2) if speedup > 1.0 else (0, 0)), 1.0, 2.0, speedup)
 
     def _result(self, text: str, done: int, rounds: int, reason: FinishReason) -> GenerationResult:
-        accepted = min(2 * rounds, done)
+        accepted = done - done // PER_ROUND
         stats = GenerationStats(
             rounds=rounds,
             proposed=4 * rounds,
