@@ -1,0 +1,136 @@
+"""What can go wrong with the kept conversations: one class a cause, each composing its own message."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+
+class StoreError(Exception):
+    """Base of all errors of the store. `str()` of it is a sentence or two for a person. Attribute: path."""
+
+    def __init__(self, path: Path, message: str) -> None:
+        self.path = path
+        super().__init__(message)
+
+
+class StoreTooNew(StoreError):
+    """A newer version of the program wrote the file. It was not changed. Attributes: version, known."""
+
+    def __init__(self, path: Path, version: int, known: int) -> None:
+        self.version = version
+        self.known = known
+        super().__init__(
+            path,
+            f"The conversations in {path} were written by a newer version of Outrider (format {version}, and this one "
+            f"knows {known}). Nothing was changed. Start the newer version to read them.",
+        )
+
+
+class StoreDamaged(StoreError):
+    """The file is no store, or a damaged one. It was not changed."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            path,
+            f"The conversations in {path} cannot be read: {reason}. Put a copy of it from a backup there, "
+            "or move it away to begin with an empty list.",
+        )
+
+
+class StoreNotOpen(StoreError):
+    """The folder or the file cannot be read or written. Attribute: reason."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            path, f"Cannot open the conversations in {path}: {reason}. Make the folder and the file writable."
+        )
+
+
+class StoreInUse(StoreError):
+    """Another program has the store."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            path, f"Another program is using the conversations in {path}. Close the other Outrider and start again."
+        )
+
+
+class NotSaved(StoreError):
+    """Something could not be written; it is kept in memory and tried again. Base of its causes."""
+
+
+class DiskFull(NotSaved):
+    """There is no space left."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            path,
+            f"There is no space left in {path.parent}: what is new is not saved yet. Free some space; "
+            "it is then saved by itself, as long as Outrider is open.",
+        )
+
+
+class NotWritable(NotSaved):
+    """Writing failed for another reason. Attribute: reason."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            path,
+            f"What is new cannot be saved in {path.parent}: {reason}. It is tried again every few seconds, "
+            "as long as Outrider is open.",
+        )
+
+
+class ChangeRefused(StoreError):
+    """One change makes no sense to the store and was left out: a mistake of the program. Attribute: reason."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.reason = reason
+        super().__init__(path, f"A change could not be saved: {reason}.")
+
+
+def opening_error(path: Path, error: sqlite3.Error | OSError) -> StoreError:
+    """The error for a person when a store could not be opened or read."""
+    if isinstance(error, OSError):
+        return StoreNotOpen(path, error.strerror or type(error).__name__)
+    code = _code(error)
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreInUse(path)
+    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH):
+        return StoreNotOpen(path, str(error))
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+        return StoreNotOpen(path, "there is no space left" if code == sqlite3.SQLITE_FULL else str(error))
+    return StoreDamaged(path, str(error))
+
+
+def writing_error(path: Path, error: sqlite3.Error) -> StoreError:
+    """The error for a person when something could not be written."""
+    code = _code(error)
+    if code == sqlite3.SQLITE_FULL:
+        return DiskFull(path)
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return NotWritable(path, f"the file is damaged ({error})")
+    if code in _PASSING:
+        return NotWritable(path, str(error))
+    return ChangeRefused(path, str(error))
+
+
+_PASSING = (
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_PROTOCOL,
+)
+
+
+def _code(error: sqlite3.Error) -> int:
+    # SQLite's primary result code is the low byte (sqlite.org/rescode.html).
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -1,0 +1,224 @@
+"""The conversations as the window uses them: changed in memory at once, kept on the disk a moment later."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+from weakref import WeakValueDictionary
+
+from app.state.conversation import Conversation, ConversationSummary, MessageStatus, StoredMessage, title_from
+from app.store import Store
+from app.store_errors import StoreError
+from app.store_search import Found
+from app.store_writer import RETRY_S, StoreWriter
+
+
+def now() -> float:
+    """Seconds since 1970, UTC."""
+    return datetime.now(UTC).timestamp()
+
+
+class StoreKeeper:
+    """All conversations. Used from one thread, the window's; nothing here waits for the disk but reading.
+
+    Every message that it gives belongs to its conversation and is changed in place. `on_trouble` is called in the
+    writing thread, see StoreWriter. Reading raises errors of app.store_errors.
+    """
+
+    def __init__(
+        self, store: Store, on_trouble: Callable[[StoreError | None], None], *, retry_s: float = RETRY_S
+    ) -> None:
+        self.store = store
+        self.writer = StoreWriter(store, on_trouble, retry_s=retry_s)
+        self._ids = itertools.count(store.first_free_id())
+        # A conversation with changes that are not on the disk is held by them, so it is found here, not read again.
+        self._open: WeakValueDictionary[int, Conversation] = WeakValueDictionary()
+
+    def close(self, timeout: float) -> bool:
+        """Write what waits and let go of the file. False where something could not be written."""
+        saved = self.writer.close(timeout)
+        self.store.close()
+        return saved
+
+    # Reading ------------------------------------------------------------------------------------------------------
+
+    def conversations(self) -> list[ConversationSummary]:
+        """What is on the disk, for the list when the program starts: `Store.conversations`."""
+        return self.store.conversations()
+
+    def search(self, typed: str, limit: int = 200) -> list[Found]:
+        """`Store.search`."""
+        return self.store.search(typed, limit)
+
+    def load(self, conversation_id: int) -> Conversation | None:
+        """A conversation: the very object, where it is in use. None where there is none (any more)."""
+        conversation = self._open.get(conversation_id)
+        if conversation is None:
+            conversation = self.store.load(conversation_id)
+            if conversation is not None:
+                self._open[conversation_id] = conversation
+        return conversation
+
+    def load_trace(self, message_id: int) -> bytes | None:
+        """`Store.load_trace`."""
+        return self.store.load_trace(message_id)
+
+    # Conversations ------------------------------------------------------------------------------------------------
+
+    def new(self) -> Conversation:
+        """A conversation without messages. It is kept from its first question on."""
+        conversation = Conversation(next(self._ids), now())
+        self._open[conversation.id] = conversation
+        return conversation
+
+    def rename(self, conversation_id: int, title: str) -> str:
+        """Give a conversation another title; returns it as it is kept, on one line."""
+        title = " ".join(title.split())
+        conversation = self._open.get(conversation_id)
+        if conversation is not None:
+            conversation.title = title
+        self.writer.submit(lambda store: store.rename(conversation_id, title), conversation)
+        return title
+
+    def pin(self, conversation_id: int, pinned: bool) -> None:
+        """Keep a conversation at the top of the list, or no longer."""
+        conversation = self._open.get(conversation_id)
+        if conversation is not None:
+            conversation.pinned = pinned
+        self.writer.submit(lambda store: store.pin(conversation_id, pinned), conversation)
+
+    def delete(self, conversation_id: int) -> None:
+        """Take a conversation off the list. `undelete` brings it back, until `purge` or the end of the program."""
+        when = now()
+        self.writer.submit(lambda store: store.delete(conversation_id, when), self._open.get(conversation_id))
+
+    def undelete(self, conversation_id: int) -> None:
+        """Undo `delete`."""
+        self.writer.submit(lambda store: store.undelete(conversation_id), self._open.get(conversation_id))
+
+    def purge(self, conversation_id: int) -> None:
+        """Remove a deleted conversation for good."""
+        self._open.pop(conversation_id, None)
+        self.writer.submit(lambda store: store.purge(conversation_id))
+
+    # Messages -----------------------------------------------------------------------------------------------------
+
+    def ask(
+        self, conversation: Conversation, text: str, parent: int | None = None, *, first: bool = False
+    ) -> StoredMessage:
+        """Add a question and show it: below `parent`, by default the last message shown. `first`: at the beginning.
+
+        To edit a question, give the parent that it has, and `first` where that is None. The first question of a
+        conversation without a title gives it one.
+        """
+        leaf = conversation.leaf
+        if parent is None and not first and leaf is not None:
+            parent = leaf.id
+        message = StoredMessage(next(self._ids), parent, "user", text, now())
+        if not conversation.title:
+            conversation.title = title_from(text)
+            title = conversation.title
+            self._keep_head(conversation)
+            self.writer.submit(lambda store: store.rename(conversation.id, title), conversation)
+        else:
+            self._keep_head(conversation)
+        return self._add(conversation, message)
+
+    def begin_reply(
+        self, conversation: Conversation, question_id: int, *, target: str, draft: str, settings: Mapping[str, Any]
+    ) -> StoredMessage:
+        """Add an empty reply to a question, beside those that it has, and show it. Its status is waiting."""
+        return self._add(
+            conversation,
+            StoredMessage(
+                next(self._ids),
+                question_id,
+                "assistant",
+                "",
+                now(),
+                "waiting",
+                target,
+                draft,
+                copy.deepcopy(dict(settings)),
+            ),
+        )
+
+    def append(self, conversation: Conversation, reply_id: int, text: str) -> None:
+        """More of a reply. Cheap, however long the reply is."""
+        reply = conversation[reply_id]
+        reply.status = "writing"
+        self.writer.append(reply_id, text, conversation)
+
+    def resume(self, conversation: Conversation, reply_id: int) -> StoredMessage:
+        """A reply that had ended is written on."""
+        reply = conversation[reply_id]
+        reply.status = "waiting"
+        self.writer.submit(lambda store: store.set_status(reply_id, "waiting"), conversation)
+        return reply
+
+    def finish(
+        self,
+        conversation: Conversation,
+        reply_id: int,
+        text: str,
+        status: MessageStatus,
+        *,
+        stats: Mapping[str, Any] | None = None,
+        finish_reason: str | None = None,
+        problem: str | None = None,
+    ) -> StoredMessage:
+        """The reply has ended: this is its whole text, in place of what was appended."""
+        reply = conversation[reply_id]
+        reply.text, reply.status = text, status
+        reply.stats = None if stats is None else copy.deepcopy(dict(stats))
+        reply.finish_reason, reply.problem = finish_reason, problem
+        conversation.updated = when = now()
+        kept = copy.copy(reply)
+        self.writer.submit(lambda store: store.save_message(kept), conversation)
+        self.writer.submit(lambda store: store.touch(conversation.id, when), conversation)
+        return reply
+
+    def save_trace(self, reply_id: int, trace: bytes) -> None:
+        """Keep how a reply came about, token by token."""
+        self.writer.save_trace(reply_id, trace)
+
+    def choose(self, conversation: Conversation, message_id: int) -> None:
+        """Show the branch of this message."""
+        conversation.choose(message_id)
+        self._keep_chosen(conversation)
+
+    def step(self, conversation: Conversation, message_id: int, step: int) -> int:
+        """Show the sibling `step` places further. Returns its id."""
+        shown = conversation.step(message_id, step)
+        self._keep_chosen(conversation)
+        return shown
+
+    def delete_message(self, conversation: Conversation, message_id: int) -> list[int]:
+        """Delete a message with all below it on all branches. Returns the ids."""
+        gone = conversation.delete(message_id)
+        self.writer.submit(lambda store: store.delete_messages(gone), conversation)
+        self._keep_chosen(conversation)
+        return gone
+
+    # Inside -------------------------------------------------------------------------------------------------------
+
+    def _add(self, conversation: Conversation, message: StoredMessage) -> StoredMessage:
+        conversation.add(message)
+        kept = copy.copy(message)
+        when = conversation.updated
+        self.writer.submit(lambda store: store.add_messages(conversation.id, [kept]), conversation)
+        self.writer.submit(lambda store: store.touch(conversation.id, when), conversation)
+        self._keep_chosen(conversation)
+        return message
+
+    def _keep_head(self, conversation: Conversation) -> None:
+        if not len(conversation):
+            head = conversation.summary()
+            self.writer.submit(lambda store: store.add_conversation(head), conversation)
+
+    def _keep_chosen(self, conversation: Conversation) -> None:
+        if moved := conversation.take_moved():
+            self.writer.submit(lambda store: store.choose(conversation.id, moved), conversation)
