@@ -1,0 +1,181 @@
+"""One program for one store: who comes second calls the first one to the front. Nothing here needs Qt.
+
+The first holds a lock on a file beside the store until it ends, however it ends: the system lets go of it, so nothing
+is left over after a kill. The second puts its call beside it, touches the lock file, which the first one watches (see
+call_watcher.py), and waits until the call has been taken away. No port is opened and no socket left behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+ANSWER_S = 10.0
+"""How long the first one may take to answer; it may have begun a moment ago itself."""
+_LOOK_S = 0.02
+_LARGEST = 2**16
+_LOCKED_AT = 2**20
+"""Windows locks a byte, and who can't read it can't read the file: one past its end."""
+_MAY_COME_UP = "XDG_ACTIVATION_TOKEN"
+
+
+class NoAnswer(Exception):
+    """Another program has the store, and does not come to the front."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What the second start asks of the first: paths as text, empty for none; `token`: Wayland's leave to come up."""
+
+    model: str = ""
+    models_folder: str = ""
+    token: str = ""
+
+    @classmethod
+    def here(cls, model: Path | None, models_folder: Path | None) -> Call:
+        """A call from this process."""
+        paths = ["" if path is None else str(path.absolute()) for path in (model, models_folder)]
+        return cls(paths[0], paths[1], os.environ.get(_MAY_COME_UP, ""))
+
+
+@dataclass(slots=True)
+class Claim:
+    """The hold on a store. `lock_file`: None where no file can be locked there: then it holds nothing."""
+
+    store: Path
+    lock_file: Path | None
+    _handle: int | None = None
+
+    def release(self) -> None:
+        """Let another program have the store."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    def take_call(self) -> Call | None:
+        """The call that is waiting, if there is one; whoever made it then knows that it was heard."""
+        path = _call_file(self.store)
+        try:
+            text = path.read_text("utf-8")[:_LARGEST]
+        except (OSError, UnicodeDecodeError):
+            text = ""
+        with contextlib.suppress(OSError):
+            path.unlink()
+        return _parse(text) if text else None
+
+
+def claim_or_call(store: Path, call: Call, patience: float = ANSWER_S) -> Claim | None:
+    """Take the store for this process, or call the process that has it: then None.
+
+    Raises NoAnswer if that process does not answer within `patience` (seconds).
+    """
+    deadline = time.monotonic() + patience
+    called = False
+    while True:
+        claim = _try_claim(store)
+        if claim is not None:
+            # One that was made to a program that has ended since.
+            claim.take_call()
+            return claim
+        if not called:
+            called = _send(store, call)
+        if called and not _call_file(store).exists():
+            return None
+        if time.monotonic() > deadline:
+            with contextlib.suppress(OSError):
+                _call_file(store).unlink()
+            raise NoAnswer
+        time.sleep(_LOOK_S)
+
+
+def _lock_file(store: Path) -> Path:
+    return store.with_name(store.name + ".lock")
+
+
+def _call_file(store: Path) -> Path:
+    return store.with_name(store.name + ".call")
+
+
+def _try_claim(store: Path) -> Claim | None:
+    """The claim, or None if another process has it."""
+    path = _lock_file(store)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:
+        return Claim(store, None)
+    try:
+        taken = _lock(handle)
+    except OSError:
+        # A file system without locks: better a program without this than none.
+        os.close(handle)
+        return Claim(store, None)
+    if not taken:
+        os.close(handle)
+        return None
+    with contextlib.suppress(OSError):
+        os.truncate(handle, 0)
+        os.write(handle, str(os.getpid()).encode("ascii"))
+    return Claim(store, path, handle)
+
+
+if sys.platform == "win32":
+    import ctypes
+    import msvcrt
+
+    def _lock(handle: int) -> bool:
+        os.lseek(handle, _LOCKED_AT, os.SEEK_SET)
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except PermissionError:
+            return False
+        finally:
+            os.lseek(handle, 0, os.SEEK_SET)
+        return True
+
+    def _let_come_up(lock_file: Path) -> None:
+        """Windows lets a program come to the front only if the one in front allows it."""
+        with contextlib.suppress(OSError, ValueError):
+            ctypes.windll.user32.AllowSetForegroundWindow(int(lock_file.read_text("ascii")))
+
+else:
+    import fcntl
+
+    def _lock(handle: int) -> bool:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _let_come_up(lock_file: Path) -> None:
+        del lock_file
+
+
+def _send(store: Path, call: Call) -> bool:
+    path = _call_file(store)
+    try:
+        _let_come_up(_lock_file(store))
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".call-")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(asdict(call), file)
+        Path(name).replace(path)
+        os.utime(_lock_file(store))
+    except OSError:
+        return False
+    return True
+
+
+def _parse(text: str) -> Call:
+    """A call that makes no sense asks for nothing but the window."""
+    try:
+        told = json.loads(text)
+        return Call(**{name: str(told.get(name, "")) for name in asdict(Call())})
+    except (ValueError, AttributeError, RecursionError):
+        return Call()

@@ -1,0 +1,97 @@
+"""What the list at the left shows: conversations in groups, or what a search found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from typing import Literal
+
+Group = Literal["pinned", "today", "yesterday", "week", "older"]
+_ORDER: tuple[Group, ...] = ("pinned", "today", "yesterday", "week", "older")
+_WEEK_DAYS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A conversation. `changed`: seconds since 1970. `snippet`: what a search found, `hits`: where in it (start, end).
+
+    `title` is empty while nobody has said anything.
+    """
+
+    id: int
+    title: str
+    pinned: bool
+    changed: float
+    snippet: str = ""
+    hits: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """Stands above the conversations of a group."""
+
+    group: Group
+
+
+Row = Heading | Item
+
+
+class ConversationList:
+    """The rows of the list, and which conversation is open. `query`: what is searched for, empty for everything."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.open_id: int | None = None
+        self.query = ""
+
+    def show(self, items: Iterable[Item], now: datetime | None = None, zone: tzinfo | None = None) -> None:
+        """Show these (latest first), each in its group. `zone`: whose days they are; None: the system's."""
+        self.query = ""
+        self.rows = list(grouped(items, now or datetime.now(UTC), zone))
+
+    def show_found(self, query: str, items: Sequence[Item]) -> None:
+        """Show what a search found, best first."""
+        self.query = query
+        self.rows = list(items)
+
+    def row_of(self, conversation: int | None) -> int | None:
+        """Where a conversation stands."""
+        for row, item in enumerate(self.rows):
+            if isinstance(item, Item) and item.id == conversation:
+                return row
+        return None
+
+    def item(self, conversation: int | None) -> Item | None:
+        """A conversation that is in the list."""
+        row = self.row_of(conversation)
+        found = None if row is None else self.rows[row]
+        return found if isinstance(found, Item) else None
+
+    def neighbour(self, conversation: int) -> int | None:
+        """The conversation to stand on when this one goes: the next one, else the one before."""
+        row = self.row_of(conversation)
+        if row is None:
+            return None
+        others = [*self.rows[row + 1 :], *reversed(self.rows[:row])]
+        return next((item.id for item in others if isinstance(item, Item)), None)
+
+
+def grouped(items: Iterable[Item], now: datetime, zone: tzinfo | None = None) -> Iterable[Row]:
+    """Headings and items, in the order of the groups; within one as they come."""
+    groups: dict[Group, list[Item]] = {group: [] for group in _ORDER}
+    for item in items:
+        groups[group_of(item, now, zone)].append(item)
+    for group, members in groups.items():
+        if members:
+            yield Heading(group)
+            yield from members
+
+
+def group_of(item: Item, now: datetime, zone: tzinfo | None = None) -> Group:
+    """Where a conversation belongs, by calendar days, not by hours."""
+    if item.pinned:
+        return "pinned"
+    changed = datetime.fromtimestamp(item.changed, UTC)
+    days = (now.astimezone(zone).date() - changed.astimezone(zone).date()).days
+    return "today" if days <= 0 else "yesterday" if days == 1 else "week" if days <= _WEEK_DAYS else "older"
