@@ -80,17 +80,17 @@ PARTS = (
     Part(
         "auto",
         "Auto on the grown target in Q8_0",
-        "auto --kinds q8_0 --turns 4 --prompts 1",
+        "auto --kinds q8_0 --turns 4 --prompts 2",
         f"auto --kinds q8_0 {_AUTO_QUICK}",
-        5,
+        10,
         3,
     ),
     Part(
         "auto-q4_0",
         "Auto on the grown target in Q4_0",
-        "auto --kinds q4_0 --turns 4 --prompts 1",
+        "auto --kinds q4_0 --turns 4 --prompts 2",
         f"auto --kinds q4_0 {_AUTO_QUICK}",
-        5,
+        8,
         2,
     ),
     Part(
