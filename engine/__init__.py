@@ -17,6 +17,7 @@ from engine._version import __version__
 if TYPE_CHECKING:
     from engine.acceptance import accept, residual_distribution
     from engine.backends.base import Backend, Rewind, Tokenizer
+    from engine.benchmark import Equality
     from engine.bundled import bundled_pair
     from engine.cache_files import cache_folder
     from engine.cancel import CancelToken
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from engine.hidden import run_hidden_command
     from engine.integrity import EXIT_DAMAGED, Installation, check_installation, installation_folder
     from engine.library import ModelFile, scan_folder
+    from engine.measurement import ModelFacts, Spread, WayFigures, WaysProgress, WaysReport, measure_ways
     from engine.presets import apply_preset, find_preset
     from engine.sampling import distribution, sample
     from engine.sources import resolve_source
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "engine.acceptance": ("accept", "residual_distribution"),
     "engine.backends.base": ("Backend", "Rewind", "Tokenizer"),
+    "engine.benchmark": ("Equality",),
     "engine.bundled": ("bundled_pair",),
     "engine.cache_files": ("cache_folder",),
     "engine.cancel": ("CancelToken",),
@@ -133,6 +136,7 @@ _HOMES = {
         "TokenEvent",
     ),
     "engine.library": ("ModelFile", "scan_folder"),
+    "engine.measurement": ("ModelFacts", "Spread", "WayFigures", "WaysProgress", "WaysReport", "measure_ways"),
     "engine.presets": ("apply_preset", "find_preset"),
     "engine.hidden": ("run_hidden_command",),
     "engine.integrity": ("EXIT_DAMAGED", "Installation", "check_installation", "installation_folder"),
@@ -155,6 +159,7 @@ __all__ = [
     "ContextFull",
     "DegenerateDistribution",
     "EngineError",
+    "Equality",
     "Event",
     "FinishReason",
     "Finished",
@@ -174,6 +179,7 @@ __all__ = [
     "LoadProgress",
     "Message",
     "MethodStats",
+    "ModelFacts",
     "ModelFile",
     "ModelFileBroken",
     "ModelNotLoaded",
@@ -189,6 +195,7 @@ __all__ = [
     "SamplingConfig",
     "SpeculationConfig",
     "SpeculativeDecoder",
+    "Spread",
     "TextNotEncodable",
     "TokenEvent",
     "TokenOutOfRange",
@@ -196,6 +203,9 @@ __all__ = [
     "UnknownMethod",
     "UnknownPreset",
     "VocabularyMismatch",
+    "WayFigures",
+    "WaysProgress",
+    "WaysReport",
     "__version__",
     "accept",
     "apply_preset",
@@ -207,6 +217,7 @@ __all__ = [
     "installation_folder",
     "judge_pair",
     "load",
+    "measure_ways",
     "residual_distribution",
     "resolve_source",
     "run_hidden_command",

@@ -41,24 +41,15 @@ from engine._version import __version__
 from engine.backends.base import Backend
 from engine.bench_figures import count_equal, make_notes, summarise
 from engine.bench_prompts import BenchPrompt, bundled_prompts, read_prompts
-from engine.benchmark import (
-    DEFAULT_LOOKAHEADS,
-    Bench,
-    LeftOut,
-    PreparedPrompt,
-    Reply,
-    Sizes,
-    choose_sizes,
-    compare_replies,
-    make_ways,
-    prepare,
-)
+from engine.benchmark import DEFAULT_LOOKAHEADS, LeftOut, PreparedPrompt, Reply, Sizes, make_ways
 from engine.cancel import CancelToken
 from engine.cli_generate import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, run_cancellable
 from engine.config import GenerationRequest, SamplingConfig, check_lookahead
 from engine.decoder import PairWarning, SpeculativeDecoder, load
-from engine.errors import Cancelled, InvalidLookahead, InvalidRequest, ModelNotLoaded
-from engine.machine import OtherPrograms, describe_machine
+from engine.errors import InvalidLookahead, InvalidRequest, ModelNotLoaded
+from engine.machine import describe_machine
+from engine.measurement import Measured, Wanted, WaysProgress
+from engine.measurement import measure as run_measurement
 
 _EVERY_S = 10.0
 _OF_STATS = (
@@ -187,35 +178,28 @@ def measure(args: argparse.Namespace, wanted: _Wanted, cancel: _LastingToken, sa
         target, draft = decoder.target, decoder.draft
         if target is None:
             raise ModelNotLoaded
-        prompts, left_out = prepare(target, wanted.prompts, raw=wanted.raw, max_tokens=wanted.max_tokens)
-        ways = make_ways(wanted.lookaheads, has_draft=draft is not None, ngram=wanted.ngram)
-        bench = Bench(decoder, ways, prompts, wanted.sampling, cancel)
-        say(f"Warming up: {len(ways)} ways, {len(prompts)} prompts.")
-        pace = bench.warm_up()
-        sizes = choose_sizes(pace, prompts, len(ways), repeats=wanted.repeats, max_tokens=wanted.max_tokens)
-        others = OtherPrograms()
-        replies, partial = _collect(bench, sizes, cancel, say)
-        busy = others.share()
-        compared = compare_replies(bench, replies, examine=not partial)
+        measured = _measure(decoder, wanted, cancel, say)
         memory["at_end"] = process.memory_info().rss
         models = {"target": _describe(target), "draft": None if draft is None else _describe(draft)}
-    head = {"version": __version__, "partial": partial, "machine": describe_machine(), "load_s": load_s}
-    settings = _settings(wanted, sizes) | ({} if draft is not None else {"lookaheads": []})
+    head = {"version": __version__, "partial": measured.partial, "machine": describe_machine(), "load_s": load_s}
+    bench, busy = measured.bench, measured.other_programs
     rest = {
         "memory": memory,
         "other_programs": busy,
-        "settings": settings,
-        "prompts": [_prompt_to_dict(prompt) for prompt in prompts],
+        "settings": _settings(wanted, measured.sizes, has_draft=draft is not None),
+        "prompts": [_prompt_to_dict(prompt) for prompt in bench.prompts],
     }
-    return head | models | rest | make_report(replies, [way.name for way in ways], compared, left_out, busy)
+    compared = [None if each is None else each.verdict for each in measured.compared]
+    names = [way.name for way in bench.ways]
+    return head | models | rest | make_report(measured.replies, names, compared, measured.left_out, busy)
 
 
-def _settings(wanted: _Wanted, sizes: Sizes) -> dict[str, Any]:
+def _settings(wanted: _Wanted, sizes: Sizes | None, *, has_draft: bool) -> dict[str, Any]:
     return {
         "sampling": asdict(wanted.sampling),
-        "lookaheads": sorted(set(wanted.lookaheads) - {0}),
-        "repeats": sizes.repeats,
-        "max_tokens": sizes.max_tokens,
+        "lookaheads": sorted(set(wanted.lookaheads) - {0}) if has_draft else [],
+        "repeats": None if sizes is None else sizes.repeats,
+        "max_tokens": None if sizes is None else sizes.max_tokens,
         "raw": wanted.raw,
     }
 
@@ -287,28 +271,29 @@ def _load(args: argparse.Namespace, cancel: CancelToken, say: Say) -> Speculativ
     return decoder
 
 
-def _collect(bench: Bench, sizes: Sizes, cancel: _LastingToken, say: Say) -> tuple[list[Reply], bool]:
-    """The replies, and whether only a part was measured. Raises Cancelled where nothing was."""
-    replies: list[Reply] = []
-    total = sizes.repeats * len(bench.prompts) * len(bench.ways)
-    say(
-        f"{total} replies of up to {sizes.max_tokens} tokens, each measured {_times(sizes.repeats)}: "
-        f"about {_duration(sizes.seconds)}. Ctrl+C ends it and shows what there is."
-    )
-    began = said = perf_counter()
-    try:
-        for reply in bench.replies(sizes.repeats, sizes.max_tokens):
-            replies.append(reply)
-            if cancel.asked:
-                break
-            now = perf_counter()
-            if now - said >= _EVERY_S:
-                said, left = now, (now - began) / len(replies) * (total - len(replies))
-                say(f"{len(replies)} of {total} replies, about {_duration(left)} left")
-    except Cancelled:
-        if not replies:
-            raise
-    return replies, len(replies) < total
+def _measure(decoder: SpeculativeDecoder, wanted: _Wanted, cancel: _LastingToken, say: Say) -> Measured:
+    """Measure, and say how far it is. Raises Cancelled where nothing was measured."""
+    ways = make_ways(wanted.lookaheads, has_draft=decoder.draft is not None, ngram=wanted.ngram)
+    said = perf_counter()
+
+    def note(progress: WaysProgress) -> bool:
+        nonlocal said
+        sizes, left = progress.measured.sizes, progress.seconds_left
+        if progress.stage == "warming up" and progress.done == 0:
+            say(f"Warming up: {len(ways)} ways, {len(progress.measured.bench.prompts)} prompts.")
+        elif progress.stage == "measuring" and progress.done == 0 and sizes is not None:
+            said = perf_counter()
+            say(
+                f"{progress.total} replies of up to {sizes.max_tokens} tokens, each measured {_times(sizes.repeats)}: "
+                f"about {_duration(sizes.seconds)}. Ctrl+C ends it and shows what there is."
+            )
+        elif progress.stage == "measuring" and left is not None and perf_counter() - said >= _EVERY_S:
+            said = perf_counter()
+            say(f"{progress.done} of {progress.total} replies, about {_duration(left)} left")
+        return not cancel.asked
+
+    sizes = (wanted.repeats, wanted.max_tokens, wanted.raw)
+    return run_measurement(decoder, Wanted(wanted.prompts, ways, wanted.sampling, *sizes), cancel, note)
 
 
 def _times(count: int) -> str:

@@ -190,14 +190,16 @@ class Bench:
     cancel: CancelToken = field(default_factory=CancelToken)
     clock: Callable[[], float] = perf_counter
 
-    def warm_up(self) -> Pace:
+    def warm_up(self, note: Callable[[int], None] = lambda _done: None) -> Pace:
         """Run each way once, so that nothing is touched for the first time later, and time plain decoding.
 
-        Raises Cancelled.
+        `note` is told how many ways are done. Raises Cancelled.
         """
         prompt = self.prompts[0]
-        for way in self.ways:
+        for done, way in enumerate(self.ways):
+            note(done)
             self._generate(way, prompt, 0, _WARM_TOKENS, fresh=True)
+        note(len(self.ways))
         stats = self._generate(self.ways[0], prompt, 0, 2 * _WARM_TOKENS, fresh=True)[1].stats
         return Pace(1000.0 / max(stats.tokens_per_second, 1e-9), stats.prompt_ms / len(prompt.tokens))
 
@@ -248,13 +250,26 @@ class Bench:
 SAME, NEAR_TIE, DIFFERENT, UNEXAMINED = "same", "near tie", "different", "not examined"
 
 
-def compare_replies(bench: Bench, replies: Sequence[Reply], *, examine: bool = True) -> list[str | None]:
-    """For each reply, how it compares with the first plain reply to its prompt; None where tokens are drawn.
+@dataclass(frozen=True, slots=True)
+class Equality:
+    """How a greedy reply compares with the first plain one to its prompt.
 
-    same: token for token. near tie: they part where the target's two best logits, computed as plain decoding does, are
-    shown to lie closer than `CLOSE` and are the two that were chosen. different: anything else. not examined: they
-    part, and the target was not asked (`examine` False).
-    Raises ModelNotLoaded, Cancelled.
+    `verdict`: SAME, token for token; NEAR_TIE, they part where the target's two best logits, computed as plain decoding
+    does, are shown to lie closer than `CLOSE` and are the two that were chosen; DIFFERENT, anything else; UNEXAMINED,
+    they part, and the target was not asked. `alike`: tokens before they part. `tokens`: of the plain reply. `gap`:
+    between the target's two best logits where they part, None where it was not asked.
+    """
+
+    verdict: str
+    alike: int
+    tokens: int
+    gap: float | None = None
+
+
+def compare_replies(bench: Bench, replies: Sequence[Reply], *, examine: bool = True) -> list[Equality | None]:
+    """For each reply, how it compares with the plain one; None where tokens are drawn, or there is no plain one.
+
+    `examine`: ask the target about those that part. Raises ModelNotLoaded, Cancelled.
     """
     if not bench.sampling.greedy:
         return [None] * len(replies)
@@ -262,32 +277,38 @@ def compare_replies(bench: Bench, replies: Sequence[Reply], *, examine: bool = T
     for reply in replies:
         if reply.way == PLAIN:
             plain.setdefault(reply.prompt, reply.result.tokens)
-    known: dict[tuple[int, tuple[int, ...]], str] = {}
-    found: list[str | None] = []
+    known: dict[tuple[int, tuple[int, ...]], Equality] = {}
+    found: list[Equality | None] = []
     for reply in replies:
         reference, tokens = plain.get(reply.prompt), reply.result.tokens
-        if reference is None or tokens == reference:
-            found.append(None if reference is None else SAME)
+        if reference is None:
+            found.append(None)
             continue
         key = reply.prompt, tokens
         if key not in known:
-            known[key] = _examine(bench, reply.prompt, reference, tokens) if examine else UNEXAMINED
+            known[key] = _compare(bench, reply.prompt, reference, tokens, examine=examine)
         found.append(known[key])
     return found
 
 
-def _examine(bench: Bench, prompt: int, plain: tuple[int, ...], other: tuple[int, ...]) -> str:
+def _compare(bench: Bench, prompt: int, plain: tuple[int, ...], other: tuple[int, ...], *, examine: bool) -> Equality:
+    if plain == other:
+        return Equality(SAME, len(plain), len(plain))
     alike = next((i for i, (a, b) in enumerate(zip(plain, other, strict=False)) if a != b), None)
+    before = min(len(plain), len(other)) if alike is None else alike
+    if not examine:
+        return Equality(UNEXAMINED, before, len(plain))
     # Where logits are changed by a history or a bias, those of the model alone prove nothing.
     if alike is None or bench.sampling.reshaped:
-        return DIFFERENT
+        return Equality(DIFFERENT, before, len(plain))
     target = bench.decoder.target
     if target is None:
         raise ModelNotLoaded
     row = _row_after(target, bench.prompts[prompt].tokens, plain[:alike], bench.cancel)
     first, second = (int(token) for token in np.argsort(-row, kind="stable")[:2])
-    close = float(row[first] - row[second]) < CLOSE
-    return NEAR_TIE if close and {plain[alike], other[alike]} == {first, second} else DIFFERENT
+    gap = float(row[first] - row[second])
+    tie = gap < CLOSE and {plain[alike], other[alike]} == {first, second}
+    return Equality(NEAR_TIE if tie else DIFFERENT, alike, len(plain), gap)
 
 
 def _row_after(target: Backend, prompt: Sequence[int], reply: Sequence[int], cancel: CancelToken) -> Any:

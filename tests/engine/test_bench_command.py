@@ -192,7 +192,7 @@ def test_what_was_measured_before_a_cancel_is_shown(measure: Measure, monkeypatc
 def test_cancelled_before_anything_was_measured(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Bench, "warm_up", lambda bench: bench.cancel.cancel() or next(bench.replies(1, 1)))
+    monkeypatch.setattr(Bench, "warm_up", lambda bench, _note: bench.cancel.cancel() or next(bench.replies(1, 1)))
     assert main(["bench", *SMALL]) == 130
     out, err = capsys.readouterr()
     assert out == ""
