@@ -16,8 +16,8 @@ from pathlib import Path
 
 from app.places import data_folder
 from app.state.conversation import UNFINISHED, Conversation, ConversationSummary, StoredMessage
-from app.store_errors import StoreInUse, opening_error
-from app.store_schema import check_before_opening, migrate
+from app.store_errors import StoreError, StoreInUse, opening_error
+from app.store_schema import check_header, check_log, migrate
 from app.store_search import Found, search
 
 FILE_NAME = "conversations.sqlite3"
@@ -65,8 +65,9 @@ class Store:
         lock = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            check_before_opening(path)
+            check_header(path)
             lock = _lock(path)
+            check_log(path)
             store = cls(path, _connect(path), lock)
             try:
                 migrate(store.connection)
@@ -74,16 +75,21 @@ class Store:
             except BaseException:
                 store.connection.close()
                 raise
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, StoreError) as error:
             if lock is not None:
                 lock.close()
+            if isinstance(error, StoreError):
+                raise
             raise opening_error(path, error) from error
         return store
 
     @classmethod
     def temporary(cls) -> Store:
         """A store that is gone when it is closed: for a session that cannot save."""
-        folder = Path(tempfile.mkdtemp(prefix="outrider-"))
+        try:
+            folder = Path(tempfile.mkdtemp(prefix="outrider-"))
+        except OSError as error:
+            raise opening_error(Path(tempfile.gettempdir()), error) from error
         store = cls.open(folder / FILE_NAME)
         return cls(store.path, store.connection, store.lock, folder)
 
@@ -194,12 +200,12 @@ class Store:
         self.connection.execute(
             "INSERT INTO conversations (id, title, created, updated, pinned) VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT (id) DO NOTHING",
-            (head.id, head.title, head.created, head.updated, head.pinned),
+            (head.id, storable(head.title), head.created, head.updated, head.pinned),
         )
 
     def rename(self, conversation_id: int, title: str) -> None:
         """Give a conversation another title."""
-        self.connection.execute("UPDATE conversations SET title = ? WHERE id = ?", (title, conversation_id))
+        self.connection.execute("UPDATE conversations SET title = ? WHERE id = ?", (storable(title), conversation_id))
 
     def pin(self, conversation_id: int, pinned: bool) -> None:
         """Keep a conversation at the top of the list, or no longer."""
@@ -242,7 +248,9 @@ class Store:
 
     def append(self, message_id: int, text: str) -> None:
         """More of a reply that is being written. It costs what the new text costs, however long the reply is."""
-        self.connection.execute("INSERT INTO pieces (message, text) VALUES (?, ?)", (message_id, text))
+        self.connection.execute(
+            "INSERT INTO pieces (message, text) SELECT id, ?2 FROM messages WHERE id = ?1", (message_id, storable(text))
+        )
 
     def set_status(self, message_id: int, status: str) -> None:
         """Only the status of a message: a reply is written on."""
@@ -254,7 +262,7 @@ class Store:
         self.connection.execute(
             "UPDATE messages SET text = ?, status = ?, target = ?, draft = ?, settings = ?, stats = ?, "
             "finish_reason = ?, problem = ? WHERE id = ?",
-            (message.text, message.status, *_row(message)[6:12], message.id),
+            (storable(message.text), message.status, *_row(message)[6:12], message.id),
         )
 
     def delete_messages(self, message_ids: Iterable[int]) -> None:
@@ -270,6 +278,23 @@ class Store:
             "ON CONFLICT (message) DO UPDATE SET trace = excluded.trace",
             (message_id, trace),
         )
+
+    # The log --------------------------------------------------------------------------------------------------------
+
+    def log_size(self) -> int:
+        """Bytes of the write-ahead log."""
+        try:
+            return self.path.with_name(f"{self.path.name}-wal").stat().st_size
+        except OSError:
+            return 0
+
+    def merge_log(self) -> None:
+        """Write what the log has into the file, as far as readers allow. It waits for the disk.
+
+        Where it fails the log keeps everything.
+        """
+        with contextlib.suppress(sqlite3.Error):
+            self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     # Inside -------------------------------------------------------------------------------------------------------
 
@@ -300,6 +325,8 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL").fetchone()
         # A kill of the program loses nothing that was committed; a power cut may lose the last commits, never more.
         connection.execute("PRAGMA synchronous = NORMAL")
+        # Only `merge_log` waits for the disk, when nothing else is to be written.
+        connection.execute("PRAGMA wal_autocheckpoint = 0").fetchone()
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = ON").fetchone()
         connection.execute("PRAGMA journal_size_limit = 4194304").fetchone()
@@ -323,20 +350,25 @@ def _lock(path: Path) -> sqlite3.Connection:
     return lock
 
 
+def storable(text: str) -> str:
+    """The text without what no UTF-8 can say: halves of pairs, which the clipboard of some systems gives."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _row(message: StoredMessage) -> tuple[object, ...]:
     return (
         message.id,
         message.parent,
         message.role,
-        message.text,
+        storable(message.text),
         message.created,
         message.status,
-        message.target,
-        message.draft,
+        storable(message.target),
+        storable(message.draft),
         json.dumps(message.settings),
         None if message.stats is None else json.dumps(message.stats),
         message.finish_reason,
-        message.problem,
+        None if message.problem is None else storable(message.problem),
         message.chosen,
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -40,12 +42,23 @@ class StoreDamaged(StoreError):
 
 
 class StoreNotOpen(StoreError):
-    """The folder or the file cannot be read or written. Attribute: reason."""
+    """The folder or the file cannot be read, made or written. Attribute: reason."""
 
     def __init__(self, path: Path, reason: str) -> None:
         self.reason = reason
         super().__init__(
             path, f"Cannot open the conversations in {path}: {reason}. Make the folder and the file writable."
+        )
+
+
+class NoRoomForStore(StoreError):
+    """There is not even space to open the file."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            path,
+            f"Cannot open the conversations in {path}: there is no space left. "
+            "Free some space and start Outrider again.",
         )
 
 
@@ -96,21 +109,25 @@ class ChangeRefused(StoreError):
 def opening_error(path: Path, error: sqlite3.Error | OSError) -> StoreError:
     """The error for a person when a store could not be opened or read."""
     if isinstance(error, OSError):
+        if error.errno == errno.ENOSPC:
+            return NoRoomForStore(path)
         return StoreNotOpen(path, error.strerror or type(error).__name__)
     code = _code(error)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreInUse(path)
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH):
         return StoreNotOpen(path, str(error))
-    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
-        return StoreNotOpen(path, "there is no space left" if code == sqlite3.SQLITE_FULL else str(error))
+    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_full(path)):
+        return NoRoomForStore(path)
+    if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL):
+        return StoreNotOpen(path, str(error))
     return StoreDamaged(path, str(error))
 
 
-def writing_error(path: Path, error: sqlite3.Error) -> StoreError:
+def writing_error(path: Path, error: Exception) -> StoreError:
     """The error for a person when something could not be written."""
     code = _code(error)
-    if code == sqlite3.SQLITE_FULL:
+    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_full(path)):
         return DiskFull(path)
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return NotWritable(path, f"the file is damaged ({error})")
@@ -119,6 +136,7 @@ def writing_error(path: Path, error: sqlite3.Error) -> StoreError:
     return ChangeRefused(path, str(error))
 
 
+_LITTLE = 2**20
 _PASSING = (
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_READONLY,
@@ -131,6 +149,14 @@ _PASSING = (
 )
 
 
-def _code(error: sqlite3.Error) -> int:
+def _is_full(path: Path) -> bool:
+    # SQLite gives a quota, and a limit for the size of a file, the name of a general I/O error.
+    try:
+        return shutil.disk_usage(path.parent).free < _LITTLE
+    except OSError:
+        return False
+
+
+def _code(error: Exception) -> int:
     # SQLite's primary result code is the low byte (sqlite.org/rescode.html).
     return getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -14,6 +15,12 @@ from app.store import Store
 from app.store_errors import StoreError
 from app.store_search import Found
 from app.store_writer import RETRY_S, StoreWriter
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy as it will be read again. Raises TypeError for what JSON cannot say."""
+    plain: dict[str, Any] = json.loads(json.dumps(values), parse_constant=lambda _: None)
+    return plain
 
 
 def now() -> float:
@@ -142,14 +149,15 @@ class StoreKeeper:
                 "waiting",
                 target,
                 draft,
-                copy.deepcopy(dict(settings)),
+                _plain(settings),
             ),
         )
 
     def append(self, conversation: Conversation, reply_id: int, text: str) -> None:
-        """More of a reply. Cheap, however long the reply is."""
-        reply = conversation[reply_id]
-        reply.status = "writing"
+        """More of a reply. Cheap, however long the reply is. Of a deleted one: nothing."""
+        if not text or reply_id not in conversation:
+            return
+        conversation[reply_id].status = "writing"
         self.writer.append(reply_id, text, conversation)
 
     def resume(self, conversation: Conversation, reply_id: int) -> StoredMessage:
@@ -169,11 +177,13 @@ class StoreKeeper:
         stats: Mapping[str, Any] | None = None,
         finish_reason: str | None = None,
         problem: str | None = None,
-    ) -> StoredMessage:
-        """The reply has ended: this is its whole text, in place of what was appended."""
+    ) -> StoredMessage | None:
+        """The reply has ended: this is its whole text, in place of what was appended. Of a deleted one: None."""
+        if reply_id not in conversation:
+            return None
         reply = conversation[reply_id]
         reply.text, reply.status = text, status
-        reply.stats = None if stats is None else copy.deepcopy(dict(stats))
+        reply.stats = None if stats is None else _plain(stats)
         reply.finish_reason, reply.problem = finish_reason, problem
         conversation.updated = when = now()
         kept = copy.copy(reply)

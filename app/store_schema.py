@@ -94,7 +94,7 @@ VERSION = len(MIGRATIONS)
 """The version that this program writes."""
 
 
-def check_before_opening(path: Path) -> None:
+def check_header(path: Path) -> None:
     """Look at a file without SQLite, which might change it or leave files beside it.
 
     Raises StoreTooNew, StoreDamaged (no SQLite file, or another program's), OSError (it cannot be read).
@@ -110,12 +110,14 @@ def check_before_opening(path: Path) -> None:
     _refuse_newer(path, version)
     if application != APPLICATION_ID:
         raise StoreDamaged(path, "it belongs to another program")
-    _check_log(path)
 
 
-def _check_log(path: Path) -> None:
-    # A newer program that was killed may have left its version in the write-ahead log alone. Whoever only reads never
-    # writes the log back into the file, but makes an index of it, which is taken away again.
+def check_log(path: Path) -> None:
+    """Look for the version in a write-ahead log that a killed program left. Raises StoreTooNew, sqlite3.Error.
+
+    A newer program may have left its version there alone. Whoever only reads never writes the log back into the file,
+    but makes an index of it, which is taken away again.
+    """
     log = path.with_name(f"{path.name}-wal")
     index = path.with_name(f"{path.name}-shm")
     if not log.exists() or log.stat().st_size == 0:

@@ -6,7 +6,6 @@ import re
 import sqlite3
 from dataclasses import dataclass
 
-_WORD = re.compile(r"\w+")
 _MOST_WORDS = 16
 _BEGIN, _END = "\x02", "\x03"
 _SNIPPET_WORDS = 16
@@ -31,7 +30,12 @@ def quoted(typed: str) -> str:
 
     "" where no word was typed. Nothing of it is an operator (sqlite.org/fts5.html#fts5_strings).
     """
-    return " ".join(f'"{word}"*' for word in _WORD.findall(typed)[:_MOST_WORDS])
+    return " ".join(f'"{word}"*' for word in _words(typed))
+
+
+def _words(typed: str) -> list[str]:
+    parts = typed.replace('"', " ").replace("\0", " ").split()
+    return [part for part in parts if any(sign.isalnum() for sign in part)][:_MOST_WORDS]
 
 
 def search(connection: sqlite3.Connection, typed: str, limit: int) -> list[Found]:

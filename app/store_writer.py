@@ -20,18 +20,29 @@ from app.store_errors import ChangeRefused, StoreError, writing_error
 
 INTERVAL_S = 0.1
 RETRY_S = 3.0
+_IDLE_S = 1.0
+_LONGEST_LOG = 64 * 2**20
 _MOST_TRACES = 64 * 2**20
+_SENSELESS = (sqlite3.Error, ValueError, TypeError, OverflowError)
 
 Change = Callable[[Store], None]
+OnTrouble = Callable[[StoreError | None], None]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Queued:
-    """A change that waits. `conversation` is held so that it is not read from the disk before it is there."""
+    """A change that waits. `conversation` is held so that it is not read from the disk before it is there.
+
+    `bytes_of_trace`: how much memory is free when it is given up.
+    """
 
     change: Change
     conversation: Conversation | None
-    optional: int = 0
+    bytes_of_trace: int = 0
+
+    def give_up(self) -> None:
+        self.change = _no_change
+        self.bytes_of_trace = 0
 
 
 class _Text:
@@ -54,18 +65,17 @@ class StoreWriter:
     that waited has been saved again, and with a ChangeRefused where one change made no sense and was left out.
     """
 
-    def __init__(
-        self, store: Store, on_trouble: Callable[[StoreError | None], None], *, retry_s: float = RETRY_S
-    ) -> None:
+    def __init__(self, store: Store, on_trouble: OnTrouble, *, retry_s: float = RETRY_S) -> None:
         self._store = store
         self._on_trouble = on_trouble
         self._retry_s = retry_s
         self._queue: list[_Queued] = []
-        self._in_work: list[_Queued] = []
+        self._taken = 0
+        self._waiting_since = 0.0
         self._hurry = False
+        self._flushing = False
         self._closing = False
         self._failing = False
-        self._first_at = 0.0
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="store", daemon=True)
         self._thread.start()
@@ -81,144 +91,153 @@ class StoreWriter:
     def pending(self) -> int:
         """How many changes are not on the disk yet."""
         with self._changed:
-            return len(self._queue) + len(self._in_work)
+            return len(self._queue)
 
     def submit(self, change: Change, conversation: Conversation | None = None) -> None:
         """Queue a change that is kept at once. What it uses must not change any more."""
-        with self._changed:
-            self._put(_Queued(change, conversation))
-            self._hurry = True
-            self._changed.notify_all()
+        self._put(_Queued(change, conversation), hurry=True)
 
     def append(self, message_id: int, text: str, conversation: Conversation | None = None) -> None:
         """Queue more text of a reply that is being written; kept within `INTERVAL_S`."""
-        if not text:
-            return
         with self._changed:
-            last = self._queue[-1].change if self._queue else None
+            last = self._queue[-1].change if len(self._queue) > self._taken else None
             if isinstance(last, _Text) and last.message_id == message_id:
                 last.parts.append(text)
                 return
-            self._put(_Queued(_Text(message_id, text), conversation))
-            self._changed.notify_all()
+        self._put(_Queued(_Text(message_id, text), conversation), hurry=False)
 
     def save_trace(self, message_id: int, trace: bytes) -> None:
-        """Queue how a reply came about. While writing fails for long, traces are the first to be given up."""
+        """Queue how a reply came about. Where much waits to be written, the oldest traces are given up."""
         with self._changed:
-            queued = _Queued(lambda store: store.save_trace(message_id, trace), None, len(trace))
-            while self._queue and sum(each.optional for each in self._queue) + len(trace) > _MOST_TRACES:
-                oldest = next((each for each in self._queue if each.optional), None)
-                if oldest is None:
+            waiting = [each for each in self._queue if each.bytes_of_trace]
+            room = _MOST_TRACES - len(trace) - sum(each.bytes_of_trace for each in waiting)
+            for each in waiting:
+                if room >= 0:
                     break
-                self._queue.remove(oldest)
-            self._put(queued)
-            self._hurry = True
-            self._changed.notify_all()
+                room += each.bytes_of_trace
+                each.give_up()
+        self._put(_Queued(lambda store: store.save_trace(message_id, trace), None, len(trace)), hurry=True)
 
     def flush(self, timeout: float) -> bool:
         """Wait until everything so far is on the disk. False where that took too long or fails."""
         limit = time.monotonic() + timeout
         with self._changed:
-            self._hurry = True
+            self._flushing = True
             self._changed.notify_all()
-            while self._queue or self._in_work:
+            while self._queue and self._thread.is_alive():
                 left = limit - time.monotonic()
                 if left <= 0 or not self._changed.wait(left):
                     break
-            return not self._queue and not self._in_work
+            self._flushing = False
+            return not self._queue
 
     def close(self, timeout: float) -> bool:
         """Write what waits and end the thread. False where not everything could be written in time.
 
-        It is tried once more where writing fails. Nothing may be queued afterwards.
+        Where writing fails it is tried once more. Nothing may be queued afterwards.
         """
         with self._changed:
             self._closing = True
-            self._hurry = True
             self._changed.notify_all()
         self._thread.join(timeout)
-        return not self._thread.is_alive() and not self._queue and not self._in_work
+        return not self._thread.is_alive() and not self._queue
+
+    def _put(self, queued: _Queued, *, hurry: bool) -> None:
+        with self._changed:
+            if len(self._queue) == self._taken:
+                self._waiting_since = time.monotonic()
+            self._queue.append(queued)
+            self._hurry |= hurry
+            self._changed.notify_all()
 
     # In the thread ------------------------------------------------------------------------------------------------
 
-    def _put(self, queued: _Queued) -> None:
-        if not self._queue:
-            self._first_at = time.monotonic()
-        self._queue.append(queued)
-
     def _run(self) -> None:
         store: Store | None = None
-        try:
-            while self._next():
-                try:
-                    if store is None:
-                        store = self._store.another()
-                    self._write(store)
-                except StoreError as error:
-                    self._report(error)
-                if self._in_work and not self._wait_to_retry():
+        unmerged = False
+        while True:
+            with self._changed:
+                batch = self._take(_IDLE_S if unmerged else None)
+                if not batch and self._closing:
                     break
-        finally:
-            if store is not None:
-                store.close()
-
-    def _next(self) -> bool:
-        """Wait for something to write, and take it. False at the end."""
-        with self._changed:
-            while not self._queue and not self._in_work and not self._closing:
-                self._changed.wait()
-            while not self._hurry and not self._closing:
-                left = self._first_at + INTERVAL_S - time.monotonic()
-                if left <= 0 or not self._changed.wait(left):
+            try:
+                if store is None:
+                    store = self._store.another()
+                if not batch:
+                    store.merge_log()
+                    unmerged = False
+                    continue
+                self._write(store, batch)
+                unmerged = True
+                if store.log_size() > _LONGEST_LOG:
+                    store.merge_log()
+            except StoreError as error:
+                self._report(error)
+                # A connection that met an error may remember it: the next attempt gets a new one.
+                if store is not None:
+                    store.close()
+                    store = None
+                if not self._wait_to_retry():
                     break
-            self._hurry = False
-            self._in_work += self._queue
-            self._queue = []
-            return bool(self._in_work)
+        if store is not None:
+            store.merge_log()
+            store.close()
 
-    def _write(self, store: Store) -> None:
+    def _take(self, patience: float | None) -> list[_Queued]:
+        """Wait for something to write. Nothing where there was nothing for so long, or at the end."""
+        self._taken = 0
+        while not self._queue and not self._closing:
+            if not self._changed.wait(patience):
+                return []
+        while not (self._hurry or self._flushing or self._closing):
+            left = self._waiting_since + INTERVAL_S - time.monotonic()
+            if left <= 0:
+                break
+            self._changed.wait(left)
+        self._hurry = False
+        self._taken = len(self._queue)
+        return self._queue[:]
+
+    def _write(self, store: Store, batch: list[_Queued]) -> None:
+        """All at once; one by one where one of them makes no sense. Raises StoreError: the rest waits."""
         try:
             with store.changes():
-                for queued in self._in_work:
+                for queued in batch:
                     queued.change(store)
-        except sqlite3.Error as error:
+        except _SENSELESS as error:
             trouble = writing_error(store.path, error)
             if not isinstance(trouble, ChangeRefused):
-                self._report(trouble)
-                return
-            self._write_singly(store)
+                raise trouble from error
+        else:
+            self._done(len(batch))
             return
-        self._done(len(self._in_work))
-
-    def _write_singly(self, store: Store) -> None:
-        """One of the changes makes no sense: the others are kept without it."""
-        while self._in_work:
+        for queued in batch:
             try:
                 with store.changes():
-                    self._in_work[0].change(store)
-            except sqlite3.Error as error:
+                    queued.change(store)
+            except _SENSELESS as error:
                 trouble = writing_error(store.path, error)
                 if not isinstance(trouble, ChangeRefused):
-                    self._report(trouble)
-                    return
-                LOGGER.warning("a change was not saved: %s", type(error).__name__)
+                    raise trouble from error
+                LOGGER.warning("a change could not be saved: %s", type(error).__name__)
                 self._on_trouble(trouble)
             self._done(1)
 
     def _done(self, number: int) -> None:
         with self._changed:
-            del self._in_work[:number]
-            saved_again = self._failing and not self._in_work
+            del self._queue[:number]
+            self._taken -= number
+            saved_again = self._failing and not self._taken
             if saved_again:
                 self._failing = False
             self._changed.notify_all()
         if saved_again:
+            LOGGER.info("conversations are saved again")
             self._on_trouble(None)
 
     def _report(self, trouble: StoreError) -> None:
-        first = not self._failing
-        self._failing = True
-        if first:
+        if not self._failing:
+            self._failing = True
             LOGGER.warning("conversations cannot be saved: %s", type(trouble).__name__)
             self._on_trouble(trouble)
 
@@ -226,9 +245,14 @@ class StoreWriter:
         """False where the program is closing: then it was tried for the last time."""
         limit = time.monotonic() + self._retry_s
         with self._changed:
+            self._taken = 0
             if self._closing:
                 return False
-            while not self._closing and (left := limit - time.monotonic()) > 0:
+            while not (self._closing or self._flushing) and (left := limit - time.monotonic()) > 0:
                 self._changed.wait(left)
-            self._changed.notify_all()
-        return True
+            self._flushing = False
+            return True
+
+
+def _no_change(store: Store) -> None:
+    """Of a change that was given up."""
