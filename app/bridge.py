@@ -11,6 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
+from app.state.compare import ProofProgress, ProofRequest
 from app.state.models import Loaded, Lookahead
 from app.state.trace import TOP
 from engine import (
@@ -25,15 +26,28 @@ from engine import (
     LoadProgress,
     Message,
     ModelFile,
+    SamplingConfig,
     SpeculativeDecoder,
     TokenEvent,
+    WaysProgress,
+    WaysReport,
     judge_pair,
+    measure_ways,
     scan_folder,
 )
 
 T = TypeVar("T")
 TimedEvent = tuple[float, Event]
 _SLICE_S = 0.005
+_REPORT_S = 0.1
+"""How often the figures of a measurement are worked out while it runs."""
+
+
+class ModelsChanged(EngineError):
+    """Other models were loaded than those that were to be measured."""
+
+    def __init__(self) -> None:
+        super().__init__("Other models were loaded meanwhile. Start again to measure those.")
 
 
 class Job(Generic[T]):
@@ -45,6 +59,7 @@ class Job(Generic[T]):
         self.result: asyncio.Future[T] = loop.create_future()
         self.background = background
         self.cancelled = False
+        self.withdraw: Callable[[], None] = lambda: None
         self._work = work
         self._token = CancelToken()
 
@@ -55,6 +70,7 @@ class Job(Generic[T]):
         """
         self.cancelled = True
         self._token.cancel()
+        self.withdraw()
 
     def make_way(self) -> None:
         """Stop for now (background jobs); the worker will begin it again."""
@@ -115,6 +131,19 @@ class EngineBridge:
         self._events.clear()
         return self._submit(Job(self._loop, lambda cancel: self._reply(messages, lookahead, cancel)))
 
+    def measure_ways(self, request: ProofRequest, note: Callable[[ProofProgress], None]) -> Job[WaysReport]:
+        """Answer a prompt in several ways in turns, with the models that are loaded; a reply waits until it is over.
+
+        `note` is called on the worker thread. Cancelled midway it gives what there is. Raises Cancelled where nothing
+        was measured, ModelsChanged, and what a reply raises.
+        """
+
+        def work(cancel: CancelToken) -> WaysReport:
+            return self._measure_ways(request, cancel, lambda: job.cancelled, note)
+
+        job = Job(self._loop, work)
+        return self._submit(job)
+
     def measure(self) -> Job[None]:
         """Find out what the loaded pair costs, for lookahead auto, in the background. Raises Cancelled.
 
@@ -165,10 +194,19 @@ class EngineBridge:
                 job.result.set_exception(Cancelled())
                 return job
             (self._background if job.background else self._urgent).append(job)
+            job.withdraw = lambda: self._withdraw(job)
             if not job.background and self._running is not None and self._running.background:
                 self._running.make_way()
             self._changed.notify()
         return job
+
+    def _withdraw(self, job: Job[Any]) -> None:
+        """A job that was cancelled before its turn does not wait for it."""
+        with self._changed:
+            for jobs in (self._urgent, self._background):
+                if job in jobs:
+                    jobs.remove(job)
+                    self._deliver(job, None, Cancelled())
 
     # On the worker thread ---------------------------------------------------------------------------------------------
 
@@ -255,6 +293,39 @@ class EngineBridge:
             self._put_off = False
         finally:
             self.measuring = False
+
+    def _measure_ways(
+        self,
+        request: ProofRequest,
+        cancel: CancelToken,
+        cancelled: Callable[[], bool],
+        note: Callable[[ProofProgress], None],
+    ) -> WaysReport:
+        if self.loaded != request.models:
+            raise ModelsChanged
+        note(ProofProgress("calibrating"))
+        self._measure(cancel)
+        told = 0.0
+
+        def tell(now: WaysProgress) -> bool:
+            nonlocal told
+            if perf_counter() - told >= _REPORT_S:
+                report = now.report if now.stage != "warming up" else None
+                note(ProofProgress(now.stage, now.done, now.total, now.seconds_left, report))
+                told = perf_counter()
+            return not cancelled()
+
+        settings = request.settings
+        return measure_ways(
+            self._decoder,
+            [request.prompt],
+            request.ways,
+            sampling=SamplingConfig(temperature=settings.temperature),
+            repeats=settings.turns,
+            max_tokens=settings.tokens,
+            cancel=cancel,
+            progress=tell,
+        )
 
     def _reply(self, messages: Sequence[Message], lookahead: Lookahead, cancel: CancelToken) -> GenerationResult:
         if lookahead == "auto" and not self._put_off:
