@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from app.places import data_folder
-from app.state.conversation import UNFINISHED, Conversation, ConversationSummary, StoredMessage
+from app.state.conversation import UNFINISHED, Conversation, ConversationSummary, StoredMessage, clean
 from app.store_errors import StoreError, StoreInUse, opening_error
 from app.store_schema import check_header, check_log, migrate
 from app.store_search import Found, search
@@ -124,7 +124,7 @@ class Store:
                 for number, title, created, updated, pinned, messages in rows
             ]
 
-    def search(self, typed: str, limit: int = 200) -> list[Found]:
+    def search(self, typed: str, limit: int = 100) -> list[Found]:
         """Conversations whose title or one of whose messages has words that begin with each of the typed ones.
 
         One entry a conversation, titles first, then the newest messages. What was typed may be anything; without a
@@ -200,12 +200,12 @@ class Store:
         self.connection.execute(
             "INSERT INTO conversations (id, title, created, updated, pinned) VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT (id) DO NOTHING",
-            (head.id, storable(head.title), head.created, head.updated, head.pinned),
+            (head.id, clean(head.title), head.created, head.updated, head.pinned),
         )
 
     def rename(self, conversation_id: int, title: str) -> None:
         """Give a conversation another title."""
-        self.connection.execute("UPDATE conversations SET title = ? WHERE id = ?", (storable(title), conversation_id))
+        self.connection.execute("UPDATE conversations SET title = ? WHERE id = ?", (clean(title), conversation_id))
 
     def pin(self, conversation_id: int, pinned: bool) -> None:
         """Keep a conversation at the top of the list, or no longer."""
@@ -249,7 +249,7 @@ class Store:
     def append(self, message_id: int, text: str) -> None:
         """More of a reply that is being written. It costs what the new text costs, however long the reply is."""
         self.connection.execute(
-            "INSERT INTO pieces (message, text) SELECT id, ?2 FROM messages WHERE id = ?1", (message_id, storable(text))
+            "INSERT INTO pieces (message, text) SELECT id, ?2 FROM messages WHERE id = ?1", (message_id, clean(text))
         )
 
     def set_status(self, message_id: int, status: str) -> None:
@@ -262,7 +262,7 @@ class Store:
         self.connection.execute(
             "UPDATE messages SET text = ?, status = ?, target = ?, draft = ?, settings = ?, stats = ?, "
             "finish_reason = ?, problem = ? WHERE id = ?",
-            (storable(message.text), message.status, *_row(message)[6:12], message.id),
+            (clean(message.text), message.status, *_row(message)[6:12], message.id),
         )
 
     def delete_messages(self, message_ids: Iterable[int]) -> None:
@@ -350,25 +350,20 @@ def _lock(path: Path) -> sqlite3.Connection:
     return lock
 
 
-def storable(text: str) -> str:
-    """The text without what no UTF-8 can say: halves of pairs, which the clipboard of some systems gives."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
-
-
 def _row(message: StoredMessage) -> tuple[object, ...]:
     return (
         message.id,
         message.parent,
         message.role,
-        storable(message.text),
+        clean(message.text),
         message.created,
         message.status,
-        storable(message.target),
-        storable(message.draft),
+        clean(message.target),
+        clean(message.draft),
         json.dumps(message.settings),
         None if message.stats is None else json.dumps(message.stats),
         message.finish_reason,
-        None if message.problem is None else storable(message.problem),
+        None if message.problem is None else clean(message.problem),
         message.chosen,
     )
 

@@ -7,20 +7,35 @@ import itertools
 import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from app.state.conversation import Conversation, ConversationSummary, MessageStatus, StoredMessage, title_from
+from app.state.conversation import Conversation, ConversationSummary, MessageStatus, StoredMessage, clean, title_from
+from app.state.conversation_files import Imported, Words, read_file, to_json, to_markdown, write_file
 from app.store import Store
 from app.store_errors import StoreError
 from app.store_search import Found
 from app.store_writer import RETRY_S, StoreWriter
 
 
+def _add_all(
+    store: Store, head: ConversationSummary, chosen: int | None, messages: list[StoredMessage], imported: Imported
+) -> None:
+    store.add_conversation(head)
+    store.add_messages(head.id, messages)
+    store.choose(head.id, {None: chosen})
+    for message_id, trace in imported.traces.items():
+        store.save_trace(message_id, trace)
+
+
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     """A copy as it will be read again. Raises TypeError for what JSON cannot say."""
     plain: dict[str, Any] = json.loads(json.dumps(values), parse_constant=lambda _: None)
     return plain
+
+
+_FLUSH_S = 2.0
 
 
 def now() -> float:
@@ -56,7 +71,7 @@ class StoreKeeper:
         """What is on the disk, for the list when the program starts: `Store.conversations`."""
         return self.store.conversations()
 
-    def search(self, typed: str, limit: int = 200) -> list[Found]:
+    def search(self, typed: str, limit: int = 100) -> list[Found]:
         """`Store.search`."""
         return self.store.search(typed, limit)
 
@@ -83,7 +98,7 @@ class StoreKeeper:
 
     def rename(self, conversation_id: int, title: str) -> str:
         """Give a conversation another title; returns it as it is kept, on one line."""
-        title = " ".join(title.split())
+        title = " ".join(clean(title).split())
         conversation = self._open.get(conversation_id)
         if conversation is not None:
             conversation.title = title
@@ -121,6 +136,7 @@ class StoreKeeper:
         To edit a question, give the parent that it has, and `first` where that is None. The first question of a
         conversation without a title gives it one.
         """
+        text = clean(text)
         leaf = conversation.leaf
         if parent is None and not first and leaf is not None:
             parent = leaf.id
@@ -157,7 +173,10 @@ class StoreKeeper:
         """More of a reply. Cheap, however long the reply is. Of a deleted one: nothing."""
         if not text or reply_id not in conversation:
             return
-        conversation[reply_id].status = "writing"
+        text = clean(text)
+        reply = conversation[reply_id]
+        reply.status = "writing"
+        reply.text += text
         self.writer.append(reply_id, text, conversation)
 
     def resume(self, conversation: Conversation, reply_id: int) -> StoredMessage:
@@ -182,7 +201,7 @@ class StoreKeeper:
         if reply_id not in conversation:
             return None
         reply = conversation[reply_id]
-        reply.text, reply.status = text, status
+        reply.text, reply.status = clean(text), status
         reply.stats = None if stats is None else _plain(stats)
         reply.finish_reason, reply.problem = finish_reason, problem
         conversation.updated = when = now()
@@ -212,6 +231,34 @@ class StoreKeeper:
         self.writer.submit(lambda store: store.delete_messages(gone), conversation)
         self._keep_chosen(conversation)
         return gone
+
+    # Files --------------------------------------------------------------------------------------------------------
+
+    def export_markdown(self, conversation: Conversation, path: Path, words: Words | None = None) -> None:
+        """Write the branch on the screen as Markdown. Raises ExportFailed."""
+        write_file(path, to_markdown(conversation, words))
+
+    def export_json(self, conversation: Conversation, path: Path, *, traces: bool = True) -> None:
+        """Write everything as JSON. Raises ExportFailed, and StoreError where a trace cannot be read."""
+        told: dict[int, bytes] = {}
+        if traces:
+            self.writer.flush(_FLUSH_S)
+            for message in conversation:
+                trace = self.load_trace(message.id) if message.role == "assistant" else None
+                if trace is not None:
+                    told[message.id] = trace
+        write_file(path, to_json(conversation, told))
+
+    def import_json(self, path: Path) -> Conversation:
+        """Add the conversation of a file as a new one, all of it or nothing. Raises ImportRefused."""
+        imported = read_file(path, lambda: next(self._ids))
+        conversation = imported.conversation
+        conversation.take_moved()
+        self._open[conversation.id] = conversation
+        kept = [copy.copy(message) for message in conversation]
+        head, chosen = conversation.summary(), conversation.chosen
+        self.writer.submit(lambda store: _add_all(store, head, chosen, kept, imported), conversation)
+        return conversation
 
     # Inside -------------------------------------------------------------------------------------------------------
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _MOST_WORDS = 16
-_BEGIN, _END = "\x02", "\x03"
-_SNIPPET_WORDS = 16
-_LOOKED_THROUGH = 2_000
+_NEWEST = 20_000
+_BEFORE, _AFTER = 30, 90
+_SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
+"""Scripts that put no space between words (and Hangul, whose words have endings): FTS5 sees a line as one word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,64 +28,103 @@ class Found:
     marks: tuple[tuple[int, int], ...]
 
 
-def quoted(typed: str) -> str:
-    """What was typed as a question to FTS5: all of the words, in any order, each as the beginning of a word.
+def quoted(words: Sequence[str]) -> str:
+    """A question to FTS5: all of the words, in any order, each as the beginning of a word. Nothing is an operator.
 
-    "" where no word was typed. Nothing of it is an operator (sqlite.org/fts5.html#fts5_strings).
+    Each word is one string of sqlite.org/fts5.html#fts5_strings, where marks within it separate as spaces do.
     """
-    return " ".join(f'"{word}"*' for word in _words(typed))
+    return " ".join(f'"{word}"*' for word in words)
 
 
-def _words(typed: str) -> list[str]:
-    parts = typed.replace('"', " ").replace("\0", " ").split()
+def words_of(typed: str) -> list[str]:
+    """What was typed, in words. Signs alone are none, nor is what comes after the sixteenth."""
+    parts = typed.encode("utf-8", "replace").decode("utf-8").replace('"', " ").replace("\0", " ").split()
     return [part for part in parts if any(sign.isalnum() for sign in part)][:_MOST_WORDS]
 
 
 def search(connection: sqlite3.Connection, typed: str, limit: int) -> list[Found]:
-    """Conversations with all of the words, in the title or in one message: the newest hits first, one each."""
-    asked = quoted(typed)
-    if not asked:
+    """Conversations with all of the words, in the title or in one message: titles first, then the newest, one each."""
+    words = words_of(typed)
+    if not words:
         return []
-    messages: dict[int, int] = {}
-    for message, conversation in connection.execute(_MESSAGES, (asked, _LOOKED_THROUGH)):
-        messages.setdefault(conversation, message)
-    titles = [row[0] for row in connection.execute(_TITLES, (asked, limit))]
-    order = list(dict.fromkeys([*titles, *messages]))[:limit]
+    messages = {
+        conversation: message
+        for message, conversation in _matches(connection, words, "messages", "text", _NEWEST_OF_EACH, limit)
+    }
+    titles = [row[0] for row in _matches(connection, words, "conversations", "title", _TITLES, limit)]
     found = []
-    for conversation in order:
+    for conversation in list(dict.fromkeys([*titles, *messages]))[:limit]:
         message = messages.get(conversation)
         text = ""
         if message is not None:
-            row = connection.execute(_SNIPPET, (_BEGIN, _END, _SNIPPET_WORDS, asked, message)).fetchone()
-            text = "" if row is None else row[0]
-        found.append(Found(conversation, message, *_unmarked(text)))
+            text = connection.execute("SELECT text FROM messages WHERE id = ?", (message,)).fetchone()[0]
+        found.append(Found(conversation, message, *snippet(text, words)))
     return found
 
 
-_MESSAGES = """
-SELECT f.rowid, m.conversation FROM messages_fts AS f
-JOIN messages AS m ON m.id = f.rowid JOIN conversations AS c ON c.id = m.conversation
-WHERE messages_fts MATCH ? AND c.deleted IS NULL ORDER BY f.rowid DESC LIMIT ?
+_NEWEST_OF_EACH = """
+SELECT max(m.id), m.conversation FROM ({matching}) AS f
+JOIN messages AS m ON m.id = f.id JOIN conversations AS c ON c.id = m.conversation
+WHERE c.deleted IS NULL GROUP BY m.conversation ORDER BY 1 DESC LIMIT ?
 """
 _TITLES = """
-SELECT f.rowid FROM titles_fts AS f JOIN conversations AS c ON c.id = f.rowid
-WHERE titles_fts MATCH ? AND c.deleted IS NULL ORDER BY c.updated DESC LIMIT ?
+SELECT c.id FROM ({matching}) AS f JOIN conversations AS c ON c.id = f.id
+WHERE c.deleted IS NULL ORDER BY c.updated DESC LIMIT ?
 """
-_SNIPPET = "SELECT snippet(messages_fts, 0, ?, ?, '…', ?) FROM messages_fts WHERE messages_fts MATCH ? AND rowid = ?"
 
 
-def _unmarked(text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
-    text = " ".join(text.split())
-    plain = ""
-    marks = []
-    start = None
-    for part in re.split(f"([{_BEGIN}{_END}])", text):
-        if part == _BEGIN:
-            start = len(plain)
-        elif part == _END:
-            if start is not None and len(plain) > start:
-                marks.append((start, len(plain) - start))
-            start = None
-        else:
-            plain += part
-    return plain, tuple(marks)
+def _matches(
+    connection: sqlite3.Connection, words: Sequence[str], table: str, column: str, outer: str, limit: int
+) -> Iterator[tuple[int, ...]]:
+    """Rows of `outer` for the ids of `table` whose `column` has all of the words."""
+    spaced = [word for word in words if not _SPACELESS.search(word)]
+    within = [word for word in words if _SPACELESS.search(word)]
+    if not within:
+        index = {"messages": "messages_fts", "conversations": "titles_fts"}[table]
+        # Of a word that nearly every message has, the newest are enough.
+        matching = f"SELECT rowid AS id FROM {index} WHERE {index} MATCH ? ORDER BY rowid DESC LIMIT {_NEWEST}"  # noqa: S608
+        return connection.execute(outer.format(matching=matching), (quoted(spaced), limit))
+    matching = f"SELECT id FROM {table} WHERE " + " AND ".join(f"instr({column}, ?)" for _ in within)  # noqa: S608
+    values: list[str | int] = list(within)
+    if spaced:
+        index = {"messages": "messages_fts", "conversations": "titles_fts"}[table]
+        matching += f" AND id IN (SELECT rowid FROM {index} WHERE {index} MATCH ?)"  # noqa: S608
+        values.append(quoted(spaced))
+    return connection.execute(outer.format(matching=matching), (*values, limit))
+
+
+def snippet(text: str, words: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """The text around the first of the words on one line, and where words stand in it: (start, length) each."""
+    if not text:
+        return "", ()
+    pattern = re.compile("|".join(_pattern(word) for word in sorted(words, key=len, reverse=True)), re.IGNORECASE)
+    first = pattern.search(text)
+    if first is None:
+        pattern = re.compile("|".join(_pattern(_bare(word)) for word in words), re.IGNORECASE)
+        first = pattern.search(_bare(text))
+    at = 0 if first is None else first.start()
+    start = _word_start(text, max(at - _BEFORE, 0))
+    shown = " ".join(text[start : at + _AFTER].split())
+    if start > 0:
+        shown = f"… {shown}"
+    if at + _AFTER < len(text):
+        shown += "…"
+    marks = tuple((hit.start(), hit.end() - hit.start()) for hit in pattern.finditer(_bare(shown)))
+    return shown, marks or tuple((hit.start(), hit.end() - hit.start()) for hit in pattern.finditer(shown))
+
+
+def _pattern(word: str) -> str:
+    begins = "" if _SPACELESS.search(word) else r"(?<!\w)"
+    return begins + r"[\W_]+".join(re.escape(part) for part in re.findall(r"\w+", word))
+
+
+def _bare(text: str) -> str:
+    """The text without accents, letter by letter: FTS5 was told to look past them."""
+    return text if text.isascii() else "".join(unicodedata.normalize("NFD", sign)[0] for sign in text)
+
+
+def _word_start(text: str, at: int) -> int:
+    if at == 0 or text[at - 1].isspace():
+        return at
+    blank = text.find(" ", at, at + _BEFORE)
+    return at if blank < 0 else blank + 1

@@ -156,13 +156,23 @@ class Conversation:
         if message.role == "assistant" and (parent is None or parent.role != "user"):
             raise ValueError("a reply needs a question above it")
         self._insert(message)
-        self._point(message.parent, message.id)
+        self.point(message.parent, message.id)
         self.updated = max(self.updated, message.created)
 
     def choose(self, message_id: int) -> None:
         """Show the branch of this message, below it the one that was last shown there."""
         for message in self.above(message_id):
-            self._point(message.parent, message.id)
+            self.point(message.parent, message.id)
+
+    def point(self, parent: int | None, child: int | None) -> None:
+        """Which of the messages right below a message is shown when it is; None is the newest."""
+        if self._pointed(parent) == child:
+            return
+        self._moved[parent] = child
+        if parent is None:
+            self.chosen = child
+        else:
+            self._messages[parent].chosen = child
 
     def step(self, message_id: int, step: int) -> int:
         """Show the sibling `step` places further, as far as there are any. Returns its id."""
@@ -184,7 +194,7 @@ class Conversation:
             self._below.pop(each, None)
             self._moved.pop(each, None)
         if self._pointed(parent) == message_id:
-            self._point(parent, siblings[max(place - 1, 0)] if siblings else None)
+            self.point(parent, siblings[max(place - 1, 0)] if siblings else None)
         return gone
 
     def take_moved(self) -> dict[int | None, int | None]:
@@ -220,15 +230,6 @@ class Conversation:
     def _pointed(self, parent: int | None) -> int | None:
         return self.chosen if parent is None else self._messages[parent].chosen
 
-    def _point(self, parent: int | None, child: int | None) -> None:
-        if self._pointed(parent) == child:
-            return
-        self._moved[parent] = child
-        if parent is None:
-            self.chosen = child
-        else:
-            self._messages[parent].chosen = child
-
     def _down_from(self, parent: int | None) -> Iterator[int]:
         while below := self._below.get(parent):
             pointed = self._pointed(parent)
@@ -236,6 +237,11 @@ class Conversation:
             step = known.id if known is not None and known.parent == parent else below[-1]
             yield step
             parent = step
+
+
+def clean(text: str) -> str:
+    """The text without what no UTF-8 can say: halves of pairs, which the clipboard of some systems gives."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def title_from(question: str) -> str:
