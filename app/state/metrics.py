@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
+from pathlib import Path
 
+from app.state.figures import Figures, PositionCounts, TimeSplit
 from app.state.lookahead import LookaheadNote, LookaheadWatch
 from app.state.models import Selection
 from engine import Event, GenerationStats, PromptProgress, RoundEvent, TokenEvent
 
 WINDOW_S = 1.0
 SMOOTHING = 8
-MAX_POINTS = 240
+MAX_POINTS = 2_000
 FEW = 6
 
 
@@ -113,6 +115,11 @@ class SpeedHistory:
         self._times = [at - self._began for at, _ in later if at > since]
         self._rates = [(count - before) / (at - since) for at, count in later if at > since]
 
+    @property
+    def seconds(self) -> float:
+        """From the end of the prompt to the last round."""
+        return self._marks[-1][0] - self._began if self._began is not None else 0.0
+
     def points(self) -> tuple[list[float], list[float]]:
         """Seconds since the reply began, and tokens/s."""
         return list(self._times), list(self._rates)
@@ -121,12 +128,15 @@ class SpeedHistory:
 class Metrics:
     """The figures of the reply that is being written, or of the last one.
 
-    Attributes: rounds, proposed, accepted, emitted (tokens); rates, speeds (for the plots); running; version (changes
-    with every change, so that nothing is drawn twice).
+    Attributes: rounds, proposed, accepted, emitted (tokens); rates, speeds, positions (for the plots); plain_speed
+    (tokens/s of plain decoding of the chosen target, None until it was measured); running; version (changes with every
+    change, so that nothing is drawn twice).
     """
 
     def __init__(self) -> None:
         self.version = 0
+        self.plain_speed: float | None = None
+        self._target: Path | None = None
         self._lookahead = LookaheadWatch()
         self.clear()
 
@@ -137,7 +147,8 @@ class Metrics:
 
     def _begin(self) -> None:
         self.rounds = self.proposed = self.accepted = self.emitted = 0
-        self.rates, self.speeds = RateHistory(), SpeedHistory()
+        self.rates, self.speeds, self.positions = RateHistory(), SpeedHistory(), PositionCounts()
+        self._draft_ms = self._target_ms = 0.0
         self.running = False
         self._final: GenerationStats | None = None
         self.version += 1
@@ -157,6 +168,9 @@ class Metrics:
             self.proposed += event.proposed
             self.accepted += event.accepted
             self.rates.add(event.proposed, event.accepted)
+            self.positions.add(event.proposed, event.accepted)
+            self._draft_ms += event.draft_ms
+            self._target_ms += event.target_ms
             self.speeds.count(now, self.emitted)
             self._lookahead.take(now, event)
         elif isinstance(event, PromptProgress) and event.evaluated >= event.total:
@@ -177,11 +191,22 @@ class Metrics:
         if stats is not None:
             self.rounds, self.proposed = stats.rounds, stats.proposed
             self.accepted, self.emitted = stats.accepted, stats.emitted
+            if stats.proposed_by_position:
+                self.positions = PositionCounts.of_stats(stats)
+            if stats.plain_tokens_per_second is not None:
+                self.plain_speed = stats.plain_tokens_per_second
+        self.version += 1
+
+    def note_plain_speed(self, tokens_per_second: float) -> None:
+        """Plain decoding of the chosen target was measured elsewhere."""
+        self.plain_speed = tokens_per_second
         self.version += 1
 
     def choose(self, selection: Selection) -> bool:
         """The next reply is to be written with this. Whether that changed anything that is told."""
         changed = self._lookahead.choose(selection)
+        if selection.target != self._target:
+            self._target, self.plain_speed = selection.target, None
         self.version += changed
         return changed
 
@@ -189,6 +214,33 @@ class Metrics:
     def lookahead(self) -> LookaheadNote:
         """What the lookahead does and why."""
         return self._lookahead.note
+
+    @property
+    def times(self) -> TimeSplit:
+        """Where the time after the prompt went so far, or in the whole reply."""
+        if self._final is not None:
+            return TimeSplit.of_stats(self._final)
+        rest = 1000.0 * self.speeds.seconds - self._draft_ms - self._target_ms
+        return TimeSplit(self._draft_ms, self._target_ms, max(rest, 0.0))
+
+    def figures(self) -> Figures:
+        """All that is drawn, as it is now."""
+        return Figures(
+            self.rates.per_round(),
+            self.rates.smoothed(),
+            self.speeds.points(),
+            self.plain_speed,
+            self.positions.pairs(),
+            self.times,
+        )
+
+    @property
+    def speedup(self) -> float | None:
+        """Tokens/s over the measured plain tokens/s; None where that was not measured, or nothing was proposed."""
+        rate = self.tokens_per_second
+        if rate is None or not self.plain_speed or not self.proposed:
+            return None
+        return rate / self.plain_speed
 
     @property
     def acceptance_rate(self) -> float | None:
