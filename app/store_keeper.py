@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,8 @@ from weakref import WeakValueDictionary
 from app.state.conversation import Conversation, ConversationSummary, MessageStatus, StoredMessage, clean, title_from
 from app.state.conversation_files import Imported, Words, read_file, to_json, to_markdown, write_file
 from app.store import Store
-from app.store_errors import StoreError
 from app.store_search import Found
-from app.store_writer import RETRY_S, StoreWriter
+from app.store_writer import RETRY_S, Change, OnTrouble, StoreWriter
 
 
 def _add_all(
@@ -50,9 +49,7 @@ class StoreKeeper:
     writing thread, see StoreWriter. Reading raises errors of app.store_errors.
     """
 
-    def __init__(
-        self, store: Store, on_trouble: Callable[[StoreError | None], None], *, retry_s: float = RETRY_S
-    ) -> None:
+    def __init__(self, store: Store, on_trouble: OnTrouble, *, retry_s: float = RETRY_S) -> None:
         self.store = store
         self.writer = StoreWriter(store, on_trouble, retry_s=retry_s)
         self._ids = itertools.count(store.first_free_id())
@@ -141,14 +138,14 @@ class StoreKeeper:
         if parent is None and not first and leaf is not None:
             parent = leaf.id
         message = StoredMessage(next(self._ids), parent, "user", text, now())
+        before: list[Change] = []
+        if not len(conversation):
+            head = conversation.summary()
+            before.append(lambda store: store.add_conversation(head))
         if not conversation.title:
-            conversation.title = title_from(text)
-            title = conversation.title
-            self._keep_head(conversation)
-            self.writer.submit(lambda store: store.rename(conversation.id, title), conversation)
-        else:
-            self._keep_head(conversation)
-        return self._add(conversation, message)
+            title = conversation.title = title_from(text)
+            before.append(lambda store: store.rename(conversation.id, title))
+        return self._add(conversation, message, before)
 
     def begin_reply(
         self, conversation: Conversation, question_id: int, *, target: str, draft: str, settings: Mapping[str, Any]
@@ -206,8 +203,9 @@ class StoreKeeper:
         reply.finish_reason, reply.problem = finish_reason, problem
         conversation.updated = when = now()
         kept = copy.copy(reply)
-        self.writer.submit(lambda store: store.save_message(kept), conversation)
-        self.writer.submit(lambda store: store.touch(conversation.id, when), conversation)
+        self._submit(
+            conversation, [lambda store: store.save_message(kept), lambda store: store.touch(conversation.id, when)]
+        )
         return reply
 
     def save_trace(self, reply_id: int, trace: bytes) -> None:
@@ -217,19 +215,18 @@ class StoreKeeper:
     def choose(self, conversation: Conversation, message_id: int) -> None:
         """Show the branch of this message."""
         conversation.choose(message_id)
-        self._keep_chosen(conversation)
+        self._submit(conversation, [])
 
     def step(self, conversation: Conversation, message_id: int, step: int) -> int:
         """Show the sibling `step` places further. Returns its id."""
         shown = conversation.step(message_id, step)
-        self._keep_chosen(conversation)
+        self._submit(conversation, [])
         return shown
 
     def delete_message(self, conversation: Conversation, message_id: int) -> list[int]:
         """Delete a message with all below it on all branches. Returns the ids."""
         gone = conversation.delete(message_id)
-        self.writer.submit(lambda store: store.delete_messages(gone), conversation)
-        self._keep_chosen(conversation)
+        self._submit(conversation, [lambda store: store.delete_messages(gone)])
         return gone
 
     # Files --------------------------------------------------------------------------------------------------------
@@ -262,20 +259,27 @@ class StoreKeeper:
 
     # Inside -------------------------------------------------------------------------------------------------------
 
-    def _add(self, conversation: Conversation, message: StoredMessage) -> StoredMessage:
+    def _add(self, conversation: Conversation, message: StoredMessage, before: Sequence[Change] = ()) -> StoredMessage:
         conversation.add(message)
         kept = copy.copy(message)
         when = conversation.updated
-        self.writer.submit(lambda store: store.add_messages(conversation.id, [kept]), conversation)
-        self.writer.submit(lambda store: store.touch(conversation.id, when), conversation)
-        self._keep_chosen(conversation)
+        changes: list[Change] = [
+            *before,
+            lambda store: store.add_messages(conversation.id, [kept]),
+            lambda store: store.touch(conversation.id, when),
+        ]
+        self._submit(conversation, changes)
         return message
 
-    def _keep_head(self, conversation: Conversation) -> None:
-        if not len(conversation):
-            head = conversation.summary()
-            self.writer.submit(lambda store: store.add_conversation(head), conversation)
+    def _submit(self, conversation: Conversation, changes: Sequence[Change]) -> None:
+        """Queue what is kept together or not at all, and with it what is shown since."""
+        moved = conversation.take_moved()
+        if not changes and not moved:
+            return
 
-    def _keep_chosen(self, conversation: Conversation) -> None:
-        if moved := conversation.take_moved():
-            self.writer.submit(lambda store: store.choose(conversation.id, moved), conversation)
+        def change(store: Store) -> None:
+            for each in changes:
+                each(store)
+            store.choose(conversation.id, moved)
+
+        self.writer.submit(change, conversation)
