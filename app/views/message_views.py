@@ -2,132 +2,172 @@
 
 from __future__ import annotations
 
-import math
-
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QEnterEvent, QGuiApplication, QPaintEvent, QResizeEvent, QTextOption
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
-    QSizePolicy,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QEnterEvent, QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.state.transcript import Action, Exchange, Problem
-from app.views.icons import icon, keep_icon
+from app.views.icons import icon
+from app.views.message_actions import ActionRow, ActionSpec, ShyButton
+from app.views.question_box import QuestionBox
 from app.views.text_views import ReplyText, TallText
 from app.views.theme import Theme
 from app.views.words import summary
 
-_COPIED_MS = 1_500
 _QUESTION_SHARE = 0.85
-_SURELY_WIDE = 2_000
-"""Characters from which on a question takes all the width it may: laying it out twice would take too long."""
-_SHOWN = 20_000
-"""Characters of a question that are shown; all of them are sent."""
 
 
-class ShyButton(QToolButton):
-    """A button that is seen only while the mouse is over its row, or while it has the keyboard focus."""
+class EntryView(QFrame):
+    """What all entries have. Signal: resized() (it may need another height).
 
-    def __init__(self, row: QWidget) -> None:
-        super().__init__(row)
-        self._row = row
-        row.setAttribute(Qt.WidgetAttribute.WA_Hover)
-        row.installEventFilter(self)
+    Attribute: needed, the height (pixels) that was found last, 0 before.
+    """
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """Appear and disappear with the mouse."""
-        if event.type() in (QEvent.Type.Enter, QEvent.Type.Leave):
-            self.update()
-        return super().eventFilter(watched, event)
+    resized = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.needed = 0
 
     @property
-    def revealed(self) -> bool:
-        """Whether it is to be seen."""
-        return self.hasFocus() or self._row.underMouse() or self.underMouse()
+    def pinned(self) -> bool:
+        """Whether it must not be taken away."""
+        return False
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Paint nothing while it is not to be seen."""
-        if self.revealed:
-            super().paintEvent(event)
+    @property
+    def is_drawn(self) -> bool:
+        """Whether all that is to be seen of it is there."""
+        return True
 
+    def measure(self, width: int) -> int:
+        """The height that it needs at a width (pixels); it takes that width. For a visible view."""
+        if self.width() != width:
+            self.resize(width, self.height())
+        layout = self.layout()
+        layout.activate()
+        tall = layout.hasHeightForWidth()
+        self.needed = layout.totalHeightForWidth(width) if tall else layout.totalSizeHint().height()
+        return self.needed
 
-class QuestionBox(QFrame):
-    """The user's message: a tinted box, as wide as its text."""
-
-    def __init__(self, text: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("question")
-        self.text = TallText(self)
-        self.text.setObjectName("questionText")
-        self.text.setAccessibleName(self.tr("Your message"))
-        self.text.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-        self.text.setPlainText(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 8, 12, 8)
-        layout.addWidget(self.text)
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-
-    def fit_into(self, width: int) -> None:
-        """Be as wide as the text wants, up to this width."""
-        wanted = width
-        if self.text.document().characterCount() < _SURELY_WIDE:
-            document = self.text.document().clone()
-            document.setTextWidth(-1)
-            wanted = math.ceil(document.idealWidth()) + 2
-        self.text.setFixedWidth(max(min(wanted, width - 24), 16))
-        self.text.fit()
+    def event(self, event: QEvent) -> bool:
+        """Something inside takes another height: a fold, an editor, another font."""
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.resized.emit()
+        return done
 
 
-class ExchangeView(QWidget):
-    """A question and the reply to it. Signals: grew() (the reply became taller)."""
+class ExchangeView(EntryView):
+    """A question and the reply to it.
 
-    grew = Signal()
+    Signals: edit_asked(Exchange, text), regenerate_asked(Exchange),
+    continue_asked(Exchange), delete_asked(Exchange), branch_asked(Exchange, "question" | "reply", -1 | 1).
+    """
+
+    edit_asked = Signal(object, str)
+    regenerate_asked = Signal(object)
+    continue_asked = Signal(object)
+    delete_asked = Signal(object)
+    branch_asked = Signal(object, str, int)
 
     def __init__(self, exchange: Exchange, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.exchange = exchange
+        self._finished: str | None = None
         self._theme = theme
+        self._busy = False
         self.question = QuestionBox(exchange.question, self)
         self.reply = ReplyText(theme, self)
         self.reply.setAccessibleName(self.tr("Reply"))
         self.reply.setMinimumHeight(0)
         self.reply.hide()
         self.problem: ProblemView | None = None
+        self.question_actions, self.reply_actions = self._make_actions()
+        self._footer = self._make_footer()
         layout = self._rows = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
+        layout.setSpacing(4)
         layout.addWidget(self.question, 0, Qt.AlignmentFlag.AlignRight)
-        layout.addSpacing(4)
+        layout.addWidget(self.question_actions)
         layout.addWidget(self.reply)
-        self._footer = self._make_footer()
         layout.addWidget(self._footer)
-        self.reply.grew.connect(self.grew)
+        self.question.sent.connect(self._edited)
+        self.question.left.connect(self._show_actions)
+        self.reply.grew.connect(self.resized)
         self.reply.settled.connect(self._show_end)
+        self._show_actions()
+
+    # Building ---------------------------------------------------------------------------------------------------------
+
+    def _make_actions(self) -> tuple[ActionRow, ActionRow]:
+        of_question = (
+            ActionSpec("edit", "pencil-simple", self.tr("Edit and send again")),
+            ActionSpec("copy", "copy", self.tr("Copy your message"), always=True),
+            ActionSpec("delete", "trash", self.tr("Delete this message and its reply")),
+        )
+        of_reply = (
+            ActionSpec("regenerate", "arrow-counter-clockwise", self.tr("Write another reply")),
+            ActionSpec("continue", "fast-forward", self.tr("Continue this reply")),
+            ActionSpec("copy", "copy", self.tr("Copy the reply"), always=True),
+        )
+        asked = (self.tr("The version of your message before"), self.tr("The next version of your message"))
+        replied = (self.tr("The reply before"), self.tr("The next reply"))
+        question = ActionRow(self._theme, self, of_question, asked, right=True)
+        reply = ActionRow(self._theme, self, of_reply, replied, right=False)
+        question.asked.connect(self._act_on_question)
+        question.stepped.connect(self._step_question)
+        reply.asked.connect(self._act_on_reply)
+        reply.stepped.connect(self._step_reply)
+        return question, reply
 
     def _make_footer(self) -> QWidget:
         footer = QWidget(self)
-        row = QHBoxLayout(footer)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
         self.summary = QLabel(footer)
         self.summary.setObjectName("summary")
+        self.summary.setWordWrap(True)
         self.summary.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.copy_button = ShyButton(self)
-        keep_icon(self.copy_button, self._theme, "copy", "muted")
-        self.copy_button.setToolTip(self.tr("Copy the reply"))
-        self.copy_button.setAccessibleName(self.tr("Copy the reply"))
-        self.copy_button.clicked.connect(self._copy)
-        row.addWidget(self.summary)
-        row.addWidget(self.copy_button)
-        row.addStretch(1)
+        self.continue_button = QPushButton(self.tr("Continue"), footer)
+        self.continue_button.clicked.connect(self._ask_to_continue)
+        self.continue_button.hide()
+        line = QHBoxLayout()
+        line.setSpacing(12)
+        line.addWidget(self.summary, 1)
+        line.addWidget(self.continue_button)
+        rows = QVBoxLayout(footer)
+        rows.setContentsMargins(0, 4, 0, 0)
+        rows.setSpacing(0)
+        rows.addLayout(line)
+        rows.addWidget(self.reply_actions)
         footer.hide()
         return footer
+
+    @property
+    def copy_button(self) -> ShyButton:
+        """Copies the reply."""
+        return self.reply_actions.button("copy")
+
+    @property
+    def pinned(self) -> bool:
+        """Whether it must not be taken away: it grows, is being edited, has the focus, or a selection."""
+        focus = QApplication.focusWidget()
+        focused = focus is not None and self.isAncestorOf(focus)
+        selected = self.reply.textCursor().hasSelection() or self.question.text.textCursor().hasSelection()
+        return not self.exchange.ended or self.question.editor is not None or focused or selected
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether all that is to be seen of it is there."""
+        return self.reply.isHidden() or self.reply.is_settled or self._finished is None
+
+    def shows(self, exchange: Exchange) -> bool:
+        """Whether what is to be seen of an exchange is what stands here."""
+        if exchange.question != self.exchange.question or exchange.problem is not self.exchange.problem:
+            return False
+        if exchange.ended:
+            return exchange.reply == self._finished
+        return exchange is self.exchange and self._finished is None
+
+    # The reply --------------------------------------------------------------------------------------------------------
 
     def grow(self, text: str) -> None:
         """More of the reply."""
@@ -136,24 +176,100 @@ class ExchangeView(QWidget):
 
     def end(self) -> None:
         """The reply has ended, whatever way."""
+        self._finished = self.exchange.reply
+        self._show_actions()
         if self.exchange.reply:
             self.reply.show()
             self.reply.finish(self.exchange.reply)
         else:
             self._show_end()
 
+    def refresh(self, exchange: Exchange) -> None:
+        """Stand for this exchange, which says the same but may have other branches or figures."""
+        self.exchange = exchange
+        self._show_actions()
+        if not self._footer.isHidden():
+            self._fill_footer()
+
     def _show_end(self) -> None:
-        if self._footer.isVisibleTo(self):
-            return
-        self.summary.setText(summary(self.exchange))
-        self.copy_button.setVisible(bool(self.exchange.reply))
-        self._footer.setVisible(bool(self.summary.text()) or bool(self.exchange.reply))
-        self.grew.emit()
+        if self._footer.isHidden():
+            self._fill_footer()
+            self._footer.show()
+        self.resized.emit()
+
+    def _fill_footer(self) -> None:
+        exchange = self.exchange
+        words = summary(exchange)
+        self.summary.setText(words)
+        self.summary.setToolTip(exchange.models)
+        self.summary.setVisible(bool(words))
+        self.continue_button.setVisible(exchange.status == "interrupted" and exchange.unfinished)
 
     def show_problem(self, view: ProblemView) -> None:
         """Put a problem under the reply."""
         self.problem = view
-        self._rows.addWidget(view)
+        self._rows.insertWidget(self._rows.indexOf(self._footer), view)
+
+    # Actions ----------------------------------------------------------------------------------------------------------
+
+    def set_busy(self, busy: bool) -> None:
+        """While a reply is being written, nothing can be changed."""
+        self._busy = busy
+        self.question.set_busy(busy)
+        self._show_actions()
+
+    def build_actions(self) -> bool:
+        """Make the buttons of the actions; gives whether they were not there yet."""
+        if self.question_actions.is_built and self.reply_actions.is_built:
+            return False
+        self.question_actions.build()
+        self.reply_actions.build()
+        return True
+
+    def refresh_actions(self) -> None:
+        """The mouse or the focus has come or gone."""
+        self.question_actions.refresh()
+        self.reply_actions.refresh()
+
+    def _show_actions(self) -> None:
+        exchange, busy = self.exchange, self._busy or not self.exchange.ended
+        offered = {"edit", "copy", "delete"} if self.question.editor is None else set()
+        self.question_actions.show_state(frozenset(offered), exchange.question_branch, busy=busy)
+        offered = {"regenerate"} | ({"copy"} if exchange.reply else set())
+        offered |= {"continue"} if exchange.unfinished else set()
+        self.reply_actions.show_state(frozenset(offered), exchange.reply_branch, busy=busy)
+        self.continue_button.setEnabled(not busy)
+
+    def _act_on_question(self, name: str) -> None:
+        if name == "edit":
+            self.question.edit()
+            self._show_actions()
+        elif name == "copy":
+            QGuiApplication.clipboard().setText(self.exchange.question)
+            self.question_actions.say_copied()
+        else:
+            self.delete_asked.emit(self.exchange)
+
+    def _act_on_reply(self, name: str) -> None:
+        if name == "copy":
+            QGuiApplication.clipboard().setText(self.exchange.reply)
+            self.reply_actions.say_copied()
+        elif name == "continue":
+            self._ask_to_continue()
+        else:
+            self.regenerate_asked.emit(self.exchange)
+
+    def _ask_to_continue(self) -> None:
+        self.continue_asked.emit(self.exchange)
+
+    def _step_question(self, step: int) -> None:
+        self.branch_asked.emit(self.exchange, "question", step)
+
+    def _step_reply(self, step: int) -> None:
+        self.branch_asked.emit(self.exchange, "reply", step)
+
+    def _edited(self, text: str) -> None:
+        self.edit_asked.emit(self.exchange, text)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Keep the question within its share of the column."""
@@ -164,18 +280,16 @@ class ExchangeView(QWidget):
     def enterEvent(self, event: QEnterEvent) -> None:  # noqa: N802 - Qt's name
         """Show the actions."""
         super().enterEvent(event)
-        self.copy_button.update()
+        self.build_actions()
+        self.refresh_actions()
 
-    def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(self.exchange.reply)
-        keep_icon(self.copy_button, self._theme, "check", "accent")
-        QTimer.singleShot(_COPIED_MS, self.copy_button, self._show_copy_icon)
-
-    def _show_copy_icon(self) -> None:
-        keep_icon(self.copy_button, self._theme, "copy", "muted")
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Hide them."""
+        super().leaveEvent(event)
+        self.refresh_actions()
 
 
-class ProblemView(QFrame):
+class ProblemView(EntryView):
     """What went wrong and what to do. Signal: acted(action)."""
 
     acted = Signal(str)

@@ -1,145 +1,252 @@
-"""The conversation: a column of entries that follows its end unless the reader has scrolled up."""
+"""The conversation on the screen: what was asked and answered, and what the reader wants done with it."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from collections.abc import Sequence
 
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractSlider, QApplication, QWidget
+
+from app.state.column import like_entry, same_entries
 from app.state.transcript import Entry, Exchange
+from app.views.column_view import COLUMN, MARGIN, ColumnView
+from app.views.entry_views import leave_tab_order, stops_of
 from app.views.icons import icon_button
-from app.views.message_views import ExchangeView, ProblemView
+from app.views.message_views import ExchangeView
 from app.views.theme import Theme
 
-COLUMN = 760
-NEAR_END = 24
+__all__ = ["COLUMN", "TranscriptView"]
+
+_Step = QAbstractSlider.SliderAction
+_KEYS = {
+    Qt.Key.Key_Up: _Step.SliderSingleStepSub,
+    Qt.Key.Key_Down: _Step.SliderSingleStepAdd,
+    Qt.Key.Key_PageUp: _Step.SliderPageStepSub,
+    Qt.Key.Key_PageDown: _Step.SliderPageStepAdd,
+    Qt.Key.Key_Home: _Step.SliderToMinimum,
+    Qt.Key.Key_End: _Step.SliderToMaximum,
+}
 
 
-class TranscriptView(QScrollArea):
-    """Shows entries. Signal: acted(action) (a button of a problem)."""
+class TranscriptView(ColumnView):
+    """Shows entries.
+
+    Signals: acted(action) (a button of a problem), edit_asked(Exchange, text), regenerate_asked(Exchange),
+    continue_asked(Exchange), delete_asked(Exchange), branch_asked(Exchange, "question" | "reply", -1 | 1).
+    """
 
     acted = Signal(str)
+    edit_asked = Signal(object, str)
+    regenerate_asked = Signal(object)
+    continue_asked = Signal(object)
+    delete_asked = Signal(object)
+    branch_asked = Signal(object, str, int)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(theme, parent)
         self.setObjectName("transcript")
         self.setAccessibleName(self.tr("Conversation"))
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setWidgetResizable(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._theme = theme
-        self._views: dict[int, ExchangeView] = {}
-        self._following = True
-        self._build()
-        bar = self.verticalScrollBar()
-        bar.valueChanged.connect(self._scrolled)
-        bar.rangeChanged.connect(self._range_changed)
-
-    def _build(self) -> None:
-        page = QWidget()
-        page.setObjectName("page")
-        self._column = QWidget(page)
-        self._column.setObjectName("column")
-        self._column.setMaximumWidth(COLUMN)
-        self._entries = QVBoxLayout(self._column)
-        self._entries.setContentsMargins(0, 0, 0, 0)
-        self._entries.setSpacing(32)
-        row = QHBoxLayout(page)
-        row.setContentsMargins(24, 24, 24, 24)
-        row.addStretch(1)
-        row.addWidget(self._column, 1000, Qt.AlignmentFlag.AlignTop)
-        row.addStretch(1)
-        self.setWidget(page)
-        self.jump_button = icon_button(self._theme, "arrow-down", self.tr("Jump to the end"), self)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.viewport().setObjectName("page")
+        self.jump_button = icon_button(theme, "arrow-down", self.tr("Jump to the end"), self)
         self.jump_button.setObjectName("jump")
         self.jump_button.setFixedSize(QSize(34, 34))
         self.jump_button.clicked.connect(self.jump_to_end)
         self.jump_button.hide()
+        self._connect()
+
+    def _connect(self) -> None:
+        views = self._views
+        views.acted.connect(self.acted)
+        views.edit_asked.connect(self.edit_asked)
+        views.regenerate_asked.connect(self.regenerate_asked)
+        views.continue_asked.connect(self.continue_asked)
+        views.delete_asked.connect(self.delete_asked)
+        views.branch_asked.connect(self.branch_asked)
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            application.focusChanged.connect(self._focus_moved)
+
+    # What is shown ----------------------------------------------------------------------------------------------------
 
     @property
     def following(self) -> bool:
         """Whether the view stays at the end as the reply grows."""
         return self._following
 
-    def add(self, entry: Entry) -> None:
-        """Show another entry, and go to the end."""
-        if isinstance(entry, Exchange):
-            view = ExchangeView(entry, self._theme, self._column)
-            view.grew.connect(self._follow)
-            self._views[id(entry)] = view
-            self._entries.addWidget(view)
-        else:
-            self._entries.addWidget(self._problem_view(entry.problem))
-        self.jump_to_end()
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """What is shown, in order."""
+        return tuple(self._column.entries)
 
     def view_of(self, exchange: Exchange) -> ExchangeView | None:
-        """The view of an exchange, if it is (still) shown."""
-        return self._views.get(id(exchange))
+        """The view of an exchange, if it has one now: it may not, far from what is read."""
+        view = self._views.get(exchange)
+        return view if isinstance(view, ExchangeView) else None
 
-    def grow(self, exchange: Exchange, text: str) -> None:
-        """More of a reply."""
-        view = self.view_of(exchange)
-        if view is not None:
-            view.grow(text)
+    def add(self, entry: Entry) -> None:
+        """Show another entry, and go to the end."""
+        self._column.append(entry)
+        self.jump_to_end()
 
-    def end(self, exchange: Exchange) -> None:
-        """A reply has ended."""
+    def show_all(self, entries: Sequence[Entry]) -> None:
+        """Show these entries and no others.
+
+        What is read stays where it is if it is among them, be it as another object with the same messages. Otherwise,
+        or if the last entry is still to be written, the end is shown.
+        """
+        before, shown = self._column.entries, self._range()
+        same = same_entries(before, entries)
+        growing = bool(entries) and isinstance(entries[-1], Exchange) and not entries[-1].ended
+        follow = growing or (self._following and len(entries) <= len(before))
+        anchor = None if follow else self._anchor(shown, same, entries)
+        self._replace(entries, same)
+        if anchor is None:
+            self.jump_to_end()
+        else:
+            place, y = anchor
+            self._go_to(MARGIN + self._column.top(place) - y)
+
+    def refresh(self, exchange: Exchange) -> None:
+        """An exchange has other branches or figures, or goes on where it had ended."""
         view = self.view_of(exchange)
         if view is None:
             return
-        if exchange.problem is not None:
-            view.show_problem(self._problem_view(exchange.problem))
-        view.end()
-        self._follow()
+        if view.shows(exchange):
+            view.refresh(exchange)
+        else:
+            self._views.drop(exchange)
+            self._fill(1.0)
+
+    def grow(self, exchange: Exchange, text: str) -> None:
+        """More of a reply; the exchange has it already."""
+        view = self.view_of(exchange)
+        if view is None:
+            return
+        if view.shows(exchange):
+            view.grow(text)
+        else:
+            self.refresh(exchange)
+
+    def end(self, exchange: Exchange) -> None:
+        """A reply has ended."""
+        self._views.end(exchange)
+        self._measure_again(exchange)
 
     def clear(self) -> None:
         """Show an empty chat."""
-        self._views.clear()
-        while (item := self._entries.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
-        self._following = True
-        self.jump_button.hide()
+        self._replace((), {})
+        self.jump_to_end()
+
+    def set_busy(self, busy: bool) -> None:
+        """While a reply is being written, messages cannot be changed."""
+        self._views.set_busy(busy)
 
     def jump_to_end(self) -> None:
         """Go to the end and stay there."""
         self._following = True
-        self._follow()
-        self._show_jump()
+        self._settle()
+        self._open()
 
-    def _problem_view(self, problem: object) -> ProblemView:
-        view = ProblemView(problem, self._theme, self._column)  # type: ignore[arg-type]
-        view.acted.connect(self.acted)
-        return view
+    def _anchor(self, shown: range, same: dict[int, int], entries: Sequence[Entry]) -> tuple[int, int] | None:
+        """What keeps its place among other entries: its new number, and its distance from the viewport's top."""
+        old = self._column.entries
+        for place in (*shown, *reversed(range(shown.start))):
+            new = same.get(place)
+            if new is None and place in shown:
+                new = like_entry(old[place], entries)
+            if new is not None:
+                return new, MARGIN + self._column.top(place) - self._value
+        return None
 
-    # Following --------------------------------------------------------------------------------------------------------
+    # The jump button --------------------------------------------------------------------------------------------------
 
-    def _follow(self) -> None:
-        if self._following:
-            bar = self.verticalScrollBar()
-            bar.setValue(bar.maximum())
-
-    def _range_changed(self) -> None:
-        self._follow()
-        self._show_jump()
-
-    def _scrolled(self, value: int) -> None:
-        self._following = value >= self.verticalScrollBar().maximum() - NEAR_END
-        self._show_jump()
-
-    def _show_jump(self) -> None:
-        wanted = not self._following and bool(self._entries.count())
+    def _moved(self) -> None:
+        wanted = not self._following and bool(len(self._column))
         if wanted != self.jump_button.isVisibleTo(self):
             self.jump_button.setVisible(wanted)
             self.jump_button.raise_()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Keep the jump button in its place, and the end in view."""
+        """Keep the jump button in its place."""
         super().resizeEvent(event)
-        area = self.viewport().geometry()
-        button = self.jump_button
+        area, button = self.viewport().geometry(), self.jump_button
         button.move(area.center().x() - button.width() // 2, area.bottom() - button.height() - 12)
-        self._follow()
+
+    # The keyboard -----------------------------------------------------------------------------------------------------
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Scroll."""
+        if not self.scroll_by_key(event):
+            super().keyPressEvent(event)
+
+    def scroll_by_key(self, event: QKeyEvent) -> bool:
+        """Up, Down, Page Up, Page Down, Home and End scroll; gives whether it was one of them."""
+        plain = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier == Qt.KeyboardModifier.NoModifier
+        step = _KEYS.get(Qt.Key(event.key())) if plain else None
+        if step is not None:
+            self.verticalScrollBar().triggerAction(step)
+        return step is not None
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """A text that has the focus leaves these keys to the conversation."""
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and self.scroll_by_key(event):
+            return True
+        return super().eventFilter(watched, event)
+
+    def _focus_moved(self, old: QWidget | None, new: QWidget | None) -> None:
+        self._views.refresh_actions(old, new)
+
+    def focusNextPrevChild(self, forward: bool) -> bool:  # noqa: N802 - Qt's name
+        """Tab goes through the entries in their order, whatever order their views were made in."""
+        focus = QApplication.focusWidget()
+        stop = self._stop_beside(focus, 1 if forward else -1)
+        if stop is None and not forward and focus is not self:
+            stop = self
+        if stop is None:
+            return self._leave(forward)
+        stop.setFocus(Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason)
+        if stop is not self:
+            self._bring_into_view(stop)
+        return True
+
+    def _stop_beside(self, focus: QWidget | None, step: int) -> QWidget | None:
+        """The next thing to stop at, in a view that is made if need be."""
+        place = next((place for place, view in self._placed() if focus is not None and view.isAncestorOf(focus)), None)
+        if place is None:
+            return next((stop for near in self._range() for stop in self._stops(near)), None) if step > 0 else None
+        stops = self._stops(place)
+        at = stops.index(focus) + step if focus in stops else 0
+        while not 0 <= at < len(stops):
+            place += step
+            if not 0 <= place < len(self._column):
+                return None
+            stops = self._stops(place)
+            at = 0 if step > 0 else len(stops) - 1
+        return stops[at]
+
+    def _stops(self, place: int) -> list[QWidget]:
+        view = self._make(place)
+        if isinstance(view, ExchangeView):
+            view.build_actions()
+        leave_tab_order(view)
+        return stops_of(view)
+
+    def _leave(self, forward: bool) -> bool:
+        after = self.nextInFocusChain() if forward else self.previousInFocusChain()
+        while after is not None and after is not self:
+            reachable = bool(after.focusPolicy() & Qt.FocusPolicy.TabFocus) and after.focusProxy() is None
+            if reachable and not self.isAncestorOf(after) and after.isVisible() and after.isEnabled():
+                after.setFocus(Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason)
+                return True
+            after = after.nextInFocusChain() if forward else after.previousInFocusChain()
+        return False
+
+    def _bring_into_view(self, widget: QWidget) -> None:
+        top = widget.mapTo(self.viewport(), widget.rect().topLeft()).y()
+        bottom, room = top + widget.height(), self.viewport().height()
+        if top < 0 or (bottom > room and widget.height() > room):
+            self.verticalScrollBar().setValue(self._value + top - MARGIN)
+        elif bottom > room:
+            self.verticalScrollBar().setValue(self._value + bottom - room + MARGIN)

@@ -92,6 +92,10 @@ def _endings(exchange: Exchange) -> list[str]:
         if not exchange.reply:
             words.append(QCoreApplication.translate("Figures", "not answered"))
         return words
+    if exchange.status == "interrupted":
+        return [QCoreApplication.translate("Figures", "The program ended while this was being written.")]
+    if exchange.finish_reason == "length":
+        return [QCoreApplication.translate("Figures", "stopped at the limit")]
     if exchange.finish_reason == "context":
         return [QCoreApplication.translate("Figures", "the context is full")]
     if exchange.status == "done" and not exchange.reply.strip():

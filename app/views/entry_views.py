@@ -1,0 +1,163 @@
+"""The views of the entries in and near the viewport: made, kept for a while, taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QWidget
+
+from app.state.transcript import Entry, Exchange, Problem
+from app.views.message_views import EntryView, ExchangeView, ProblemView
+from app.views.theme import Theme
+
+
+class EntryViews(QObject):
+    """The views that there are. All signals are those of the views.
+
+    Signals: resized(entry), acted(action), edit_asked(Exchange, text), regenerate_asked(Exchange),
+    continue_asked(Exchange), delete_asked(Exchange), branch_asked(Exchange, part, step).
+    """
+
+    resized = Signal(object)
+    acted = Signal(str)
+    edit_asked = Signal(object, str)
+    regenerate_asked = Signal(object)
+    continue_asked = Signal(object)
+    delete_asked = Signal(object)
+    branch_asked = Signal(object, str, int)
+
+    def __init__(self, theme: Theme, page: QWidget, keys: QObject) -> None:
+        """`page`: the views' parent; `keys`: the event filter of their texts."""
+        super().__init__(page)
+        self._theme = theme
+        self._page = page
+        self._keys = keys
+        self._views: dict[int, tuple[Entry, EntryView]] = {}
+        self._busy = False
+
+    def __len__(self) -> int:
+        return len(self._views)
+
+    def __iter__(self) -> Iterator[tuple[Entry, EntryView]]:
+        return iter(list(self._views.values()))
+
+    def get(self, entry: Entry) -> EntryView | None:
+        """The view of an entry, if there is one."""
+        found = self._views.get(id(entry))
+        return None if found is None else found[1]
+
+    def make(self, entry: Entry) -> EntryView:
+        """The view of an entry, new where there is none; it is not shown yet."""
+        view = self.get(entry)
+        if view is None:
+            view = self._exchange_view(entry) if isinstance(entry, Exchange) else self._problem_view(entry.problem)
+            view.resized.connect(partial(self.resized.emit, entry))
+            self._views[id(entry)] = (entry, view)
+            leave_tab_order(view)
+            if isinstance(view, ExchangeView):
+                view.question.text.installEventFilter(self._keys)
+                view.reply.installEventFilter(self._keys)
+        return view
+
+    def drop(self, entry: Entry) -> None:
+        """Take the view of an entry away."""
+        found = self._views.pop(id(entry), None)
+        if found is not None:
+            _discard(found[1])
+
+    def replace(self, entries: Sequence[Entry], same: Mapping[int, int], old: Sequence[Entry]) -> None:
+        """Other entries are shown: keep the views of those that stay as they are (`same`: old number → new number)."""
+        kept: dict[int, tuple[Entry, EntryView]] = {}
+        for place, new in same.items():
+            view, entry = self.get(old[place]), entries[new]
+            stays = not isinstance(entry, Exchange) or (isinstance(view, ExchangeView) and view.shows(entry))
+            if view is None or not stays:
+                continue
+            del self._views[id(old[place])]
+            if isinstance(view, ExchangeView) and isinstance(entry, Exchange):
+                view.refresh(entry)
+                view.resized.disconnect()
+                view.resized.connect(partial(self.resized.emit, entry))
+            kept[id(entry)] = (entry, view)
+        for _, view in self._views.values():
+            _discard(view)
+        self._views = kept
+
+    def set_busy(self, busy: bool) -> None:
+        """While a reply is being written, nothing can be changed."""
+        self._busy = busy
+        for _, view in self:
+            if isinstance(view, ExchangeView):
+                view.set_busy(busy)
+
+    def end(self, exchange: Exchange) -> None:
+        """A reply has ended."""
+        view = self.get(exchange)
+        if isinstance(view, ExchangeView):
+            if exchange.problem is not None and view.problem is None:
+                view.show_problem(self._problem_view(exchange.problem, view))
+            view.end()
+
+    def refresh_actions(self, *focused: QWidget | None) -> None:
+        """The focus has moved from or to these widgets."""
+        for _, view in self:
+            if isinstance(view, ExchangeView):
+                inside = [widget for widget in focused if widget is not None and view.isAncestorOf(widget)]
+                if inside:
+                    view.refresh_actions()
+
+    def _exchange_view(self, exchange: Exchange) -> ExchangeView:
+        view = ExchangeView(exchange, self._theme, self._page)
+        view.set_busy(self._busy)
+        view.edit_asked.connect(self.edit_asked)
+        view.regenerate_asked.connect(self.regenerate_asked)
+        view.continue_asked.connect(self.continue_asked)
+        view.delete_asked.connect(self.delete_asked)
+        view.branch_asked.connect(self.branch_asked)
+        if exchange.problem is not None:
+            view.show_problem(self._problem_view(exchange.problem, view))
+        if exchange.ended:
+            view.end()
+        elif exchange.reply:
+            view.grow(exchange.reply)
+        return view
+
+    def _problem_view(self, problem: Problem, parent: QWidget | None = None) -> ProblemView:
+        view = ProblemView(problem, self._theme, parent or self._page)
+        view.acted.connect(self.acted)
+        return view
+
+
+def _discard(view: EntryView) -> None:
+    view.blockSignals(True)
+    view.hide()
+    view.deleteLater()
+
+
+def stops_of(view: QWidget) -> list[QWidget]:
+    """What Tab stops at in a view, in the order in which it is read."""
+    stops = [child for child in _focusable(view) if child.isVisibleTo(view) and child.isEnabled()]
+
+    def place(child: QWidget) -> tuple[int, int]:
+        corner = child.mapTo(view, child.rect().topLeft())
+        return corner.y(), corner.x()
+
+    return sorted(stops, key=place)
+
+
+def leave_tab_order(view: QWidget) -> None:
+    """Take what is in a view out of the window's Tab order: views come and go, and the transcript knows their order."""
+    for child in _focusable(view):
+        button = isinstance(child, QAbstractButton)
+        child.setFocusPolicy(Qt.FocusPolicy.NoFocus if button else Qt.FocusPolicy.ClickFocus)
+
+
+def _focusable(view: QWidget) -> list[QWidget]:
+    return [
+        child
+        for child in view.findChildren(QWidget)
+        if isinstance(child, QAbstractButton)
+        or (isinstance(child, QAbstractScrollArea) and child.focusPolicy() != Qt.FocusPolicy.NoFocus)
+    ]

@@ -1,0 +1,152 @@
+"""The user's message: a tinted box at the right, which becomes an editor."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QTextOption
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+
+from app.views.prompt_box import PromptEdit
+from app.views.text_views import TallText
+
+_SURELY_WIDE = 2_000
+"""Characters from which on a question takes all the width it may: laying it out twice would take too long."""
+_SHOWN = 20_000
+"""Characters of a question that are shown; all of them are sent."""
+
+
+class QuestionBox(QFrame):
+    """The user's message: a tinted box, as wide as its text. While `editor` is not None, its text is being edited.
+
+    Signals: sent(text), left() (the editor was closed, either way).
+    """
+
+    sent = Signal(str)
+    left = Signal()
+
+    def __init__(self, text: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("question")
+        self.editor: QuestionEditor | None = None
+        self._whole = text
+        self._room = 0
+        self._busy = False
+        self.text = TallText(self)
+        self.text.setObjectName("questionText")
+        self.text.setAccessibleName(self.tr("Your message"))
+        self.text.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.text.setPlainText(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+        layout = self._rows = QVBoxLayout(self)
+        layout.setContentsMargins(12, 8, 12, 8)
+        layout.addWidget(self.text)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def fit_into(self, width: int) -> None:
+        """Be as wide as the text wants, up to this width; an editor takes all of it."""
+        self._room = width
+        if self.editor is not None:
+            self.editor.setFixedWidth(width - 24)
+            return
+        wanted = width
+        if self.text.document().characterCount() < _SURELY_WIDE:
+            document = self.text.document().clone()
+            document.setTextWidth(-1)
+            wanted = math.ceil(document.idealWidth()) + 2
+        self.text.setFixedWidth(max(min(wanted, width - 24), 16))
+        self.text.fit()
+
+    def edit(self) -> None:
+        """Put an editor in the place of the text."""
+        if self.editor is None:
+            self.editor = QuestionEditor(self._whole, self)
+            self.editor.set_busy(self._busy)
+            self.editor.sent.connect(self._send)
+            self.editor.cancelled.connect(self._leave)
+            self.text.hide()
+            self._rows.addWidget(self.editor)
+            self.fit_into(self._room)
+            self.editor.show()
+        self.editor.edit.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def set_busy(self, busy: bool) -> None:
+        """While a reply is being written nothing can be sent."""
+        self._busy = busy
+        if self.editor is not None:
+            self.editor.set_busy(busy)
+
+    def _send(self, text: str) -> None:
+        self._leave()
+        self.sent.emit(text)
+
+    def _leave(self) -> None:
+        if self.editor is None:
+            return
+        editor, self.editor = self.editor, None
+        self._rows.removeWidget(editor)
+        self.text.show()
+        self.text.setFocus(Qt.FocusReason.OtherFocusReason)
+        editor.hide()
+        editor.deleteLater()
+        self.fit_into(self._room)
+        self.left.emit()
+
+
+class QuestionEditor(QWidget):
+    """Edits a question. Enter or Ctrl+Enter sends, Esc cancels. Signals: sent(text), cancelled()."""
+
+    sent = Signal(str)
+    cancelled = Signal()
+
+    def __init__(self, text: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._busy = False
+        self.edit = PromptEdit(self)
+        self.edit.setAccessibleName(self.tr("Edit your message"))
+        self.edit.setPlainText(text)
+        self.edit.moveCursor(self.edit.textCursor().MoveOperation.End)
+        self.cancel_button = QPushButton(self.tr("Cancel"), self)
+        self.cancel_button.setToolTip(self.tr("Leave it as it was (Esc)"))
+        self.send_button = QPushButton(self.tr("Send"), self)
+        self.send_button.setObjectName("sendEdit")
+        self.send_button.setToolTip(self.tr("Ask this instead (Enter)"))
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        buttons.addStretch(1)
+        buttons.addWidget(self.cancel_button)
+        buttons.addWidget(self.send_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addWidget(self.edit)
+        layout.addLayout(buttons)
+        self.edit.submitted.connect(self._submit)
+        self.send_button.clicked.connect(self._submit)
+        self.cancel_button.clicked.connect(self.cancelled)
+        self.edit.textChanged.connect(self._show_state)
+        self._show_state()
+
+    def set_busy(self, busy: bool) -> None:
+        """While a reply is being written nothing can be sent."""
+        self._busy = busy
+        self._show_state()
+
+    def event(self, event: QEvent) -> bool:
+        """Esc closes the editor, and is not what it is elsewhere in the window: cancel the reply."""
+        if isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+            if event.type() == QEvent.Type.ShortcutOverride:
+                event.accept()
+                return True
+            if event.type() == QEvent.Type.KeyPress:
+                self.cancelled.emit()
+                return True
+        return super().event(event)
+
+    def _submit(self) -> None:
+        text = self.edit.toPlainText().strip("\n")
+        if not self._busy and text.strip():
+            self.sent.emit(text)
+
+    def _show_state(self) -> None:
+        self.send_button.setEnabled(not self._busy and bool(self.edit.toPlainText().strip()))
