@@ -200,9 +200,9 @@ def test_a_hundred_kills_lose_nothing_older_than_a_quarter_of_a_second(tmp_path:
 
 
 def test_a_full_disk_loses_nothing_and_all_is_saved_when_there_is_space(tmp_path: Path) -> None:
-    """The child's files may not grow beyond 300 kB: the system refuses to write more, as on a full disk."""
+    """The child's files may not grow beyond 220 kB: the system refuses to write more, as on a full disk."""
     path = tmp_path / "conversations.sqlite3"
-    with _child(path, 7, "300000") as process:
+    with _child(path, 7, "220000") as process:
         assert process.stdin is not None
         said = b""
         for piece in _lines(process, time.monotonic() + 60.0):

@@ -92,7 +92,7 @@ class Person:
     def _write(self) -> None:
         reply = self._writing
         assert reply is not None
-        if self._random.random() < 0.05:
+        if self._random.random() < 0.015:
             text = self._open[reply].text + "the end"
             _tell(step=["finish", self._open.id, reply, text])
             self._keeper.finish(self._open, reply, text, "done", stats={"rounds": reply}, finish_reason="stop")
