@@ -141,6 +141,8 @@ def prepare(
             continue
         most = min([room, *(limit for limit in (each.max_tokens, max_tokens) if limit is not None)])
         prepared.append(PreparedPrompt(each.category, each.number, tokens, most))
+    if not prepared and len(left_out) == 1:
+        raise InvalidRequest(f"{target.name} cannot answer this prompt: {left_out[0].why.rstrip('.')}.")
     if not prepared:
         raise InvalidRequest(f"{target.name} can answer none of the prompts. The first: {left_out[0].why}")
     return prepared, left_out

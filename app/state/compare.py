@@ -24,6 +24,15 @@ _BUSY, _UNSTEADY = 0.05, 0.15
 
 
 @dataclass(frozen=True, slots=True)
+class Pair:
+    """What would be measured now: names for the eye. `target`, `draft` "": none is chosen."""
+
+    target: str
+    draft: str
+    lookahead: Lookahead
+
+
+@dataclass(frozen=True, slots=True)
 class ProofSettings:
     """How it is measured. `turns`: how often each way answers; `tokens`: new tokens a reply at most."""
 

@@ -1,0 +1,178 @@
+"""Looks after the proof of the gain: starts Compare and the lookahead sweep, follows them, cancels them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.bridge import EngineBridge, Job
+from app.error_report import describe
+from app.model_desk import ModelDesk
+from app.state.compare import (
+    Pair,
+    ProofKind,
+    ProofProgress,
+    ProofRequest,
+    ProofRun,
+    ProofSettings,
+    Way,
+    ways_to_compare,
+    ways_to_sweep,
+)
+from app.state.models import Loaded, Lookahead, file_label
+from engine import Cancelled
+
+POLL_MS = 100
+KINDS: tuple[ProofKind, ...] = ("compare", "sweep")
+
+
+@dataclass(slots=True)
+class _Work:
+    """A measurement on its way. `latest`: what the worker thread told last."""
+
+    job: Job[Any] | None = None
+    latest: ProofProgress | None = None
+    cancelled: bool = False
+
+
+class ProofDesk(QObject):
+    """Measurements, one after the other, each with its own dialog.
+
+    Attributes: runs (by kind). Signals: changed(kind), pair_changed().
+    """
+
+    changed = Signal(str)
+    pair_changed = Signal()
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        bridge: EngineBridge,
+        desk: ModelDesk,
+        last_question: Callable[[], str] = str,
+    ) -> None:
+        super().__init__()
+        self.runs: dict[ProofKind, ProofRun] = {kind: ProofRun() for kind in KINDS}
+        self.last_question = last_question
+        self._loop = loop
+        self._bridge = bridge
+        self._desk = desk
+        self._work: dict[ProofKind, _Work] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._timer = QTimer(self)
+        self._timer.setInterval(POLL_MS)
+        self._timer.timeout.connect(self._poll)
+        desk.changed.connect(self.pair_changed)
+
+    @property
+    def pair(self) -> Pair:
+        """What is chosen now."""
+        models = self._desk.models
+        chosen = models.selection
+
+        def name(path: Path | None) -> str:
+            model = models.by_path(path)
+            return model.name if model is not None else file_label(path) if path is not None else ""
+
+        return Pair(name(chosen.target), name(chosen.draft), chosen.lookahead)
+
+    # Intents ----------------------------------------------------------------------------------------------------------
+
+    def start(self, kind: ProofKind, prompt: str, settings: ProofSettings) -> None:
+        """Measure with the models and the lookahead that are chosen now; nothing happens while it is under way."""
+        run = self.runs[kind]
+        if run.running or not prompt.strip():
+            return
+        chosen = self._desk.models.selection
+        ways: tuple[Way, ...] = ways_to_sweep()
+        if kind == "compare":
+            ways = ways_to_compare(chosen.lookahead, has_draft=chosen.draft is not None)
+        request = ProofRequest(prompt.strip("\n"), ways, Loaded(chosen.target, chosen.draft), settings)
+        run.begin(request)
+        self._work[kind] = _Work()
+        self._start(self._measure(kind, request))
+        self._timer.start()
+        self.changed.emit(kind)
+
+    def cancel(self, kind: ProofKind) -> None:
+        """Stop it; what was measured stays."""
+        work = self._work.get(kind)
+        if work is not None:
+            work.cancelled = True
+            if work.job is not None:
+                work.job.cancel()
+
+    def choose_lookahead(self, lookahead: Lookahead) -> None:
+        """Set the picker."""
+        self._desk.choose_lookahead(lookahead)
+
+    def stop(self) -> None:
+        """End everything that runs, for closing."""
+        self._timer.stop()
+        for kind in KINDS:
+            self.cancel(kind)
+        for task in self._tasks:
+            task.cancel()
+
+    # A measurement ----------------------------------------------------------------------------------------------------
+
+    async def _measure(self, kind: ProofKind, request: ProofRequest) -> None:
+        run, work = self.runs[kind], self._work[kind]
+        try:
+            await self._load(request.models, run, work)
+            run.wait("waiting")
+
+            def note(progress: ProofProgress) -> None:
+                work.latest = progress
+
+            report = await self._wait(work, self._bridge.measure_ways(request, note))
+        except Cancelled:
+            run.cancel()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the dialog
+            run.fail(describe(error).text)
+        else:
+            run.finish(report)
+        finally:
+            del self._work[kind]
+        if not self._work:
+            self._timer.stop()
+        self.changed.emit(kind)
+
+    async def _load(self, wanted: Loaded, run: ProofRun, work: _Work) -> None:
+        if wanted.target is None:
+            raise self._desk.nothing_chosen()
+        job = self._desk.load(wanted)
+        if job is None:
+            return
+        run.wait("loading")
+        try:
+            await self._wait(work, job)
+        finally:
+            self._desk.load_ended(job)
+
+    async def _wait(self, work: _Work, job: Job[Any]) -> Any:
+        if work.cancelled:
+            job.cancel()
+        work.job = job
+        result = await job.result
+        work.job = None
+        if work.cancelled and isinstance(result, Loaded):
+            raise Cancelled
+        return result
+
+    def _poll(self) -> None:
+        for kind, work in self._work.items():
+            latest, work.latest = work.latest, None
+            if latest is not None:
+                self.runs[kind].take(latest)
+                self.changed.emit(kind)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
