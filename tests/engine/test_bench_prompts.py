@@ -83,5 +83,7 @@ def test_prompts_that_do_not_fit_are_left_out_with_a_reason() -> None:
     assert [(p.number, len(p.tokens), p.max_tokens) for p in prepared] == [(1, 10, 12), (0, 10, 20)]
     assert left_out == [LeftOut("a", 0, "it has 36 tokens, and the context holds 40")]
     assert prepare(target, prompts[1:])[0][1].max_tokens == 30
-    with pytest.raises(InvalidRequest, match="can answer none of the prompts"):
+    with pytest.raises(InvalidRequest, match="cannot answer this prompt: it has 36 tokens"):
         prepare(target, prompts[:1])
+    with pytest.raises(InvalidRequest, match="can answer none of the prompts"):
+        prepare(target, prompts[:1] * 2)
