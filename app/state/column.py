@@ -106,10 +106,6 @@ class Column:
         """How tall an entry is, as far as it is known."""
         return self._heights[place]
 
-    def is_measured(self, place: int) -> bool:
-        """Whether the height of an entry is known, not guessed."""
-        return self._measured.get(id(self.entries[place]), (0, 0))[0] == self._letters.width
-
     def correct(self, place: int, height: int, *, measured: bool = True) -> int:
         """Say how tall an entry is; gives by how much it grew. `measured`: it stays so as long as the width does."""
         if measured:
@@ -122,10 +118,6 @@ class Column:
                 self._tree[node] += grown
                 node += node & -node
         return grown
-
-    def forget(self, place: int) -> None:
-        """An entry has changed: its height has to be measured again."""
-        self._measured.pop(id(self.entries[place]), None)
 
     def at(self, y: float) -> int:
         """The number of the entry at a height (or, in the gap below it); the first or last one beyond the ends."""
