@@ -1,6 +1,7 @@
 """`python -m app`, and the program `outrider`: the window.
 
-Exit codes: 0 closed, 1 the smoke test failed, 2 wrong usage or no display, 3 a damaged installation.
+Exit codes: 0 closed, or the window that has the same conversations was brought to the front; 1 the smoke test failed;
+2 wrong usage or no display; 3 a damaged installation.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from typing import NoReturn
 
 from app.console import spoken
 from app.places import describe, restore_environment
+from app.single_instance import Call, Claim, NoAnswer, claim_or_call
 from engine import Installation, InstallationDamaged, __version__, installation_folder, run_hidden_command
 
 EXIT_UNUSABLE = 2
+_NO_ANSWER = "another Outrider has the conversations open, and does not answer. End it, and start again."
 
 
 class _Parser(argparse.ArgumentParser):
@@ -48,10 +51,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if problem is not None:
         print(f"outrider: {problem}", file=sys.stderr)  # noqa: T201 - there is no window to say it in
         return EXIT_UNUSABLE
+    try:
+        claim = None if args.smoke_test else _claim(args)
+    except NoAnswer:
+        print(f"outrider: {_NO_ANSWER}", file=sys.stderr)  # noqa: T201 - there is no window to say it in
+        return EXIT_UNUSABLE
+    if claim is None and not args.smoke_test:
+        with spoken():
+            print("Outrider is running already: its window was brought to the front.")  # noqa: T201 - as above
+        return 0
     # Before anything imports Qt.
     os.environ["QT_API"] = "pyside6"
     os.environ["PYQTGRAPH_QT_LIB"] = "PySide6"
-    return _run(args, installation)
+    return _run(args, installation, claim)
+
+
+def _claim(args: argparse.Namespace) -> Claim | None:
+    """The hold on the conversations; None where another window has it and was called. Raises NoAnswer."""
+    from app.store import default_path  # noqa: PLC0415 - the smoke test keeps nothing
+
+    store = args.conversations or default_path()
+    return claim_or_call(store.absolute(), Call.here(args.model, args.models_folder))
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
@@ -72,7 +92,7 @@ def _check_files() -> Installation | None:
     return installation
 
 
-def _run(args: argparse.Namespace, installation: Installation | None) -> int:
+def _run(args: argparse.Namespace, installation: Installation | None, claim: Claim | None) -> int:
     from app.bootstrap import Wishes, run  # noqa: PLC0415 - Qt is not imported before the hidden command had its turn
     from app.settings import SettingsFile  # noqa: PLC0415
     from app.smoke import make_script  # noqa: PLC0415
@@ -84,7 +104,7 @@ def _run(args: argparse.Namespace, installation: Installation | None) -> int:
         script = make_script(args.prompt, args.screenshot, args.models_folder)
         settings_file = SettingsFile(None)
     wishes = Wishes(args.models_folder, None if args.model is None else args.model.absolute())
-    return run(["outrider"], settings_file, wishes=wishes, installation=installation, script=script)
+    return run(["outrider"], settings_file, wishes=wishes, installation=installation, claim=claim, script=script)
 
 
 def _make_parser() -> argparse.ArgumentParser:
@@ -96,6 +116,7 @@ def _make_parser() -> argparse.ArgumentParser:
     parser.add_argument("model", nargs="?", type=Path, metavar="MODEL", help="a GGUF file to chat with this time")
     parser.add_argument("--models-folder", type=Path, metavar="DIR", help="look for GGUF models there")
     parser.add_argument("--settings", type=Path, metavar="FILE", help="keep the settings in this file")
+    parser.add_argument("--conversations", type=Path, metavar="FILE", help="keep the conversations in this file")
     smoke = parser.add_argument_group("checking that it works")
     smoke.add_argument(
         "--smoke-test",

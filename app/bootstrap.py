@@ -11,7 +11,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from time import perf_counter
@@ -25,19 +25,24 @@ from PySide6.QtWidgets import QApplication
 
 from app.application import Application
 from app.bridge import EngineBridge
+from app.call_watcher import CallWatcher
 from app.controller import ChatController
+from app.conversation_desk import ConversationDesk
 from app.damage_dialog import report
 from app.error_report import describe
-from app.log_file import ProgramLog, note_error
+from app.log_file import LOGGER, ProgramLog, note_error
 from app.model_desk import ModelDesk
-from app.places import data_folder, flavour, forget_qt_paths, log_folder
+from app.parts import Parts
+from app.places import forget_qt_paths, log_folder
 from app.qt_messages import listen, stop_listening
 from app.resources import ResourceDamaged, read_text, starter_prompts
 from app.settings import Settings, SettingsFile
+from app.single_instance import Claim
 from app.state.models import ModelList
 from app.state.transcript import Problem
 from app.views.main_window import MainWindow
 from app.views.theme import Theme
+from app.wiring import answer, connect
 from engine import (
     EngineError,
     Installation,
@@ -49,6 +54,8 @@ from engine import (
 
 CLOSE_S = 1.4
 """How long the engine may take to stop when the window closes; with the rest this stays below two seconds."""
+SAVE_S = 0.5
+"""How long the last of the conversations may take to be saved then."""
 _SWITCH_S = 0.001
 """How often Python threads take turns: the window must not wait long for the engine's thread."""
 _SLICE_S = 0.008
@@ -63,22 +70,6 @@ class Wishes:
     model: Path | None = None
 
 
-@dataclass(slots=True)
-class Parts:
-    """What makes up the running program. `installation`: None unless it is frozen; `damage`: what is wrong with it."""
-
-    settings: Settings
-    settings_file: SettingsFile
-    theme: Theme
-    bridge: EngineBridge
-    desk: ModelDesk
-    controller: ChatController
-    window: MainWindow
-    installation: Installation | None = None
-    damage: InstallationDamaged | None = None
-    log: ProgramLog = field(default_factory=lambda: ProgramLog(log_folder()))
-
-
 Script = Callable[[Parts, asyncio.AbstractEventLoop], Any]
 
 
@@ -89,9 +80,13 @@ def build(
     *,
     models_folder: Path | None = None,
     model: Path | None = None,
+    store: Path | None = None,
     make_decoder: Callable[[], SpeculativeDecoder] = SpeculativeDecoder,
 ) -> Parts:
-    """Build everything and connect it. The window is not shown yet."""
+    """Build everything and connect it. The window is not shown yet.
+
+    `store`: the file of the conversations, which is opened when the window is on screen; None: keep nothing.
+    """
     settings = settings_file.load()
     if models_folder is not None:
         settings.models_folder = str(models_folder)
@@ -107,10 +102,15 @@ def build(
     desk = ModelDesk(loop, bridge, models, settings)
     if model is not None:
         desk.open_model(model)
-    controller = ChatController(loop, bridge, desk)
-    window = MainWindow(theme, settings, controller.metrics, starters or ())
-    parts = Parts(settings, settings_file, theme, bridge, desk, controller, window)
-    _connect(parts)
+    conversations = ConversationDesk(loop, store)
+    controller = ChatController(loop, bridge, desk, conversations)
+    window = MainWindow(theme, settings, controller.metrics, conversations.list, starters or ())
+    parts = Parts(settings, settings_file, theme, bridge, desk, conversations, controller, window)
+    connect(parts)
+    # What the window begins with is there in a moment: no greeting that vanishes at once.
+    before = settings.conversation if store is not None and store.exists() else 0
+    window.show_chat(empty=before == 0)
+    window.painted.connect(lambda: controller.restore(before))
     window.painted.connect(lambda: _begin(parts, problems))
     return parts
 
@@ -135,41 +135,6 @@ def _choose_as_before(models: ModelList, settings: Settings) -> None:
         models.choose_no_draft()
     elif settings.draft is not None and Path(settings.draft).is_file():
         models.choose(draft=Path(settings.draft))
-
-
-def _connect(parts: Parts) -> None:
-    window, controller, desk = parts.window, parts.controller, parts.desk
-    bar, transcript = window.bar, window.transcript
-    # Intents
-    window.prompt_sent.connect(controller.send)
-    window.cancel_wanted.connect(controller.cancel)
-    window.new_chat_wanted.connect(controller.new_chat)
-    window.folder_chosen.connect(lambda folder: desk.choose_folder(Path(folder)))
-    bar.target_chosen.connect(desk.choose_target)
-    bar.draft_chosen.connect(desk.choose_draft)
-    bar.lookahead_chosen.connect(desk.choose_lookahead)
-    bar.rescan_wanted.connect(desk.scan_again)
-    bar.about_wanted.connect(lambda: _show_about(parts))
-    # State
-    controller.entry_added.connect(transcript.add)
-    controller.entry_added.connect(lambda _entry: window.show_chat(empty=False))
-    controller.reply_grew.connect(transcript.grow)
-    controller.reply_ended.connect(transcript.end)
-    controller.cleared.connect(transcript.clear)
-    controller.cleared.connect(lambda: window.show_chat(empty=True))
-    controller.busy_changed.connect(window.show_busy)
-    controller.activity_changed.connect(lambda: window.strip.show_activity(controller.activity))
-    controller.metrics_changed.connect(window.panel.refresh)
-    desk.changed.connect(lambda: bar.show_models(desk.models))
-    bar.show_models(desk.models)
-
-
-def _show_about(parts: Parts) -> None:
-    from app.views.about import AboutDialog, Whereabouts  # noqa: PLC0415 - not before it is asked for
-
-    settings = parts.settings_file.path
-    place = Whereabouts(flavour(), str(settings or ""), str(data_folder()), str(parts.log.path))
-    AboutDialog(place, parts.window).open()
 
 
 def _begin(parts: Parts, problems: list[Problem]) -> None:
@@ -236,10 +201,12 @@ def run(
     *,
     wishes: Wishes = Wishes(),
     installation: Installation | None = None,
+    claim: Claim | None = None,
     script: Script | None = None,
 ) -> int:
     """Show the window and stay until it is closed; gives the exit code.
 
+    `claim`: the hold on the store (see app.single_instance), None to keep nothing; it is let go of at the end.
     `installation`: of a frozen program, the rest of which is checked here. `script`: a coroutine function that drives
     the window (the smoke test).
     """
@@ -255,8 +222,11 @@ def run(
         app.setQuitOnLastWindowClosed(False)
         loop = qasync.QEventLoop(app)
         asyncio.set_event_loop(loop)
-        parts = build(app, loop, settings_file, models_folder=wishes.models_folder, model=wishes.model)
+        store = None if claim is None else claim.store
+        parts = build(app, loop, settings_file, models_folder=wishes.models_folder, model=wishes.model, store=store)
         parts.installation, parts.log = installation, log
+        if claim is not None:
+            _hear_calls(parts, claim)
         app.file_opened.connect(lambda path: parts.desk.choose_target(Path(path)))
         code, ended = _run(app, loop, parts, script)
     except Exception as error:
@@ -265,6 +235,8 @@ def run(
     finally:
         stop_listening()
         log.close()
+        if claim is not None:
+            claim.release()
     if parts.damage is not None:
         code = report(parts.damage, attended=script is None)
     sys.stdout.flush()
@@ -272,6 +244,13 @@ def run(
         # Native code that does not come back: leaving in the ordinary way would wait for it, or crash in it.
         os._exit(code)
     return code
+
+
+def _hear_calls(parts: Parts, claim: Claim) -> None:
+    watcher = parts.watcher = CallWatcher(claim)
+    watcher.called.connect(lambda call: answer(parts, call))
+    parts.window.painted.connect(watcher.begin)
+    parts.window.closed.connect(watcher.stop)
 
 
 def _run(app: QApplication, loop: qasync.QEventLoop, parts: Parts, script: Script | None) -> tuple[int, bool]:
@@ -314,4 +293,7 @@ async def _live(parts: Parts, loop: asyncio.AbstractEventLoop, script: Script | 
 
 def _end(parts: Parts) -> bool:
     parts.settings_file.save(parts.settings)
-    return parts.bridge.close(CLOSE_S)
+    ended = parts.bridge.close(CLOSE_S)
+    if not parts.conversations.close(SAVE_S):
+        LOGGER.warning("the last changes of the conversations could not be saved")
+    return ended

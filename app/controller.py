@@ -1,252 +1,341 @@
-"""Carries out what the views ask for: keeps the state, gives the bridge its jobs, tells the views what changed."""
+"""Carries out what the views ask of a chat: keeps what is on the screen, has replies written, and all of it kept."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from dataclasses import dataclass
-from time import perf_counter
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
-from app.bridge import EngineBridge, Job
-from app.error_report import describe
+from app.bridge import EngineBridge
+from app.conversation_desk import ConversationDesk
 from app.model_desk import ModelDesk
 from app.state.activity import Activity
+from app.state.conversation import Conversation
+from app.state.kept import exchanges, models, stats_to_kept
 from app.state.metrics import Metrics
-from app.state.models import Loaded, Lookahead
-from app.state.trace import TokenTrace
-from app.state.transcript import Exchange, Problem, Transcript
-from engine import Cancelled, Finished, GenerationResult, PromptProgress, TokenEvent
-
-DRAIN_MS = 40
-SHOW_FIRST_S = 0.05
-"""The window draws a question in this time; then the engine has the interpreter almost to itself."""
-SAMPLE_EVERY = 5
-"""Drains between two samples of the live figures, so these come at 5 Hz."""
-
-
-@dataclass(slots=True)
-class Turn:
-    """A question on its way to a reply. `job`: the load or the reply that is running for it."""
-
-    exchange: Exchange
-    lookahead: Lookahead
-    wanted: Loaded
-    cancelled: bool = False
-    job: Job[Any] | None = None
-    reading: PromptProgress | None = None
-    result: GenerationResult | None = None
+from app.state.models import Loaded
+from app.state.transcript import Entry, Exchange, Problem, Transcript
+from app.store_errors import StoreError
+from app.turns import Turn, TurnRunner
 
 
 class ChatController(QObject):
-    """One chat: questions in, replies out.
+    """One chat on the screen: questions in, replies out. A reply goes on being written while another chat is shown.
 
-    Attributes: transcript, metrics, desk (the models), activity.
-    Signals: entry_added(Exchange | Notice), reply_grew(Exchange, text), reply_ended(Exchange), cleared(),
-    activity_changed(), busy_changed(bool), metrics_changed(), started_writing(Exchange).
+    Attributes: transcript, metrics, desk (the models), conversations, activity.
+    Signals: entry_added(Exchange | Notice), reply_grew(Exchange, text), reply_ended(Exchange), cleared(), opened()
+    (other entries are shown), activity_changed(), busy_changed(bool), metrics_changed(), started_writing(Exchange).
+    What is not on the screen makes no signal.
     """
 
     entry_added = Signal(object)
     reply_grew = Signal(object, str)
     reply_ended = Signal(object)
     cleared = Signal()
+    opened = Signal()
     activity_changed = Signal()
     busy_changed = Signal(bool)
     metrics_changed = Signal()
     started_writing = Signal(object)
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, bridge: EngineBridge, desk: ModelDesk) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        bridge: EngineBridge,
+        desk: ModelDesk,
+        conversations: ConversationDesk,
+    ) -> None:
         super().__init__()
         self.transcript = Transcript()
-        self.metrics = Metrics()
-        self.metrics.choose(desk.models.selection)
         self.desk = desk
-        self.activity = Activity()
-        self._loop = loop
-        self._bridge = bridge
-        self._turn: Turn | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._ticks = 0
-        self._timer = QTimer(self)
-        self._timer.setInterval(DRAIN_MS)
-        self._timer.timeout.connect(self._tick)
-        desk.working.connect(self._wake)
+        self.conversations = conversations
+        self._turns = TurnRunner(loop, bridge, desk)
+        self._was_busy = False
+        self._turns.grew.connect(self._grew)
+        self._turns.began_writing.connect(self._began)
+        self._turns.ended.connect(self._ended)
+        self._turns.activity_changed.connect(self.activity_changed)
+        self._turns.metrics_changed.connect(self.metrics_changed)
         desk.failed.connect(self.report)
-        desk.changed.connect(self._note_choice)
+        conversations.failed.connect(self.report)
+        conversations.removed.connect(self._removed)
 
-    # Intents ----------------------------------------------------------------------------------------------------------
+    @property
+    def metrics(self) -> Metrics:
+        """The figures of the reply that is being written, or was last."""
+        return self._turns.metrics
+
+    @property
+    def activity(self) -> Activity:
+        """What is going on, for the progress bar."""
+        own = self._own_turn()
+        return self._turns.activity if own in (None, self._turns.running) else Activity("queued")
 
     @property
     def busy(self) -> bool:
-        """Whether a question is being answered."""
-        return self._turn is not None
+        """Whether a question of the chat on the screen is being answered, or waits for that."""
+        return self._own_turn() is not None
 
-    def send(self, text: str) -> None:
-        """Ask the question `text`; nothing happens while another one is being answered."""
-        if self._turn is not None or not text.strip():
-            return
-        exchange = self.transcript.ask(text.strip("\n"))
-        chosen = self.desk.models.selection
-        self._turn = Turn(exchange, chosen.lookahead, Loaded(chosen.target, chosen.draft))
-        self._ticks = 0
-        self.metrics.choose(chosen)
-        self.metrics.begin()
-        self.entry_added.emit(exchange)
-        self.busy_changed.emit(True)
-        # The figures of the last reply stand until there are new ones: nothing blinks, and a short reply is not slowed.
-        self._start(self._answer(self._turn))
-        self._wake()
-
-    def cancel(self) -> None:
-        """Stop what is going on: the reply, else a load, else a scan."""
-        if self._turn is None:
-            self.desk.cancel()
-            return
-        self._turn.cancelled = True
-        if self._turn.job is not None:
-            self._turn.job.cancel()
+    # The chat on the screen -------------------------------------------------------------------------------------------
 
     def new_chat(self) -> None:
-        """Forget this conversation and begin another."""
-        if self._turn is not None:
-            self.cancel()
-        self.transcript.clear()
-        self.metrics.clear()
-        self.cleared.emit()
-        self.metrics_changed.emit()
+        """Begin another conversation."""
+        self.conversations.leave()
+        self._clear()
+
+    def open(self, conversation: int) -> None:
+        """Show a conversation."""
+        shown = self.conversations.open
+        if shown is not None and shown.id == conversation:
+            return
+        found = self.conversations.choose(conversation)
+        if found is not None:
+            self._show(found)
+
+    def restore(self, conversation: int) -> None:
+        """Show the conversation that was open last (0: none), when the program starts."""
+        try:
+            found = self.conversations.begin(conversation)
+        except StoreError as error:
+            self.report(Problem(str(error)))
+            return
+        if found is not None:
+            self._show(found)
+        elif not self.transcript.entries:
+            self.cleared.emit()
+
+    def undelete(self) -> None:
+        """Bring the conversation back that was deleted last."""
+        found = self.conversations.undelete()
+        if found is not None:
+            self._show(found)
+
+    def bring_in(self, path: Path) -> None:
+        """Add the conversation of a file, and show it."""
+        found = self.conversations.bring_in(path)
+        if found is not None:
+            self._show(found)
 
     def report(self, problem: Problem) -> None:
         """Show a problem that belongs to no question."""
         self.entry_added.emit(self.transcript.note(problem))
 
+    def _show(self, conversation: Conversation) -> None:
+        live: list[Entry] = [turn.exchange for turn in self._turns.turns]
+        self.transcript.entries = [*exchanges(conversation, live)]
+        self.opened.emit()
+        self._note_turns()
+
+    def _clear(self) -> None:
+        self.transcript.clear()
+        if self._turns.running is None:
+            self.metrics.clear()
+            self.metrics_changed.emit()
+        self.cleared.emit()
+        self._note_turns()
+
+    def _removed(self, conversation: int) -> None:
+        """A conversation was deleted: nobody waits for its reply."""
+        for turn in list(self._turns.turns):
+            if turn.conversation is not None and turn.conversation.id == conversation:
+                self._turns.cancel(turn)
+        shown = self.conversations.open
+        if shown is not None and shown.id == conversation:
+            self.new_chat()
+
+    # Questions and replies --------------------------------------------------------------------------------------------
+
+    def send(self, text: str) -> None:
+        """Ask the question `text`; nothing happens while another one of this chat is being answered."""
+        if self.busy or not text.strip():
+            return
+        exchange = self.transcript.ask(text.strip("\n"))
+        conversation = self._keep_question(exchange)
+        turn = self._make_turn(exchange, conversation)
+        self.entry_added.emit(exchange)
+        self._begin(turn)
+
+    def edit(self, exchange: Exchange, text: str) -> None:
+        """Ask a question in other words, beside the old one."""
+        conversation = self._free()
+        place = self._place(exchange)
+        if conversation is None or place is None or exchange.question_id is None or not text.strip():
+            return
+        parent = conversation[exchange.question_id].parent
+        question = self.conversations.keeper.ask(conversation, text.strip("\n"), parent, first=parent is None)
+        self._answer_anew(conversation, question.id)
+
+    def regenerate(self, exchange: Exchange) -> None:
+        """Have a question answered once more, beside the reply that it has."""
+        conversation = self._free()
+        if conversation is not None and exchange.question_id is not None:
+            self._answer_anew(conversation, exchange.question_id)
+
+    def go_on(self, exchange: Exchange) -> None:
+        """Have an unfinished reply continued."""
+        conversation = self._free()
+        if conversation is None or exchange.reply_id is None or not exchange.unfinished:
+            return
+        self.conversations.load_trace(exchange)
+        self.conversations.keeper.resume(conversation, exchange.reply_id)
+        exchange.go_on()
+        turn = self._make_turn(exchange, conversation)
+        self.opened.emit()
+        self._begin(turn)
+
+    def step(self, exchange: Exchange, part: Literal["question", "reply"], step: int) -> None:
+        """Show another version of a question or a reply."""
+        conversation = self._free()
+        message = exchange.question_id if part == "question" else exchange.reply_id
+        if conversation is not None and message is not None:
+            self.conversations.keeper.step(conversation, message, step)
+            self._show_again(conversation)
+
+    def delete(self, exchange: Exchange) -> None:
+        """Delete a question with all that came of it."""
+        conversation = self._free()
+        message = exchange.question_id
+        if conversation is not None and message is not None:
+            self.conversations.keeper.delete_message(conversation, message)
+            self._show_again(conversation)
+            self.conversations.note(conversation)
+
+    def cancel(self) -> None:
+        """Stop what is going on: the reply on the screen, else what the progress bar is about.
+
+        A reply that is being written in another chat is left alone.
+        """
+        turn = self._own_turn() or (self._turns.running if self.activity.work not in ("writing", "idle") else None)
+        if turn is not None:
+            self._turns.cancel(turn)
+        elif self._turns.running is None:
+            self.desk.cancel()
+
     async def stop(self) -> None:
         """End everything that runs, for closing."""
-        self._timer.stop()
-        self.cancel()
         self.desk.stop()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._turns.stop()
 
     # A turn -----------------------------------------------------------------------------------------------------------
 
-    async def _answer(self, turn: Turn) -> None:
-        problem: Problem | None = None
+    def _answer_anew(self, conversation: Conversation, question: int) -> None:
+        """A new reply to a question that is kept, which ends what is on the screen."""
+        self.conversations.keeper.choose(conversation, question)
+        message = conversation[question]
+        before = self._shown_before(conversation, question)
+        exchange = Exchange(message.text, question_id=question, created=message.created)
+        exchange.question_branch = conversation.branch(question)
+        self.transcript.entries = [*before, exchange]
+        turn = self._make_turn(exchange, conversation)
+        self.conversations.note(conversation)
+        self.opened.emit()
+        self._begin(turn)
+
+    def _shown_before(self, conversation: Conversation, question: int) -> list[Exchange]:
+        path = exchanges(conversation, self.transcript.entries)
+        place = next(place for place, each in enumerate(path) if each.question_id == question)
+        return path[:place]
+
+    def _keep_question(self, exchange: Exchange) -> Conversation | None:
         try:
-            await asyncio.sleep(SHOW_FIRST_S)
-            await self._load_for(turn)
-            job = self._bridge.reply(self.transcript.messages_for(turn.exchange), turn.lookahead)
-            turn.result = await self._wait(turn, job)
-        except Cancelled:
-            pass
-        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the window
-            problem = describe(error)
-        self._drain()
-        self._end(turn, problem)
+            conversation = self.conversations.current()
+            question = self.conversations.keeper.ask(conversation, exchange.question)
+        except StoreError as error:
+            self.report(Problem(str(error)))
+            return None
+        exchange.question_id, exchange.created = question.id, question.created
+        exchange.question_branch = conversation.branch(question.id)
+        self.conversations.note(conversation)
+        return conversation
 
-    async def _load_for(self, turn: Turn) -> None:
-        if turn.wanted.target is None:
-            raise self.desk.nothing_chosen()
-        job = self.desk.load(turn.wanted)
-        if job is not None:
-            try:
-                await self._wait(turn, job)
-            finally:
-                self.desk.load_ended(job)
+    def _make_turn(self, exchange: Exchange, conversation: Conversation | None) -> Turn:
+        chosen = self.desk.models.selection
+        turn = Turn(
+            exchange,
+            conversation,
+            self.transcript.messages_for(exchange),
+            chosen.lookahead,
+            Loaded(chosen.target, chosen.draft),
+        )
+        if conversation is not None and exchange.question_id is not None and exchange.reply_id is None:
+            target, draft = self.desk.name_of(chosen.target), self.desk.name_of(chosen.draft)
+            settings: dict[str, Any] = {"lookahead": chosen.lookahead}
+            reply = self.conversations.keeper.begin_reply(
+                conversation, exchange.question_id, target=target, draft=draft, settings=settings
+            )
+            exchange.reply_id = reply.id
+            exchange.reply_branch = conversation.branch(reply.id)
+            exchange.models = models(target, draft)
+        return turn
 
-    async def _wait(self, turn: Turn, job: Job[Any]) -> Any:
-        turn.job = job
-        if turn.cancelled:
-            job.cancel()
-        result = await job.result
-        turn.job = None
-        if turn.cancelled and not isinstance(result, GenerationResult):
-            raise Cancelled
-        return result
+    def _begin(self, turn: Turn) -> None:
+        self._turns.start(turn)
+        self._note_turns()
 
-    def _end(self, turn: Turn, problem: Problem | None) -> None:
-        exchange = turn.exchange
-        if turn.result is not None:
-            exchange.end(turn.result)
-        if problem is not None:
-            exchange.fail(problem)
-        exchange.cancel()
-        self._turn = None
-        self.metrics.end(turn.result.stats if turn.result is not None else None)
-        self.reply_ended.emit(exchange)
-        self.busy_changed.emit(False)
-        self.metrics_changed.emit()
-        self._note_choice()
-        self._show_activity()
+    def _began(self, turn: Turn) -> None:
+        if self._is_shown(turn):
+            self.started_writing.emit(turn.exchange)
 
-    # The display clock ------------------------------------------------------------------------------------------------
+    def _grew(self, turn: Turn, text: str) -> None:
+        reply = turn.exchange.reply_id
+        if turn.conversation is not None and reply is not None and reply in turn.conversation:
+            self.conversations.keeper.append(turn.conversation, reply, text)
+        if self._is_shown(turn):
+            self.reply_grew.emit(turn.exchange, text)
 
-    def _wake(self) -> None:
-        self._show_activity()
-        if not self._timer.isActive():
-            self._timer.start()
+    def _ended(self, turn: Turn) -> None:
+        self._keep_reply(turn)
+        if self._is_shown(turn):
+            self.reply_ended.emit(turn.exchange)
+        self._note_turns()
 
-    def _tick(self) -> None:
-        self._ticks += 1
-        self._drain()
-        if self._turn is not None and self._ticks % SAMPLE_EVERY == 0:
-            self.metrics.sample(perf_counter())
-            self.metrics_changed.emit()
-        self._show_activity()
-        if self._turn is None and not self.desk.busy:
-            self._timer.stop()
-
-    def _drain(self) -> None:
-        turn = self._turn
-        texts: list[str] = []
-        for when, event in self._bridge.drain():
-            if turn is None:
-                continue
-            self.metrics.take(when, event)
-            if isinstance(event, TokenEvent):
-                texts.append(event.text)
-                self._trace(turn.exchange, event)
-            elif isinstance(event, PromptProgress):
-                turn.reading = event
-            elif isinstance(event, Finished):
-                turn.result = event.result
-        if turn is None or not texts:
+    def _keep_reply(self, turn: Turn) -> None:
+        exchange, conversation, reply = turn.exchange, turn.conversation, turn.exchange.reply_id
+        if conversation is None or reply is None or reply not in conversation:
             return
-        exchange = turn.exchange
-        first = exchange.status == "waiting"
-        exchange.add("".join(texts))
-        if first:
-            self.started_writing.emit(exchange)
-        self.reply_grew.emit(exchange, "".join(texts))
+        self.conversations.keeper.finish(
+            conversation,
+            reply,
+            exchange.reply,
+            exchange.status,
+            stats=stats_to_kept(exchange),
+            finish_reason=exchange.finish_reason,
+            problem=None if exchange.problem is None else exchange.problem.text,
+        )
+        if exchange.trace is not None:
+            self.conversations.keep_trace(reply, exchange.trace)
 
-    def _trace(self, exchange: Exchange, event: TokenEvent) -> None:
-        if exchange.trace is None:
-            exchange.trace = TokenTrace()
-        exchange.trace.add(event, self._bridge.token_names)
+    # Which ------------------------------------------------------------------------------------------------------------
 
-    def _show_activity(self) -> None:
-        activity = self._current_activity()
-        if activity != self.activity:
-            self.activity = activity
-            self.activity_changed.emit()
+    def _own_turn(self) -> Turn | None:
+        """The turn of the chat on the screen."""
+        return next((turn for turn in self._turns.turns if self._is_shown(turn)), None)
 
-    def _current_activity(self) -> Activity:
-        turn = self._turn
-        if turn is not None and turn.exchange.status == "writing":
-            return Activity("writing")
-        if turn is not None and turn.reading is not None:
-            read = turn.reading
-            return Activity("reading", f"{read.total:,}", read.evaluated / read.total if read.total else None)
-        return self.desk.activity()
+    def _is_shown(self, turn: Turn) -> bool:
+        return self._place(turn.exchange) is not None
 
-    def _note_choice(self) -> None:
-        """Between replies the figures' note on the lookahead follows the pickers."""
-        if self._turn is None and self.metrics.choose(self.desk.models.selection):
-            self.metrics_changed.emit()
+    def _place(self, exchange: Exchange) -> int | None:
+        """Where an exchange is on the screen; most asked for are at the end."""
+        entries = self.transcript.entries
+        return next((place for place in reversed(range(len(entries))) if entries[place] is exchange), None)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def _free(self) -> Conversation | None:
+        """The open conversation, if it may be changed now."""
+        return None if self.busy else self.conversations.open
+
+    def _show_again(self, conversation: Conversation) -> None:
+        self.transcript.entries = [*exchanges(conversation, self.transcript.entries)]
+        if self.transcript.entries:
+            self.opened.emit()
+        else:
+            self.cleared.emit()
+
+    def _note_turns(self) -> None:
+        if self.busy != self._was_busy:
+            self._was_busy = self.busy
+            self.busy_changed.emit(self.busy)
+        self.activity_changed.emit()
+        kept = (turn.conversation for turn in self._turns.turns)
+        self.conversations.note_writing(frozenset(each.id for each in kept if each is not None))

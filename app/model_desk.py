@@ -167,16 +167,17 @@ class ModelDesk(QObject):
         if self._loading is not None:
             progress = self._bridge.progress
             if progress is None:
-                return Activity("loading", self._name(self._wanted.target))
+                return Activity("loading", self.name_of(self._wanted.target))
             path = self._wanted.target if progress.part == "target" else self._wanted.draft
-            return Activity(progress.stage, self._name(path), progress.fraction)
+            return Activity(progress.stage, self.name_of(path), progress.fraction)
         if self._bridge.measuring:
             return Activity("measuring")
         if self._scanning is not None and self._scanned_folder is not None:
             return Activity("scanning", self._scanned_folder.name or str(self._scanned_folder))
         return Activity()
 
-    def _name(self, path: Path | None) -> str:
+    def name_of(self, path: Path | None) -> str:
+        """What a model is called in the window; empty for none."""
         model = self.models.by_path(path)
         return model.name if model is not None else file_label(path) if path is not None else ""
 

@@ -23,7 +23,8 @@ _LARGEST = 2**20
 class Settings:
     """Remembered choices. `target` "" is the bundled one; `draft` "" is none, None the bundled one.
 
-    `models_folder` "" is none; `geometry` is Qt's own form in base64; `left_width`, `right_width` in pixels.
+    `models_folder` "" is none; `geometry` is Qt's own form in base64; `left_width`, `right_width` in pixels;
+    `conversation` is the number of the one that is open, 0 for none.
     """
 
     models_folder: str = ""
@@ -34,8 +35,9 @@ class Settings:
     geometry: str = ""
     left_shown: bool = True
     right_shown: bool = True
-    left_width: int = 180
+    left_width: int = 220
     right_width: int = 300
+    conversation: int = 0
 
     @classmethod
     def from_mapping(cls, data: object) -> Settings:
@@ -57,6 +59,8 @@ def _sensible(name: str, value: object) -> bool:
         return isinstance(value, bool)
     if name == "lookahead" and value == "auto":
         return True
+    if name == "conversation":
+        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
     if name in ("lookahead", "left_width", "right_width"):
         most = MAX_LOOKAHEAD if name == "lookahead" else 4_000
         return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most

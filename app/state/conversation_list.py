@@ -38,12 +38,16 @@ Row = Heading | Item
 
 
 class ConversationList:
-    """The rows of the list, and which conversation is open. `query`: what is searched for, empty for everything."""
+    """The rows of the list, and which conversation is open.
+
+    `query`: what is searched for, empty for everything; `writing`: where a reply is being written or waits for that.
+    """
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
         self.open_id: int | None = None
         self.query = ""
+        self.writing: frozenset[int] = frozenset()
 
     def show(self, items: Iterable[Item], now: datetime | None = None, zone: tzinfo | None = None) -> None:
         """Show these (latest first), each in its group. `zone`: whose days they are; None: the system's."""

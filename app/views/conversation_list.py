@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QAbstractItemView,
     QFrame,
     QHBoxLayout,
@@ -25,6 +26,7 @@ from app.views.theme import Theme
 SEARCH_PATIENCE_MS = 120
 """A search begins when nobody has typed for so long."""
 UNDO_MS = 12_000
+_GLASS = 16
 
 
 class SearchField(QLineEdit):
@@ -33,6 +35,32 @@ class SearchField(QLineEdit):
     left = Signal()
     went_down = Signal()
     taken = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.setObjectName("search")
+        self.setPlaceholderText(self.tr("Search"))
+        self.setAccessibleName(self.tr("Search the conversations"))
+        self.setToolTip(self.tr("Search titles and messages (Ctrl+F)"))
+        self.setClearButtonEnabled(True)
+        for button in self.findChildren(QAbstractButton):
+            button.setAccessibleName(self.tr("Clear the search"))
+            button.setToolTip(self.tr("Clear the search (Esc)"))
+        self._glass = QLabel(self)
+        self._glass.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._draw_glass()
+        theme.changed.connect(self._draw_glass)
+
+    def _draw_glass(self) -> None:
+        self._glass.setPixmap(icon(self._theme, "magnifying-glass", "muted").pixmap(QSize(_GLASS, _GLASS)))
+        self._glass.adjustSize()
+        self.setTextMargins(_GLASS + 8, 0, 0, 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Keep the picture in its place."""
+        super().resizeEvent(event)
+        self._glass.move(8, (self.height() - self._glass.height()) // 2)
 
     def event(self, event: QEvent) -> bool:
         """Escape is for the search, before it is for the window."""
@@ -107,7 +135,8 @@ class ConversationPanel(QFrame):
     """Renders the list, sends what is wanted.
 
     Signals: new_wanted(), chosen(id), renamed(id, title), pin_wanted(id, bool), delete_wanted(id), undo_wanted(),
-    export_wanted(id, "markdown" | "json"), import_wanted(), search_wanted(text), left() (back to the prompt).
+    undo_ended() (nobody wants it any more), export_wanted(id, "markdown" | "json"), import_wanted(),
+    search_wanted(text), left() (back to the prompt).
     """
 
     new_wanted = Signal()
@@ -116,6 +145,7 @@ class ConversationPanel(QFrame):
     pin_wanted = Signal(int, bool)
     delete_wanted = Signal(int)
     undo_wanted = Signal()
+    undo_ended = Signal()
     export_wanted = Signal(int, str)
     import_wanted = Signal()
     search_wanted = Signal(str)
@@ -128,7 +158,6 @@ class ConversationPanel(QFrame):
         self._theme = theme
         self._build()
         self._connect()
-        theme.changed.connect(self._show_search_icon)
 
     # Building ---------------------------------------------------------------------------------------------------------
 
@@ -139,15 +168,7 @@ class ConversationPanel(QFrame):
         self.new_chat_button.setAccessibleName(self.tr("New chat"))
         keep_icon(self.new_chat_button, self._theme, "plus")
         self.import_button = icon_button(self._theme, "download-simple", self.tr("Import a conversation…"), self)
-        self.search = SearchField(self)
-        self.search.setObjectName("search")
-        self.search.setPlaceholderText(self.tr("Search"))
-        self.search.setAccessibleName(self.tr("Search the conversations"))
-        self.search.setToolTip(self.tr("Search titles and messages (Ctrl+F)"))
-        self.search.setClearButtonEnabled(True)
-        self._search_icon = QAction(self.search)
-        self.search.addAction(self._search_icon, QLineEdit.ActionPosition.LeadingPosition)
-        self._show_search_icon()
+        self.search = SearchField(self._theme, self)
         self.rows = ConversationRows(self._state, self)
         self.list = RowList(self)
         self.list.setAccessibleName(self.tr("Conversations"))
@@ -197,7 +218,7 @@ class ConversationPanel(QFrame):
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.list.customContextMenuRequested.connect(self._show_menu)
         self.undo_button.clicked.connect(self.undo_wanted)
-        self._undo_timer.timeout.connect(self.hide_undo)
+        self._undo_timer.timeout.connect(self.undo_ended)
         self._search_timer = QTimer(self, singleShot=True, interval=SEARCH_PATIENCE_MS)
         self._search_timer.timeout.connect(self._search_now)
         self.search.textChanged.connect(self._typed)
@@ -223,15 +244,10 @@ class ConversationPanel(QFrame):
         self._stand_on(self._state.row_of(self._state.open_id))
         self.rows.redraw()
 
-    def show_undo(self) -> None:
-        """Offer to take a deletion back, for a while."""
-        self.undo_bar.show()
-        self._undo_timer.start()
-
-    def hide_undo(self) -> None:
-        """Too late, or not needed any more."""
-        self._undo_timer.stop()
-        self.undo_bar.hide()
+    def show_undo(self, *, shown: bool) -> None:
+        """Offer to take a deletion back, for a while; or no longer."""
+        self.undo_bar.setVisible(shown)
+        (self._undo_timer.start if shown else self._undo_timer.stop)()
 
     def begin_search(self) -> None:
         """Ready for typing."""
@@ -249,9 +265,6 @@ class ConversationPanel(QFrame):
     def _stand_on(self, row: int | None) -> None:
         if row is not None:
             self.list.setCurrentIndex(self.rows.index(row))
-
-    def _show_search_icon(self) -> None:
-        self._search_icon.setIcon(icon(self._theme, "magnifying-glass", "muted"))
 
     # Search -----------------------------------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from app.views.theme import Theme
 Index = QModelIndex | QPersistentModelIndex
 ROW_ROLE = int(Qt.ItemDataRole.UserRole)
 OPEN_ROLE = ROW_ROLE + 1
+WRITING_ROLE = ROW_ROLE + 2
 LONGEST_TITLE = 200
 _PADDING, _GAP, _ICON = 8, 6, 14
 _RADIUS = 6
@@ -53,7 +54,7 @@ class ConversationRows(QAbstractListModel):
     def redraw(self) -> None:
         """Another conversation is open: the rows are the same."""
         if self._rows:
-            self.dataChanged.emit(self.index(0), self.index(len(self._rows) - 1), [OPEN_ROLE])
+            self.dataChanged.emit(self.index(0), self.index(len(self._rows) - 1), [OPEN_ROLE, WRITING_ROLE])
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, N802 - Qt's name and default
         """Headings and conversations."""
@@ -68,6 +69,8 @@ class ConversationRows(QAbstractListModel):
             return row
         if role == OPEN_ROLE:
             return isinstance(row, Item) and row.id == self._state.open_id
+        if role == WRITING_ROLE:
+            return isinstance(row, Item) and row.id in self._state.writing
         if isinstance(row, Heading):
             return self._heading(row.group) if role == Qt.ItemDataRole.DisplayRole else None
         return self._item_data(row, role)
@@ -160,10 +163,14 @@ class RowPainter(QStyledItemDelegate):
         if item.snippet:
             line = QRect(line.left(), box.top() + 5, line.width(), metrics.height())
         text = line
-        if item.pinned:
-            text = line.adjusted(0, 0, -_ICON - _GAP, 0)
-            place = QRect(line.right() - _ICON + 1, line.center().y() - _ICON // 2, _ICON, _ICON)
-            icon(self._theme, "push-pin", "muted").paint(painter, place)
+        for shown, name, color in (
+            (item.pinned, "push-pin", "muted"),
+            (index.data(WRITING_ROLE), "pencil-line", "accent"),
+        ):
+            if shown:
+                place = QRect(text.right() - _ICON + 1, line.center().y() - _ICON // 2, _ICON, _ICON)
+                icon(self._theme, name, color).paint(painter, place)
+                text = text.adjusted(0, 0, -_ICON - _GAP, 0)
         painter.setFont(font)
         painter.setPen(self._theme.color("text" if item.title else "muted"))
         title = metrics.elidedText(index.data(), Qt.TextElideMode.ElideRight, text.width())

@@ -8,10 +8,8 @@ from PySide6.QtCore import QByteArray, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QPaintEvent, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QFileDialog,
-    QFrame,
     QHBoxLayout,
     QMainWindow,
-    QPushButton,
     QSplitter,
     QStackedWidget,
     QVBoxLayout,
@@ -20,9 +18,11 @@ from PySide6.QtWidgets import (
 
 from app.resources import StarterPrompt
 from app.settings import Settings
+from app.state.conversation_list import ConversationList
 from app.state.metrics import Metrics
-from app.views.icons import keep_icon
+from app.views.conversation_list import ConversationPanel
 from app.views.model_bar import ModelBar
+from app.views.notice_bar import NoticeBar
 from app.views.progress_strip import ProgressStrip
 from app.views.prompt_box import PromptBox
 from app.views.speculation_panel import SpeculationPanel
@@ -51,7 +51,14 @@ class MainWindow(QMainWindow):
     new_chat_wanted = Signal()
     prompt_sent = Signal(str)
 
-    def __init__(self, theme: Theme, settings: Settings, metrics: Metrics, starters: Sequence[StarterPrompt]) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        settings: Settings,
+        metrics: Metrics,
+        conversations: ConversationList,
+        starters: Sequence[StarterPrompt],
+    ) -> None:
         super().__init__()
         self.setWindowTitle("Outrider")
         self.setMinimumSize(*MINIMUM)
@@ -60,8 +67,10 @@ class MainWindow(QMainWindow):
         self._painted = False
         self._narrow: bool | None = None
         self.bar = ModelBar(theme, self)
+        self.left = ConversationPanel(conversations, theme, self)
         self.transcript = TranscriptView(theme, self)
         self.welcome = WelcomeView(starters, self)
+        self.notice = NoticeBar(theme, self)
         self.strip = ProgressStrip(theme, self)
         self.prompt = PromptBox(theme, self)
         self.panel = SpeculationPanel(metrics, theme, self)
@@ -76,7 +85,8 @@ class MainWindow(QMainWindow):
         self.splitter = QSplitter(Qt.Orientation.Horizontal, self)
         self.splitter.setChildrenCollapsible(False)
         self.splitter.setHandleWidth(5)
-        self.left = self._make_left()
+        self.left.setMinimumWidth(LEFT_LEAST)
+        self.left.setMaximumWidth(360)
         self.panel.setMinimumWidth(RIGHT_LEAST)
         self.panel.setMaximumWidth(480)
         for index, widget in enumerate((self.left, self._make_chat(), self.panel)):
@@ -90,22 +100,6 @@ class MainWindow(QMainWindow):
         layout.addWidget(self.splitter, 1)
         self.setCentralWidget(central)
 
-    def _make_left(self) -> QWidget:
-        left = QFrame(self)
-        left.setObjectName("left")
-        left.setMinimumWidth(LEFT_LEAST)
-        left.setMaximumWidth(320)
-        self.new_chat_button = QPushButton(self.tr("New chat"), left)
-        self.new_chat_button.setObjectName("newChat")
-        self.new_chat_button.setToolTip(self.tr("New chat (Ctrl+N)"))
-        self.new_chat_button.setAccessibleName(self.tr("New chat"))
-        keep_icon(self.new_chat_button, self._theme, "plus")
-        layout = QVBoxLayout(left)
-        layout.setContentsMargins(8, 8, 8, 8)
-        layout.addWidget(self.new_chat_button)
-        layout.addStretch(1)
-        return left
-
     def _make_chat(self) -> QWidget:
         chat = QWidget(self)
         chat.setObjectName("chat")
@@ -118,6 +112,7 @@ class MainWindow(QMainWindow):
         column = QVBoxLayout(below)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
+        column.addWidget(self.notice)
         column.addWidget(self.strip)
         column.addWidget(self.prompt)
         layout = QVBoxLayout(chat)
@@ -136,7 +131,8 @@ class MainWindow(QMainWindow):
         self.prompt.cancel.connect(self.cancel_wanted)
         self.welcome.chosen.connect(self.prompt_sent)
         self.strip.cancel.connect(self.cancel_wanted)
-        self.new_chat_button.clicked.connect(self.new_chat_wanted)
+        self.left.new_wanted.connect(self.new_chat_wanted)
+        self.left.left.connect(self.prompt.setFocus)
         self.bar.folder_wanted.connect(self.ask_for_folder)
         self.bar.left_toggled.connect(self._toggle_left)
         self.bar.right_toggled.connect(self._toggle_right)
@@ -145,6 +141,8 @@ class MainWindow(QMainWindow):
         for keys, slot in (
             (QKeySequence(Qt.Key.Key_Escape), self.cancel_wanted),
             (QKeySequence.StandardKey.New, self.new_chat_wanted),
+            (QKeySequence.StandardKey.Find, self.search),
+            ("Ctrl+Shift+F", self.search),
         ):
             QShortcut(QKeySequence(keys), self).activated.connect(slot)
 
@@ -157,6 +155,19 @@ class MainWindow(QMainWindow):
         )
         if folder:
             self.folder_chosen.emit(folder)
+
+    def search(self) -> None:
+        """Search the conversations, whose panel may be folded."""
+        if self.left.isHidden():
+            self._toggle_left(True)
+        self.left.begin_search()
+
+    def come_up(self) -> None:
+        """To the front, wherever the window is."""
+        self.setWindowState((self.windowState() & ~Qt.WindowState.WindowMinimized) | Qt.WindowState.WindowActive)
+        self.show()
+        self.raise_()
+        self.activateWindow()
 
     def _act(self, action: str) -> None:
         if action == "choose-folder":
@@ -177,6 +188,7 @@ class MainWindow(QMainWindow):
     def show_busy(self, busy: bool) -> None:
         """Send or Cancel."""
         self.prompt.set_busy(busy)
+        self.transcript.set_busy(busy)
         self.welcome.set_enabled(not busy)
 
     # Panels -----------------------------------------------------------------------------------------------------------

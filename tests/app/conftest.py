@@ -60,6 +60,7 @@ def open_window(
         if pair is not None:
             chosen = pair
             monkeypatch.setattr(app.bootstrap, "bundled_pair", lambda: chosen)
+        more.setdefault("store", tmp_path / "conversations.sqlite3")
         make: Callable[[], Any] = SpeculativeDecoder if script is None else lambda: ScriptedDecoder(script)
         parts = build(qapp, loop, file, make_decoder=make, **more)
         window = Window(parts, qtbot, loop)

@@ -201,7 +201,7 @@ def test_a_new_chat_during_a_reply(open_window: OpenWindow) -> None:
     window = open_window(Script(LONG, round_s=0.01))
     exchange = window.send("Hello")
     window.wait(lambda: exchange.reply)
-    window.main.new_chat_button.click()
+    window.main.left.new_chat_button.click()
     assert window.main.welcome.isVisible()
     window.wait(lambda: not window.controller.busy)
     assert len(window.controller.transcript) == 0

@@ -72,7 +72,7 @@ def test_the_whole_conversation_is_sent(open_window: OpenWindow) -> None:
         "Reply 3",
         "Question 2",
     ]
-    window.main.new_chat_button.click()
+    window.main.left.new_chat_button.click()
     assert len(window.controller.transcript) == 0
     assert window.main.welcome.isVisible()
     window.ask("Afresh")

@@ -1,0 +1,37 @@
+"""Asks for the files of an export and an import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, QStandardPaths
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+
+def ask_where_to_save(parent: QWidget, name: str, kind: str) -> Path | None:
+    """Where to put an export ("markdown" or "json"); None: nowhere. An ending that is missing is added."""
+    suffix = ".md" if kind == "markdown" else ".json"
+    kinds = {
+        "markdown": QCoreApplication.translate("Files", "Markdown (*.md)"),
+        "json": QCoreApplication.translate("Files", "Conversation (*.json)"),
+    }
+    title = QCoreApplication.translate("Files", "Export the conversation")
+    chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_documents() / name), kinds[kind])
+    if not chosen:
+        return None
+    path = Path(chosen)
+    ending = path.with_name(path.name + suffix)
+    # Of a file with the ending, that is there, nobody was asked whether it may be replaced.
+    return path if path.suffix or ending.exists() else ending
+
+
+def ask_what_to_import(parent: QWidget) -> Path | None:
+    """The file of a conversation; None: none."""
+    title = QCoreApplication.translate("Files", "Import a conversation")
+    kinds = QCoreApplication.translate("Files", "Conversation (*.json)")
+    chosen, _ = QFileDialog.getOpenFileName(parent, title, str(_documents()), kinds)
+    return Path(chosen) if chosen else None
+
+
+def _documents() -> Path:
+    return Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation))

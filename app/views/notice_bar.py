@@ -1,0 +1,59 @@
+"""A line above the prompt for what concerns the whole program: conversations that cannot be saved, and can again."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
+
+from app.views.icons import icon_button
+from app.views.theme import Theme
+
+GOOD_NEWS_MS = 8_000
+
+
+class NoticeBar(QFrame):
+    """Stands until it is closed; good news goes by itself. Signal: closed()."""
+
+    closed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("notice")
+        self.text = QLabel(self)
+        self.text.setObjectName("noticeText")
+        self.text.setWordWrap(True)
+        self.button = icon_button(theme, "x", self.tr("Close"), self)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 4, 4, 4)
+        row.setSpacing(8)
+        row.addWidget(self.text, 1)
+        row.addWidget(self.button)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(GOOD_NEWS_MS)
+        self._timer.timeout.connect(self.hide)
+        self.button.clicked.connect(self._close)
+        self.hide()
+
+    def show_trouble(self, text: str) -> None:
+        """Say what is wrong, until somebody closes it or it is over."""
+        self._show(text, good=False)
+
+    def show_good_news(self, text: str) -> None:
+        """Say for a while what is right again."""
+        self._show(text, good=True)
+        self._timer.start()
+
+    def _show(self, text: str, *, good: bool) -> None:
+        self._timer.stop()
+        self.text.setText(text)
+        self.setAccessibleName(text)
+        self.setProperty("good", good)
+        self.style().unpolish(self)
+        self.style().polish(self)
+        self.show()
+
+    def _close(self) -> None:
+        self._timer.stop()
+        self.hide()
+        self.closed.emit()

@@ -1,0 +1,122 @@
+"""Which signal goes where."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from app.conversation_desk import Export
+from app.parts import Parts
+from app.places import data_folder, flavour
+from app.single_instance import Call
+from app.views.file_dialogs import ask_what_to_import, ask_where_to_save
+
+
+def connect(parts: Parts) -> None:
+    """Connect everything."""
+    _connect_chat(parts)
+    _connect_models(parts)
+    _connect_conversations(parts)
+
+
+def _connect_chat(parts: Parts) -> None:
+    window, controller = parts.window, parts.controller
+    transcript = window.transcript
+    # Intents
+    window.prompt_sent.connect(controller.send)
+    window.cancel_wanted.connect(controller.cancel)
+    window.new_chat_wanted.connect(controller.new_chat)
+    window.new_chat_wanted.connect(window.prompt.setFocus)
+    transcript.edit_asked.connect(controller.edit)
+    transcript.regenerate_asked.connect(controller.regenerate)
+    transcript.continue_asked.connect(controller.go_on)
+    transcript.delete_asked.connect(controller.delete)
+    transcript.branch_asked.connect(controller.step)
+    # State
+    controller.entry_added.connect(transcript.add)
+    controller.entry_added.connect(lambda _entry: window.show_chat(empty=False))
+    controller.reply_grew.connect(transcript.grow)
+    controller.reply_ended.connect(transcript.end)
+    controller.cleared.connect(transcript.clear)
+    controller.cleared.connect(lambda: window.show_chat(empty=True))
+    controller.opened.connect(lambda: transcript.show_all(controller.transcript.entries))
+    controller.opened.connect(lambda: window.show_chat(empty=False))
+    controller.busy_changed.connect(window.show_busy)
+    controller.activity_changed.connect(lambda: window.strip.show_activity(controller.activity))
+    controller.metrics_changed.connect(window.panel.refresh)
+
+
+def _connect_models(parts: Parts) -> None:
+    bar, desk = parts.window.bar, parts.desk
+    parts.window.folder_chosen.connect(lambda folder: desk.choose_folder(Path(folder)))
+    bar.target_chosen.connect(desk.choose_target)
+    bar.draft_chosen.connect(desk.choose_draft)
+    bar.lookahead_chosen.connect(desk.choose_lookahead)
+    bar.rescan_wanted.connect(desk.scan_again)
+    bar.about_wanted.connect(lambda: _show_about(parts))
+    desk.changed.connect(lambda: bar.show_models(desk.models))
+    bar.show_models(desk.models)
+
+
+def _connect_conversations(parts: Parts) -> None:
+    window, controller, conversations = parts.window, parts.controller, parts.conversations
+    panel = window.left
+    # Intents
+    panel.chosen.connect(controller.open)
+    panel.renamed.connect(conversations.rename)
+    panel.pin_wanted.connect(conversations.pin)
+    panel.delete_wanted.connect(conversations.delete)
+    panel.undo_wanted.connect(controller.undelete)
+    panel.undo_ended.connect(conversations.forget_deleted)
+    panel.search_wanted.connect(conversations.search)
+    panel.export_wanted.connect(lambda number, kind: _export(parts, number, kind))
+    panel.import_wanted.connect(lambda: _import(parts))
+    # State
+    conversations.list_changed.connect(panel.refresh)
+    conversations.open_changed.connect(panel.show_open)
+    conversations.open_changed.connect(lambda: _remember_open(parts))
+    conversations.deleted_changed.connect(lambda: panel.show_undo(shown=conversations.can_undelete))
+    conversations.trouble.connect(lambda problem: window.notice.show_trouble(problem.text))
+    conversations.saving_again.connect(lambda: window.notice.show_good_news(window.tr("Everything is saved again.")))
+
+
+def _export(parts: Parts, conversation: int, kind: Export) -> None:
+    name = parts.conversations.export_name(conversation, kind)
+    path = ask_where_to_save(parts.window, name, kind) if name else None
+    if path is not None:
+        parts.conversations.export(conversation, kind, path)
+
+
+def _import(parts: Parts) -> None:
+    path = ask_what_to_import(parts.window)
+    if path is not None:
+        parts.controller.bring_in(path)
+
+
+def _remember_open(parts: Parts) -> None:
+    """At once: the program may be killed, and is to come back where it was."""
+    shown = parts.conversations.open
+    number = 0 if shown is None else shown.id
+    if number != parts.settings.conversation:
+        parts.settings.conversation = number
+        parts.settings_file.save(parts.settings)
+
+
+def answer(parts: Parts, call: Call) -> None:
+    """Another start of the program: its window is this one."""
+    if call.token:
+        # Wayland lets a window come up with a token that whoever was in front has given.
+        os.environ["XDG_ACTIVATION_TOKEN"] = call.token
+    parts.window.come_up()
+    if call.models_folder:
+        parts.desk.choose_folder(Path(call.models_folder))
+    if call.model:
+        parts.desk.choose_target(Path(call.model))
+
+
+def _show_about(parts: Parts) -> None:
+    from app.views.about import AboutDialog, Whereabouts  # noqa: PLC0415 - not before it is asked for
+
+    settings = parts.settings_file.path
+    place = Whereabouts(flavour(), str(settings or ""), str(data_folder()), str(parts.log.path))
+    AboutDialog(place, parts.window).open()
