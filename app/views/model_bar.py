@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QActionGroup, QPaintEvent, QStandardItem, QStandardItemModel, QWheelEvent
+from PySide6.QtGui import QActionGroup, QKeySequence, QPaintEvent, QStandardItem, QStandardItemModel, QWheelEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
@@ -101,7 +101,8 @@ class ModelBar(QFrame):
     """The pickers and buttons on top.
 
     Signals: target_chosen(Path), draft_chosen(Path | None), lookahead_chosen(int | "auto"), folder_wanted(),
-    rescan_wanted(), theme_chosen(mode), left_toggled(bool), right_toggled(bool), about_wanted().
+    rescan_wanted(), theme_chosen(mode), left_toggled(bool), right_toggled(bool), about_wanted(), compare_wanted(),
+    sweep_wanted().
     """
 
     target_chosen = Signal(object)
@@ -113,6 +114,8 @@ class ModelBar(QFrame):
     left_toggled = Signal(bool)
     right_toggled = Signal(bool)
     about_wanted = Signal()
+    compare_wanted = Signal()
+    sweep_wanted = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -165,6 +168,15 @@ class ModelBar(QFrame):
             action.setChecked(mode == self._theme.mode)
             action.setActionGroup(group)
             action.triggered.connect(lambda _checked=False, mode=mode: self.theme_chosen.emit(mode))
+        menu.addSection(self.tr("Speculation"))
+        for word, keys, signal in (
+            (self.tr("Compare plain and speculative…"), "Ctrl+Shift+C", self.compare_wanted),
+            (self.tr("Lookahead sweep…"), "Ctrl+Shift+L", self.sweep_wanted),
+        ):
+            action = menu.addAction(word)
+            action.setShortcut(QKeySequence(keys))
+            action.triggered.connect(signal)
+            self.addAction(action)  # so that its keys are heard while the menu is closed
         menu.addSeparator()
         menu.addAction(self.tr("Choose the models folder…")).triggered.connect(self.folder_wanted)
         menu.addAction(self.tr("Look for models again")).triggered.connect(self.rescan_wanted)

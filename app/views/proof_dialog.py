@@ -8,11 +8,13 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QDialog,
+    QFrame,
     QHBoxLayout,
     QLabel,
     QPlainTextEdit,
     QProgressBar,
     QPushButton,
+    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -129,7 +131,16 @@ class ProofDialog(QDialog):
         for widget in (self.prompt, self.pair):
             top.addWidget(widget)
         top.addLayout(settings)
-        self.place = QVBoxLayout()
+        area = QScrollArea(self)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setWidgetResizable(True)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        page = QWidget(area)
+        page.setObjectName("page")
+        area.setWidget(page)
+        self.place = QVBoxLayout(page)
+        self.place.setContentsMargins(0, 0, 0, 0)
         self.place.setSpacing(8)
         self.buttons = QHBoxLayout()
         self.buttons.addWidget(self.copy_button)
@@ -142,7 +153,7 @@ class ProofDialog(QDialog):
         layout.addWidget(self.bar)
         layout.addWidget(self.word)
         layout.addWidget(self.problem)
-        layout.addLayout(self.place, 1)
+        layout.addWidget(area, 1)
         layout.addLayout(self.buttons)
 
     # Intents ----------------------------------------------------------------------------------------------------------

@@ -193,7 +193,7 @@ def best_words(lookahead: int | None, others: list[int]) -> str:
     if not others:
         return QCoreApplication.translate("Proof", "The fastest: {name}").format(name=name)
     pattern = QCoreApplication.translate(
-        "Proof", "{name} has the highest median; its lead on {others} is within the spread"
+        "Proof", "{name} has the highest median speedup; its lead on {others} is within the spread"
     )
     return pattern.format(name=name, others=", ".join(map(str, others)))
 
