@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 import pyqtgraph
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QMouseEvent, QWheelEvent
+from PySide6.QtWidgets import QScrollBar, QSizePolicy, QWidget
 
 from app.views.theme import Theme
 
 HEIGHT = 150
 _GRID_ALPHA = 130
 _ROOM = 0.07
+_STEPS = 100
+"""Steps of the scroll bar in one unit of x."""
+_EMPTY = 10.0
+"""What the axes go to before there is anything to draw."""
+_NOTCH = 0.15
+"""Share of the window by which one notch of the wheel scrolls."""
 
 Points = tuple[Sequence[float], Sequence[float]]
 
 
 class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
-    """A line, and perhaps dots behind it. Not to be dragged or zoomed: it shows the whole reply."""
+    """A line, perhaps dots behind it and a dashed line across.
+
+    It shows the last `window` units of x, and follows the end until somebody scrolls: with the wheel, by dragging, or
+    with the scroll bar. Attribute: bar, that scroll bar, to be put below the plot.
+    """
 
     def __init__(
         self,
@@ -30,6 +41,7 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         *,
         top: float | None = None,
         least: float = 1.0,
+        window: float = 100.0,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -41,7 +53,23 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self._theme = theme
         self._top = top
         self._least = least
+        self._window = window
         self._labels = {"bottom": x_label, "left": y_label}
+        self._data: tuple[Points, Points] = (([], []), ([], []))
+        self._level: float | None = None
+        self._dragged: tuple[float, int] | None = None
+        self.bar = QScrollBar(Qt.Orientation.Horizontal)
+        self.bar.setAccessibleName(self.tr("Scroll: {plot}").format(plot=name))
+        self.bar.setSingleStep(round(_STEPS * window * _NOTCH))
+        self.bar.setPageStep(round(_STEPS * window))
+        self.bar.setRange(0, 0)
+        self.bar.valueChanged.connect(self._show_window)
+        self._build(top)
+        theme.changed.connect(self._dress)
+        self._dress()
+        self.draw(([], []))
+
+    def _build(self, top: float | None) -> None:
         plot = self.getPlotItem()
         plot.setMenuEnabled(False)
         plot.setMouseEnabled(False, False)
@@ -56,29 +84,66 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
             plot.getAxis("left").setTicks([[(step, f"{step:.0f}") for step in steps]])
         self._dots = pyqtgraph.ScatterPlotItem(size=4, pxMode=True)
         self._line = pyqtgraph.PlotCurveItem(antialias=True)
-        plot.addItem(self._dots)
-        plot.addItem(self._line)
-        theme.changed.connect(self._dress)
-        self._dress()
-        self.draw(([], []))
+        self._dashes = pyqtgraph.PlotCurveItem()
+        self._dashes_label = pyqtgraph.TextItem(anchor=(1.0, 1.0))
+        for item in (self._dots, self._dashes, self._line):
+            plot.addItem(item)
+        plot.addItem(self._dashes_label, ignoreBounds=True)
 
-    def draw(self, line: Points, dots: Points | None = None) -> None:
-        """Show these points; both are (x values, y values)."""
-        xs, ys = line
-        self._line.setData(list(xs), list(ys))
-        if dots is not None:
-            self._dots.setData(list(dots[0]), list(dots[1]))
-        right = max(xs[-1], self._least) if xs else max(self._least, 1.0)
-        highest = max([*ys, 1.0])
+    # Drawing ----------------------------------------------------------------------------------------------------------
+
+    def draw(self, line: Points, dots: Points = ((), ()), level: float | None = None, level_name: str = "") -> None:
+        """Show these points; both are (x values, y values). `level`: where the dashed line is, None for none."""
+        self._data, self._level = (line, dots), level
+        self._dashes_label.setText(level_name, color=self._theme.color("muted"))
+        most = round(_STEPS * max(self._extent - self._window, 0.0))
+        if most != self.bar.maximum():
+            following = self.bar.value() >= self.bar.maximum()
+            self.bar.blockSignals(True)
+            self.bar.setMaximum(most)
+            if following:
+                self.bar.setValue(most)
+            self.bar.blockSignals(False)
+        self._show_window()
+
+    @property
+    def _extent(self) -> float:
+        (xs, _), (more, _) = self._data
+        return max([*xs[-1:], *more[-1:], self._least if xs or more else _EMPTY])
+
+    @property
+    def shown_range(self) -> tuple[float, float]:
+        """The first and the last x that is shown."""
+        left = self.bar.value() / _STEPS
+        return left, left + min(self._window, self._extent)
+
+    def _show_window(self) -> None:
+        (xs, ys), dots = self._data
+        left, right = self.shown_range
+        self._line.setData(*_between((xs, ys), left, right))
+        self._dots.setData(*_between(dots, left, right))
+        shown = self._level is not None
+        self._dashes.setData([left, right] if shown else [], [self._level] * 2 if shown else [])
+        self._dashes_label.setVisible(shown)
+        highest = max([*ys, 1.15 * (self._level or 0.0), 1.0 if ys else _EMPTY])
         top = self._top if self._top is not None else _round_up(highest)
-        box = self.getPlotItem().getViewBox()
+        self._place_label(right, top)
+        margin = 0.02 * (right - left)
         # Room above and below, or the labels of the lowest and the highest line are left out.
-        low, high = -_ROOM * top, (1.0 + _ROOM) * top
-        box.setRange(xRange=(-0.02 * right, 1.02 * right), yRange=(low, high), padding=0.0, disableAutoRange=True)
+        self.getPlotItem().getViewBox().setRange(
+            xRange=(left - margin, right + margin),
+            yRange=(-_ROOM * top, (1.0 + _ROOM) * top),
+            padding=0.0,
+            disableAutoRange=True,
+        )
 
-    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
-        """The wheel is for the panel."""
-        event.ignore()
+    def _place_label(self, right: float, top: float) -> None:
+        """At the end of the dashed line, on the side where the other line is not."""
+        level = self._level or 0.0
+        (_, ys), _ = self._data
+        below = bool(ys) and ys[-1] >= level > 0.2 * top
+        self._dashes_label.setAnchor((1.0, 0.0 if below else 1.0))
+        self._dashes_label.setPos(right, level)
 
     def _dress(self) -> None:
         theme = self._theme
@@ -92,10 +157,58 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
             axis.enableAutoSIPrefix(False)
             plot.setLabel(side, label, color=theme.tokens.muted)
         self._line.setPen(pyqtgraph.mkPen(theme.color("accent"), width=2))
+        self._dashes.setPen(pyqtgraph.mkPen(theme.color("muted"), width=1.5, style=Qt.PenStyle.DashLine))
+        self._dashes_label.setColor(theme.color("muted"))
         dot = theme.color("muted")
         dot.setAlpha(110)
         self._dots.setPen(None)
         self._dots.setBrush(dot)
+
+    # Scrolling --------------------------------------------------------------------------------------------------------
+
+    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
+        """Scroll, where there is something to scroll to; else the wheel is for the panel."""
+        turned = event.angleDelta().x() or event.angleDelta().y()
+        wanted = self.bar.value() - round(turned / 120 * self.bar.singleStep())
+        if not turned or self.bar.value() == min(max(wanted, 0), self.bar.maximum()):
+            event.ignore()
+            return
+        self.bar.setValue(wanted)
+        event.accept()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        """Take hold of the plot."""
+        if event.button() == Qt.MouseButton.LeftButton and self.bar.maximum():
+            self._dragged = (event.position().x(), self.bar.value())
+            self.setCursor(Qt.CursorShape.ClosedHandCursor)
+        event.accept()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        """Drag what is shown."""
+        if self._dragged is not None:
+            began, value = self._dragged
+            room = max(self.getPlotItem().getViewBox().width(), 1.0)
+            self.bar.setValue(value - round((event.position().x() - began) / room * self.bar.pageStep()))
+        event.accept()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        """Let go."""
+        self._dragged = None
+        self.unsetCursor()
+        event.accept()
+
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Nothing is dragged any more."""
+        super().leaveEvent(event)
+        if self._dragged is None:
+            self.unsetCursor()
+
+
+def _between(points: Points, left: float, right: float) -> tuple[list[float], list[float]]:
+    """The points from the last one before `left` to the first one behind `right`."""
+    xs, ys = points
+    first, last = max(bisect_left(xs, left) - 1, 0), bisect_right(xs, right) + 1
+    return list(xs[first:last]), list(ys[first:last])
 
 
 def _round_up(value: float) -> float:

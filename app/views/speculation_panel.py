@@ -1,4 +1,4 @@
-"""The Speculation panel: two live plots with their figures, and the counters."""
+"""The Speculation panel: live plots with their figures, bars, and the counters."""
 
 from __future__ import annotations
 
@@ -6,19 +6,25 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtGui import QPixmap, QShowEvent
+from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 
+from app.state.figures import Figures
 from app.state.lookahead import LookaheadNote
 from app.state.metrics import Metrics
+from app.views.panel_bars import PositionBars, TimeBar
+from app.views.panel_counters import CounterGrid
+from app.views.panel_tools import PanelTools
 from app.views.steady_label import SteadyLabel
 from app.views.theme import Theme
-from app.views.words import UNKNOWN, accepted, lookahead_source, lookahead_words, percent, speed
+from app.views.words import SEPARATOR, accepted, lookahead_source, lookahead_words, speed
 
 if TYPE_CHECKING:
     from app.views.plots import LivePlot
 
 REDRAW_MS = 120
+ROUNDS_SHOWN = 120.0
+SECONDS_SHOWN = 30.0
 _NOTES = (
     LookaheadNote("ready"),
     LookaheadNote("drafting", 32, 10.0),
@@ -48,6 +54,8 @@ class SpeculationPanel(QScrollArea):
         self._drawn = -1
         self._drawn_at = 0.0
         self._plots: tuple[LivePlot, LivePlot] | None = None
+        self._figures = Figures()
+        self._paused = False
         self._build()
         self._again = QTimer(self)
         self._again.setSingleShot(True)
@@ -58,21 +66,40 @@ class SpeculationPanel(QScrollArea):
         page = QWidget()
         page.setObjectName("page")
         layout = QVBoxLayout(page)
-        layout.setContentsMargins(16, 16, 16, 16)
+        layout.setContentsMargins(16, 12, 16, 16)
         layout.setSpacing(4)
-        title = QLabel(self.tr("Speculation"), page)
-        title.setObjectName("panelTitle")
-        layout.addWidget(title)
-        layout.addSpacing(8)
+        self.tools = PanelTools(self._theme, self._picture, self._table, page)
+        self.tools.paused.connect(self._pause)
+        layout.addWidget(self.tools)
         self._make_lookahead(layout)
         layout.addSpacing(12)
+        self._charts = QWidget(page)
+        self._charts.setObjectName("page")
+        layout.addWidget(self._charts, 1)
+        self._make_charts(QVBoxLayout(self._charts))
+        self.setWidget(page)
+
+    def _make_charts(self, layout: QVBoxLayout) -> None:
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
         self.rate_figure, self._rate_place = self._plot_place(layout, self.tr("Acceptance rate"))
         layout.addSpacing(12)
         self.speed_figure, self._speed_place = self._plot_place(layout, self.tr("Tokens per second"))
         layout.addSpacing(12)
-        layout.addLayout(self._make_counters(page))
+        self._counters = CounterGrid()
+        self.counters = self._counters.values
+        self.positions, self.times = PositionBars(self._theme), TimeBar(self._theme)
+        layout.addWidget(self._counters)
+        for title, bars in (
+            (self.tr("Acceptance by position"), self.positions),
+            (self.tr("Time after the prompt"), self.times),
+        ):
+            caption = QLabel(title)
+            caption.setObjectName("caption")
+            layout.addSpacing(12)
+            layout.addWidget(caption)
+            layout.addWidget(bars)
         layout.addStretch(1)
-        self.setWidget(page)
 
     def _make_lookahead(self, layout: QVBoxLayout) -> None:
         """What the lookahead does and why, and where the proposals come from."""
@@ -105,34 +132,6 @@ class SpeculationPanel(QScrollArea):
         layout.addWidget(holder, 1)
         return figure, place
 
-    def _make_counters(self, page: QWidget) -> QGridLayout:
-        names = {
-            "rounds": (self.tr("Rounds"), self.tr("One round: propose, verify, accept, commit")),
-            "proposed": (self.tr("Proposed"), self.tr("Draft tokens that the target verified")),
-            "accepted": (self.tr("Accepted"), self.tr("Proposed tokens that were kept")),
-            "rate": (self.tr("Acceptance rate"), self.tr("Accepted / proposed")),
-            "length": (self.tr("Mean length"), self.tr("Tokens per round, corrections and bonuses included")),
-            "speed": (self.tr("Tokens/s"), self.tr("Of the last second while a reply is written, then of all of it")),
-        }
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(12)
-        grid.setVerticalSpacing(4)
-        grid.setColumnStretch(0, 1)
-        self.counters: dict[str, QLabel] = {}
-        for row, (key, (word, help_text)) in enumerate(names.items()):
-            name = QLabel(word, page)
-            name.setObjectName("counterName")
-            value = QLabel(page)
-            value.setObjectName("counterValue")
-            value.setAlignment(Qt.AlignmentFlag.AlignRight)
-            value.setAccessibleName(word)
-            name.setToolTip(help_text)
-            value.setToolTip(help_text)
-            grid.addWidget(name, row, 0)
-            grid.addWidget(value, row, 1)
-            self.counters[key] = value
-        return grid
-
     def build_plots(self) -> None:
         """Make the plots. Called once the window is on screen."""
         if self._plots is not None:
@@ -146,12 +145,22 @@ class SpeculationPanel(QScrollArea):
             self.tr("accepted, %"),
             top=100.0,
             least=10.0,
+            window=ROUNDS_SHOWN,
         )
         pace = LivePlot(
-            self._theme, self.tr("Tokens per second over time"), self.tr("seconds"), self.tr("tok/s"), least=0.05
+            self._theme,
+            self.tr("Tokens per second over time"),
+            self.tr("seconds"),
+            self.tr("tok/s"),
+            least=0.05,
+            window=SECONDS_SHOWN,
         )
-        self._rate_place.addWidget(rate)
-        self._speed_place.addWidget(pace)
+        for plot, place in ((rate, self._rate_place), (pace, self._speed_place)):
+            place.addWidget(plot, 1)
+            place.addWidget(plot.bar)
+            policy = plot.bar.sizePolicy()
+            policy.setRetainSizeWhenHidden(True)
+            plot.bar.setSizePolicy(policy)
         self._plots = (rate, pace)
         self._drawn = -1
         self.refresh()
@@ -166,36 +175,64 @@ class SpeculationPanel(QScrollArea):
         metrics = self._metrics
         if metrics.version == self._drawn or (self._drawn >= 0 and not self.isVisible()):
             return
+        self._tell_lookahead()
+        if self._paused:
+            return
         wait = REDRAW_MS - 1000.0 * (perf_counter() - self._drawn_at)
         if wait > 0 and self._drawn >= 0:
             if not self._again.isActive():
                 self._again.start(int(wait) + 1)
             return
         self._drawn, self._drawn_at = metrics.version, perf_counter()
+        self._figures = metrics.figures()
         self._write_figures()
-        if self._plots is not None:
-            rate, pace = self._plots
-            rate.draw(metrics.rates.smoothed(), metrics.rates.per_round())
-            pace.draw(metrics.speeds.points())
+        self._draw_plots()
+
+    def _draw_plots(self) -> None:
+        figures = self._figures
+        self.positions.draw(figures.positions)
+        self.times.draw(figures.times)
+        if self._plots is None:
+            return
+        rate, pace = self._plots
+        rate.draw(figures.smoothed, figures.rates)
+        plain = figures.plain_speed
+        pace.draw(
+            figures.speeds, level=plain, level_name="" if plain is None else self.tr("plain") + f" {speed(plain)}"
+        )
+        for plot in self._plots:
+            plot.bar.setVisible(plot.bar.maximum() > 0)
+
+    def _tell_lookahead(self) -> None:
+        note = self._metrics.lookahead
+        self.lookahead.setText(lookahead_words(note))
+        self.lookahead_source.setText(lookahead_source(note))
 
     def _write_figures(self) -> None:
         metrics = self._metrics
-        length = metrics.mean_length
-        texts = {
-            "rounds": f"{metrics.rounds:,}",
-            "proposed": f"{metrics.proposed:,}",
-            "accepted": f"{metrics.accepted:,}",
-            "rate": percent(metrics.acceptance_rate),
-            "length": UNKNOWN if length is None else f"{length:.2f}",
-            "speed": speed(metrics.tokens_per_second),
-        }
-        for key, text in texts.items():
-            if self.counters[key].text() != text:
-                self.counters[key].setText(text)
-        self.lookahead.setText(lookahead_words(metrics.lookahead))
-        self.lookahead_source.setText(lookahead_source(metrics.lookahead))
+        self._counters.draw(metrics)
         self.rate_figure.setText(accepted(metrics.acceptance_rate))
-        self.speed_figure.setText(speed(metrics.tokens_per_second))
+        told = speed(metrics.tokens_per_second)
+        if metrics.speedup is not None:
+            told += f"{SEPARATOR}{metrics.speedup:.1f}×"
+        self.speed_figure.setText(told)
+
+    @property
+    def figures(self) -> Figures:
+        """What is drawn."""
+        return self._figures
+
+    def _pause(self, paused: bool) -> None:
+        """Draw nothing new for now; figures are collected all the same."""
+        self._paused = paused
+        self.refresh()
+
+    def _picture(self) -> QPixmap:
+        """What is drawn, all of it, as it looks now."""
+        return self._charts.grab()
+
+    def _table(self) -> str:
+        return self._figures.to_csv()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """What changed while it was hidden is drawn now."""
