@@ -29,6 +29,9 @@ class History(Sequence[int]):
         """Of each counted token, in both arrays."""
         self._tokens = np.zeros(_FIRST_ROOM, dtype=np.intp)
         self._counts = np.zeros(_FIRST_ROOM, dtype=np.float32)
+        self._moved = True
+        """Whether the arrays are others than those whose addresses are known."""
+        self._addresses = 0, 0
 
     def __len__(self) -> int:
         return self._known + len(self._behind)
@@ -80,12 +83,21 @@ class History(Sequence[int]):
         """
         return self._tokens[: len(self._place)], self._counts[: len(self._place)]
 
+    @property
+    def places(self) -> tuple[int, int, int]:
+        """How many tokens `counted` has, and where in memory its two arrays begin, for a compiled function."""
+        if self._moved:
+            self._addresses = self._tokens.ctypes.data, self._counts.ctypes.data
+            self._moved = False
+        return len(self._place), *self._addresses
+
     def _begin(self, committed: Sequence[int]) -> None:
         self._committed, self._known, self._behind = committed, len(committed), []
         counts = Counter(committed[-self.window :])  # All of them where the window is 0.
         self._place = {token: place for place, token in enumerate(counts)}
         self._tokens = np.array([*counts, *[0] * _FIRST_ROOM], dtype=np.intp)
         self._counts = np.array([*counts.values(), *[0] * _FIRST_ROOM], dtype=np.float32)
+        self._moved = True
 
     def _take_back(self) -> None:
         self._discount(self._behind.pop())
@@ -102,6 +114,7 @@ class History(Sequence[int]):
         if place == len(self._tokens):
             self._tokens = np.resize(self._tokens, 2 * place)
             self._counts = np.resize(self._counts, 2 * place)
+            self._moved = True
         self._tokens[place], self._counts[place] = token, 1
 
     def _discount(self, token: int) -> None:
@@ -118,8 +131,13 @@ class History(Sequence[int]):
             self._place[moved] = place
 
 
+def counter(history: Sequence[int], window: int) -> History:
+    """The history itself where it counts its last `window` tokens (0: all), or one that does."""
+    if isinstance(history, History) and history.window == window:
+        return history
+    return History(window).after(history)
+
+
 def counts(history: Sequence[int], window: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
     """The different tokens among the last `window` ones (0: all), and how often each stands there."""
-    if not isinstance(history, History) or history.window != window:
-        history = History(window).after(history)
-    return history.counted
+    return counter(history, window).counted

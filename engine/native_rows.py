@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from engine.config import SamplingConfig
 from engine.errors import DegenerateDistribution
+from engine.native_sampler import NativeSampler
 from engine.rows import NO_MASS, NO_PEAK, Choice, Cuts, Row, Weights
 
 _FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
@@ -57,6 +59,7 @@ class NativeRows:
         for name, (arguments, result) in _SIGNATURES.items():
             function = functions[name] = getattr(library, name)
             function.argtypes, function.restype = arguments, result
+        self.library = library
         self._room = _Room()
         self._best = functions["outrider_best"]
         self._normaliser = functions["outrider_normaliser"]
@@ -106,6 +109,14 @@ class NativeRows:
         if place < 0:
             raise DegenerateDistribution(NO_MASS)
         return int(place)
+
+    def sampler(self, sampling: SamplingConfig, seed: int, least: float = 0.0) -> NativeSampler | None:
+        if sampling.typical != 1.0 or sampling.logit_bias or sampling.banned_tokens:
+            return None
+        try:
+            return NativeSampler(self.library, sampling, seed, least)
+        except AttributeError:  # It was compiled without these.
+            return None
 
 
 def _floats(row: Any) -> Any:

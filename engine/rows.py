@@ -7,12 +7,16 @@ those (see engine.native_rows), which are several times as fast. Up to the round
 from __future__ import annotations
 
 from math import isfinite, log
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import DegenerateDistribution
+
+if TYPE_CHECKING:
+    from engine.config import SamplingConfig
+    from engine.native_sampler import NativeSampler
 
 Row = NDArray[np.float32]
 Weights = NDArray[np.float32] | NDArray[np.float64]
@@ -71,6 +75,9 @@ class Rows(Protocol):
         `u` in [0, 1). Raises DegenerateDistribution where they have no mass or are no numbers.
         """
 
+    def sampler(self, sampling: SamplingConfig, seed: int, least: float = 0.0) -> NativeSampler | None:
+        """What draws and judges by these rules in one call, or None where nothing does."""
+
 
 class NumpyRows:
     """The rules as array operations."""
@@ -116,6 +123,9 @@ class NumpyRows:
         block, wanted = _search(sums, u, relative=True)
         first = block * _BLOCK
         return first + _search(weights[first : first + _BLOCK], wanted, relative=False)[0]
+
+    def sampler(self, sampling: SamplingConfig, seed: int, least: float = 0.0) -> None:
+        return None
 
 
 class _InUse:

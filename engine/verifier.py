@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,12 @@ from engine.drafting.base import Draft
 from engine.errors import DegenerateDistribution
 from engine.events import Origin
 from engine.history import History
+from engine.native_sampler import Judged, records_of
+from engine.rows import rows_in_use
 from engine.sampling import best_with_logprob, candidates, logprob, sample, top_tokens, uniform
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What one round gives: `tokens`, the `accepted` ones of the draft and then one more of another `origin`.
 
     There is no such last one where the guess was accepted. `proposed`: tokens of the draft, and the guess where it was
@@ -43,10 +44,12 @@ class Verifier:
         self._target = target
         self._sampling = sampling
         self._greedy = sampling.greedy and not sampling.reshaped
+        self._penalised = sampling.penalised
         self._exact = acceptance == "exact"
         self._seed = seed
         self._top = top
         self._past = History(sampling.penalty_window)
+        self._sampler = rows_in_use().sampler(sampling, seed)
 
     def verify(
         self,
@@ -63,41 +66,51 @@ class Verifier:
         for one proposal more, which is judged with the last row instead of a bonus being drawn from it: it need not be
         fed for that. Raises DegenerateDistribution and what the target raises.
         """
-        rows = self._target.forward([pending, *draft.tokens], 1 + len(draft.tokens))
-        tokens: list[int] = []
-        logprobs: list[float] = []
-        origin: Origin | None = None
-        past: History | list[int] = self._past.after(history) if self._sampling.penalised else []
-        try:
-            while origin is None and len(tokens) < len(rows):
-                index = len(tokens)
-                if index == len(draft.tokens) and guess is not None:
-                    draft = _joined(draft, guess())
-                token, kept, share = self._judge(rows[index], draft, index, past, position + index)
-                tokens.append(token)
-                logprobs.append(share)
-                past.append(token)
-                if not kept:
-                    origin = "correction" if index < len(draft.tokens) else "bonus" if draft.tokens else "plain"
-        except DegenerateDistribution as error:
-            raise DegenerateDistribution(error.reason, position + len(tokens)) from None
-        accepted = len(tokens) - (origin is not None)
+        proposed = len(draft.tokens)
+        rows = self._target.forward([pending, *draft.tokens], 1 + proposed)
+        past = self._past.after(history) if self._penalised else None
+        if guess is None:
+            tokens, kept, logprobs = self._judge(rows, range(1 + proposed), draft, past, position)
+        else:
+            tokens, kept, logprobs = self._judge(rows, range(proposed), draft, past, position)
+            if kept == proposed:
+                draft = _joined(draft, guess())
+                last = self._judge(rows, range(proposed, 1 + proposed), draft, past, position)
+                tokens, kept, logprobs = tokens + last.tokens, kept + last.kept, logprobs + last.logprobs
+        origin: Origin = "bonus"
+        if kept < len(tokens):
+            origin = "correction" if kept < len(draft.tokens) else "bonus" if draft.tokens else "plain"
         top: tuple[tuple[tuple[int, float], ...], ...] = ()
         if self._top:
             top = tuple(
                 top_tokens(rows[i], float(rows[i][token]) - logprobs[i], self._top) for i, token in enumerate(tokens)
             )
-        return Verdict(
-            tuple(tokens),
-            accepted,
-            len(draft.tokens),
-            origin or "bonus",
-            tuple(logprobs),
-            draft.logprobs[:accepted],
-            top,
-        )
+        return Verdict(tuple(tokens), kept, len(draft.tokens), origin, tuple(logprobs), draft.logprobs[:kept], top)
 
-    def _judge(
+    def _judge(self, rows: Logits, part: range, draft: Draft, past: History | None, position: int) -> Judged:
+        """Judge a part of the rows, up to the first token that is no proposal; `position` is that of row 0."""
+        matches = draft.probs is None or self._exact or self._sampling.greedy
+        if self._sampler is not None:
+            records = None if matches else records_of(draft.probs, len(draft.tokens))
+            if matches or records:
+                return self._sampler.judge(rows, part, draft.tokens, records, position, past)
+        tokens: list[int] = []
+        logprobs: list[float] = []
+        kept = True
+        for index in part:
+            try:
+                token, kept, share = self._judge_one(rows[index], draft, index, past or (), position + index)
+            except DegenerateDistribution as error:
+                raise DegenerateDistribution(error.reason, position + index) from None
+            tokens.append(token)
+            logprobs.append(share)
+            if past is not None:
+                past.append(token)
+            if not kept:
+                break
+        return Judged(tokens, len(tokens) - (not kept), logprobs)
+
+    def _judge_one(
         self, row: Logits, draft: Draft, index: int, history: Sequence[int], position: int
     ) -> tuple[int, bool, float]:
         """The token at one position, whether it is the draft's, and its log-probability by the row itself."""

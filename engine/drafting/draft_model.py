@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import exp
-from typing import NamedTuple
 
 from engine.backends.base import Backend, Logits
 from engine.cancel import CancelToken
-from engine.candidates import Candidates, Drawn
+from engine.candidates import Drawn
 from engine.config import SamplingConfig
 from engine.drafting.base import Draft, Drafter, GoesOn
 from engine.history import History
+from engine.native_sampler import Proposal
 from engine.prompt import common_prefix, keep_prefix, read
+from engine.rows import rows_in_use
 from engine.sampling import best_with_logprob, candidates, logprob, uniform
 
 _MOST_BEHIND = 2
@@ -21,14 +22,6 @@ _MOST_BEHIND = 2
 
 While the drafter rests it falls behind; it catches up in the forward of the next proposal.
 """
-
-
-class _Proposal(NamedTuple):
-    """A drafted token, the distribution that it was drawn from (None: no draw), and its own log-probability."""
-
-    token: int
-    probs: Candidates | None
-    logprob: float
 
 
 class DraftModelDrafter(Drafter):
@@ -58,10 +51,11 @@ class DraftModelDrafter(Drafter):
         self._seed = seed
         self._stop_tokens = stop_tokens | backend.eos_token_ids
         self._min_confidence = min_confidence
+        self._sampler = rows_in_use().sampler(self._sampling, seed, min_confidence)
         self._cancel = CancelToken()
         self._committed: list[int] = []
         self._history = History(sampling.penalty_window)
-        self._live: list[_Proposal] = []
+        self._live: list[Proposal] = []
         self._offered = 0
         self._declined = False
         self._prompt_length = 0
@@ -128,17 +122,17 @@ class DraftModelDrafter(Drafter):
                 continue
             if stop() or backend.length + len(feed) > backend.context_length:
                 return
-            row = backend.forward(feed, 1)[0]
+            rows = backend.forward(feed, 1)
             self.forwards += 1
             if not live:
                 backend.mark()
-            proposal = self._draw(row if len(row) == self._shared_vocab else row[: self._shared_vocab])
+            proposal = self._draw(rows)
             if proposal is None:
                 self._declined = True
             else:
                 live.append(proposal)
 
-    def _draft(self, proposals: Sequence[_Proposal]) -> Draft:
+    def _draft(self, proposals: Sequence[Proposal]) -> Draft:
         probs = None
         if proposals and not self._sampling.greedy:
             probs = Drawn(proposal.probs for proposal in proposals if proposal.probs is not None)
@@ -149,22 +143,25 @@ class DraftModelDrafter(Drafter):
             source=self.name,
         )
 
-    def _draw(self, row: Logits) -> _Proposal | None:
+    def _draw(self, rows: Logits) -> Proposal | None:
         """The next proposal, or None where the model is not confident: that is decided before the draw."""
         sampling = self._sampling
-        if self._greedy:
-            best, share = best_with_logprob(row)
-            unsure = self._min_confidence and exp(share) < self._min_confidence
-            return None if unsure else _Proposal(best, None, share)
         history: Sequence[int] = ()
         if sampling.penalised:
             history = self._history.after(self._committed, [proposal.token for proposal in self._live])
+        position = len(self._committed) - self._prompt_length + len(self._live)
+        if self._sampler is not None:
+            return self._sampler.propose(rows, self._shared_vocab, self._vocab_size, position, history)
+        row = rows[0][: self._shared_vocab]
+        if self._greedy:
+            best, share = best_with_logprob(row)
+            unsure = self._min_confidence and exp(share) < self._min_confidence
+            return None if unsure else Proposal(best, None, share)
         probs = candidates(row, sampling, history, self._vocab_size)
         if self._min_confidence and probs.highest < self._min_confidence:
             return None
-        position = len(self._committed) - self._prompt_length + len(self._live)
         token = probs.draw(0.0 if sampling.greedy else uniform(self._seed, position, "draft"))
-        return _Proposal(token, None if sampling.greedy else probs, logprob(row, token, probs))
+        return Proposal(token, None if sampling.greedy else probs, logprob(row, token, probs))
 
     def observe(self, committed_tokens: Sequence[int]) -> None:
         backend = self._backend

@@ -26,7 +26,8 @@ function(outrider_add_kernels)
         if ("${sources}" MATCHES "ggml-cpu/tiled/tiled.cpp")
             target_sources(${target} PRIVATE
                 "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/attention.cpp" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/mul_mat.cpp")
-            target_sources(${target} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/rows.cpp")
+            target_sources(${target} PRIVATE
+                "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/rows.cpp" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/draw.cpp")
             set(found TRUE)
         endif()
     endforeach()

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from engine.config import SamplingConfig
 from engine.errors import DegenerateDistribution
 from engine.native_rows import NativeRows
-from engine.rows import Choice, Cuts, NumpyRows, Rows, rows_in_use, use
+from engine.rows import Choice, Cuts, NumpyRows, Rows, use
 from engine.sampling import best_with_logprob, candidates, logprob, sample
+from helpers.compiled_rows import compiled_rows
 
 Logits = NDArray[np.float32]
 
@@ -39,16 +40,7 @@ CUTS = (
 
 @pytest.fixture(scope="module")
 def compiled() -> NativeRows:
-    pytest.importorskip("llama_cpp")
-    from engine.backends.llama_cpp_library import prepare_library, processor_library  # noqa: PLC0415 - loads llama.cpp
-
-    before = rows_in_use()
-    prepare_library()
-    use(before)
-    try:
-        return NativeRows(processor_library())
-    except AttributeError:
-        pytest.skip("llama.cpp was compiled without the functions, or this processor has none of the registers")
+    return compiled_rows()
 
 
 @pytest.fixture(params=["numpy", "compiled"])

@@ -1,0 +1,84 @@
+"""The joint distribution of the first three tokens where whole drafts are drawn and judged by the compiled functions."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from engine.backends.fake import FakeBackend
+from engine.config import SamplingConfig, SpeculationConfig
+from engine.native_sampler import NativeSampler, records_of
+from engine.rows import use
+from helpers.compiled_rows import compiled_rows
+from helpers.joint import Setting, chi_square_p, draw_many, exact_joint
+
+SAMPLES = 3_000
+ENOUGH, BROKEN = 0.001, 1e-6
+RULES = [
+    pytest.param(SamplingConfig(1.0), id="t1"),
+    pytest.param(SamplingConfig(0.7, top_p=0.9), id="t0.7-top-p0.9"),
+    pytest.param(SamplingConfig(1.3, top_k=4, min_p=0.08), id="top-k-min-p"),
+    pytest.param(SamplingConfig(1.0, repeat_penalty=1.5, presence_penalty=0.4, frequency_penalty=0.7), id="penalty"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _compiled() -> Iterator[None]:
+    before = use(compiled_rows(whole_drafts=True))
+    yield
+    use(before)
+
+
+def _p_value(sampling: SamplingConfig, **speculation: Any) -> float:
+    setting = Setting(FakeBackend(6, 11), FakeBackend(6, 23), sampling, SpeculationConfig(**speculation))
+    return chi_square_p(draw_many(setting, SAMPLES), exact_joint(setting.target, sampling))
+
+
+@pytest.mark.parametrize("sampling", RULES)
+@pytest.mark.parametrize(
+    "speculation",
+    [
+        pytest.param({"lookahead": 4}, id="rejection"),
+        pytest.param({"lookahead": 3, "acceptance": "exact"}, id="exact"),
+    ],
+)
+def test_it_is_the_targets_own(sampling: SamplingConfig, speculation: dict[str, Any]) -> None:
+    assert _p_value(sampling, **speculation) >= ENOUGH
+
+
+@pytest.mark.parametrize(
+    "speculation",
+    [
+        pytest.param({"lookahead": 2, "overlap": "on"}, id="overlap"),
+        pytest.param({"force_n1": True}, id="n1"),
+        pytest.param({"lookahead": 4, "min_draft_confidence": 0.45}, id="confidence"),
+    ],
+)
+def test_other_ways_to_speculate(speculation: dict[str, Any]) -> None:
+    assert _p_value(SamplingConfig(1.0), **speculation) >= ENOUGH
+
+
+# Broken on purpose --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sampling", RULES[:2])
+def test_the_distribution_of_another_position_fails(sampling: SamplingConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    def moved(probs: Any, count: int) -> bytes | None:
+        records = records_of(probs, count)
+        size = len(records or b"") // max(count, 1)
+        return None if records is None else records[size:] + records[:size]
+
+    monkeypatch.setattr("engine.verifier.records_of", moved)
+    assert _p_value(sampling, lookahead=4) < BROKEN
+
+
+@pytest.mark.parametrize("sampling", RULES[:2])
+def test_the_same_numbers_for_all_rounds_fail(sampling: SamplingConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = NativeSampler.judge
+
+    def late(self: NativeSampler, rows: Any, part: range, *rest: Any) -> Any:
+        proposed, records, _, history = rest
+        return judge(self, rows, part, proposed, records, 0, history)
+
+    monkeypatch.setattr(NativeSampler, "judge", late)
+    assert _p_value(sampling, lookahead=1) < BROKEN
