@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, QRect, Qt, Signal
 from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QWidget
 
 from app.state.transcript import Entry, Exchange, Problem
@@ -17,7 +17,8 @@ class EntryViews(QObject):
     """The views that there are. All signals are those of the views.
 
     Signals: resized(entry), acted(action), edit_asked(Exchange, text), regenerate_asked(Exchange),
-    continue_asked(Exchange), delete_asked(Exchange), branch_asked(Exchange, part, step).
+    continue_asked(Exchange), delete_asked(Exchange), branch_asked(Exchange, part, step), trace_wanted(Exchange),
+    pointed(view, QRect).
     """
 
     resized = Signal(object)
@@ -27,6 +28,8 @@ class EntryViews(QObject):
     continue_asked = Signal(object)
     delete_asked = Signal(object)
     branch_asked = Signal(object, str, int)
+    trace_wanted = Signal(object)
+    pointed = Signal(object, QRect)
 
     def __init__(self, theme: Theme, page: QWidget, keys: QObject) -> None:
         """`page`: the views' parent; `keys`: the event filter of their texts."""
@@ -35,7 +38,7 @@ class EntryViews(QObject):
         self._page = page
         self._keys = keys
         self._views: dict[int, tuple[Entry, EntryView]] = {}
-        self._busy = False
+        self._busy = self._tokens = False
 
     def __len__(self) -> int:
         return len(self._views)
@@ -92,6 +95,13 @@ class EntryViews(QObject):
             if isinstance(view, ExchangeView):
                 view.set_busy(busy)
 
+    def show_tokens(self, on: bool) -> None:
+        """Show all replies token by token, those too whose views come later; or none."""
+        self._tokens = on
+        for _, view in self:
+            if isinstance(view, ExchangeView):
+                view.show_tokens(on)
+
     def end(self, exchange: Exchange) -> None:
         """A reply has ended."""
         view = self.get(exchange)
@@ -116,6 +126,9 @@ class EntryViews(QObject):
         view.continue_asked.connect(self.continue_asked)
         view.delete_asked.connect(self.delete_asked)
         view.branch_asked.connect(self.branch_asked)
+        view.trace_wanted.connect(self.trace_wanted)
+        view.pointed.connect(partial(self.pointed.emit, view))
+        view.show_tokens(self._tokens)
         if exchange.problem is not None:
             view.show_problem(self._problem_view(exchange.problem, view))
         if exchange.ended:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, QRect, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
@@ -12,6 +12,7 @@ from app.views.message_actions import ActionRow, ActionSpec, ShyButton
 from app.views.question_box import QuestionBox
 from app.views.text_views import ReplyText, TallText
 from app.views.theme import Theme
+from app.views.token_reply import TokenReply
 from app.views.words import summary
 
 _QUESTION_SHARE = 0.85
@@ -60,8 +61,11 @@ class EntryView(QFrame):
 class ExchangeView(EntryView):
     """A question and the reply to it.
 
+    Attribute: tokens, what stands in the reply's place while its tokens are coloured, else None.
     Signals: edit_asked(Exchange, text), regenerate_asked(Exchange),
-    continue_asked(Exchange), delete_asked(Exchange), branch_asked(Exchange, "question" | "reply", -1 | 1).
+    continue_asked(Exchange), delete_asked(Exchange), branch_asked(Exchange, "question" | "reply", -1 | 1),
+    trace_wanted(Exchange) (the record of its tokens is to be put into it, if there is one), pointed(QRect) (the keys
+    went to what stands in this rectangle).
     """
 
     edit_asked = Signal(object, str)
@@ -69,11 +73,15 @@ class ExchangeView(EntryView):
     continue_asked = Signal(object)
     delete_asked = Signal(object)
     branch_asked = Signal(object, str, int)
+    trace_wanted = Signal(object)
+    pointed = Signal(QRect)
 
     def __init__(self, exchange: Exchange, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.exchange = exchange
         self._finished: str | None = None
+        self.tokens: TokenReply | None = None
+        self._fed = 0
         self._theme = theme
         self._busy = False
         self.question = QuestionBox(exchange.question, self)
@@ -157,7 +165,8 @@ class ExchangeView(EntryView):
     @property
     def is_drawn(self) -> bool:
         """Whether all that is to be seen of it is there."""
-        return self.reply.isHidden() or self.reply.is_settled or self._finished is None
+        drawn = self.reply if self.tokens is None else self.tokens
+        return drawn.isHidden() or drawn.is_settled or self._finished is None
 
     def shows(self, exchange: Exchange) -> bool:
         """Whether what is to be seen of an exchange is what stands here."""
@@ -171,18 +180,65 @@ class ExchangeView(EntryView):
 
     def grow(self, text: str) -> None:
         """More of the reply."""
+        if self.tokens is not None:
+            self.tokens.show()
+            self._feed_tokens(self.tokens)
+            return
         self.reply.show()
         self.reply.grow(text)
+        self._fed += len(text)
 
     def end(self) -> None:
         """The reply has ended, whatever way."""
         self._finished = self.exchange.reply
         self._show_actions()
-        if self.exchange.reply:
+        if not self.exchange.reply:
+            self._show_end()
+        elif self.tokens is not None:
+            self.tokens.show()
+            self._feed_tokens(self.tokens)
+            self.tokens.finish(self.exchange.reply)
+        else:
             self.reply.show()
             self.reply.finish(self.exchange.reply)
+
+    def show_tokens(self, on: bool) -> None:
+        """Show the reply's tokens, one by one in colours, in place of the reply, or the reply again."""
+        if on == (self.tokens is not None):
+            return
+        if on:
+            self.tokens = self._make_tokens()
+            self.reply.hide()
+        elif self.tokens is not None:
+            self.tokens.hide()
+            self.tokens.deleteLater()
+            self.tokens = None
+        if self._finished is not None:
+            self.end()
+        elif self.exchange.reply:
+            self.grow("" if on else self.exchange.reply[self._fed :])
+        self.resized.emit()
+
+    def _make_tokens(self) -> TokenReply:
+        tokens = TokenReply(self._theme, self)
+        tokens.hide()
+        self._rows.insertWidget(self._rows.indexOf(self.reply), tokens)
+        tokens.grew.connect(self.resized)
+        tokens.settled.connect(self._show_end)
+        tokens.pointed.connect(lambda place: self.pointed.emit(place.translated(tokens.pos())))
+        return tokens
+
+    def _feed_tokens(self, tokens: TokenReply) -> None:
+        """Show what the record has by now."""
+        if self.exchange.trace is None:
+            self.trace_wanted.emit(self.exchange)
+        trace = self.exchange.trace
+        if trace is not None and tokens.trace is trace:
+            tokens.grow()
         else:
-            self._show_end()
+            recorded = "" if trace is None else trace.text
+            reply = self.exchange.reply
+            tokens.follow(trace, reply[: len(reply) - len(recorded)] if reply.endswith(recorded) else "")
 
     def refresh(self, exchange: Exchange) -> None:
         """Stand for this exchange, which says the same but may have other branches or figures."""

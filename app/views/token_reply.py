@@ -129,6 +129,11 @@ class TokenReply(QWidget):
         """Whether the reply is complete and drawn."""
         return self.text.is_settled
 
+    @property
+    def trace(self) -> TokenTrace:
+        """The record that is shown; an empty one where there is none."""
+        return self.text.trace
+
     def follow(self, trace: TokenTrace | None, head: str = "") -> None:
         """Show this record as it grows, behind a text that it does not cover."""
         self.text.follow(trace if trace is not None else TokenTrace(), head)

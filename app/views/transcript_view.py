@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractSlider, QApplication, QWidget
 
@@ -33,7 +33,8 @@ class TranscriptView(ColumnView):
     """Shows entries.
 
     Signals: acted(action) (a button of a problem), edit_asked(Exchange, text), regenerate_asked(Exchange),
-    continue_asked(Exchange), delete_asked(Exchange), branch_asked(Exchange, "question" | "reply", -1 | 1).
+    continue_asked(Exchange), delete_asked(Exchange), branch_asked(Exchange, "question" | "reply", -1 | 1),
+    trace_wanted(Exchange) (the record of its tokens is to be put into it at once).
     """
 
     acted = Signal(str)
@@ -42,6 +43,7 @@ class TranscriptView(ColumnView):
     continue_asked = Signal(object)
     delete_asked = Signal(object)
     branch_asked = Signal(object, str, int)
+    trace_wanted = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
@@ -64,6 +66,8 @@ class TranscriptView(ColumnView):
         views.continue_asked.connect(self.continue_asked)
         views.delete_asked.connect(self.delete_asked)
         views.branch_asked.connect(self.branch_asked)
+        views.trace_wanted.connect(self.trace_wanted)
+        views.pointed.connect(self._reveal)
         application = QApplication.instance()
         if isinstance(application, QApplication):
             application.focusChanged.connect(self._focus_moved)
@@ -79,6 +83,10 @@ class TranscriptView(ColumnView):
     def entries(self) -> tuple[Entry, ...]:
         """What is shown, in order."""
         return tuple(self._column.entries)
+
+    def show_tokens(self, on: bool) -> None:
+        """Show all replies token by token, or as Markdown."""
+        self._views.show_tokens(on)
 
     def view_of(self, exchange: Exchange) -> ExchangeView | None:
         """The view of an exchange, if it has one now: it may not, far from what is read."""
@@ -242,6 +250,13 @@ class TranscriptView(ColumnView):
                 return True
             after = after.nextInFocusChain() if forward else after.previousInFocusChain()
         return False
+
+    def _reveal(self, view: QWidget, place: QRect) -> None:
+        """Scroll until a part of a view can be seen."""
+        top = view.mapTo(self.viewport(), place.topLeft()).y()
+        above, below = top - MARGIN, top + place.height() + MARGIN - self.viewport().height()
+        if above < 0 or below > 0:
+            self.verticalScrollBar().setValue(self._value + (above if above < 0 else below))
 
     def _bring_into_view(self, widget: QWidget) -> None:
         top = widget.mapTo(self.viewport(), widget.rect().topLeft()).y()
