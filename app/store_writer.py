@@ -23,7 +23,7 @@ RETRY_S = 3.0
 _IDLE_S = 1.0
 _LONGEST_LOG = 64 * 2**20
 _MOST_TRACES = 64 * 2**20
-_SENSELESS = (sqlite3.Error, ValueError, TypeError, OverflowError)
+_SENSELESS = (sqlite3.Error, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 Change = Callable[[Store], None]
 OnTrouble = Callable[[StoreError | None], None]
