@@ -44,7 +44,7 @@ class ColumnView(QAbstractScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.verticalScrollBar().setSingleStep(_STEP)
         self._column = Column(GAP, Letters(COLUMN, 7.0, 18.0))
-        self._views = EntryViews(theme, self.viewport(), self)
+        self._views = EntryViews(theme, self.viewport())
         self._views.resized.connect(self._measure_again)
         self._following = True
         self._value = 0

@@ -31,12 +31,10 @@ class EntryViews(QObject):
     trace_wanted = Signal(object)
     pointed = Signal(object, QRect)
 
-    def __init__(self, theme: Theme, page: QWidget, keys: QObject) -> None:
-        """`page`: the views' parent; `keys`: the event filter of their texts."""
+    def __init__(self, theme: Theme, page: QWidget) -> None:
         super().__init__(page)
         self._theme = theme
         self._page = page
-        self._keys = keys
         self._views: dict[int, tuple[Entry, EntryView]] = {}
         self._busy = self._tokens = False
 
@@ -59,9 +57,6 @@ class EntryViews(QObject):
             view.resized.connect(partial(self.resized.emit, entry))
             self._views[id(entry)] = (entry, view)
             leave_tab_order(view)
-            if isinstance(view, ExchangeView):
-                view.question.text.installEventFilter(self._keys)
-                view.reply.installEventFilter(self._keys)
         return view
 
     def drop(self, entry: Entry) -> None:

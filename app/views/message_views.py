@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QRect, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QPushButton, QTextEdit, QVBoxLayout, QWidget
 
 from app.state.transcript import Action, Exchange, Problem
 from app.views.icons import icon
@@ -159,7 +159,7 @@ class ExchangeView(EntryView):
         """Whether it must not be taken away: it grows, is being edited, has the focus, or a selection."""
         focus = QApplication.focusWidget()
         focused = focus is not None and self.isAncestorOf(focus)
-        selected = self.reply.textCursor().hasSelection() or self.question.text.textCursor().hasSelection()
+        selected = any(text.textCursor().hasSelection() for text in self.findChildren(QTextEdit))
         return not self.exchange.ended or self.question.editor is not None or focused or selected
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractSlider, QApplication, QWidget
+from PySide6.QtWidgets import QAbstractSlider, QApplication, QTextEdit, QWidget
 
 from app.state.column import like_entry, same_entries
 from app.state.transcript import Entry, Exchange
@@ -204,6 +204,10 @@ class TranscriptView(ColumnView):
         return super().eventFilter(watched, event)
 
     def _focus_moved(self, old: QWidget | None, new: QWidget | None) -> None:
+        if isinstance(old, QTextEdit):
+            old.removeEventFilter(self)
+        if isinstance(new, QTextEdit) and self.isAncestorOf(new):
+            new.installEventFilter(self)
         self._views.refresh_actions(old, new)
 
     def focusNextPrevChild(self, forward: bool) -> bool:  # noqa: N802 - Qt's name

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.state.column import Column, Letters, like_entry, same_entries
-from app.state.transcript import Exchange, Notice, Problem
+from app.state.transcript import Entry, Exchange, Notice, Problem
 
 LETTERS = Letters(700, 7.0, 18.0)
 GAP = 12
@@ -74,7 +74,7 @@ def test_longer_texts_are_guessed_taller() -> None:
 
 
 def test_the_same_messages_are_found_again() -> None:
-    old = [asked(1), asked(2), asked(3), Notice(Problem("No."))]
+    old: list[Entry] = [asked(1), asked(2), asked(3), Notice(Problem("No."))]
     assert same_entries(old, [old[0], asked(3), old[3]]) == {0: 0, 2: 1, 3: 2}
     other_reply = asked(2)
     other_reply.reply_id = 99
