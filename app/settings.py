@@ -38,6 +38,7 @@ class Settings:
     left_width: int = 220
     right_width: int = 300
     conversation: int = 0
+    tokens_colored: bool = False
 
     @classmethod
     def from_mapping(cls, data: object) -> Settings:
@@ -55,7 +56,7 @@ class Settings:
 def _sensible(name: str, value: object) -> bool:
     if name == "draft":
         return value is None or (isinstance(value, str) and "\0" not in value)
-    if name in ("left_shown", "right_shown"):
+    if name in ("left_shown", "right_shown", "tokens_colored"):
         return isinstance(value, bool)
     if name == "lookahead" and value == "auto":
         return True

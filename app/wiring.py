@@ -32,6 +32,7 @@ def _connect_chat(parts: Parts) -> None:
     transcript.continue_asked.connect(controller.go_on)
     transcript.delete_asked.connect(controller.delete)
     transcript.branch_asked.connect(controller.step)
+    transcript.trace_wanted.connect(parts.conversations.load_trace)
     # State
     controller.entry_added.connect(transcript.add)
     controller.entry_added.connect(lambda _entry: window.show_chat(empty=False))

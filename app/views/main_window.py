@@ -136,6 +136,7 @@ class MainWindow(QMainWindow):
         self.bar.folder_wanted.connect(self.ask_for_folder)
         self.bar.left_toggled.connect(self._toggle_left)
         self.bar.right_toggled.connect(self._toggle_right)
+        self.bar.tokens_toggled.connect(self._color_tokens)
         self.bar.theme_chosen.connect(self._choose_theme)
         self.transcript.acted.connect(self._act)
         for keys, slot in (
@@ -143,6 +144,7 @@ class MainWindow(QMainWindow):
             (QKeySequence.StandardKey.New, self.new_chat_wanted),
             (QKeySequence.StandardKey.Find, self.search),
             ("Ctrl+Shift+F", self.search),
+            ("Ctrl+T", self.bar.tokens_button.click),
         ):
             QShortcut(QKeySequence(keys), self).activated.connect(slot)
 
@@ -174,6 +176,10 @@ class MainWindow(QMainWindow):
             self.ask_for_folder()
         elif action == "new-chat":
             self.new_chat_wanted.emit()
+
+    def _color_tokens(self, on: bool) -> None:
+        self._settings.tokens_colored = on
+        self.transcript.show_tokens(on)
 
     def _choose_theme(self, mode: str) -> None:
         self._settings.theme = mode
@@ -246,6 +252,8 @@ class MainWindow(QMainWindow):
         if geometry.isEmpty() or not self.restoreGeometry(geometry):
             room = self.screen().availableSize()
             self.resize(min(DEFAULT[0], room.width()), min(DEFAULT[1], room.height()))
+        self.bar.tokens_button.setChecked(self._settings.tokens_colored)
+        self.transcript.show_tokens(self._settings.tokens_colored)
         self._fold()
 
     def note_layout(self) -> None:

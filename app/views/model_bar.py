@@ -101,8 +101,8 @@ class ModelBar(QFrame):
     """The pickers and buttons on top.
 
     Signals: target_chosen(Path), draft_chosen(Path | None), lookahead_chosen(int | "auto"), folder_wanted(),
-    rescan_wanted(), theme_chosen(mode), left_toggled(bool), right_toggled(bool), about_wanted(), compare_wanted(),
-    sweep_wanted().
+    rescan_wanted(), theme_chosen(mode), left_toggled(bool), right_toggled(bool), tokens_toggled(bool), about_wanted(),
+    compare_wanted(), sweep_wanted().
     """
 
     target_chosen = Signal(object)
@@ -113,6 +113,7 @@ class ModelBar(QFrame):
     theme_chosen = Signal(str)
     left_toggled = Signal(bool)
     right_toggled = Signal(bool)
+    tokens_toggled = Signal(bool)
     about_wanted = Signal()
     compare_wanted = Signal()
     sweep_wanted = Signal()
@@ -148,7 +149,13 @@ class ModelBar(QFrame):
     def _make_buttons(self) -> None:
         self.left_button = icon_button(self._theme, "list", self.tr("Show or hide the chats"), self)
         self.right_button = icon_button(self._theme, "chart-line", self.tr("Show or hide the Speculation panel"), self)
-        for button, signal in ((self.left_button, self.left_toggled), (self.right_button, self.right_toggled)):
+        self.tokens_button = icon_button(self._theme, "highlighter-circle", self.tr("Colour tokens (Ctrl+T)"), self)
+        self.tokens_button.setAccessibleName(self.tr("Colour tokens"))
+        for button, signal in (
+            (self.left_button, self.left_toggled),
+            (self.right_button, self.right_toggled),
+            (self.tokens_button, self.tokens_toggled),
+        ):
             button.setCheckable(True)
             button.clicked.connect(signal)
         self.folder_button = icon_button(self._theme, "folder-open", self.tr("Choose the models folder"), self)
@@ -200,6 +207,7 @@ class ModelBar(QFrame):
             layout.addWidget(picker, stretch)
         layout.addWidget(self.folder_button)
         layout.addStretch(1)
+        layout.addWidget(self.tokens_button)
         layout.addWidget(self.menu_button)
         layout.addWidget(self.right_button)
 
