@@ -34,6 +34,7 @@ from app.log_file import LOGGER, ProgramLog, note_error
 from app.model_desk import ModelDesk
 from app.parts import Parts
 from app.places import forget_qt_paths, log_folder
+from app.proof_desk import ProofDesk
 from app.qt_messages import listen, stop_listening
 from app.resources import ResourceDamaged, read_text, starter_prompts
 from app.settings import Settings, SettingsFile
@@ -105,7 +106,8 @@ def build(
     conversations = ConversationDesk(loop, store)
     controller = ChatController(loop, bridge, desk, conversations)
     window = MainWindow(theme, settings, controller.metrics, conversations.list, starters or ())
-    parts = Parts(settings, settings_file, theme, bridge, desk, conversations, controller, window)
+    proof = ProofDesk(loop, bridge, desk, controller.last_question)
+    parts = Parts(settings, settings_file, theme, bridge, desk, conversations, controller, window, proof)
     connect(parts)
     # What the window begins with is there in a moment: no greeting that vanishes at once.
     before = settings.conversation if store is not None and store.exists() else 0

@@ -198,9 +198,16 @@ class ChatController(QObject):
         conversation = self._free()
         message = exchange.question_id
         if conversation is not None and message is not None:
-            self.conversations.keeper.delete_message(conversation, message)
+            self.conversations.delete_message(conversation, message)
             self._show_again(conversation)
-            self.conversations.note(conversation)
+
+    def put_back(self) -> None:
+        """Bring the messages back that were deleted last."""
+        if self.busy:
+            return
+        conversation = self.conversations.put_back()
+        if conversation is not None and conversation is self.conversations.open:
+            self._show_again(conversation)
 
     def cancel(self) -> None:
         """Stop what is going on: the reply on the screen, else what the progress bar is about.
@@ -217,6 +224,11 @@ class ChatController(QObject):
         """End everything that runs, for closing."""
         self.desk.stop()
         await self._turns.stop()
+
+    def last_question(self) -> str:
+        """The last question of this chat; empty where there is none."""
+        asked = [entry.question for entry in self.transcript if isinstance(entry, Exchange)]
+        return asked[-1] if asked else ""
 
     # A turn -----------------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import Literal
 from PySide6.QtCore import QObject, Signal
 
 from app.log_file import LOGGER
-from app.state.conversation import Conversation, ConversationSummary
+from app.state.conversation import Conversation, ConversationSummary, StoredMessage
 from app.state.conversation_files import ExportFailed, ImportRefused, Words, file_name
 from app.state.conversation_list import ConversationList, Item
 from app.state.trace import DamagedTrace, TokenTrace
@@ -21,6 +21,8 @@ from app.store_errors import ChangeRefused, StoreError
 from app.store_keeper import StoreKeeper
 from app.store_search import Found
 
+_FLUSH_S = 0.2
+_MOST_TRACES = 500
 Export = Literal["markdown", "json"]
 
 
@@ -32,12 +34,22 @@ class Deleted:
     conversation: Conversation | None
 
 
+@dataclass(frozen=True, slots=True)
+class DeletedMessages:
+    """Messages that can be brought back, parents first. `traces`: the records of their tokens."""
+
+    conversation: Conversation
+    messages: list[StoredMessage]
+    traces: dict[int, bytes]
+
+
 class ConversationDesk(QObject):
     """The conversations of this run.
 
     Attributes: list (what the panel shows), open (the conversation in the middle, None for a chat in which nothing was
     said yet).
     Signals: list_changed(), open_changed() (another one is marked in the list), removed(id), deleted_changed(),
+    messages_deleted() (`put_back` undoes it),
     trouble(Problem) (it goes on without saving, or nothing can be saved for now), saving_again(), failed(Problem).
     """
 
@@ -45,6 +57,7 @@ class ConversationDesk(QObject):
     open_changed = Signal()
     removed = Signal(int)
     deleted_changed = Signal()
+    messages_deleted = Signal()
     trouble = Signal(object)
     saving_again = Signal()
     failed = Signal(object)
@@ -59,6 +72,7 @@ class ConversationDesk(QObject):
         self._loop = loop
         self._keeper: StoreKeeper | None = None
         self._summaries: dict[int, ConversationSummary] = {}
+        self._gone: DeletedMessages | None = None
         self._query = ""
 
     @property
@@ -145,6 +159,34 @@ class ConversationDesk(QObject):
         self.open = conversation
         self.list.open_id = None if conversation is None else conversation.id
         self.open_changed.emit()
+
+    # Messages ---------------------------------------------------------------------------------------------------------
+
+    def delete_message(self, conversation: Conversation, message_id: int) -> None:
+        """Delete a message with all below it. The last deletion can be undone."""
+        messages = [conversation[each] for each in conversation.below(message_id)]
+        self.keeper.writer.flush(_FLUSH_S)
+        replies = [each.id for each in messages if each.role == "assistant"]
+        traces = {each: self._trace(each) for each in replies[:_MOST_TRACES]}
+        kept = {number: trace for number, trace in traces.items() if trace is not None}
+        self.keeper.delete_message(conversation, message_id)
+        self._gone = DeletedMessages(conversation, messages, kept)
+        self.note(conversation)
+        self.messages_deleted.emit()
+
+    def put_back(self) -> Conversation | None:
+        """Undo that; gives the conversation."""
+        gone, self._gone = self._gone, None
+        if gone is None:
+            return None
+        self.keeper.put_back(gone.conversation, gone.messages, gone.traces)
+        self.note(gone.conversation)
+        return gone.conversation
+
+    def _trace(self, reply_id: int) -> bytes | None:
+        with contextlib.suppress(StoreError):
+            return self.keeper.load_trace(reply_id)
+        return None
 
     # The list ---------------------------------------------------------------------------------------------------------
 
@@ -234,8 +276,8 @@ class ConversationDesk(QObject):
         """Give a reply the record of its tokens, if there is one."""
         if exchange.trace is not None or exchange.reply_id is None:
             return
-        with contextlib.suppress(StoreError, DamagedTrace):
-            kept = self.keeper.load_trace(exchange.reply_id)
+        kept = self._trace(exchange.reply_id)
+        with contextlib.suppress(DamagedTrace):
             if kept is not None:
                 exchange.trace = TokenTrace.from_bytes(kept)
 

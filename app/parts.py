@@ -11,6 +11,7 @@ from app.conversation_desk import ConversationDesk
 from app.log_file import ProgramLog
 from app.model_desk import ModelDesk
 from app.places import log_folder
+from app.proof_desk import ProofDesk
 from app.settings import Settings, SettingsFile
 from app.views.main_window import MainWindow
 from app.views.theme import Theme
@@ -32,6 +33,7 @@ class Parts:
     conversations: ConversationDesk
     controller: ChatController
     window: MainWindow
+    proof: ProofDesk
     installation: Installation | None = None
     damage: InstallationDamaged | None = None
     watcher: CallWatcher | None = None

@@ -229,6 +229,20 @@ class StoreKeeper:
         self._submit(conversation, [lambda store: store.delete_messages(gone)])
         return gone
 
+    def put_back(
+        self, conversation: Conversation, messages: Sequence[StoredMessage], traces: Mapping[int, bytes]
+    ) -> None:
+        """Undo `delete_message`: the messages as they were, parents first, and how replies among them came about."""
+        conversation.put_back(messages)
+        kept = [copy.copy(message) for message in messages]
+
+        def change(store: Store) -> None:
+            store.add_messages(conversation.id, kept)
+            for message_id, trace in traces.items():
+                store.save_trace(message_id, trace)
+
+        self._submit(conversation, [change])
+
     # Files --------------------------------------------------------------------------------------------------------
 
     def export_markdown(self, conversation: Conversation, path: Path, words: Words | None = None) -> None:

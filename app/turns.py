@@ -234,6 +234,8 @@ class TurnRunner(QObject):
         if turn is not None and turn.reading is not None:
             read = turn.reading
             return Activity("reading", f"{read.total:,}", read.evaluated / read.total if read.total else None)
+        if turn is not None and self._bridge.proving:
+            return Activity("proving")
         return self._desk.activity()
 
     def _note_choice(self) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from app.conversation_desk import Export
 from app.parts import Parts
 from app.places import data_folder, flavour
+from app.proof_windows import ProofWindows
 from app.single_instance import Call
 from app.views.file_dialogs import ask_what_to_import, ask_where_to_save
 
@@ -17,6 +18,7 @@ def connect(parts: Parts) -> None:
     _connect_chat(parts)
     _connect_models(parts)
     _connect_conversations(parts)
+    _connect_proof(parts)
 
 
 def _connect_chat(parts: Parts) -> None:
@@ -77,8 +79,18 @@ def _connect_conversations(parts: Parts) -> None:
     conversations.open_changed.connect(panel.show_open)
     conversations.open_changed.connect(lambda: _remember_open(parts))
     conversations.deleted_changed.connect(lambda: panel.show_undo(shown=conversations.can_undelete))
+    conversations.messages_deleted.connect(lambda: window.notice.show_offer(window.tr("Deleted"), window.tr("Undo")))
+    window.notice.accepted.connect(controller.put_back)
     conversations.trouble.connect(lambda problem: window.notice.show_trouble(problem.text))
     conversations.saving_again.connect(lambda: window.notice.show_good_news(window.tr("Everything is saved again.")))
+
+
+def _connect_proof(parts: Parts) -> None:
+    bar, windows = parts.window.bar, ProofWindows(parts.proof, parts.theme, parts.window)
+    bar.compare_wanted.connect(windows.open_compare)
+    bar.sweep_wanted.connect(windows.open_sweep)
+    parts.window.closed.connect(windows.close)
+    parts.window.closed.connect(parts.proof.stop)
 
 
 def _export(parts: Parts, conversation: int, kind: Export) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Work = Literal["idle", "checking", "loading", "measuring", "reading", "writing", "scanning", "queued"]
+Work = Literal["idle", "checking", "loading", "measuring", "reading", "writing", "scanning", "proving", "queued"]
 
 
 @dataclass(frozen=True, slots=True)

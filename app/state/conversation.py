@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -196,6 +196,15 @@ class Conversation:
         if self._pointed(parent) == message_id:
             self.point(parent, siblings[max(place - 1, 0)] if siblings else None)
         return gone
+
+    def put_back(self, messages: Sequence[StoredMessage]) -> None:
+        """Undo a deletion: `messages` as they were, parents first; the branch of the first one is shown."""
+        for message in messages:
+            self._insert(message)
+            # Who is older has the smaller id.
+            self._below[message.parent].sort()
+        for first in messages[:1]:
+            self.point(first.parent, first.id)
 
     def take_moved(self) -> dict[int | None, int | None]:
         """Which `chosen` were changed since the last call: by message, None for the conversation's own."""

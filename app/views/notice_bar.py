@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from app.views.icons import icon_button
 from app.views.theme import Theme
 
 GOOD_NEWS_MS = 8_000
+OFFER_MS = 12_000
 
 
 class NoticeBar(QFrame):
-    """Stands until it is closed; good news goes by itself. Signal: closed()."""
+    """Stands until it is closed; good news and offers go by themselves. Signal: accepted() (an offer)."""
 
-    closed = Signal()
+    accepted = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -22,17 +23,20 @@ class NoticeBar(QFrame):
         self.text = QLabel(self)
         self.text.setObjectName("noticeText")
         self.text.setWordWrap(True)
+        self.offer = QPushButton(self)
+        self.offer.setObjectName("undoButton")
         self.button = icon_button(theme, "x", self.tr("Close"), self)
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 4, 4, 4)
         row.setSpacing(8)
         row.addWidget(self.text, 1)
+        row.addWidget(self.offer)
         row.addWidget(self.button)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
-        self._timer.setInterval(GOOD_NEWS_MS)
         self._timer.timeout.connect(self.hide)
         self.button.clicked.connect(self._close)
+        self.offer.clicked.connect(self._accept)
         self.hide()
 
     def show_trouble(self, text: str) -> None:
@@ -42,10 +46,18 @@ class NoticeBar(QFrame):
     def show_good_news(self, text: str) -> None:
         """Say for a while what is right again."""
         self._show(text, good=True)
-        self._timer.start()
+        self._timer.start(GOOD_NEWS_MS)
 
-    def _show(self, text: str, *, good: bool) -> None:
+    def show_offer(self, text: str, words: str) -> None:
+        """Offer something for a while. What is wrong is more important, and stays."""
+        if self.isHidden() or self._timer.isActive():
+            self._show(text, good=True, words=words)
+            self._timer.start(OFFER_MS)
+
+    def _show(self, text: str, *, good: bool, words: str = "") -> None:
         self._timer.stop()
+        self.offer.setText(words)
+        self.offer.setVisible(bool(words))
         self.text.setText(text)
         self.setAccessibleName(text)
         self.setProperty("good", good)
@@ -56,4 +68,7 @@ class NoticeBar(QFrame):
     def _close(self) -> None:
         self._timer.stop()
         self.hide()
-        self.closed.emit()
+
+    def _accept(self) -> None:
+        self._close()
+        self.accepted.emit()
