@@ -1,29 +1,45 @@
 """Cuts a growing Markdown text into blocks that are finished and one that is still open.
 
 A finished block can be rendered once and for all; only the open one changes. So what a new token costs does not grow
-with the reply. Long blocks are cut too, at a place where it shows least.
+with the reply. Long blocks are cut too, at a place where it shows least: no block is longer than a parser and a
+document can take in a few milliseconds.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Literal
 
 PARAGRAPH_LIMIT = 2_000
-LINES_LIMIT = 6_000
+LINES_LIMIT = 3_000
+"""Characters of a list, table or quote."""
+CODE_LIMIT = 2_500
+LINE_LIMIT = 1_000
+"""Characters of one line, and of one piece of it."""
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_ITEM = re.compile(r" {0,3}([-*+]|\d{1,9}[.)])\s+\S")
-_HEADING = re.compile(r" {0,3}#{1,6}\s")
+_FENCE = re.compile(r"( {0,3})(?:(`{3,})([^`]*)|(~{3,})(.*))$")
+_ITEM = re.compile(r"( *)([-*+]|\d{1,9}[.)])(\s+\S|\s*$)")
+_HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")
+_QUOTE = re.compile(r" {0,3}>")
+_RULE = re.compile(r" {0,3}([-*_])[ \t]*(\1[ \t]*){2,}$")
 _TABLE_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-*:?\s*)*$")
+_SENTENCES = (". ", "! ", "? ", "。")
+
+Kind = Literal["text", "code"]
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A finished piece of Markdown. `joined`: it goes on from the block before, so no gap belongs between them."""
+    """A finished piece. `text`: Markdown, or of a fence the code alone, as it was written.
+
+    `joined`: it goes on from the block before, so no gap belongs between them. `language`: what stands after a fence.
+    """
 
     text: str
     joined: bool = False
+    kind: Kind = "text"
+    language: str = ""
 
 
 @dataclass(slots=True)
@@ -35,30 +51,54 @@ class MarkdownBlocks:
     _partial: str = ""
     _kind: str = "paragraph"
     _fence: str = ""
+    _language: str = ""
+    _indent: int = 0
     _blank_in_list: bool = False
+    _in_line: bool = False
     _joined: bool = False
     _done: list[Block] = field(default_factory=list)
 
     @property
     def open_text(self) -> str:
-        """Source of the open block."""
+        """Source of the open block; of a fence the code alone."""
         return "".join(self._lines) + self._partial
+
+    @property
+    def open_block(self) -> Block | None:
+        """The open block as if it ended here, or nothing if there is none."""
+        if self._kind == "fence":
+            partial = "" if _may_close(self._partial, self._fence) else self._partial
+            return Block("".join(self._lines) + partial, self._joined, "code", self._language)
+        text = self.open_text
+        return Block(text, self._joined) if text.strip() else None
 
     def push(self, text: str) -> list[Block]:
         """Take more text; the blocks that it finished, in order."""
-        *whole, self._partial = (self._partial + text).split("\n")
+        *whole, last = (self._partial + text).split("\n")
         for line in whole:
-            self._take(line)
-        self._cut_partial()
+            self._partial = line
+            self._cut_long_line()
+            self._take(self._partial)
+        self._partial = last
+        self._cut_long_line()
         return self._collect()
 
     def finish(self) -> list[Block]:
         """The text is complete: what was open, as blocks."""
         if self._partial:
             last, self._partial = self._partial, ""
-            self._take(last)
+            if self._kind == "fence" and not _closes(last, self._fence):
+                self._lines.append(self._undented(last))
+            else:
+                self._take(last)
         self._emit()
         return self._collect()
+
+    def _cut_long_line(self) -> None:
+        if self._kind == "fence":
+            self._cut_code_line()
+        else:
+            self._cut_partial()
 
     def _collect(self) -> list[Block]:
         done, self._done = self._done, []
@@ -71,18 +111,42 @@ class MarkdownBlocks:
         elif not line.strip():
             self._take_blank()
         else:
-            self._take_text(line)
+            self._take_text(line.removesuffix("\r"))
+
+    # Code -------------------------------------------------------------------------------------------------------------
 
     def _take_code(self, line: str) -> None:
-        self._add(line)
-        if _closes(line, self._fence):
+        if not self._in_line and _closes(line, self._fence):
             self._emit()
-        elif self._size > LINES_LIMIT:
-            opening = self._lines[0]
-            self._add(self._fence)
-            self._emit(cut=True)
-            self._add(opening.rstrip("\n"))
-            self._kind = "fence"
+            return
+        self._add(line if self._in_line else self._undented(line))
+        self._in_line = False
+        # A blank line, or one that begins at the left, is where a new state of the highlighter hurts least.
+        calm = not line.strip() or (self._size > CODE_LIMIT * 0.9 and not line.startswith((" ", "\t")))
+        if self._size > CODE_LIMIT or (calm and self._size > CODE_LIMIT * 0.75):
+            self._emit_code_piece()
+
+    def _undented(self, line: str) -> str:
+        """A line of a fence that was itself indented."""
+        spaces = len(line) - len(line.lstrip(" "))
+        return line[min(spaces, self._indent) :]
+
+    def _cut_code_line(self) -> None:
+        while len(self._partial) > LINE_LIMIT:
+            piece, self._partial = self._partial[:LINE_LIMIT], self._partial[LINE_LIMIT:]
+            self._lines.append(piece if self._in_line else self._undented(piece))
+            self._size += len(piece)
+            self._in_line = True
+            if self._size > CODE_LIMIT:
+                self._emit_code_piece()
+
+    def _emit_code_piece(self) -> None:
+        kept = (self._fence, self._language, self._indent, self._in_line)
+        self._emit(cut=True)
+        self._kind = "fence"
+        self._fence, self._language, self._indent, self._in_line = kept
+
+    # Text -------------------------------------------------------------------------------------------------------------
 
     def _take_blank(self) -> None:
         if self._kind == "list":
@@ -92,31 +156,60 @@ class MarkdownBlocks:
             self._emit()
 
     def _take_text(self, line: str) -> None:
-        item = _ITEM.match(line)
         fence = _FENCE.match(line)
+        item = None if fence or _RULE.match(line) else _ITEM.match(line)
         if self._kind == "list":
-            inside = item is not None or line.startswith(("  ", "\t")) or not (self._blank_in_list or fence)
-            if not inside:
+            line = self._undented(line)
+            if not self._goes_on(line, item, fence):
                 self._emit()
-            elif item is not None and self._size > LINES_LIMIT and not line.startswith(" "):
-                self._emit(cut=True)
-                self._kind = "list"
+            elif self._size > LINES_LIMIT and (item is not None or self._size > LINES_LIMIT * 1.5):
+                self._cut_list(line)
+                line = self._undented(line)
             self._blank_in_list = False
-        if self._kind != "list":
-            self._begin(line, item is not None, fence)
+        if self._kind != "list" and self._begin(line, item, fence):
+            return
         self._add(line)
         if self._kind == "heading":
             self._emit()
+        elif self._kind == "quote" and self._size > LINES_LIMIT:
+            self._emit(cut=True)
         elif self._kind == "paragraph" and self._size > PARAGRAPH_LIMIT:
             self._cut_lines()
 
-    def _begin(self, line: str, is_item: bool, fence: re.Match[str] | None) -> None:
-        """A line that may begin another kind of block than the open paragraph."""
-        kind = "fence" if fence else "list" if is_item else "heading" if _HEADING.match(line) else "paragraph"
-        if kind != "paragraph":
+    def _goes_on(self, line: str, item: re.Match[str] | None, fence: re.Match[str] | None) -> bool:
+        """Whether a line belongs to the open list."""
+        if item is not None or line.startswith(("  ", "\t")):
+            return True
+        return not (self._blank_in_list or fence or _HEADING.match(line) or _RULE.match(line))
+
+    def _cut_list(self, line: str) -> None:
+        """End a long list here; what follows is parsed by itself, so this line must stand at the left of it."""
+        spaces = self._indent + len(line) - len(line.lstrip(" "))
+        self._emit(cut=True)
+        self._kind, self._indent = "list", spaces
+
+    def _begin(self, line: str, item: re.Match[str] | None, fence: re.Match[str] | None) -> bool:
+        """A line that may begin another kind of block than the open one. True if it is nothing but a beginning."""
+        if fence:
+            self._emit()
+            self._kind = "fence"
+            self._indent = len(fence[1])
+            self._fence, self._language = fence[2] or fence[4], (fence[3] or fence[5] or "").strip()
+            return True
+        kind = "paragraph"
+        if item is not None and len(item[1]) < 4 and (item[3].strip() or self._kind == "paragraph"):
+            kind = "list"
+        elif _HEADING.match(line):
+            kind = "heading"
+        elif _QUOTE.match(line):
+            kind = "quote"
+        # A number other than 1 does not begin a list in the middle of a paragraph, nor does an empty item.
+        if kind == "list" and self._lines and item is not None and not _may_interrupt(item):
+            kind = "paragraph"
+        if kind not in {"paragraph", self._kind}:
             self._emit()
             self._kind = kind
-            self._fence = fence[1] if fence else ""
+        return False
 
     def _add(self, line: str) -> None:
         self._lines.append(line + "\n")
@@ -128,8 +221,9 @@ class MarkdownBlocks:
             if self._size > LINES_LIMIT:
                 head = self._lines[:2]
                 self._emit(cut=True)
-                for line in head:
-                    self._add(line.rstrip("\n"))
+                if len(head[0]) + len(head[1]) < LINE_LIMIT:
+                    for line in head:
+                        self._add(line.rstrip("\n"))
         else:
             self._emit(cut=True)
 
@@ -138,11 +232,9 @@ class MarkdownBlocks:
 
     def _cut_partial(self) -> None:
         """A paragraph that goes on and on in one line: cut it after a sentence, or at least between words."""
-        if self._kind == "fence":
-            return
-        while self._size + len(self._partial) > PARAGRAPH_LIMIT and len(self._partial) > PARAGRAPH_LIMIT // 2:
-            window = self._partial[: PARAGRAPH_LIMIT // 2]
-            at = max(window.rfind(mark) for mark in (". ", "! ", "? ", "。")) + 1 or window.rfind(" ")
+        while self._size + len(self._partial) > PARAGRAPH_LIMIT and len(self._partial) > LINE_LIMIT:
+            window = self._partial[:LINE_LIMIT]
+            at = max(window.rfind(mark) for mark in _SENTENCES) + 1 or window.rfind(" ")
             at = at if at > 0 else len(window)
             self._lines.append(self._partial[:at])
             self._emit(cut=True)
@@ -150,16 +242,29 @@ class MarkdownBlocks:
 
     def _emit(self, *, cut: bool = False) -> None:
         text = "".join(self._lines)
-        if text.strip():
-            if self._kind == "paragraph" and not self._is_table() and not text.startswith(("    ", "\t")):
-                # What the model wrote on a line of its own stays on one: two spaces say so in Markdown.
-                text = "  \n".join(line.rstrip() for line in text.strip("\n").split("\n")) + "\n"
+        if self._kind == "fence":
+            self._done.append(Block(text, self._joined, "code", self._language))
+            self._joined = cut
+        elif text.strip():
             self._done.append(Block(text, self._joined))
             self._joined = cut
         self._lines, self._size, self._kind = [], 0, "paragraph"
-        self._fence, self._blank_in_list = ("", False) if not cut else (self._fence, False)
+        self._fence = self._language = ""
+        self._indent, self._blank_in_list, self._in_line = 0, False, False
+
+
+def _may_interrupt(item: re.Match[str]) -> bool:
+    return bool(item[3].strip()) and (item[2] in "-*+" or item[2][:-1] == "1")
 
 
 def _closes(line: str, fence: str) -> bool:
-    stripped = line.strip()
-    return stripped.startswith(fence) and not stripped.strip(fence[0]) if fence else False
+    stripped = line.lstrip(" ")
+    if len(line) - len(stripped) > 3:
+        return False
+    stripped = stripped.rstrip()
+    return len(stripped) >= len(fence) and not stripped.strip(fence[0])
+
+
+def _may_close(line: str, fence: str) -> bool:
+    """Whether a line that is not complete may yet become the end of a fence."""
+    return bool(line) and not line.strip().strip(fence[0])

@@ -1,37 +1,70 @@
-"""Writes Markdown into a text document, block by block, in the look of this program.
+"""Writes pieces of a reply into a text document, in the look of this program.
 
-Qt reads the Markdown (raw HTML stays text); what it made of it is copied over with our own formats. Nothing is loaded
-from anywhere: a picture is shown as its description.
+The state reads the Markdown; here its nodes become paragraphs, lists, tables and frames of code. Writing goes step by
+step, so that whoever calls can stop when its time is over. Nothing is loaded from anywhere: a document never holds a
+picture.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import (
     QBrush,
     QFont,
-    QTextBlock,
+    QFontMetrics,
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
     QTextDocument,
     QTextFormat,
-    QTextFrame,
     QTextFrameFormat,
     QTextLength,
     QTextList,
     QTextListFormat,
     QTextTable,
+    QTextTableCellFormat,
     QTextTableFormat,
 )
 
+from app.state.code_colors import parts
+from app.state.markdown_blocks import Block
+from app.state.markdown_parser import Code, Item, Node, Paragraph, Rule, Run, Table, parse, visible_code
 from app.views.theme import LINE_HEIGHT, Theme, fixed_font
 
 GAP = 10.0
-_FEATURES = QTextDocument.MarkdownFeature.MarkdownNoHTML | QTextDocument.MarkdownFeature.MarkdownDialectGitHub
+INDENT = 24.0
+CODE_MARGIN = 12.0
+QUOTES = QTextFormat.Property.BlockQuoteLevel
 _PROPORTIONAL = QTextBlockFormat.LineHeightTypes.ProportionalHeight.value
 _FIXED = QTextBlockFormat.LineHeightTypes.FixedHeight.value
 _HEADING_SCALE = (1.35, 1.2, 1.1, 1.0, 1.0, 1.0)
+_RUNS_A_STEP = 40
+_ROWS_A_STEP = 8
+_LONGEST_TIP = 300
+_COLORS = {"inserted": "code_string", "deleted": "danger"}
+_ALIGNMENTS = {
+    "left": Qt.AlignmentFlag.AlignLeft,
+    "center": Qt.AlignmentFlag.AlignHCenter,
+    "right": Qt.AlignmentFlag.AlignRight,
+}
+_DOTS = (QTextListFormat.Style.ListDisc, QTextListFormat.Style.ListCircle, QTextListFormat.Style.ListSquare)
+
+
+@dataclass(slots=True)
+class CodeBox:
+    """Code as it stands in a document. `frame`: its (first) frame; `pieces`: the code as it was written."""
+
+    frame: QTextTable
+    language: str
+    pieces: list[str] = field(default_factory=list)
+
+    @property
+    def code(self) -> str:
+        """All of it, without the line break at its end."""
+        return "".join(self.pieces).removesuffix("\n")
 
 
 def paragraph_format(*, top: float = 0.0, bottom: float = GAP) -> QTextBlockFormat:
@@ -43,32 +76,76 @@ def paragraph_format(*, top: float = 0.0, bottom: float = GAP) -> QTextBlockForm
     return block
 
 
-class MarkdownWriter:
-    """Appends pieces of Markdown to one document."""
+def code_header_height(font: QFont) -> int:
+    """How much room there is above code for its language and its button, in pixels."""
+    return max(QFontMetrics(font).height() + 10, 28)
 
-    def __init__(self, document: QTextDocument, theme: Theme) -> None:
+
+class MarkdownWriter:
+    """Appends pieces of a reply to one document.
+
+    Attributes: boxes (the code that was written). `headers`: whether room is kept above code; `colored`: whether it
+    gets its colours.
+    """
+
+    def __init__(self, document: QTextDocument, theme: Theme, *, colored: bool = True) -> None:
         self._document = document
         self._theme = theme
+        self._colored = colored
         self._lists: dict[int, QTextList] = {}
         # Whether the last block of the document is empty and may be written into.
         self._fresh = True
+        self._after_code = False
+        self._last_table: QTextTable | None = None
+        self.boxes: list[CodeBox] = []
+        document.setIndentWidth(INDENT)
 
-    @property
-    def fresh(self) -> bool:
-        """Whether the document's last block is empty and free to be written into."""
-        return self._fresh
-
-    @fresh.setter
-    def fresh(self, value: bool) -> None:
-        self._fresh = value
-
-    def end(self) -> QTextCursor:
-        """A cursor at the end of the document."""
+    def write(self, block: Block) -> Iterator[None]:
+        """Append a piece, step by step."""
         cursor = QTextCursor(self._document)
         cursor.movePosition(QTextCursor.MoveOperation.End)
-        return cursor
+        if block.kind == "code":
+            joined = block.joined and self._after_code
+            yield from self._write_code(cursor, block.text, block.language, joined=joined)
+            self._after_code = True
+            return
+        if block.joined and not self._fresh and not self._after_code:
+            form = cursor.blockFormat()
+            form.setBottomMargin(0)
+            cursor.setBlockFormat(form)
+        self._lists = {}
+        nodes = parse(block.text)
+        yield
+        for at, node in enumerate(nodes):
+            after = nodes[at + 1] if at + 1 < len(nodes) else None
+            yield from self._write_node(cursor, node, after)
 
-    def open_block(self, cursor: QTextCursor, block: QTextBlockFormat, char: QTextCharFormat) -> None:
+    def close_gap(self) -> None:
+        """The text is complete: no gap below what comes last."""
+        cursor = QTextCursor(self._document)
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        before = cursor.block().previous()
+        if self._last_table is not None and before.position() == self._last_table.lastPosition():
+            self._close_below(self._last_table)
+        block = cursor.blockFormat()
+        block.setBottomMargin(0)
+        cursor.setBlockFormat(block)
+
+    def _write_node(self, cursor: QTextCursor, node: Node, after: Node | None) -> Iterator[None]:
+        match node:
+            case Paragraph():
+                yield from self._write_text(cursor, node, after)
+            case Code():
+                yield from self._write_code(cursor, node.text, node.language, quotes=node.quotes, depth=node.depth)
+            case Table():
+                yield from self._write_table(cursor, node)
+            case Rule():
+                self._write_rule(cursor)
+        self._after_code = False
+
+    # Text -------------------------------------------------------------------------------------------------------------
+
+    def _open_block(self, cursor: QTextCursor, block: QTextBlockFormat, char: QTextCharFormat) -> None:
         """Go to a new block at the end."""
         if self._fresh:
             cursor.setBlockFormat(block)
@@ -78,161 +155,164 @@ class MarkdownWriter:
             cursor.insertBlock(block, char)
         self._fresh = False
 
-    def write(self, markdown: str, *, joined: bool = False) -> None:
-        """Append a piece. `joined`: it goes on from the piece before, so no gap belongs between them."""
-        source = QTextDocument()
-        source.setUndoRedoEnabled(False)
-        source.setMarkdown(markdown, _FEATURES)
-        self._lists = {}
-        cursor = self.end()
-        cursor.beginEditBlock()
-        if joined and not self._fresh:
-            block = cursor.blockFormat()
-            block.setBottomMargin(0)
-            cursor.setBlockFormat(block)
-        self._copy_frame(source.rootFrame(), cursor)
-        cursor.endEditBlock()
-
-    def close_gap(self) -> None:
-        """The text is complete: no gap below its last block."""
-        cursor = self.end()
-        block = cursor.blockFormat()
-        block.setBottomMargin(0)
-        if not cursor.block().text():
-            block.setLineHeight(1.0, _FIXED)
-        cursor.setBlockFormat(block)
-
-    def _copy_frame(self, frame: QTextFrame, cursor: QTextCursor) -> None:
-        walk = frame.begin()
-        code: list[QTextBlock] = []
-        while not walk.atEnd():
-            child, block = walk.currentFrame(), walk.currentBlock()
-            if child is None and block.isValid() and _is_code(block):
-                code.append(block)
-            else:
-                self._write_code(code, cursor)
-                code = []
-                if isinstance(child, QTextTable):
-                    self._write_table(child, cursor)
-                elif child is not None:
-                    self._copy_frame(child, cursor)
-                elif block.isValid():
-                    self._write_block(block, cursor)
-            walk += 1
-        self._write_code(code, cursor)
-
-    # Text -------------------------------------------------------------------------------------------------------------
-
-    def _write_block(self, block: QTextBlock, cursor: QTextCursor) -> None:
-        source = block.blockFormat()
-        if source.hasProperty(QTextFormat.Property.BlockTrailingHorizontalRulerWidth):
-            self._write_rule(cursor)
-            return
-        if not block.text() and block.textList() is None:
-            return
+    def _write_text(self, cursor: QTextCursor, node: Paragraph, after: Node | None) -> Iterator[None]:
         target = paragraph_format()
-        level = source.headingLevel()
         base = QTextCharFormat()
-        if level:
+        if node.level:
             target.setTopMargin(GAP / 2)
-            target.setHeadingLevel(level)
+            target.setHeadingLevel(node.level)
             base.setFontWeight(QFont.Weight.DemiBold)
-            base.setFontPointSize(self._document.defaultFont().pointSizeF() * _HEADING_SCALE[level - 1])
-        quote = int(source.property(QTextFormat.Property.BlockQuoteLevel) or 0)
-        if quote:
-            target.setLeftMargin(16.0 * quote)
+            base.setFontPointSize(self._document.defaultFont().pointSizeF() * _HEADING_SCALE[node.level - 1])
+        if node.quotes:
+            target.setLeftMargin(16.0 * node.quotes)
+            target.setProperty(QUOTES, node.quotes)
             base.setForeground(QBrush(self._theme.color("muted")))
-        if block.textList() is not None:
-            last = block.textList().itemNumber(block) == block.textList().count() - 1
-            target.setBottomMargin(GAP if last and block.textList().format().indent() == 1 else GAP / 3)
-            target.setMarker(source.marker())
-        self.open_block(cursor, target, base)
-        if block.textList() is not None:
-            self._into_list(block, cursor)
-        self._write_runs(block, cursor, base)
+            if isinstance(after, Paragraph) and after.quotes:
+                target.setBottomMargin(GAP / 2)
+        if node.depth:
+            more = isinstance(after, Paragraph | Code) and after.depth > 0
+            target.setBottomMargin(GAP / 3 if more else GAP)
+            if node.item is None:
+                target.setIndent(node.depth)
+            elif node.item.task is not None:
+                marker = QTextBlockFormat.MarkerType
+                target.setMarker(marker.Checked if node.item.task else marker.Unchecked)
+        self._open_block(cursor, target, base)
+        if node.item is not None:
+            self._into_list(cursor, node.item)
+        yield from self._write_runs(cursor, node.runs, base)
 
-    def _into_list(self, block: QTextBlock, cursor: QTextCursor) -> None:
-        source = block.textList()
-        known = self._lists.get(source.objectIndex())
+    def _into_list(self, cursor: QTextCursor, item: Item) -> None:
+        known = self._lists.get(item.group)
         if known is not None:
             known.add(cursor.block())
             return
-        form = QTextListFormat(source.format())
-        self._lists[source.objectIndex()] = cursor.createList(form)
+        form = QTextListFormat()
+        form.setIndent(item.depth)
+        if item.number is None:
+            form.setStyle(_DOTS[min(item.depth, len(_DOTS)) - 1])
+        else:
+            form.setStyle(QTextListFormat.Style.ListDecimal)
+            form.setStart(item.number)
+        self._lists[item.group] = cursor.createList(form)
 
     def _write_rule(self, cursor: QTextCursor) -> None:
-        target = paragraph_format()
-        width = QTextLength(QTextLength.Type.PercentageLength, 100)
-        target.setProperty(QTextFormat.Property.BlockTrailingHorizontalRulerWidth, width)
-        self.open_block(cursor, target, QTextCharFormat())
+        target = paragraph_format(top=GAP / 2, bottom=GAP * 1.5)
+        target.setLineHeight(1.0, _FIXED)
+        target.setBackground(QBrush(self._theme.color("border")))
+        self._open_block(cursor, target, _tiny())
 
-    def _write_runs(self, block: QTextBlock, cursor: QTextCursor, base: QTextCharFormat) -> None:
-        walk = block.begin()
-        while not walk.atEnd():
-            fragment = walk.fragment()
-            if fragment.isValid():
-                source = fragment.charFormat()
-                cursor.insertText(_text_of(fragment.text(), source), self._run_format(source, base))
-            walk += 1
+    def _write_runs(self, cursor: QTextCursor, runs: tuple[Run, ...], base: QTextCharFormat) -> Iterator[None]:
+        for number, run in enumerate(runs, 1):
+            cursor.insertText(run.text, self._run_format(run, base))
+            if number % _RUNS_A_STEP == 0:
+                yield
+        yield
 
-    def _run_format(self, source: QTextCharFormat, base: QTextCharFormat) -> QTextCharFormat:
-        run = QTextCharFormat(base)
-        if source.fontWeight() > QFont.Weight.Normal:
-            run.setFontWeight(QFont.Weight.DemiBold)
-        if source.fontItalic():
-            run.setFontItalic(True)
-        if source.fontStrikeOut():
-            run.setFontStrikeOut(True)
-        if _is_fixed(source):
-            run.setFontFamilies(fixed_font().families())
-            run.setBackground(QBrush(self._theme.color("raised")))
-        href = source.anchorHref()
-        if href:
-            run.setAnchor(True)
-            run.setAnchorHref(href)
-            run.setToolTip(href)
-            run.setForeground(QBrush(self._theme.color("accent")))
-            run.setFontUnderline(True)
-        return run
+    def _run_format(self, run: Run, base: QTextCharFormat) -> QTextCharFormat:
+        if not (run.bold or run.italic or run.struck or run.code or run.link):
+            return base
+        form = QTextCharFormat(base)
+        if run.bold:
+            form.setFontWeight(QFont.Weight.DemiBold)
+        if run.italic:
+            form.setFontItalic(True)
+        if run.struck:
+            form.setFontStrikeOut(True)
+        if run.code:
+            form.setFontFamilies(fixed_font().families())
+            form.setBackground(QBrush(self._theme.color("raised")))
+        if run.link:
+            form.setAnchor(True)
+            form.setAnchorHref(run.link)
+            form.setToolTip(run.link[:_LONGEST_TIP])
+            form.setForeground(QBrush(self._theme.color("accent")))
+            form.setFontUnderline(True)
+        return form
 
     # Code and tables --------------------------------------------------------------------------------------------------
 
     def _enter(self, cursor: QTextCursor) -> None:
-        """Before a frame Qt keeps a block: use the empty one, and make it as thin as the gap should be."""
-        thin = QTextBlockFormat()
-        thin.setLineHeight(2.0, _FIXED)
+        """Before a table, and after it, Qt keeps a block, which takes no room as long as it is empty."""
         if not self._fresh:
-            cursor.insertBlock(thin, QTextCharFormat())
+            cursor.insertBlock(QTextBlockFormat(), _tiny())
         else:
-            cursor.setBlockFormat(thin)
+            cursor.setBlockFormat(QTextBlockFormat())
+            cursor.setBlockCharFormat(_tiny())
 
     def _leave(self, cursor: QTextCursor) -> None:
         cursor.movePosition(QTextCursor.MoveOperation.End)
-        thin = QTextBlockFormat()
-        thin.setLineHeight(GAP, _FIXED)
-        cursor.setBlockFormat(thin)
-        cursor.setBlockCharFormat(QTextCharFormat())
+        cursor.setBlockFormat(QTextBlockFormat())
+        cursor.setBlockCharFormat(_tiny())
         self._fresh = False
 
-    def _write_code(self, blocks: list[QTextBlock], cursor: QTextCursor) -> None:
-        if not blocks:
-            return
+    @staticmethod
+    def _close_below(table: QTextTable) -> None:
+        form = table.format().toTableFormat()
+        form.setBottomMargin(0)
+        table.setFormat(form)
+
+    def _write_code(
+        self, cursor: QTextCursor, code: str, language: str, *, joined: bool = False, quotes: int = 0, depth: int = 0
+    ) -> Iterator[None]:
+        if joined and self._last_table is not None:
+            # It goes on in the table below, without a gap that one would see.
+            self._close_below(self._last_table)
+            self._pad(self._last_table, top=len(self.boxes[-1].pieces) == 1)
         self._enter(cursor)
-        frame = QTextFrameFormat()
-        frame.setBackground(QBrush(self._theme.color("raised")))
-        frame.setPadding(10)
-        frame.setBorder(0)
-        cursor.insertFrame(frame)
+        # A table of one cell: of all that a document can hold, it alone can have more room above than below.
+        form = QTextTableFormat()
+        form.setBorder(0)
+        form.setCellPadding(0)
+        form.setCellSpacing(0)
+        form.setWidth(QTextLength(QTextLength.Type.PercentageLength, 100))
+        form.setTopMargin(0 if joined else 2)
+        form.setBottomMargin(GAP)
+        form.setLeftMargin(16.0 * quotes + INDENT * depth)
+        self._last_table = made = cursor.insertTable(1, 1, form)
+        if joined:
+            self.boxes[-1].pieces.append(code)
+        else:
+            self.boxes.append(CodeBox(made, language, [code]))
+        self._pad(made, top=not joined, bottom=True)
         char = QTextCharFormat()
         char.setFontFamilies(fixed_font().families())
+        inside = made.cellAt(0, 0).firstCursorPosition()
         line = QTextBlockFormat()
         line.setLineHeight(130, _PROPORTIONAL)
-        cursor.setBlockFormat(line)
-        cursor.setBlockCharFormat(char)
-        cursor.insertText("\n".join(block.text() for block in blocks), char)
+        inside.setBlockFormat(line)
+        yield
+        yield from self._write_parts(inside, visible_code(code.removesuffix("\n")), language, char)
         self._leave(cursor)
 
-    def _write_table(self, table: QTextTable, cursor: QTextCursor) -> None:
+    def _pad(self, table: QTextTable, *, top: bool, bottom: bool = False) -> None:
+        """The room around code; none where it goes on in another frame."""
+        place = table.cellAt(0, 0)
+        cell: QTextTableCellFormat = place.format().toTableCellFormat()  # type: ignore[assignment]
+        cell.setBackground(QBrush(self._theme.color("raised")))
+        cell.setLeftPadding(CODE_MARGIN)
+        cell.setRightPadding(CODE_MARGIN)
+        cell.setTopPadding(code_header_height(self._document.defaultFont()) if top else 0)
+        cell.setBottomPadding(CODE_MARGIN - 2 if bottom else 0)
+        place.setFormat(cell)
+
+    def _write_parts(self, cursor: QTextCursor, code: str, language: str, char: QTextCharFormat) -> Iterator[None]:
+        """The code in its colours."""
+        looks: dict[str, QTextCharFormat] = {"": char}
+        known = iter([("", code)]) if not self._colored else parts(code, language)
+        for number, (part, text) in enumerate(known, 1):
+            if part not in looks:
+                looks[part] = QTextCharFormat(char)
+                looks[part].setForeground(QBrush(self._theme.color(_COLORS.get(part, f"code_{part}"))))
+            cursor.insertText(text, looks[part])
+            if number % _RUNS_A_STEP == 0:
+                yield
+        yield
+
+    def _write_table(self, cursor: QTextCursor, table: Table) -> Iterator[None]:
+        columns = max((len(row) for row in table.rows), default=0)
+        if not columns:
+            return
         self._enter(cursor)
         form = QTextTableFormat()
         form.setBorderCollapse(True)
@@ -242,33 +322,31 @@ class MarkdownWriter:
         form.setCellPadding(6)
         form.setCellSpacing(0)
         form.setHeaderRowCount(1)
-        copy = cursor.insertTable(table.rows(), table.columns(), form)
-        for row in range(table.rows()):
-            for column in range(table.columns()):
-                base = QTextCharFormat()
-                if row == 0:
-                    base.setFontWeight(QFont.Weight.DemiBold)
-                block = table.cellAt(row, column).firstCursorPosition().block()
-                inside = copy.cellAt(row, column).firstCursorPosition()
-                line = QTextBlockFormat()
-                line.setAlignment(block.blockFormat().alignment() & Qt.AlignmentFlag.AlignHorizontal_Mask)
-                inside.setBlockFormat(line)
-                self._write_runs(block, inside, base)
+        form.setTopMargin(2)
+        form.setBottomMargin(GAP)
+        self._last_table = made = cursor.insertTable(len(table.rows), columns, form)
+        bold = QTextCharFormat()
+        bold.setFontWeight(QFont.Weight.DemiBold)
+        lines = []
+        for name in table.alignments:
+            line = QTextBlockFormat()
+            if name:
+                line.setAlignment(_ALIGNMENTS[name])
+            lines.append(line)
+        for row, cells in enumerate(table.rows):
+            for column, runs in enumerate(cells):
+                inside = made.cellAt(row, column).firstCursorPosition()
+                inside.setBlockFormat(lines[column])
+                for run in runs:
+                    inside.insertText(run.text, self._run_format(run, bold if row == 0 else QTextCharFormat()))
+            if row % _ROWS_A_STEP == _ROWS_A_STEP - 1:
+                yield
         self._leave(cursor)
+        yield
 
 
-def _is_code(block: QTextBlock) -> bool:
-    form = block.blockFormat()
-    known = form.hasProperty(QTextFormat.Property.BlockCodeFence)
-    return known or form.hasProperty(QTextFormat.Property.BlockCodeLanguage) or form.nonBreakableLines()
-
-
-def _is_fixed(form: QTextCharFormat) -> bool:
-    return form.fontFixedPitch() or "monospace" in (form.fontFamilies() or [])
-
-
-def _text_of(text: str, form: QTextCharFormat) -> str:
-    if not form.isImageFormat():
-        return text
-    about = form.property(QTextFormat.Property.ImageAltText) or form.toImageFormat().name()
-    return f"[{about}]"
+def _tiny() -> QTextCharFormat:
+    """For blocks without text: their background is as high as their font."""
+    char = QTextCharFormat()
+    char.setFontPointSize(1)
+    return char

@@ -33,6 +33,12 @@ class Tokens:
     accepted: str
     correction: str
     bonus: str
+    code_keyword: str
+    code_name: str
+    code_string: str
+    code_number: str
+    code_comment: str
+    code_type: str
 
 
 LIGHT = Tokens(
@@ -48,6 +54,12 @@ LIGHT = Tokens(
     accepted="#DDF0E4",
     correction="#FBE6C8",
     bonus="#DCE7FB",
+    code_keyword="#8A2F6B",
+    code_name="#1D5A96",
+    code_string="#2C682E",
+    code_number="#93450A",
+    code_comment="#6B675F",
+    code_type="#0E636B",
 )
 DARK = Tokens(
     background="#171614",
@@ -62,6 +74,12 @@ DARK = Tokens(
     accepted="#1F3A2C",
     correction="#4A3514",
     bonus="#1E3354",
+    code_keyword="#DB9FCE",
+    code_name="#90BEEA",
+    code_string="#A6CB8C",
+    code_number="#E6AC7D",
+    code_comment="#A39E93",
+    code_type="#7DC9CB",
 )
 
 

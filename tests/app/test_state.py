@@ -1,11 +1,9 @@
 """The state behind the views, without Qt."""
 
-import random
 from pathlib import Path
 
 import pytest
 
-from app.state.markdown_blocks import LINES_LIMIT, PARAGRAPH_LIMIT, Block, MarkdownBlocks
 from app.state.metrics import MAX_POINTS, Metrics, RateHistory, SpeedHistory
 from app.state.models import Loaded, ModelList, file_size, label, parameters
 from app.state.transcript import Exchange, Problem, Transcript
@@ -19,92 +17,6 @@ from engine import (
     RoundEvent,
     TokenEvent,
 )
-
-MARKDOWN = """# Title
-A paragraph
-of two lines.
-
-1. one
-
-2. two
-   more of two
-- a
-  - b
-
-| a | b |
-|---|---|
-| 1 | 2 |
-
-```python
-def f():
-
-    return "# no heading"
-```
-The end"""
-
-
-def blocks_of(text: str, pieces: list[str] | None = None) -> list[Block]:
-    """The blocks of a text that comes in pieces."""
-    blocks = MarkdownBlocks()
-    found = [block for piece in pieces or [text] for block in blocks.push(piece)]
-    return found + blocks.finish()
-
-
-def squeezed(text: str) -> str:
-    """A text without white space."""
-    return "".join(text.split())
-
-
-def test_blocks_end_where_markdown_blocks_end() -> None:
-    texts = [block.text for block in blocks_of(MARKDOWN)]
-    assert [text.split("\n")[0].strip() for text in texts] == [
-        "# Title",
-        "A paragraph",
-        "1. one",
-        "| a | b |",
-        "```python",
-        "The end",
-    ]
-    assert texts[1] == "A paragraph  \nof two lines.\n", "lines of their own stay so"
-    assert "# no heading" in texts[4]
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_blocks_do_not_depend_on_how_the_text_arrives(seed: int) -> None:
-    draw = random.Random(seed)
-    pieces, rest = [], MARKDOWN * 3
-    while rest:
-        size = draw.randint(1, 30)
-        pieces.append(rest[:size])
-        rest = rest[size:]
-    assert blocks_of("", pieces) == blocks_of(MARKDOWN * 3)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "word " * 4_000,
-        "word\n" * 4_000,
-        "nospaceatall" * 2_000,
-        "- item\n" * 3_000,
-        "| a | b |\n|---|---|\n" + "| one | two |\n" * 2_000,
-        "```\n" + "code line\n" * 3_000 + "```\n",
-        "```\n" + "never closed\n" * 3_000,
-    ],
-)
-def test_no_block_grows_without_bound_and_nothing_is_lost(text: str) -> None:
-    blocks = MarkdownBlocks()
-    found: list[Block] = []
-    for start in range(0, len(text), 50):
-        found += blocks.push(text[start : start + 50])
-        assert len(blocks.open_text) <= max(LINES_LIMIT, PARAGRAPH_LIMIT) + 200
-    found += blocks.finish()
-    assert len(found) > 3
-    words = "".join(block.text for block in found)
-    assert squeezed(text).strip("`") in squeezed(words) or all(
-        words.count(word) >= text.count(word) for word in set(text.split()) if word.isalpha()
-    )
-    assert any(block.joined for block in found)
 
 
 def result(text: str = "Yes.", reason: str = "stop", tokens: int = 4) -> GenerationResult:

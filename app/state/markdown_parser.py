@@ -1,0 +1,301 @@
+"""Reads a piece of Markdown into nodes that a view can write down: CommonMark with GitHub's tables and strikethrough.
+
+Raw HTML stays text, pictures become their description, and only web and mail addresses become links. A piece whose
+brackets or nesting would take the parser long is given as plain text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+MOST_NESTING = 40
+MOST_BRACKETS = 300
+LINE_BREAK = "\N{LINE SEPARATOR}"
+Alignment = Literal["", "left", "center", "right"]
+
+_SAFE = re.compile(r"(https?://[^\s/]|mailto:[^\s])", re.IGNORECASE)
+_BARE = re.compile(r"\bhttps?://[^\s<>\"'`|\\^{}\[\]]{3,2000}", re.IGNORECASE)
+_TASK = re.compile(r"\[([ xX])\]\s+")
+_SIGN = "\N{REPLACEMENT CHARACTER}"
+_CONTROL = (code for code in (*range(32), *range(127, 160)) if code not in {9, 10})
+# What Qt's documents use for themselves, halves of characters, and overrides of the direction of writing.
+_STRANGE = dict.fromkeys((*_CONTROL, 0xFFFC, 0xFDD0, 0xFDD1, *range(0xD800, 0xE000), 0x202D, 0x202E), _SIGN)
+_HIDDEN = dict.fromkeys((0x202A, 0x202B, 0x202C, *range(0x2066, 0x206A), 0x2028, 0x2029), _SIGN)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Text in one look."""
+
+    text: str
+    bold: bool = False
+    italic: bool = False
+    struck: bool = False
+    code: bool = False
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A point of a list. `group`: which list of the piece; `task`: whether a task is done, if it is one."""
+
+    group: int
+    depth: int
+    number: int | None = None
+    task: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Text. `level`: of a heading, 1 to 6; `quotes`, `depth`: how deep in quotes and lists; `item`: what it begins."""
+
+    runs: tuple[Run, ...]
+    level: int = 0
+    quotes: int = 0
+    depth: int = 0
+    item: Item | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Code within a list or a quote, or code by its indentation."""
+
+    text: str
+    language: str = ""
+    quotes: int = 0
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells; the first is the head."""
+
+    rows: tuple[tuple[tuple[Run, ...], ...], ...]
+    alignments: tuple[Alignment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A line across."""
+
+
+Node = Paragraph | Code | Table | Rule
+
+
+def visible(text: str) -> str:
+    """Text as it may be shown: control characters and the like as a sign that something is there."""
+    return text.replace("\r\n", "\n").translate(_STRANGE)
+
+
+def visible_code(text: str) -> str:
+    """Code as it may be shown: what would change the order of its characters too."""
+    return visible(text).translate(_HIDDEN)
+
+
+def is_safe_link(address: str) -> bool:
+    """Whether an address may be opened, after asking."""
+    return _SAFE.match(address) is not None
+
+
+def parse(markdown: str) -> list[Node]:
+    """The nodes of a piece, in order."""
+    text = visible(markdown)
+    if text.count("[") > MOST_BRACKETS:
+        return [_plain(text)]
+    tokens = _parser().parse(text)
+    if any(token.level >= MOST_NESTING - 1 for token in tokens):
+        return [_plain(text)]
+    return _Walk(tokens).nodes
+
+
+def _plain(text: str) -> Paragraph:
+    return Paragraph((Run(text.strip("\n").replace("\n", LINE_BREAK)),))
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - the window is on the screen before it is needed
+
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MOST_NESTING})
+    # Where a reply says of a name what its address is, the name was used before: so both are shown as they are.
+    parser.enable(["table", "strikethrough"]).disable(["reference", "html_block", "html_inline"])
+    parser.validateLink = is_safe_link  # type: ignore[method-assign]
+    return parser
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Goes through the tokens of a piece."""
+
+    tokens: list[Token]
+    nodes: list[Node] = field(default_factory=list)
+    _quotes: int = 0
+    _lists: list[tuple[int, int | None]] = field(default_factory=list)
+    _groups: int = 0
+    _item: Item | None = None
+    _level: int = 0
+    _rows: list[list[tuple[Run, ...]]] = field(default_factory=list)
+    _alignments: list[Alignment] = field(default_factory=list)
+    _in_table: bool = False
+
+    def __post_init__(self) -> None:
+        for token in self.tokens:
+            step = _STEPS.get(token.type)
+            if step is not None:
+                step(self, token)
+        self._leave_item()
+
+    def enter_list(self, token: Token) -> None:
+        self._leave_item()
+        self._groups += 1
+        number = None
+        if token.type == "ordered_list_open":
+            start = token.attrs.get("start", 1)
+            number = min(int(start), 2**31 - 1)
+        self._lists.append((self._groups, number))
+
+    def leave_list(self, _token: Token) -> None:
+        self._leave_item()
+        self._lists.pop()
+
+    def enter_item(self, _token: Token) -> None:
+        self._leave_item()
+        group, number = self._lists[-1]
+        self._item = Item(group, len(self._lists), number)
+
+    def _leave_item(self) -> None:
+        """An item without text of its own is a point all the same."""
+        if self._item is not None:
+            self._add_text(())
+
+    def enter_quote(self, _token: Token) -> None:
+        self._leave_item()
+        self._quotes += 1
+
+    def leave_quote(self, _token: Token) -> None:
+        self._leave_item()
+        self._quotes -= 1
+
+    def enter_heading(self, token: Token) -> None:
+        self._level = int(token.tag[1])
+
+    def leave_heading(self, _token: Token) -> None:
+        self._level = 0
+
+    def take_text(self, token: Token) -> None:
+        runs = _runs(token.children or [])
+        if self._in_table:
+            self._rows[-1].append(runs)
+        else:
+            self._add_text(runs)
+
+    def _add_text(self, runs: tuple[Run, ...]) -> None:
+        item, self._item = self._item, None
+        if item is not None and runs and (task := _TASK.match(runs[0].text)) and not runs[0].code:
+            item = replace(item, task=task[1] != " ")
+            runs = (replace(runs[0], text=runs[0].text[task.end() :]), *runs[1:])
+        self.nodes.append(Paragraph(runs, self._level, self._quotes, len(self._lists), item))
+
+    def take_code(self, token: Token) -> None:
+        self._leave_item()
+        self.nodes.append(Code(token.content, token.info.strip(), self._quotes, len(self._lists)))
+
+    def take_rule(self, _token: Token) -> None:
+        self._leave_item()
+        self.nodes.append(Rule())
+
+    def enter_table(self, _token: Token) -> None:
+        self._leave_item()
+        self._in_table, self._rows, self._alignments = True, [], []
+
+    def enter_row(self, _token: Token) -> None:
+        self._rows.append([])
+
+    def enter_head(self, token: Token) -> None:
+        style = str(token.attrs.get("style", "")).rpartition(":")[2]
+        names: dict[str, Alignment] = {"left": "left", "center": "center", "right": "right"}
+        self._alignments.append(names.get(style, ""))
+
+    def leave_table(self, _token: Token) -> None:
+        self._in_table = False
+        rows = tuple(tuple(row) for row in self._rows)
+        self.nodes.append(Table(rows, tuple(self._alignments)))
+
+
+_STEPS = {
+    "bullet_list_open": _Walk.enter_list,
+    "ordered_list_open": _Walk.enter_list,
+    "bullet_list_close": _Walk.leave_list,
+    "ordered_list_close": _Walk.leave_list,
+    "list_item_open": _Walk.enter_item,
+    "blockquote_open": _Walk.enter_quote,
+    "blockquote_close": _Walk.leave_quote,
+    "heading_open": _Walk.enter_heading,
+    "heading_close": _Walk.leave_heading,
+    "inline": _Walk.take_text,
+    "fence": _Walk.take_code,
+    "code_block": _Walk.take_code,
+    "hr": _Walk.take_rule,
+    "table_open": _Walk.enter_table,
+    "table_close": _Walk.leave_table,
+    "tr_open": _Walk.enter_row,
+    "th_open": _Walk.enter_head,
+}
+
+
+def _runs(tokens: list[Token]) -> tuple[Run, ...]:
+    """The text of a paragraph in its looks."""
+    found: list[Run] = []
+    depth = {"strong": 0, "em": 0, "s": 0}
+    links: list[str] = []
+    for token in tokens:
+        name, _, edge = token.type.rpartition("_")
+        if name in depth:
+            depth[name] += 1 if edge == "open" else -1
+        elif token.type == "link_open":
+            links.append(str(token.attrs.get("href", "")))
+        elif token.type == "link_close":
+            links.pop()
+        else:
+            look = Run("", depth["strong"] > 0, depth["em"] > 0, depth["s"] > 0, link=links[-1] if links else "")
+            found += _of_one(token, look)
+    return tuple(run for run in found if run.text)
+
+
+def _of_one(token: Token, look: Run) -> list[Run]:
+    if token.type == "code_inline":
+        return [replace(look, text=token.content, code=True)]
+    if token.type in {"softbreak", "hardbreak"}:
+        # What the model wrote on a line of its own stays on one.
+        return [replace(look, text=LINE_BREAK)]
+    if token.type == "image":
+        address = str(token.attrs.get("src", ""))
+        about = token.content or address
+        return [replace(look, text=f"[{about}]", link=look.link or address)]
+    if look.link:
+        return [replace(look, text=token.content)]
+    return _with_bare_links(token.content, look)
+
+
+def _with_bare_links(text: str, look: Run) -> list[Run]:
+    """Addresses that stand in the text without further marks are links too."""
+    if "://" not in text:
+        return [replace(look, text=text)]
+    found, at = [], 0
+    for match in _BARE.finditer(text):
+        address = match[0].rstrip(".,;:!?*_~")
+        if address.endswith(")") and address.count(")") > address.count("("):
+            address = address.rstrip(")").rstrip(".,;:!?")
+        if not is_safe_link(address):
+            continue
+        end = match.start() + len(address)
+        found += [replace(look, text=text[at : match.start()]), replace(look, text=address, link=address)]
+        at = end
+    return [*found, replace(look, text=text[at:])]

@@ -1,0 +1,61 @@
+"""Text that is as tall as it is long, and loads nothing."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import QEvent, Qt, QUrl
+from PySide6.QtGui import QCursor, QResizeEvent, QTextOption, QWheelEvent
+from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QWidget
+
+from app.state.markdown_parser import is_safe_link
+from app.views.link_question import LinkQuestion
+
+
+class TallText(QTextBrowser):
+    """Read-only text without scroll bars, as tall as its contents. Loads nothing; asks before it opens a link."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.setUndoRedoEnabled(False)
+        self.setOpenLinks(False)
+        self.anchorClicked.connect(self._ask_about)
+        self.document().setDocumentMargin(0)
+        self.viewport().setAutoFillBackground(False)
+        self.setTabChangesFocus(True)
+
+    def loadResource(self, kind: int, name: QUrl) -> object:  # noqa: N802 - Qt's name
+        """Nothing: no picture, no style sheet, no page, from nowhere."""
+        return None
+
+    def fit(self) -> None:
+        """Take the height that the text needs."""
+        height = max(math.ceil(self.document().size().height()), self.fontMetrics().height())
+        if height != self.height() or self.minimumHeight() != height:
+            self.setFixedHeight(height)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Another width means another height."""
+        super().resizeEvent(event)
+        if event.oldSize().width() != event.size().width():
+            self.fit()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
+        """The wheel scrolls the transcript."""
+        event.ignore()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Another font means another height."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self.fit()
+
+    def _ask_about(self, url: QUrl) -> None:
+        address = bytes(url.toEncoded().data()).decode("ascii", "replace")
+        if is_safe_link(address):
+            LinkQuestion(address, self).ask_at(QCursor.pos())
