@@ -127,7 +127,7 @@ class Person:
     def _remove(self) -> None:
         if len(self._open) < 6:
             return
-        message = self._random.choice([message.id for message in self._open.path][2:] or [self._open.path[0].id])
+        message = self._random.choice([message.id for message in self._open.path][-3:])
         _tell(step=["remove", self._open.id, message])
         self._keeper.delete_message(self._open, message)
         _tell(done=time.monotonic())
@@ -139,7 +139,7 @@ class Person:
             self._keeper.undelete(back)
             self._conversations.append(back)
         else:
-            if len(self._conversations) < 3:
+            if len(self._conversations) < 12:
                 return
             gone = self._random.choice([each for each in self._conversations if each != self._open.id])
             _tell(step=["delete", gone])
