@@ -91,9 +91,10 @@ class EngineBridge:
     """Runs jobs of the engine.
 
     Attributes: loaded (what is really loaded, true also after a failed load); progress (of the load that is running,
-    or None); measuring (whether the costs of the pair are being measured); token_names (texts of the target's tokens,
-    as far as they came up in a reply). Methods are called on the Qt thread. A scan and a measurement in the background
-    give way to a load or a reply, and then begin again.
+    or None); measuring (whether the costs of the pair are being measured); proving (whether ways are being measured
+    against each other); token_names (texts of the target's tokens, as far as they came up in a reply). Methods are
+    called on the Qt thread. A scan and a measurement of costs in the background give way to a load or a reply, and then
+    begin again.
     """
 
     def __init__(
@@ -106,6 +107,7 @@ class EngineBridge:
         self.loaded = Loaded()
         self.progress: LoadProgress | None = None
         self.measuring = False
+        self.proving = False
         self.token_names: dict[int, str] = {}
         self._put_off = False
         self._loop = loop
@@ -303,6 +305,19 @@ class EngineBridge:
     ) -> WaysReport:
         if self.loaded != request.models:
             raise ModelsChanged
+        self.proving = True
+        try:
+            return self._run_ways(request, cancel, cancelled, note)
+        finally:
+            self.proving = False
+
+    def _run_ways(
+        self,
+        request: ProofRequest,
+        cancel: CancelToken,
+        cancelled: Callable[[], bool],
+        note: Callable[[ProofProgress], None],
+    ) -> WaysReport:
         note(ProofProgress("calibrating"))
         self._measure(cancel)
         told = 0.0

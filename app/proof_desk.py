@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -24,7 +23,7 @@ from app.state.compare import (
     ways_to_compare,
     ways_to_sweep,
 )
-from app.state.models import Loaded, Lookahead, file_label
+from app.state.models import Loaded, Lookahead
 from engine import Cancelled
 
 POLL_MS = 100
@@ -74,12 +73,7 @@ class ProofDesk(QObject):
         """What is chosen now."""
         models = self._desk.models
         chosen = models.selection
-
-        def name(path: Path | None) -> str:
-            model = models.by_path(path)
-            return model.name if model is not None else file_label(path) if path is not None else ""
-
-        return Pair(name(chosen.target), name(chosen.draft), chosen.lookahead)
+        return Pair(self._desk.name_of(chosen.target), self._desk.name_of(chosen.draft), chosen.lookahead)
 
     # Intents ----------------------------------------------------------------------------------------------------------
 

@@ -41,6 +41,11 @@ class ProofWindows(QObject):
             self._connect("sweep", dialog)
         self.dialogs["sweep"].open_with(self._desk.last_question())
 
+    def close(self) -> None:
+        """With the window."""
+        for dialog in self.dialogs.values():
+            dialog.close()
+
     def _connect(self, kind: ProofKind, dialog: ProofDialog) -> None:
         dialog.start_wanted.connect(lambda prompt, settings: self._desk.start(kind, prompt, settings))
         dialog.cancel_wanted.connect(lambda: self._desk.cancel(kind))

@@ -170,8 +170,9 @@ class ProofDialog(QDialog):
         if not self.run.running and self.prompt.toPlainText() == self._filled and question.strip():
             self.prompt.setPlainText(question)
             self._filled = self.prompt.toPlainText()
+        if self.isVisible():
+            self.raise_()
         self.show()
-        self.raise_()
         self.activateWindow()
         self.prompt.setFocus()
 
