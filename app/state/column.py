@@ -106,6 +106,11 @@ class Column:
         """How tall an entry is, as far as it is known."""
         return self._heights[place]
 
+    def measured(self, place: int) -> int:
+        """How tall an entry was at this width when it was measured, 0 if it was not."""
+        width, height = self._measured.get(id(self.entries[place]), (0, 0))
+        return height if width == self._letters.width else 0
+
     def correct(self, place: int, height: int, *, measured: bool = True) -> int:
         """Say how tall an entry is; gives by how much it grew. `measured`: it stays so as long as the width does."""
         if measured:
@@ -132,10 +137,8 @@ class Column:
         return min(place, max(len(self.entries) - 1, 0))
 
     def _guess(self, entry: Entry) -> int:
-        known = self._measured.get(id(entry))
-        if known is not None and known[0] == self._letters.width:
-            return known[1]
-        return self._letters.height_of(entry)
+        width, height = self._measured.get(id(entry), (0, 0))
+        return height if width == self._letters.width else self._letters.height_of(entry)
 
     def _build(self, heights: Iterable[int]) -> None:
         self._heights, self._tree = [], [0]

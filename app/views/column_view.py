@@ -149,16 +149,16 @@ class ColumnView(QAbstractScrollArea):
             top = MARGIN + self._column.top(place) - self._value
             left = max((self.viewport().width() - self._column_width()) // 2, MARGIN)
             view.setGeometry(left, top, self._column_width(), self._column.height(place))
+            if isinstance(view, ExchangeView) and not view.exchange.ended:
+                view.floor = self._column.measured(place)
             view.show()
         self._measure(place, view)
         return view
 
     def _measure(self, place: int, view: EntryView) -> None:
         seen = view.needed
-        height = view.measure(self._column_width())
-        if not view.is_drawn:
-            # Its text comes in slices: its room is kept for it, so that nothing jumps twice.
-            height = max(height, self._column.height(place))
+        view.measure(self._column_width())
+        height = view.room(self._column.height(place))
         self._correct(place, height, seen, measured=view.is_drawn)
 
     def _correct(self, place: int, height: int, seen: int, *, measured: bool) -> None:

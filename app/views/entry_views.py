@@ -36,6 +36,7 @@ class EntryViews(QObject):
         self._theme = theme
         self._page = page
         self._views: dict[int, tuple[Entry, EntryView]] = {}
+        self._folds: dict[int, tuple[bool, ...]] = {}
         self._busy = self._tokens = False
 
     def __len__(self) -> int:
@@ -63,6 +64,8 @@ class EntryViews(QObject):
         """Take the view of an entry away."""
         found = self._views.pop(id(entry), None)
         if found is not None:
+            if isinstance(found[1], ExchangeView) and not all(found[1].folds):
+                self._folds[id(entry)] = found[1].folds
             _discard(found[1])
 
     def replace(self, entries: Sequence[Entry], same: Mapping[int, int], old: Sequence[Entry]) -> None:
@@ -82,6 +85,7 @@ class EntryViews(QObject):
         for _, view in self._views.values():
             _discard(view)
         self._views = kept
+        self._folds = {id(entry): self._folds[id(entry)] for entry in entries if id(entry) in self._folds}
 
     def set_busy(self, busy: bool) -> None:
         """While a reply is being written, nothing can be changed."""
@@ -126,6 +130,7 @@ class EntryViews(QObject):
         view.show_tokens(self._tokens)
         if exchange.problem is not None:
             view.show_problem(self._problem_view(exchange.problem, view))
+        view.fold_as(self._folds.get(id(exchange), ()))
         if exchange.ended:
             view.end()
         elif exchange.reply:

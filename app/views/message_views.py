@@ -1,61 +1,23 @@
-"""One entry of the transcript: a question with its reply, or a problem."""
+"""A question with its reply, as an entry of the transcript."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QRect, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QPushButton, QTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QTextEdit, QVBoxLayout, QWidget
 
-from app.state.transcript import Action, Exchange, Problem
-from app.views.icons import icon
+from app.state.transcript import Exchange
+from app.views.entry_view import EntryView, ProblemView
 from app.views.message_actions import ActionRow, ActionSpec, ShyButton
 from app.views.question_box import QuestionBox
-from app.views.text_views import ReplyText, TallText
+from app.views.text_views import ReplyText
 from app.views.theme import Theme
 from app.views.token_reply import TokenReply
 from app.views.words import summary
 
+__all__ = ["EntryView", "ExchangeView", "ProblemView"]
+
 _QUESTION_SHARE = 0.85
-
-
-class EntryView(QFrame):
-    """What all entries have. Signal: resized() (it may need another height).
-
-    Attribute: needed, the height (pixels) that was found last, 0 before.
-    """
-
-    resized = Signal()
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.needed = 0
-
-    @property
-    def pinned(self) -> bool:
-        """Whether it must not be taken away."""
-        return False
-
-    @property
-    def is_drawn(self) -> bool:
-        """Whether all that is to be seen of it is there."""
-        return True
-
-    def measure(self, width: int) -> int:
-        """The height that it needs at a width (pixels); it takes that width. For a visible view."""
-        if self.width() != width:
-            self.resize(width, self.height())
-        layout = self.layout()
-        layout.activate()
-        tall = layout.hasHeightForWidth()
-        self.needed = layout.totalHeightForWidth(width) if tall else layout.totalSizeHint().height()
-        return self.needed
-
-    def event(self, event: QEvent) -> bool:
-        """Something inside takes another height: a fold, an editor, another font."""
-        done = super().event(event)
-        if event.type() == QEvent.Type.LayoutRequest:
-            self.resized.emit()
-        return done
 
 
 class ExchangeView(EntryView):
@@ -80,6 +42,7 @@ class ExchangeView(EntryView):
         super().__init__(parent)
         self.exchange = exchange
         self._finished: str | None = None
+        self._folds: tuple[bool, ...] = ()
         self.tokens: TokenReply | None = None
         self._fed = 0
         self._theme = theme
@@ -190,7 +153,7 @@ class ExchangeView(EntryView):
 
     def end(self) -> None:
         """The reply has ended, whatever way."""
-        self._finished = self.exchange.reply
+        self._finished, self.floor = self.exchange.reply, 0
         self._show_actions()
         if not self.exchange.reply:
             self._show_end()
@@ -240,6 +203,15 @@ class ExchangeView(EntryView):
             reply = self.exchange.reply
             tokens.follow(trace, reply[: len(reply) - len(recorded)] if reply.endswith(recorded) else "")
 
+    @property
+    def folds(self) -> tuple[bool, ...]:
+        """Which of the reply's thoughts are folded."""
+        return tuple(thought.folded for thought in self.reply.thoughts) if self.reply.is_settled else self._folds
+
+    def fold_as(self, folds: tuple[bool, ...]) -> None:
+        """Fold the thoughts as they were before, once they are there."""
+        self._folds = folds
+
     def refresh(self, exchange: Exchange) -> None:
         """Stand for this exchange, which says the same but may have other branches or figures."""
         self.exchange = exchange
@@ -248,6 +220,10 @@ class ExchangeView(EntryView):
             self._fill_footer()
 
     def _show_end(self) -> None:
+        for thought, folded in zip(self.reply.thoughts, self._folds, strict=False):
+            if thought.folded != folded:
+                thought.header.click()
+        self._folds = ()
         if self._footer.isHidden():
             self._fill_footer()
             self._footer.show()
@@ -343,60 +319,3 @@ class ExchangeView(EntryView):
         """Hide them."""
         super().leaveEvent(event)
         self.refresh_actions()
-
-
-class ProblemView(EntryView):
-    """What went wrong and what to do. Signal: acted(action)."""
-
-    acted = Signal(str)
-
-    def __init__(self, problem: Problem, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.problem = problem
-        self.setObjectName("notice")
-        self.setAccessibleName(self.tr("Problem"))
-        self._theme = theme
-        self._icon = QLabel(self)
-        # Not a label: the height that a wrapped label asks for does not know its width.
-        self.text = TallText(self)
-        self.text.setObjectName("noticeText")
-        self.text.setAccessibleName(self.tr("Problem"))
-        self.text.setPlainText(problem.text)
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(self.text, 1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 12, 12, 12)
-        layout.setSpacing(8)
-        layout.addLayout(row)
-        self._add_buttons(layout)
-        theme.changed.connect(self._draw_icon)
-        self._draw_icon()
-
-    def _add_buttons(self, layout: QVBoxLayout) -> None:
-        words: dict[Action, str] = {
-            "choose-folder": self.tr("Choose a folder…"),
-            "new-chat": self.tr("New chat"),
-        }
-        row = QHBoxLayout()
-        row.setContentsMargins(26, 0, 0, 0)
-        row.setSpacing(8)
-        action = self.problem.action
-        if action is not None:
-            button = QPushButton(words[action], self)
-            button.clicked.connect(lambda: self.acted.emit(action))
-            row.addWidget(button)
-        if self.problem.details is not None:
-            copy = QPushButton(self.tr("Copy details"), self)
-            copy.clicked.connect(self._copy)
-            row.addWidget(copy)
-        if row.count():
-            row.addStretch(1)
-            layout.addLayout(row)
-
-    def _draw_icon(self) -> None:
-        self._icon.setPixmap(icon(self._theme, "warning-circle", "danger").pixmap(18, 18))
-
-    def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(self.problem.details or self.problem.text)

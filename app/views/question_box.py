@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeyEvent, QTextOption
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.views.prompt_box import PromptEdit
-from app.views.text_views import TallText
+from app.views.tall_text import TallText
 
 _SURELY_WIDE = 2_000
 """Characters from which on a question takes all the width it may: laying it out twice would take too long."""

@@ -284,6 +284,29 @@ def test_what_is_selected_or_edited_is_not_taken_away(view: TranscriptView, qtbo
     assert seen(view, second).question.editor is not None
 
 
+def test_an_unfolded_thought_is_unfolded_when_its_view_comes_again(view: TranscriptView, qtbot: QtBot) -> None:
+    thinking = asked(0, "<think>" + WORDS * 5 + "</think>\n\nSo it is.")
+    view.show_all([thinking, *talk(200)[1:]])
+    bar = view.verticalScrollBar()
+    bar.setValue(0)
+    settle(view, qtbot)
+    thought = seen(view, thinking).reply.thoughts[0]
+    low = seen(view, thinking).height()
+    assert thought.folded
+    thought.header.click()
+    qtbot.waitUntil(lambda: seen(view, thinking).height() > low and not thought.busy)
+    settle(view, qtbot)
+    high = seen(view, thinking).height()
+    for part in range(12):
+        bar.setValue(bar.maximum() * (11 - part) // 12 + 5_000)
+        settle(view, qtbot)
+    assert view.view_of(thinking) is None
+    bar.setValue(0)
+    settle(view, qtbot)
+    assert not seen(view, thinking).reply.thoughts[0].folded
+    qtbot.waitUntil(lambda: seen(view, thinking).height() == high)
+
+
 # Other entries --------------------------------------------------------------------------------------------------------
 
 
