@@ -134,7 +134,9 @@ def to_json(conversation: Conversation, traces: Mapping[int, bytes] | None = Non
 
     A reply that is being written is told as interrupted. The ids in it count from 1.
     """
-    ids = {message.id: number for number, message in enumerate(conversation, 1)}
+    # Parents have smaller ids than what is below them, and older siblings than younger ones.
+    messages = sorted(conversation, key=lambda message: message.id)
+    ids = {message.id: number for number, message in enumerate(messages, 1)}
     told = {
         "format": FORMAT,
         "version": VERSION,
@@ -143,7 +145,7 @@ def to_json(conversation: Conversation, traces: Mapping[int, bytes] | None = Non
         "updated": conversation.updated,
         "pinned": conversation.pinned,
         "chosen": ids.get(conversation.chosen) if conversation.chosen is not None else None,
-        "messages": [_told(message, ids, traces or {}) for message in conversation],
+        "messages": [_told(message, ids, traces or {}) for message in messages],
     }
     return clean(json.dumps(told, ensure_ascii=False, indent=1)) + "\n"
 

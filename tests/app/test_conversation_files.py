@@ -87,6 +87,14 @@ def test_export_and_import_give_the_same_conversation(conversation: Conversation
     assert to_json(imported.conversation, imported.traces) == to_json(conversation, traces)
 
 
+def test_what_was_put_back_is_exported_where_it_was(conversation: Conversation) -> None:
+    before = to_json(conversation)
+    gone = [conversation[each] for each in conversation.below(102)]
+    conversation.delete(102)
+    conversation.put_back(gone)
+    assert to_json(conversation) == before
+
+
 def test_a_reply_that_is_being_written_is_told_as_interrupted(conversation: Conversation) -> None:
     conversation[104].status = "writing"
     back = _back(to_json(conversation)).conversation
