@@ -92,7 +92,7 @@ def test_a_token_on_two_lines(show: Show) -> None:
 def test_each_origin_has_its_colour_and_its_line(show: Show, theme: Theme) -> None:
     reply = show(record("mmmmm", "nnnnn", "ooooo", "ppppp"))
     for name in ("light", "dark"):
-        theme.set_mode(name)  # type: ignore[arg-type]
+        theme.set_mode(name)
         image = reply.text.grab().toImage()
         for index, origin in enumerate(ORIGINS):
             place = reply.text.place_of(index)

@@ -1,11 +1,13 @@
 """Coloured tokens in the window: with the real demo pair, while a reply streams, when it is opened again."""
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
 
 from app.settings import Settings
 from app.state.transcript import Exchange
@@ -23,6 +25,11 @@ def ask(window: Window, text: str) -> Exchange:
     window.wait(lambda: exchange.ended and not window.controller.busy, 60_000)
     window.wait(lambda: tokens(window, exchange).is_settled)
     return exchange
+
+
+def settled(window: Window, exchange: Exchange) -> None:
+    """Wait until the tokens of a reply are drawn."""
+    window.wait(lambda: tokens(window, exchange).is_settled)
 
 
 def tokens(window: Window, exchange: Exchange) -> TokenReply:
@@ -100,7 +107,7 @@ def test_ctrl_t_switches_all_replies_and_is_remembered(open_window: OpenWindow) 
     window.key(Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier)
     assert window.main.bar.tokens_button.isChecked()
     for exchange in (first, second):
-        window.wait(lambda exchange=exchange: tokens(window, exchange).is_settled)
+        settled(window, exchange)
         assert tokens(window, exchange).text.toPlainText() == exchange.reply
         assert window.view(exchange).reply.isHidden()
     assert window.main._settings.tokens_colored
@@ -110,11 +117,16 @@ def test_ctrl_t_switches_all_replies_and_is_remembered(open_window: OpenWindow) 
     assert "**" not in window.shown(first)
 
 
-def test_switching_while_a_reply_streams_loses_nothing(open_window: OpenWindow) -> None:
+def longer(exchange: Exchange, length: int) -> bool:
+    """Whether the reply has more characters than this."""
+    return len(exchange.reply) > length
+
+
+def test_switching_while_a_reply_streams_loses_nothing(open_window: OpenWindow, qtbot: QtBot) -> None:
     window = open_window(Script("word and word " * 60, round_s=0.004))
     exchange = window.send("Write")
     for length in (100, 250, 400, 550):
-        window.wait(lambda length=length: len(exchange.reply) > length)
+        qtbot.waitUntil(partial(longer, exchange, length), timeout=10_000)
         window.main.bar.tokens_button.click()
     window.ended(exchange)
     assert window.view(exchange).tokens is None
