@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Sequence
 from typing import overload
@@ -27,11 +28,9 @@ class History(Sequence[int]):
         self._behind: list[int] = []
         self._place: dict[int, int] = {}
         """Of each counted token, in both arrays."""
-        self._tokens = np.zeros(_FIRST_ROOM, dtype=np.intp)
-        self._counts = np.zeros(_FIRST_ROOM, dtype=np.float32)
-        self._moved = True
-        """Whether the arrays are others than those whose addresses are known."""
-        self._addresses = 0, 0
+        # Single values go in and out of these several times as fast as of numpy's arrays.
+        self._tokens = array("q", [0] * _FIRST_ROOM)
+        self._counts = array("f", [0.0] * _FIRST_ROOM)
 
     def __len__(self) -> int:
         return self._known + len(self._behind)
@@ -56,24 +55,27 @@ class History(Sequence[int]):
             self._begin(committed)
         new = committed[self._known :]
         wanted = [*new, *proposed]
-        kept = 0
-        while kept < min(len(self._behind), len(wanted)) and self._behind[kept] == wanted[kept]:
+        behind, kept = self._behind, 0
+        for token, known in zip(wanted, behind, strict=False):
+            if token != known:
+                break
             kept += 1
-        while len(self._behind) > kept:
+        while len(behind) > kept:
             self._take_back()
         for token in wanted[kept:]:
             self.append(token)
-        del self._behind[: len(new)]
+        del behind[: len(new)]
         self._known += len(new)
         return self
 
     def append(self, token: int) -> None:
         """One token more, behind the committed ones."""
-        leaving = len(self) - self.window
-        self._behind.append(token)
+        behind, known = self._behind, self._known
+        leaving = known + len(behind) - self.window
+        behind.append(token)
         self._count(token)
         if self.window and leaving >= 0:
-            self._discount(self._at(leaving))
+            self._discount(self._committed[leaving] if leaving < known else behind[leaving - known])
 
     @property
     def counted(self) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
@@ -81,27 +83,24 @@ class History(Sequence[int]):
 
         Views: valid until the next change.
         """
-        return self._tokens[: len(self._place)], self._counts[: len(self._place)]
+        count = len(self._place)
+        return np.frombuffer(self._tokens, np.int64, count), np.frombuffer(self._counts, np.float32, count)
 
     @property
     def places(self) -> tuple[int, int, int]:
         """How many tokens `counted` has, and where in memory its two arrays begin, for a compiled function."""
-        if self._moved:
-            self._addresses = self._tokens.ctypes.data, self._counts.ctypes.data
-            self._moved = False
-        return len(self._place), *self._addresses
+        return len(self._place), self._tokens.buffer_info()[0], self._counts.buffer_info()[0]
 
     def _begin(self, committed: Sequence[int]) -> None:
         self._committed, self._known, self._behind = committed, len(committed), []
         counts = Counter(committed[-self.window :])  # All of them where the window is 0.
         self._place = {token: place for place, token in enumerate(counts)}
-        self._tokens = np.array([*counts, *[0] * _FIRST_ROOM], dtype=np.intp)
-        self._counts = np.array([*counts.values(), *[0] * _FIRST_ROOM], dtype=np.float32)
-        self._moved = True
+        self._tokens = array("q", [*counts, *[0] * _FIRST_ROOM])
+        self._counts = array("f", [*counts.values(), *[0] * _FIRST_ROOM])
 
     def _take_back(self) -> None:
         self._discount(self._behind.pop())
-        returning = len(self) - self.window
+        returning = self._known + len(self._behind) - self.window
         if self.window and returning >= 0:
             self._count(self._at(returning))
 
@@ -112,9 +111,8 @@ class History(Sequence[int]):
             return
         place = self._place[token] = len(self._place)
         if place == len(self._tokens):
-            self._tokens = np.resize(self._tokens, 2 * place)
-            self._counts = np.resize(self._counts, 2 * place)
-            self._moved = True
+            # Others than before: those may still be looked at.
+            self._tokens, self._counts = 2 * self._tokens, 2 * self._counts
         self._tokens[place], self._counts[place] = token, 1
 
     def _discount(self, token: int) -> None:
@@ -126,7 +124,7 @@ class History(Sequence[int]):
         del self._place[token]
         last = len(self._place)
         if place < last:
-            moved = int(self._tokens[last])
+            moved = self._tokens[last]
             self._tokens[place], self._counts[place] = moved, self._counts[last]
             self._place[moved] = place
 

@@ -33,6 +33,7 @@ class GenerationLoop:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._committed = list(job.prompt)
+        self._prompt_length = len(job.prompt)
         self._evaluated = 0
         self._rounds = 0
         self._finish: FinishReason | None = None
@@ -85,7 +86,7 @@ class GenerationLoop:
 
     @property
     def _emitted(self) -> int:
-        return len(self._committed) - len(self._job.prompt)
+        return len(self._committed) - self._prompt_length
 
     def _read_prompt(self) -> Iterator[Event]:
         job, target = self._job, self._job.target
@@ -219,23 +220,10 @@ class GenerationLoop:
         """Counters of a round; tokens drafted past the end of the reply count nowhere."""
         proposed = verdict.proposed if self._finish is None else min(verdict.proposed, emitted)
         accepted = min(verdict.accepted, emitted)
-        closed = emitted > accepted
-        self._stats.add(
-            rounds=1,
-            target_forwards=1,
-            proposed=proposed,
-            accepted=accepted,
-            rejected=proposed - accepted,
-            corrections=int(closed and verdict.origin == "correction"),
-            bonus_tokens=int(closed and verdict.origin == "bonus"),
-            plain_tokens=int(closed and verdict.origin == "plain"),
-            n1_fallbacks=int(self._job.one_token and bool(draft.tokens)),
-            lookahead_sum=lookahead,
-            draft_ms=times[0],
-            target_ms=times[1],
-        )
+        self._stats.add_round(lookahead, proposed, accepted, verdict.origin if emitted > accepted else None, times)
+        if self._job.one_token and draft.tokens:
+            self._stats.add(n1_fallbacks=1)
         source = draft.source or self._job.drafter.name
-        self._stats.add_draft(proposed, accepted)
         self._stats.add_forward(1 if self._job.one_token else 1 + len(draft.tokens), times[1])
         self._stats.add_method(source if draft.tokens else PLAIN, proposed, accepted, emitted, times)
         confidences = tuple(map(exp, draft.logprobs))

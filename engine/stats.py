@@ -9,6 +9,7 @@ from typing import Any
 PLAIN = "autoregressive"
 """The method under which rounds without a proposal are counted."""
 POOR_ACCEPTANCE = 0.3
+_ENDINGS = {"correction": "corrections", "bonus": "bonus_tokens", "plain": "plain_tokens"}
 ADVICE = "Only {:.0%} of the draft's tokens were accepted. Choose a smaller lookahead or another draft."
 
 
@@ -225,8 +226,8 @@ class StatsRecorder:
 
     def __init__(self) -> None:
         self._stats = asdict(GenerationStats())
-        self._proposed_by_position: list[int] = []
-        self._accepted_by_position: list[int] = []
+        self._drafts: list[list[int]] = []
+        """Of how many drafts the length was each number, and of how many the accepted part."""
         self._forwards_by_size: list[int] = []
         self._target_ms_by_size: list[float] = []
         self._by_method: dict[str, list[float]] = {}
@@ -240,35 +241,58 @@ class StatsRecorder:
         """Set values by name."""
         self._stats.update(values)
 
+    def add_round(
+        self, lookahead: int, proposed: int, accepted: int, ending: str | None, times: tuple[float, float]
+    ) -> None:
+        """Count one round; `ending`: what its last token is, None where it is an accepted one."""
+        stats = self._stats
+        stats["rounds"] += 1
+        stats["target_forwards"] += 1
+        stats["proposed"] += proposed
+        stats["accepted"] += accepted
+        stats["rejected"] += proposed - accepted
+        stats["lookahead_sum"] += lookahead
+        stats["draft_ms"] += times[0]
+        stats["target_ms"] += times[1]
+        if ending is not None:
+            stats[_ENDINGS[ending]] += 1
+        self.add_draft(proposed, accepted)
+
     def add_draft(self, proposed: int, accepted: int) -> None:
         """Count one verified draft by position: its first `accepted` of `proposed` tokens were kept."""
-        missing = max(proposed - len(self._proposed_by_position), 0)
-        self._proposed_by_position.extend([0] * missing)
-        self._accepted_by_position.extend([0] * missing)
-        for index in range(proposed):
-            self._proposed_by_position[index] += 1
-        for index in range(accepted):
-            self._accepted_by_position[index] += 1
+        drafts = self._drafts
+        while len(drafts) <= proposed:
+            drafts.append([0, 0])
+        drafts[proposed][0] += 1
+        drafts[accepted][1] += 1
 
     def add_forward(self, size: int, milliseconds: float) -> None:
         """Count one forward of the target with `size` tokens."""
-        missing = max(size - len(self._forwards_by_size), 0)
-        self._forwards_by_size.extend([0] * missing)
-        self._target_ms_by_size.extend([0.0] * missing)
+        while len(self._forwards_by_size) < size:
+            self._forwards_by_size.append(0)
+            self._target_ms_by_size.append(0.0)
         self._forwards_by_size[size - 1] += 1
         self._target_ms_by_size[size - 1] += milliseconds
 
     def add_method(self, name: str, proposed: int, accepted: int, emitted: int, times: tuple[float, float]) -> None:
         """Count one round under the method that proposed; `times`: of draft and target in milliseconds."""
-        counts = self._by_method.setdefault(name, [0, 0, 0, 0, 0.0, 0.0])
-        for index, count in enumerate((1, proposed, accepted, emitted, *times)):
-            counts[index] += count
+        counts = self._by_method.get(name)
+        if counts is None:
+            counts = self._by_method[name] = [0, 0, 0, 0, 0.0, 0.0]
+        counts[0] += 1
+        counts[1] += proposed
+        counts[2] += accepted
+        counts[3] += emitted
+        counts[4] += times[0]
+        counts[5] += times[1]
 
     def snapshot(self) -> GenerationStats:
         """The figures so far."""
         values: dict[str, Any] = dict(self._stats)
-        values["proposed_by_position"] = tuple(self._proposed_by_position)
-        values["accepted_by_position"] = tuple(self._accepted_by_position)
+        values["proposed_by_position"], values["accepted_by_position"] = (
+            tuple(sum(counts[which] for counts in self._drafts[length:]) for length in range(1, len(self._drafts)))
+            for which in (0, 1)
+        )
         values["forwards_by_size"] = tuple(self._forwards_by_size)
         values["target_ms_by_size"] = tuple(self._target_ms_by_size)
         values["by_method"] = tuple(

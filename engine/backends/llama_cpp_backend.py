@@ -39,6 +39,11 @@ _STATUS_ABORTED = 2
 
 prepare_library()
 
+_logits_place: Any = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32)(
+    ctypes.cast(llama_cpp.llama_get_logits_ith, ctypes.c_void_p).value or 0
+)
+"""llama.cpp's function, but giving an address: a pointer object costs as much as the rest of the call."""
+
 
 def _abort_function() -> Any:
     """A C function of the kind that llama.cpp asks whether to stop: true when its argument points to a set flag.
@@ -60,6 +65,7 @@ class LlamaCppBackend(Backend):
         self._memory: Any = llama_cpp.llama_get_memory(context)
         self._batch = llama_cpp.llama_batch_init(batch_size, 0, 1)
         self._batch_size = batch_size
+        self._batch_count = 0
         # The structure makes a new pointer object whenever a field is read.
         self._batch_tokens: Any = self._batch.token
         self._batch_positions: Any = self._batch.pos
@@ -139,14 +145,14 @@ class LlamaCppBackend(Backend):
         start = held - len(self._replay)
         if self._state is not None and not self._state.prepare(start, len(tokens)):
             raise BackendFailure("its state could not be saved", held)
-        waiting = [*self._replay, *tokens]
+        waiting = [*self._replay, *tokens] if self._replay else tokens
         tail = min(len(waiting), self._batch_size)
         first = 0
         while len(waiting) - first > tail:
             count = min(self._batch_size, len(waiting) - tail - first)
             self._decode(waiting[first : first + count], start + first, 0)
             first += count
-        self._decode(waiting[first:], start + first, n_outputs)
+        self._decode(waiting[first:] if first else waiting, start + first, n_outputs)
         self._tokens.extend(tokens)
         self._replay = []
         return self._rows(tail, n_outputs)
@@ -155,14 +161,16 @@ class LlamaCppBackend(Backend):
         if not self._free.alive:
             raise BackendFailure("it was closed")
 
-    def _decode(self, tokens: list[int], position: int, n_outputs: int) -> None:
+    def _decode(self, tokens: Sequence[int], position: int, n_outputs: int) -> None:
         count = len(tokens)
-        self._batch.n_tokens = count
+        if count != self._batch_count:
+            self._batch.n_tokens = self._batch_count = count
         ids, positions, outputs = self._batch_tokens, self._batch_positions, self._batch_outputs
+        silent = count - n_outputs
         for index, token in enumerate(tokens):
             ids[index] = token
             positions[index] = position + index
-            outputs[index] = index >= count - n_outputs
+            outputs[index] = index >= silent
         threads = self.threads if count <= MAX_LOOKAHEAD + 1 else max(self.threads, self._threads_loaded)
         if threads != self._threads_set:
             llama_cpp.llama_set_n_threads(self._context, threads, threads)
@@ -180,10 +188,9 @@ class LlamaCppBackend(Backend):
     def _rows(self, count: int, n_outputs: int) -> Logits:
         if n_outputs == 0:
             return np.empty((0, self.vocab_size), dtype=np.float32)
-        row = llama_cpp.llama_get_logits_ith(self._context, count - n_outputs)
-        if not row:
+        place = _logits_place(self._context, count - n_outputs), n_outputs
+        if not place[0]:
             raise BackendFailure("llama.cpp gave no logits", self.length)
-        place = ctypes.addressof(row.contents), n_outputs
         view = self._views.get(place)
         if view is None:
             if len(self._views) > MAX_LOOKAHEAD:  # llama.cpp has moved its buffer.

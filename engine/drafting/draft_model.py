@@ -55,6 +55,9 @@ class DraftModelDrafter(Drafter):
         self._cancel = CancelToken()
         self._committed: list[int] = []
         self._history = History(sampling.penalty_window)
+        self._penalised = sampling.penalised
+        self._counted = False
+        """Whether the history is that of this round's last proposal."""
         self._live: list[Proposal] = []
         self._offered = 0
         self._declined = False
@@ -66,6 +69,7 @@ class DraftModelDrafter(Drafter):
         self._backend.watch(cancel)
         self._committed = list(prompt_tokens)
         self._live = []
+        self._counted = False
         self._offered = 0
         self._declined = False
         self._prompt_length = len(prompt_tokens)
@@ -79,8 +83,11 @@ class DraftModelDrafter(Drafter):
 
     def _find_readable(self) -> None:
         """Move on to the first committed token that the draft's vocabulary lacks: it cannot read past it."""
-        while self._readable < len(self._committed) and self._committed[self._readable] < self._backend.vocab_size:
-            self._readable += 1
+        committed, vocab_size = self._committed, self._backend.vocab_size
+        for place in range(self._readable, len(committed)):
+            if committed[place] >= vocab_size:
+                break
+            self._readable = place + 1
 
     @property
     def works_ahead(self) -> bool:
@@ -113,14 +120,16 @@ class DraftModelDrafter(Drafter):
 
     def _extend(self, count: int, stop: Callable[[], bool]) -> None:
         """Draft on until there are `count` live proposals, or the draft ends before."""
-        backend, live = self._backend, self._live
+        backend, live, committed = self._backend, self._live, self._committed
         while len(live) < count and not self._declined and not (live and live[-1].token in self._stop_tokens):
-            fed = max(backend.length - len(self._committed), 0)
-            feed = [*self._committed[backend.length :], *(proposal.token for proposal in live[fed:])]
+            held = backend.length
+            feed = [proposal.token for proposal in live[max(held - len(committed), 0) :]]
+            if held < len(committed):
+                feed = committed[held:] + feed
             if not feed:  # The draft declined here, and all that it had proposed was accepted.
-                backend.truncate(backend.length - 1)
+                backend.truncate(held - 1)
                 continue
-            if stop() or backend.length + len(feed) > backend.context_length:
+            if stop() or held + len(feed) > backend.context_length:
                 return
             rows = backend.forward(feed, 1)
             self.forwards += 1
@@ -146,9 +155,7 @@ class DraftModelDrafter(Drafter):
     def _draw(self, rows: Logits) -> Proposal | None:
         """The next proposal, or None where the model is not confident: that is decided before the draw."""
         sampling = self._sampling
-        history: Sequence[int] = ()
-        if sampling.penalised:
-            history = self._history.after(self._committed, [proposal.token for proposal in self._live])
+        history = self._before() if self._penalised else ()
         position = len(self._committed) - self._prompt_length + len(self._live)
         if self._sampler is not None:
             return self._sampler.propose(rows, self._shared_vocab, self._vocab_size, position, history)
@@ -163,9 +170,20 @@ class DraftModelDrafter(Drafter):
         token = probs.draw(0.0 if sampling.greedy else uniform(self._seed, position, "draft"))
         return Proposal(token, None if sampling.greedy else probs, logprob(row, token, probs))
 
+    def _before(self) -> History:
+        """All tokens before the next proposal."""
+        history, live = self._history, self._live
+        if self._counted and len(history) + 1 == len(self._committed) + len(live):
+            history.append(live[-1].token)
+        else:
+            history.after(self._committed, [proposal.token for proposal in live])
+        self._counted = True
+        return history
+
     def observe(self, committed_tokens: Sequence[int]) -> None:
         backend = self._backend
         known = len(self._committed)
+        self._counted = False
         self._committed.extend(committed_tokens)
         kept = common_prefix([proposal.token for proposal in self._live], committed_tokens)
         self._live = self._live[kept:] if 0 < kept == len(committed_tokens) else []

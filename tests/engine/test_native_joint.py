@@ -1,4 +1,4 @@
-"""The joint distribution of the first three tokens where whole drafts are drawn and judged by the compiled functions."""
+"""The joint distribution of the first three tokens, where compiled functions draw and judge whole drafts."""
 
 from collections.abc import Iterator
 from typing import Any
