@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
+from functools import partial
 from typing import Any, get_args
 
 from app.state.conversation import Conversation, StoredMessage
@@ -11,6 +12,12 @@ from app.state.transcript import Entry, Exchange, Problem
 from engine import FinishReason, GenerationStats, MethodStats
 
 _DROPPED = "dropped_turns"
+_MOST = 2**53
+_METHOD_COUNTS = frozenset(field.name for field in fields(MethodStats)) - {"name"}
+_KINDS = {
+    field.name: "methods" if field.name == "by_method" else "numbers" if field.default == () else "number"
+    for field in fields(GenerationStats)
+}
 
 
 def stats_to_kept(exchange: Exchange) -> dict[str, Any] | None:
@@ -25,20 +32,20 @@ def stats_from_kept(kept: Mapping[str, Any] | None) -> GenerationStats | None:
     if not kept:
         return None
     values: dict[str, Any] = {}
-    plain = GenerationStats()
-    for field in fields(GenerationStats):
-        value = kept.get(field.name)
-        if value is None:
+    for name, value in kept.items():
+        kind = _KINDS.get(name)
+        if value is None or kind is None:
             continue
-        if field.name == "by_method":
-            values[field.name] = _methods(value)
-        elif isinstance(getattr(plain, field.name), tuple):
-            values[field.name] = tuple(value) if _numbers(value) else None
-        else:
-            values[field.name] = value if _number(value) else None
-    if None in values.values() or not _agree(values):
-        return None
-    return GenerationStats(**values)
+        if kind == "methods":
+            value = _methods(value)  # noqa: PLW2901 - as it is read
+        elif kind == "numbers":
+            value = tuple(value) if _numbers(value) else None  # noqa: PLW2901
+        elif not _number(value):
+            return None
+        if value is None:
+            return None
+        values[name] = value
+    return GenerationStats(**values) if _agree(values) else None
 
 
 def _agree(values: Mapping[str, Any]) -> bool:
@@ -48,7 +55,7 @@ def _agree(values: Mapping[str, Any]) -> bool:
 
 
 def _number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**53
+    return type(value) in {int, float} and 0 <= value < _MOST  # type: ignore[operator]
 
 
 def _numbers(value: object) -> bool:
@@ -59,11 +66,10 @@ def _methods(value: object) -> tuple[MethodStats, ...] | None:
     if not isinstance(value, list | tuple):
         return None
     methods = []
-    names = {field.name for field in fields(MethodStats)}
     for each in value:
         if not isinstance(each, Mapping) or not isinstance(each.get("name"), str):
             return None
-        known = {key: number for key, number in each.items() if key in names and key != "name"}
+        known = {key: number for key, number in each.items() if key in _METHOD_COUNTS}
         if not all(_number(number) for number in known.values()):
             return None
         methods.append(MethodStats(each["name"], **known))
@@ -105,7 +111,7 @@ def _exchange(question: StoredMessage, reply: StoredMessage | None) -> Exchange:
     exchange.add(reply.text)
     # One that says it is being written, and is not: a program that wrote it has been killed.
     exchange.status = "interrupted" if reply.status in ("waiting", "writing") else reply.status
-    exchange.stats = stats_from_kept(reply.stats)
+    exchange.read_stats_later(partial(stats_from_kept, reply.stats))
     dropped = (reply.stats or {}).get(_DROPPED)
     exchange.dropped_turns = int(dropped) if isinstance(dropped, int) and dropped > 0 else 0
     if reply.finish_reason in get_args(FinishReason):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -38,7 +38,6 @@ class Exchange:
 
     question: str
     status: ReplyStatus = "waiting"
-    stats: GenerationStats | None = None
     finish_reason: FinishReason | None = None
     problem: Problem | None = None
     dropped_turns: int = 0
@@ -51,6 +50,23 @@ class Exchange:
     models: str = ""
     _before: str = ""
     _parts: list[str] = field(default_factory=list)
+    _stats: GenerationStats | None = None
+    _read_stats: Callable[[], GenerationStats | None] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def stats(self) -> GenerationStats | None:
+        """The figures of the reply."""
+        if self._read_stats is not None:
+            self._stats, self._read_stats = self._read_stats(), None
+        return self._stats
+
+    @stats.setter
+    def stats(self, stats: GenerationStats | None) -> None:
+        self._stats, self._read_stats = stats, None
+
+    def read_stats_later(self, read: Callable[[], GenerationStats | None]) -> None:
+        """The figures are what this gives, when somebody looks at them: not all replies of a long chat are."""
+        self._read_stats = read
 
     @property
     def reply(self) -> str:
