@@ -39,8 +39,8 @@ from engine import (
 T = TypeVar("T")
 TimedEvent = tuple[float, Event]
 _SLICE_S = 0.005
-_REPORT_S = 0.1
-"""How often the figures of a measurement are worked out while it runs."""
+_REPORT_S = 0.25
+"""How often the figures of a measurement are worked out and shown while it runs."""
 
 
 class ModelsChanged(EngineError):
@@ -136,8 +136,8 @@ class EngineBridge:
     def measure_ways(self, request: ProofRequest, note: Callable[[ProofProgress], None]) -> Job[WaysReport]:
         """Answer a prompt in several ways in turns, with the models that are loaded; a reply waits until it is over.
 
-        `note` is called on the worker thread. Cancelled midway it gives what there is. Raises Cancelled where nothing
-        was measured, ModelsChanged, and what a reply raises.
+        `note` is called on the worker thread, between replies: what it takes spoils no figure. Cancelled midway it
+        gives what there is. Raises Cancelled where nothing was measured, ModelsChanged, and what a reply raises.
         """
 
         def work(cancel: CancelToken) -> WaysReport:

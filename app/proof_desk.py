@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import threading
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
@@ -26,16 +28,17 @@ from app.state.compare import (
 from app.state.models import Loaded, Lookahead
 from engine import Cancelled
 
-POLL_MS = 100
+DRAWN_MS = 15
+"""What the window takes to draw new figures, about."""
+_PATIENCE_S = 0.2
 KINDS: tuple[ProofKind, ...] = ("compare", "sweep")
 
 
 @dataclass(slots=True)
 class _Work:
-    """A measurement on its way. `latest`: what the worker thread told last."""
+    """A measurement on its way. `job`: the load or the measurement that is running for it."""
 
     job: Job[Any] | None = None
-    latest: ProofProgress | None = None
     cancelled: bool = False
 
 
@@ -63,9 +66,6 @@ class ProofDesk(QObject):
         self._desk = desk
         self._work: dict[ProofKind, _Work] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._timer = QTimer(self)
-        self._timer.setInterval(POLL_MS)
-        self._timer.timeout.connect(self._poll)
         desk.changed.connect(self.pair_changed)
 
     @property
@@ -90,7 +90,6 @@ class ProofDesk(QObject):
         run.begin(request)
         self._work[kind] = _Work()
         self._start(self._measure(kind, request))
-        self._timer.start()
         self.changed.emit(kind)
 
     def cancel(self, kind: ProofKind) -> None:
@@ -107,7 +106,6 @@ class ProofDesk(QObject):
 
     def stop(self) -> None:
         """End everything that runs, for closing."""
-        self._timer.stop()
         for kind in KINDS:
             self.cancel(kind)
         for task in self._tasks:
@@ -120,10 +118,7 @@ class ProofDesk(QObject):
         try:
             await self._load(request.models, run, work)
             run.wait("waiting")
-
-            def note(progress: ProofProgress) -> None:
-                work.latest = progress
-
+            note = lambda progress: self._note(kind, progress)  # noqa: E731
             report = await self._wait(work, self._bridge.measure_ways(request, note))
         except Cancelled:
             run.cancel()
@@ -133,8 +128,6 @@ class ProofDesk(QObject):
             run.finish(report)
         finally:
             del self._work[kind]
-        if not self._work:
-            self._timer.stop()
         self.changed.emit(kind)
 
     async def _load(self, wanted: Loaded, run: ProofRun, work: _Work) -> None:
@@ -159,12 +152,18 @@ class ProofDesk(QObject):
             raise Cancelled
         return result
 
-    def _poll(self) -> None:
-        for kind, work in self._work.items():
-            latest, work.latest = work.latest, None
-            if latest is not None:
-                self.runs[kind].take(latest)
-                self.changed.emit(kind)
+    def _note(self, kind: ProofKind, progress: ProofProgress) -> None:
+        """On the worker thread: have this shown, and wait until it is, so that drawing does not slow the next reply."""
+        drawn = threading.Event()
+        with contextlib.suppress(RuntimeError):  # The loop may be closed already when the program ends.
+            self._loop.call_soon_threadsafe(self._take, kind, progress, drawn)
+            drawn.wait(_PATIENCE_S)
+
+    def _take(self, kind: ProofKind, progress: ProofProgress, drawn: threading.Event) -> None:
+        if kind in self._work:
+            self.runs[kind].take(progress)
+            self.changed.emit(kind)
+        QTimer.singleShot(DRAWN_MS, drawn.set)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)
