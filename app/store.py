@@ -22,6 +22,7 @@ from app.store_search import Found, search
 
 FILE_NAME = "conversations.sqlite3"
 _WAIT_S = 2.0
+_PURGED = 500
 _IN = ", ".join(f"'{status}'" for status in UNFINISHED)
 _COLUMNS = "id, parent, role, text, created, status, target, draft, settings, stats, finish_reason, problem, chosen"
 
@@ -57,8 +58,7 @@ class Store:
     def open(cls, path: Path | None = None) -> Store:
         """Open the file, or make it. `path` None: the usual place.
 
-        An older file is brought up to date, replies that were being written are marked as interrupted, and what was
-        deleted is gone for good.
+        An older file is brought up to date, and replies that were being written are marked as interrupted.
         Raises StoreTooNew (nothing was changed), StoreDamaged, StoreNotOpen, StoreInUse.
         """
         path = default_path() if path is None else path
@@ -212,18 +212,26 @@ class Store:
         self.connection.execute("UPDATE conversations SET pinned = ? WHERE id = ?", (pinned, conversation_id))
 
     def delete(self, conversation_id: int, when: float) -> None:
-        """Take a conversation off the list, until `undelete`, `purge` or the next `open`."""
+        """Take a conversation off the list, until `undelete` or `purge`."""
         self.connection.execute("UPDATE conversations SET deleted = ? WHERE id = ?", (when, conversation_id))
 
     def undelete(self, conversation_id: int) -> None:
         """Put a deleted conversation back as it was."""
         self.connection.execute("UPDATE conversations SET deleted = NULL WHERE id = ?", (conversation_id,))
 
-    def purge(self, conversation_id: int | None = None) -> None:
-        """Remove a deleted conversation for good, or all of them. One that is not deleted stays."""
-        gone = "SELECT id FROM conversations WHERE deleted IS NOT NULL AND (?1 IS NULL OR id = ?1)"
-        self.connection.execute(f"DELETE FROM messages WHERE conversation IN ({gone})", (conversation_id,))  # noqa: S608
-        self.connection.execute(f"DELETE FROM conversations WHERE id IN ({gone})", (conversation_id,))  # noqa: S608
+    def purge(self, conversation_id: int | None = None) -> bool:
+        """Remove a deleted conversation for good, or all of them: so many messages at a time. True where more is left.
+
+        One that is not deleted stays.
+        """
+        deleted = "SELECT id FROM conversations WHERE deleted IS NOT NULL AND (?1 IS NULL OR id = ?1)"
+        # What is below a message has a larger id, and goes first.
+        some = f"SELECT id FROM messages WHERE conversation IN ({deleted}) ORDER BY id DESC LIMIT {_PURGED}"  # noqa: S608
+        gone = self.connection.execute(f"DELETE FROM messages WHERE id IN ({some})", (conversation_id,))  # noqa: S608
+        if gone.rowcount == _PURGED:
+            return True
+        self.connection.execute(f"DELETE FROM conversations WHERE id IN ({deleted})", (conversation_id,))  # noqa: S608
+        return False
 
     # Changing: messages -------------------------------------------------------------------------------------------
 
@@ -302,8 +310,7 @@ class Store:
         """After a run that was killed: what it was writing stays as far as it came."""
         unfinished = f"SELECT id FROM messages WHERE status IN ({_IN}) UNION SELECT message FROM pieces"  # noqa: S608
         found = [row[0] for row in self.connection.execute(unfinished)]
-        deleted = self.connection.execute("SELECT 1 FROM conversations WHERE deleted IS NOT NULL LIMIT 1").fetchone()
-        if not found and deleted is None:
+        if not found:
             return
         with self.changes():
             for message_id in found:
@@ -312,7 +319,6 @@ class Store:
                     (self._pieces(message_id), message_id),
                 )
             self.connection.execute("DELETE FROM pieces")
-            self.purge()
 
     def _pieces(self, message_id: int) -> str:
         rows = self.connection.execute("SELECT text FROM pieces WHERE message = ? ORDER BY number", (message_id,))

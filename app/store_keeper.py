@@ -52,6 +52,8 @@ class StoreKeeper:
     def __init__(self, store: Store, on_trouble: OnTrouble, *, retry_s: float = RETRY_S) -> None:
         self.store = store
         self.writer = StoreWriter(store, on_trouble, retry_s=retry_s)
+        # What was deleted by a program that was then killed.
+        self.writer.purge()
         self._ids = itertools.count(store.first_free_id())
         # A conversation with changes that are not on the disk is held by them, so it is found here, not read again.
         self._open: WeakValueDictionary[int, Conversation] = WeakValueDictionary()
@@ -121,7 +123,7 @@ class StoreKeeper:
     def purge(self, conversation_id: int) -> None:
         """Remove a deleted conversation for good."""
         self._open.pop(conversation_id, None)
-        self.writer.submit(lambda store: store.purge(conversation_id))
+        self.writer.purge(conversation_id)
 
     # Messages -----------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _MOST_WORDS = 16
-_NEWEST = 20_000
+_NEWEST = 10_000
 _BEFORE, _AFTER = 30, 90
 _SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 """Scripts that put no space between words (and Hangul, whose words have endings): FTS5 sees a line as one word."""

@@ -118,6 +118,16 @@ class StoreWriter:
                 each.give_up()
         self._put(_Queued(lambda store: store.save_trace(message_id, trace), None, len(trace)), hurry=True)
 
+    def purge(self, conversation_id: int | None = None) -> None:
+        """Queue that a deleted conversation goes for good, or all of them: in steps, so that others need not wait."""
+
+        def step(store: Store) -> None:
+            # What is left at the end of the program goes when it is started again.
+            if store.purge(conversation_id) and not self._closing:
+                self.submit(step)
+
+        self.submit(step)
+
     def flush(self, timeout: float) -> bool:
         """Wait until everything so far is on the disk. False where that took too long or fails."""
         limit = time.monotonic() + timeout

@@ -118,7 +118,7 @@ def test_the_list_has_pinned_ones_first_then_the_newest(store: Store) -> None:
     assert listed[1].title == "one"
 
 
-def test_a_deleted_conversation_can_come_back_until_the_next_start(store: Store) -> None:
+def test_a_deleted_conversation_can_come_back_until_it_is_purged(store: Store) -> None:
     _fill(store, 1, "alpha", "beta", title="gamma")
     _fill(store, 2, "delta")
     with store.changes():
@@ -133,14 +133,10 @@ def test_a_deleted_conversation_can_come_back_until_the_next_start(store: Store)
     assert len(store.search("alpha")) == len(store.search("gamma")) == 1
     with store.changes():
         store.delete(1, 5.0)
-    again = _reopen(store)
-    try:
-        with again.changes():
-            again.undelete(1)
-        assert [head.id for head in again.conversations()] == [2]
-        assert again.connection.execute("SELECT count(*) FROM messages").fetchone() == (1,)
-    finally:
-        again.close()
+        store.purge()
+        store.undelete(1)
+    assert [head.id for head in store.conversations()] == [2]
+    assert store.connection.execute("SELECT count(*) FROM messages").fetchone() == (1,)
 
 
 def test_what_was_deleted_is_not_in_the_file_any_more(store: Store) -> None:
@@ -160,9 +156,12 @@ def test_a_deep_conversation_is_deleted(store: Store) -> None:
     assert loaded is not None
     assert len(loaded) == 10
     with store.changes():
+        store.add_messages(1, (StoredMessage(5000 + place, 1009, "user", "x", 0.0) for place in range(1000)))
         store.delete(1, 1.0)
-        store.purge()
+        steps = [store.purge(), store.purge(), store.purge()]
+    assert steps == [True, True, False]
     assert store.connection.execute("SELECT count(*) FROM messages").fetchone() == (0,)
+    assert store.connection.execute("SELECT count(*) FROM conversations").fetchone() == (0,)
 
 
 def test_changes_are_kept_together_or_not_at_all(store: Store) -> None:
