@@ -19,6 +19,7 @@ from app.state.transcript import Exchange, Problem
 from app.store import Store
 from app.store_errors import ChangeRefused, StoreError
 from app.store_keeper import StoreKeeper
+from app.store_memory import MemoryStore
 from app.store_search import Found
 
 _FLUSH_S = 0.2
@@ -84,7 +85,7 @@ class ConversationDesk(QObject):
 
     @property
     def keeper(self) -> StoreKeeper:
-        """The store; opened when it is asked for first. Raises StoreError if not even a temporary one can be."""
+        """The store; opened when it is asked for first: one in memory where the file can't be."""
         return self._keeper or self._open()
 
     def _open(self) -> StoreKeeper:
@@ -101,7 +102,7 @@ class ConversationDesk(QObject):
 
     def _open_store(self) -> StoreKeeper:
         if self._path is None:
-            return StoreKeeper(Store.temporary(), self._note_trouble)
+            return StoreKeeper(MemoryStore.begin(), self._note_trouble)
         try:
             store = Store.open(self._path)
             try:
@@ -112,7 +113,7 @@ class ConversationDesk(QObject):
         except StoreError as error:
             LOGGER.warning("the conversations could not be opened: %s", type(error).__name__)
             self.trouble.emit(Problem(f"{error} {self.tr('What you write now is not kept.')}"))
-            return StoreKeeper(Store.temporary(), self._note_trouble)
+            return StoreKeeper(MemoryStore.begin(), self._note_trouble)
 
     def close(self, timeout: float) -> bool:
         """Write what waits and let go of the store. False where something could not be written (seconds)."""

@@ -72,14 +72,6 @@ class ConversationList:
         found = None if row is None else self.rows[row]
         return found if isinstance(found, Item) else None
 
-    def neighbour(self, conversation: int) -> int | None:
-        """The conversation to stand on when this one goes: the next one, else the one before."""
-        row = self.row_of(conversation)
-        if row is None:
-            return None
-        others = [*self.rows[row + 1 :], *reversed(self.rows[:row])]
-        return next((item.id for item in others if isinstance(item, Item)), None)
-
 
 def grouped(items: Iterable[Item], now: datetime, zone: tzinfo | None = None) -> Iterable[Row]:
     """Headings and items, in the order of the groups; within one as they come."""

@@ -411,6 +411,26 @@ def test_a_damaged_store_is_left_alone_and_told(open_window: OpenWindow, tmp_pat
     assert path.read_bytes() == before
 
 
+def test_without_a_store_a_conversation_lasts_as_long_as_the_window(open_window: OpenWindow) -> None:
+    window = open_window(Script(lambda messages: f"{LONG} Reply to {messages[-1].content}", round_s=0.001), store=None)
+    for text in ("One", "Two"):
+        window.controller.new_chat()
+        exchange = window.send(text)
+        while not exchange.ended:
+            window.parts.conversations.search("reply")
+            window.parts.conversations.search("")
+            window.qtbot.wait(5)
+    window.controller.open(number(window, "One"))
+    window.main.transcript.regenerate_asked.emit(window.first())
+    window.ended(window.first())
+    assert window.parts.conversations.keeper.writer.flush(5.0)
+    window.parts.conversations.search("reply to two")
+    assert titles(window) == ["Two"]
+    assert not window.main.notice.isVisible()
+    assert window.close()
+    assert titles(open_window(Script(), store=None)) == []
+
+
 @pytest.mark.logs("conversations cannot be saved: NotWritable")
 def test_trouble_with_saving_is_told_and_that_it_is_over(open_window: OpenWindow, tmp_path: Path) -> None:
     window = open_window(Script(ECHO))
