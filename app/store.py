@@ -66,6 +66,9 @@ class Store:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             check_header(path)
+            if not path.exists():
+                # Conversations are nobody else's business; SQLite's other files take this one's mode.
+                path.touch(mode=0o600)
             lock = _lock(path)
             check_log(path)
             store = cls(path, _connect(path), lock)

@@ -438,6 +438,14 @@ def test_a_store_with_damaged_pages_says_so(path: Path) -> None:
     assert refused
 
 
+@pytest.mark.skipif(os.name != "posix", reason="there are no such modes")
+def test_nobody_else_may_read_the_conversations(store: Store) -> None:
+    _fill(store, 1, "a secret")
+    modes = {each.name: each.stat().st_mode & 0o777 for each in store.path.parent.iterdir() if each.stat().st_size}
+    assert {FILE_NAME, f"{FILE_NAME}-wal"} <= set(modes)
+    assert set(modes.values()) == {0o600}
+
+
 def test_an_empty_file_is_a_new_store(path: Path) -> None:
     path.parent.mkdir()
     path.touch()
