@@ -156,13 +156,21 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
             axis.setStyle(tickLength=0, maxTickLevel=0, autoReduceTextSpace=False)
             axis.enableAutoSIPrefix(False)
             plot.setLabel(side, label, color=theme.tokens.muted)
-        self._line.setPen(pyqtgraph.mkPen(theme.color("accent"), width=2))
-        self._dashes.setPen(pyqtgraph.mkPen(theme.color("muted"), width=1.5, style=Qt.PenStyle.DashLine))
+        # These pens count the dots of the screen.
+        dots = self.devicePixelRatioF()
+        self._line.setPen(pyqtgraph.mkPen(theme.color("accent"), width=2 * dots))
+        self._dashes.setPen(pyqtgraph.mkPen(theme.color("muted"), width=1.5 * dots, style=Qt.PenStyle.DashLine))
         self._dashes_label.setColor(theme.color("muted"))
         dot = theme.color("muted")
         dot.setAlpha(110)
         self._dots.setPen(None)
         self._dots.setBrush(dot)
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Another screen may have smaller dots."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.DevicePixelRatioChange:
+            self._dress()
 
     # Scrolling --------------------------------------------------------------------------------------------------------
 

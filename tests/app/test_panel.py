@@ -66,7 +66,8 @@ def test_positions_and_times_are_counted_from_the_rounds() -> None:
     metrics = Metrics()
     write(metrics, 10)
     assert metrics.positions.pairs() == ((10, 8), (10, 6), (10, 4), (10, 2))
-    assert metrics.times == TimeSplit(100.0, 600.0, pytest.approx(300.0))
+    assert (metrics.times.draft_ms, metrics.times.target_ms) == (100.0, 600.0)
+    assert metrics.times.rest_ms == pytest.approx(300.0)
     assert [name for name, _ in metrics.times.parts()] == ["draft", "target", "rest"]
     done = stats(
         proposed_by_position=(10, 10),
@@ -289,7 +290,9 @@ def test_it_is_right_while_empty_and_in_any_size(panel: Panel) -> None:
     for width, height in ((240, 400), (480, 1_500)):
         shown.resize(width, height)
         QApplication.processEvents()
-        assert shown.widget().width() <= width
+        page = shown.widget()
+        assert page is not None
+        assert page.width() <= width
         assert not shown.grab().isNull()
     shown.positions.draw(((10, 9),) * 32)
     assert shown.positions.accessibleDescription().startswith("position 1: 90 % of 10, position 2")
