@@ -14,6 +14,10 @@ from typing import Literal
 PARAGRAPH_LIMIT = 2_000
 LINES_LIMIT = 3_000
 """Characters of a list, table or quote."""
+MOST_ITEMS = 100
+"""Lines of a list: Qt counts its points again and again."""
+MOST_CELLS = 200
+"""Of a table: Qt lays a table out as a whole."""
 CODE_LIMIT = 2_500
 LINE_LIMIT = 1_000
 """Characters of one line, and of one piece of it."""
@@ -162,7 +166,7 @@ class MarkdownBlocks:
             line = self._undented(line)
             if not self._goes_on(line, item, fence):
                 self._emit()
-            elif self._size > LINES_LIMIT and (item is not None or self._size > LINES_LIMIT * 1.5):
+            elif self._is_long_list() and (item is not None or self._size > LINES_LIMIT * 1.5):
                 self._cut_list(line)
                 line = self._undented(line)
             self._blank_in_list = False
@@ -173,7 +177,7 @@ class MarkdownBlocks:
             self._emit()
         elif self._kind == "quote" and self._size > LINES_LIMIT:
             self._emit(cut=True)
-        elif self._kind == "paragraph" and self._size > PARAGRAPH_LIMIT:
+        elif self._kind == "paragraph":
             self._cut_lines()
 
     def _goes_on(self, line: str, item: re.Match[str] | None, fence: re.Match[str] | None) -> bool:
@@ -181,6 +185,9 @@ class MarkdownBlocks:
         if item is not None or line.startswith(("  ", "\t")):
             return True
         return not (self._blank_in_list or fence or _HEADING.match(line) or _RULE.match(line))
+
+    def _is_long_list(self) -> bool:
+        return self._size > LINES_LIMIT or len(self._lines) > MOST_ITEMS
 
     def _cut_list(self, line: str) -> None:
         """End a long list here; what follows is parsed by itself, so this line must stand at the left of it."""
@@ -218,13 +225,14 @@ class MarkdownBlocks:
     def _cut_lines(self) -> None:
         """A paragraph or table of many lines: end the block here, and repeat a table's head."""
         if self._is_table():
-            if self._size > LINES_LIMIT:
+            cells = self._lines[0].count("|") * len(self._lines)
+            if self._size > LINES_LIMIT or cells > max(MOST_CELLS, 3 * self._lines[0].count("|")):
                 head = self._lines[:2]
                 self._emit(cut=True)
                 if len(head[0]) + len(head[1]) < LINE_LIMIT:
                     for line in head:
                         self._add(line.rstrip("\n"))
-        else:
+        elif self._size > PARAGRAPH_LIMIT:
             self._emit(cut=True)
 
     def _is_table(self) -> bool:

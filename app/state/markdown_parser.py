@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_NESTING = 40
 MOST_BRACKETS = 300
+MOST_COLUMNS = 30
 LINE_BREAK = "\N{LINE SEPARATOR}"
 Alignment = Literal["", "left", "center", "right"]
 
@@ -225,6 +226,10 @@ class _Walk:
 
     def leave_table(self, _token: Token) -> None:
         self._in_table = False
+        if len(self._alignments) > MOST_COLUMNS:
+            for row in self._rows:
+                self._add_text(tuple(piece for cell in row for piece in (*cell, Run(" | "))))
+            return
         rows = tuple(tuple(row) for row in self._rows)
         self.nodes.append(Table(rows, tuple(self._alignments)))
 

@@ -61,15 +61,20 @@ class CodeBars:
         self.bars: list[CodeBar] = []
         self._placed = (0, 0)
 
-    def place(self, boxes: list[CodeBox]) -> None:
-        """Give each piece of code its bar; move those that are there already when the width has changed."""
-        wanted = boxes[:MOST]
-        now = (len(wanted), self._text.width())
+    def lack(self, boxes: list[CodeBox]) -> bool:
+        """Whether there is code without a bar."""
+        return len(self.bars) < min(len(boxes), MOST)
+
+    def add(self, boxes: list[CodeBox]) -> None:
+        """Make the next bar."""
+        self.bars.append(CodeBar(boxes[len(self.bars)], self._theme, self._text.viewport()))
+
+    def place(self) -> None:
+        """Put each bar over its code: the new ones, or all of them when the width has changed."""
+        now = (len(self.bars), self._text.width())
         if now == self._placed:
             return
-        first = len(self.bars) if now[1] == self._placed[1] else 0
-        for box in wanted[len(self.bars) :]:
-            self.bars.append(CodeBar(box, self._theme, self._text.viewport()))
+        first = self._placed[0] if now[1] == self._placed[1] else 0
         layout = self._text.document().documentLayout()
         height = code_header_height(self._text.document().defaultFont())
         for bar in self.bars[first:]:

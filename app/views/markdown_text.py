@@ -17,6 +17,7 @@ from app.views.theme import Theme
 
 _STEP = 2_000
 """Characters that are cut into blocks at once."""
+_STEPS_A_LAYOUT = 6
 
 
 class MarkdownPage(TallText):
@@ -41,7 +42,7 @@ class MarkdownPage(TallText):
         """Take the height that the text needs, and put the bars over the code."""
         super().fit()
         if hasattr(self, "writer"):
-            self.bars.place(self.writer.boxes)
+            self.bars.place()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """A line beside what is quoted."""
@@ -99,13 +100,15 @@ class MarkdownText(QWidget):
         self._unread: deque[str] = deque()
         self._job: Iterator[None] | None = None
         self._edit: QTextCursor | None = None
+        self._steps = 0
         self._ending = self._ended = False
         self._tail_stale = False
 
     @property
     def busy(self) -> bool:
         """Whether there is something to write."""
-        return bool(self._job or self._waiting or self._unread or (self._ending and not self._ended))
+        more = self._job or self._waiting or self._unread or (self._ending and not self._ended)
+        return bool(more) or self.page.bars.lack(self.page.writer.boxes)
 
     @property
     def bars(self) -> list[CodeBar]:
@@ -147,6 +150,12 @@ class MarkdownText(QWidget):
             self._open_edit()
             if next(self._job, self) is self:
                 self._job = None
+            self._steps += 1
+            if self._steps % _STEPS_A_LAYOUT == 0:
+                # Laying out takes longer than writing: whoever counts the time must see it.
+                self.close_edit()
+        elif self.page.bars.lack(self.page.writer.boxes):
+            self.page.bars.add(self.page.writer.boxes)
         elif self._waiting:
             self.page.empty = False
             self._open_edit()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from time import perf_counter
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import (
@@ -43,6 +44,7 @@ _FIXED = QTextBlockFormat.LineHeightTypes.FixedHeight.value
 _HEADING_SCALE = (1.35, 1.2, 1.1, 1.0, 1.0, 1.0)
 _RUNS_A_STEP = 40
 _ROWS_A_STEP = 8
+_STEP_S = 0.001
 _LONGEST_TIP = 300
 _COLORS = {"inserted": "code_string", "deleted": "danger"}
 _ALIGNMENTS = {
@@ -300,13 +302,15 @@ class MarkdownWriter:
         """The code in its colours."""
         looks: dict[str, QTextCharFormat] = {"": char}
         known = iter([("", code)]) if not self._colored else parts(code, language)
-        for number, (part, text) in enumerate(known, 1):
+        pause = perf_counter() + _STEP_S
+        for part, text in known:
             if part not in looks:
                 looks[part] = QTextCharFormat(char)
                 looks[part].setForeground(QBrush(self._theme.color(_COLORS.get(part, f"code_{part}"))))
             cursor.insertText(text, looks[part])
-            if number % _RUNS_A_STEP == 0:
+            if perf_counter() > pause:
                 yield
+                pause = perf_counter() + _STEP_S
         yield
 
     def _write_table(self, cursor: QTextCursor, table: Table) -> Iterator[None]:

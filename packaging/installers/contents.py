@@ -6,11 +6,14 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from fnmatch import fnmatch
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 from linux_needs import read_files
 
 import engine
+from app.state.code_colors import LEXER_MODULES
 from engine.registry import LAZY_MODULES
 
 # Never imported by the program, but named somewhere in what it imports.
@@ -20,10 +23,12 @@ _EXCLUDED = (
     *("setuptools", "pkg_resources", "tkinter", "turtledemo", "numpy.f2py", "numpy.distutils", "numpy.testing"),
     *("pyqtgraph.canvas", "pyqtgraph.console", "pyqtgraph.examples", "pyqtgraph.flowchart", "pyqtgraph.jupyter"),
     *("pyqtgraph.opengl", "test"),
-    # What rich could print, and nobody asks it for.
-    *("markdown_it", "pygments"),
+    # Of Pygments the languages of LEXER_MODULES are enough.
+    *("pygments.cmdline", "pygments.formatters", "pygments.sphinxext", "pygments.styles"),
 )
-_EXCLUDED_ENGINE = ("PySide6", "app", "pyqtgraph", "qasync", "qtawesome", "qtpy", "shiboken6")
+_EXCLUDED_ENGINE = (
+    *("PySide6", "app", "markdown_it", "pygments", "pyqtgraph", "qasync", "qtawesome", "qtpy", "shiboken6"),
+)
 """The command line does without the window."""
 # Nothing in the standard flavour opens a connection or a terminal.
 _EXCLUDED_STANDARD = ("bz2", "curses", "doctest", "ensurepip", "readline", "ssl", "xmlrpc")
@@ -65,13 +70,22 @@ def hidden_imports() -> list[str]:
     """
     public = (getattr(engine, name) for name in engine.__all__)
     homes = {home for home in (getattr(value, "__module__", None) for value in public) if home is not None}
-    return sorted({"resources", *LAZY_MODULES, *(home for home in homes if home.startswith("engine."))})
+    return sorted({"resources", *LAZY_MODULES, *LEXER_MODULES, *(home for home in homes if home.startswith("engine."))})
+
+
+def unused_lexers() -> list[str]:
+    """Pygments' modules for languages that the window does not colour: all but those it does and what they import."""
+    for name in LEXER_MODULES:
+        import_module(name)
+    folder = import_module("pygments.lexers").__path__
+    names = (f"pygments.lexers.{module.name}" for module in iter_modules(folder))
+    return sorted(name for name in names if name not in sys.modules and not name.endswith("._mapping"))
 
 
 def excluded_modules(flavour: str, *, window: bool) -> list[str]:
     """Modules that must not be followed from the window's entry point, or from that of the command line."""
     more = _EXCLUDED_STANDARD if flavour == "standard" else ()
-    return sorted({*_EXCLUDED, *more, *(() if window else _EXCLUDED_ENGINE)})
+    return sorted({*_EXCLUDED, *more, *unused_lexers(), *(() if window else _EXCLUDED_ENGINE)})
 
 
 def keeps_library(place: str, system: str) -> bool:

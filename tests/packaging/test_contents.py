@@ -49,6 +49,16 @@ def test_backends_and_resources_are_put_in() -> None:
     assert {"resources", *(module for module, _ in BACKENDS.values())} <= set(contents.hidden_imports())
 
 
+def test_the_languages_of_code_are_put_in_and_no_others() -> None:
+    put_in, left_out = set(contents.hidden_imports()), set(contents.unused_lexers())
+    assert {"pygments.lexers.python", "pygments.lexers.c_cpp"} <= put_in
+    assert {"pygments.lexers.lilypond", "pygments.lexers._scheme_builtins"} <= left_out
+    assert not put_in & left_out
+    assert not {"markdown_it", "pygments", "pygments.lexers._mapping"} & set(
+        contents.excluded_modules("standard", window=True)
+    )
+
+
 def test_hidden_imports_exist() -> None:
     code = f"import importlib.util as u; print([n for n in {contents.hidden_imports()!r} if u.find_spec(n) is None])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
