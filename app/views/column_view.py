@@ -27,6 +27,8 @@ KEPT = 16
 """Views that are kept though they are far from what is read."""
 _SLICE_S = 0.008
 """How long views are made at a time."""
+_STEP_S = 0.004
+"""How long while the reader scrolls step by step: one view, mostly."""
 _OPEN_S = 0.08
 """How long at most where all of the viewport is new: the first sight of it should be whole."""
 _TICK_MS = 10
@@ -54,6 +56,13 @@ class ColumnView(QAbstractScrollArea):
         self._clock.setSingleShot(True)
         self._clock.setInterval(_TICK_MS)
         self._clock.timeout.connect(self._tick)
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether all that belongs into the viewport stands there."""
+        width = self._column_width()
+        ready = all(self._is_ready(place, width) for place in self._range())
+        return ready and all(view.is_drawn for place, view in self._placed() if place in self._range())
 
     # Where things are -------------------------------------------------------------------------------------------------
 
@@ -105,7 +114,8 @@ class ColumnView(QAbstractScrollArea):
         self._arrange()
         # Who drags through the conversation sees for a moment that there is something: then it is made at leisure.
         if abs(value - before) <= self.viewport().height():
-            self._fill(_SLICE_S)
+            self._fill(_STEP_S)
+            self._forget_many()
         if not self._clock.isActive():
             self._clock.start()
 
@@ -182,8 +192,7 @@ class ColumnView(QAbstractScrollArea):
         """Go on with what is missing, nearest first; one step at a time, so that nothing is ever late."""
         if not self.isVisible():
             return
-        if len(self._views) > 2 * KEPT and self._forget_one():
-            self._forget_one()
+        self._forget_many()
         if not self._fill(_SLICE_S):
             return
         resting = perf_counter() - self._moved_at > _REST_S
@@ -209,6 +218,11 @@ class ColumnView(QAbstractScrollArea):
         """The views that there are, with the numbers of their entries."""
         places = ((self._column.place_of(entry), view) for entry, view in self._views)
         return [(place, view) for place, view in places if place is not None]
+
+    def _forget_many(self) -> None:
+        """Keep up with a reader who scrolls on and on."""
+        if len(self._views) > 2 * KEPT and self._forget_one():
+            self._forget_one()
 
     def _forget_one(self) -> bool:
         if len(self._views) <= KEPT:
