@@ -14,6 +14,7 @@ _HEADER = 100
 _MAGIC = b"SQLite format 3\0"
 _VERSION_AT = 60  # sqlite.org/fileformat.html, "User Version Number", big-endian
 _APPLICATION_AT = 68
+_ANOTHER = "it belongs to another program"
 
 _TABLES = """
 CREATE TABLE conversations (
@@ -95,42 +96,59 @@ VERSION = len(MIGRATIONS)
 
 
 def check_header(path: Path) -> None:
-    """Look at a file without SQLite, which might change it or leave files beside it.
+    """Look at the first bytes of a file, so that one that is refused is not even opened.
 
     Raises StoreTooNew, StoreDamaged (no SQLite file, or another program's), OSError (it cannot be read).
     """
-    if not path.exists() or path.stat().st_size == 0:
+    header = _header(path)
+    if header is None:
         return
-    with path.open("rb") as file:
-        header = file.read(_HEADER)
     if len(header) < _HEADER or not header.startswith(_MAGIC):
         raise StoreDamaged(path, "it is no file of conversations")
-    application = int.from_bytes(header[_APPLICATION_AT : _APPLICATION_AT + 4], "big")
-    version = int.from_bytes(header[_VERSION_AT : _VERSION_AT + 4], "big")
-    _refuse_newer(path, version)
-    if application != APPLICATION_ID:
-        raise StoreDamaged(path, "it belongs to another program")
+    _refuse_newer(path, _number(header, _VERSION_AT))
+    # 0: perhaps one of ours whose program was killed while making it.
+    if _number(header, _APPLICATION_AT) not in (APPLICATION_ID, 0):
+        raise StoreDamaged(path, _ANOTHER)
 
 
 def check_log(path: Path) -> None:
-    """Look for the version in a write-ahead log that a killed program left. Raises StoreTooNew, sqlite3.Error.
+    """Look for the version in a write-ahead log that a killed program left: it may stand there alone.
 
-    A newer program may have left its version there alone. Whoever only reads never writes the log back into the file,
-    but makes an index of it, which is taken away again.
+    Raises StoreTooNew, StoreDamaged (another program's file), sqlite3.Error. The file and its log stay as they are.
     """
+    header = _header(path)
     log = path.with_name(f"{path.name}-wal")
-    index = path.with_name(f"{path.name}-shm")
-    if not log.exists() or log.stat().st_size == 0:
+    has_log = log.exists() and log.stat().st_size > 0
+    if header is None or (not has_log and _number(header, _APPLICATION_AT) == APPLICATION_ID):
         return
+    # Whoever only reads never writes the log back into the file, but makes an index of it: that is taken away again.
+    index = path.with_name(f"{path.name}-shm")
     had_index = index.exists()
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    mode = "mode=ro" if has_log else "mode=ro&immutable=1"
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True)
     try:
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        application = int(connection.execute("PRAGMA application_id").fetchone()[0])
+        tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
     finally:
         connection.close()
-    if version > VERSION and not had_index:
-        index.unlink(missing_ok=True)
+        if has_log and not had_index:
+            index.unlink(missing_ok=True)
     _refuse_newer(path, version)
+    if application != APPLICATION_ID and (application or tables):
+        raise StoreDamaged(path, _ANOTHER)
+
+
+def _header(path: Path) -> bytes | None:
+    """The first bytes. None of a file that is empty or not there."""
+    if not path.exists():
+        return None
+    with path.open("rb") as file:
+        return file.read(_HEADER) or None
+
+
+def _number(header: bytes, place: int) -> int:
+    return int.from_bytes(header[place : place + 4], "big")
 
 
 def _refuse_newer(path: Path, version: int) -> None:

@@ -3,8 +3,6 @@
 import hashlib
 import os
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -25,6 +23,7 @@ from app.store_errors import (
     opening_error,
 )
 from app.store_schema import APPLICATION_ID, MIGRATIONS, VERSION
+from helpers.processes import run_python
 
 
 @pytest.fixture
@@ -384,13 +383,37 @@ def test_a_newer_version_that_only_the_log_knows_is_refused_too(path: Path) -> N
         "c.execute('PRAGMA journal_mode = WAL'); c.execute('CREATE TABLE newer (id)'); "
         f"c.execute('PRAGMA user_version = {VERSION + 5}'); os._exit(0)"
     )
-    subprocess.run([sys.executable, "-c", script, str(path)], check=True, timeout=60)
+    assert run_python("-c", script, str(path)).returncode == 0
     (path.parent / f"{FILE_NAME}-shm").unlink()
     before = _marks(path.parent)
     assert set(before) == {FILE_NAME, f"{FILE_NAME}-wal"}
     with pytest.raises(StoreTooNew):
         Store.open(path)
     assert _marks(path.parent) == before
+
+
+@pytest.mark.parametrize("last", ["PRAGMA foreign_keys", "BEGIN", "PRAGMA user_version =", "PRAGMA wal_checkpoint"])
+def test_a_program_that_is_killed_while_it_makes_the_file_can_make_it_again(path: Path, last: str) -> None:
+    script = f"""
+import os, sqlite3, sys
+from pathlib import Path
+from app import store
+class Killed(sqlite3.Connection):
+    def execute(self, sql, *values):
+        if sql.startswith({last!r}) and "-lock" not in self.execute2("PRAGMA database_list").fetchone()[2]:
+            os._exit(9)
+        return super().execute(sql, *values)
+    def execute2(self, sql):
+        return super().execute(sql)
+connect = sqlite3.connect
+sqlite3.connect = lambda *a, **k: connect(*a, factory=Killed, **k)
+store.Store.open(Path(sys.argv[1]))
+"""
+    assert run_python("-c", script, str(path)).returncode == 9
+    assert path.stat().st_size > 0
+    store = Store.open(path)
+    _fill(store, 1, "made again")
+    store.close()
 
 
 @pytest.mark.parametrize("content", [b"no database at all", b"SQLite format 3\0" + b"\xff" * 50, os.urandom(8192)])
@@ -402,9 +425,11 @@ def test_a_file_that_is_no_store_is_refused_and_not_touched(path: Path, content:
     assert _marks(path.parent) == {FILE_NAME: hashlib.sha256(content).hexdigest()}
 
 
-def test_the_file_of_another_program_is_refused_and_not_touched(path: Path) -> None:
+@pytest.mark.parametrize("journal", ["DELETE", "WAL"])
+def test_the_file_of_another_program_is_refused_and_not_touched(path: Path, journal: str) -> None:
     path.parent.mkdir()
     connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA journal_mode = {journal}").fetchone()
     connection.execute("CREATE TABLE messages (id)")
     connection.commit()
     connection.close()

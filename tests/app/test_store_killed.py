@@ -134,10 +134,13 @@ def _kill_once(path: Path, seed: int, before: Told) -> int:
     with _child(path, seed) as process:
         assert process.stdout is not None
         said = b""
-        for piece in _lines(process, time.monotonic() + 60.0):
-            said += piece
-            break
-        for piece in _lines(process, time.monotonic() + random.Random(seed).uniform(0.0, 1.2)):
+        drawn = random.Random(seed)
+        if drawn.random() < 0.8:
+            for piece in _lines(process, time.monotonic() + 60.0):
+                said += piece
+                break
+        # The others may still be starting, and opening the store, when they are killed.
+        for piece in _lines(process, time.monotonic() + drawn.uniform(0.0, 1.2)):
             said += piece
         killed_at = time.monotonic()
         process.kill()
@@ -188,7 +191,7 @@ def _kill_often(path: Path, times: int) -> None:
         safe += _kill_once(path, seed, before)
         with _opened(path) as store:
             before = Told.from_store(store)
-    assert safe > 5 * times
+    assert safe > times
 
 
 def test_a_few_kills_lose_nothing_older_than_a_quarter_of_a_second(tmp_path: Path) -> None:
