@@ -36,7 +36,8 @@ class Exploration:
 
     *Probes* of a draft that does not seem to pay find out whether it has become better. *Tries* of other sizes find
     out whether what they cost has changed: seldom while all costs are as expected, soon after a surprise, and soon
-    where a size next to the best one was never measured. Attributes: probes (their allowance); rounds.
+    where a size next to the best one was never measured. Attributes: probes (their allowance); rounds; useless (looks
+    in a row that found nothing to propose).
 
     `calibrated`: the costs of a real machine were measured apart from any reply. What changes there changes for all
     sizes, so that a try that is dear may wait for long.
@@ -58,7 +59,7 @@ class Exploration:
     def __init__(self, *, calibrated: bool = False) -> None:
         self._overdue = self.OVERDUE[calibrated]
         self.probes = Allowance(*self.PROBES)
-        self.rounds = 0
+        self.rounds = self.useless = 0
         self._tries = Allowance(*self.TRIES)
         self._seen_at: dict[int, int] = {}
         """By size of a forward, the round in which it was seen last."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from math import inf
 from typing import Protocol
 
 from engine.acceptance_model import AcceptanceModel, ClaimModel
@@ -108,9 +109,13 @@ class AdaptiveLookahead(LookaheadPolicy):
 
 
 class Index(Protocol):
-    """A source whose proposals are known before it is asked for them, and cost nothing."""
+    """A source whose proposals are known before it is asked for them, and cost nothing.
+
+    Attributes: name; dozing (set by the policy: nobody will ask for a few rounds, so it need not follow each token).
+    """
 
     name: str
+    dozing: bool
 
     def promise(self, n: int) -> Sequence[float]:
         """For each token of what it would propose now, at most `n`: the chance that it holds if those before do."""
@@ -143,6 +148,10 @@ class AutoLookahead(LookaheadPolicy):
     REST_AFTER = 8
     """Rounds that no draft pays in after which the drafter rests (from the first on where that one says so); before, it
     keeps up, and can go on at once."""
+    DOZE_AFTER, DOZE_MOST = 24, 32
+    """Rounds in which no source paid, after which even looking is left out for some; and how many at most."""
+    LOOK_MS, LOOK_SHARE = 0.03, 0.005
+    """What a look at all sources takes, and its share of the time where nothing pays: a model without size feels it."""
 
     def __init__(
         self,
@@ -169,8 +178,16 @@ class AutoLookahead(LookaheadPolicy):
         self._plan: tuple[int, float] | None = None
         self._rounds = 0
         self._idle, self._pays, self._probing, self._trying = 0, True, False, False
+        self._plan_at = self._look_at = 0
+        """The rounds in which the plan is made anew, and in which a resting drafter is thought of."""
+        self._least: dict[int, float] = {}
+        """By tokens proposed: how likely they must be for one more to pay, in times of the worth of a millisecond."""
+        self._dozes = self._dozed = 0
 
     def choose(self) -> int:
+        if self._dozed < self._dozes:
+            return self._stay_plain()
+        self._dozed = self._dozes = 0
         tried = self._trying
         self._reach, self._exactly, self._probing, self._trying = 1.0, None, False, False
         plain = self.costs.verify(1)
@@ -188,7 +205,27 @@ class AutoLookahead(LookaheadPolicy):
             best = self._explore(best, rate, plain, tried)
         self.source = self._index.name if self._promised and self._index is not None else "draft-model"
         self.lookahead = best
+        paid = best > 0 and not self._probing
+        useless = self._exploration.useless = 0 if paid else self._exploration.useless + 1
+        if not best and useless > self.DOZE_AFTER and self.resting:
+            self._doze(plain)
         return best
+
+    def _doze(self, plain: float) -> None:
+        """Look away for as many rounds as keep the looks within their share of the time."""
+        self._dozes = min(int(self.LOOK_MS / (self.LOOK_SHARE * plain)), self.DOZE_MOST)
+        if self._dozes and self._index is not None:
+            self._index.dozing = True
+
+    def _stay_plain(self) -> int:
+        """A round without a look."""
+        self._dozed += 1
+        self.lookahead, self.speedup = 0, 1.0
+        if self._dozed == self._dozes:
+            self._exploration.pass_time(float(self._dozed))
+            if self._index is not None:
+                self._index.dozing = False
+        return 0
 
     @property
     def limit(self) -> int:
@@ -218,6 +255,8 @@ class AutoLookahead(LookaheadPolicy):
         confidences: Sequence[float] = (),
     ) -> None:
         self._rounds += 1
+        if self._dozed:
+            return
         exploration, expected = self._exploration, self.costs.verify(proposed + 1)
         if exploration.notice(proposed + 1, target_ms, expected, tried=self._trying or self._probing):
             self._plan = None
@@ -241,9 +280,15 @@ class AutoLookahead(LookaheadPolicy):
 
     def _best(self) -> tuple[int, float]:
         """The best K of the draft model above 0, and its expected tokens per millisecond; (0, 0): none, or it rests."""
-        if not self._drafts or (self.resting and self._rounds % self.RESTING_ROUNDS):
+        if not self._drafts or (self.resting and self._rounds < self._look_at):
             return 0, 0.0
-        if self._plan is None or self._rounds % self.PLAN_EVERY == 0:
+        if self.resting:
+            self._look_at = self._rounds + self.RESTING_ROUNDS
+        if self._rounds >= self._plan_at:
+            self._plan_at = self._rounds + self.PLAN_EVERY
+            self._plan = None
+            self._least.clear()
+        if self._plan is None:
             self._plan = self._make_plan()
         return self._plan
 
@@ -278,17 +323,23 @@ class AutoLookahead(LookaheadPolicy):
 
     def _goes_on(self, proposed: int, reach: float) -> bool:
         """Whether one token more pays, or several do: those before it hold with the chance `reach`."""
+        least = self._least.get(proposed)
+        if least is None:
+            least = self._least[proposed] = self._make_least(proposed)
+        return reach > self._worth * least
+
+    def _make_least(self, proposed: int) -> float:
+        """The fewest milliseconds for each token to be won by 1 to AHEAD tokens more, if those before them hold."""
         costs, draft = self.costs, self.costs.draft()
         so_far = costs.verify(proposed + 1)
-        gain = 0.0
+        least, gain, reach = inf, 0.0, 1.0
         for more in range(1, min(self.AHEAD, self.MOST - proposed) + 1):
             reach *= self.acceptance.at(proposed + more - 1)
             gain += reach
-            if gain > self._worth * (costs.verify(proposed + more + 1) - so_far + more * draft):
-                return True
+            least = min(least, (costs.verify(proposed + more + 1) - so_far + more * draft) / gain)
             if reach < self.HOPELESS:
                 break
-        return False
+        return least
 
     def _explore(self, best: int, rate: float, plain: float, tried: bool) -> int:
         """The best K, or what is tried in its place; where nothing pays nothing, or a probe."""

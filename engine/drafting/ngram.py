@@ -209,6 +209,8 @@ class NgramDrafter(Drafter):
     right ones save goes back into it, and no draft may cost more than is left: by these costs a reply of N tokens
     takes never longer than plain decoding of N + 4 + 0.03 N tokens.
 
+    While `dozing` it is not asked and only notes what is committed; afterwards it reads that like a prompt.
+
     `stop_tokens` end a draft. `cost(n)` is what a verification of n tokens costs, in times of one token (up to 33);
     machines differ much in it, see `measured_cost`. Everything learned begins anew with each prompt, so a request
     repeats; the index is kept for what the prompts share.
@@ -241,6 +243,9 @@ class NgramDrafter(Drafter):
         """Where the source of a broken copy would have gone on, and the length of the text at that time."""
         self._allowance = self._options.allowance
         self._drafted = 0
+        self.dozing = False
+        self._unread: list[int] = []
+        """What was committed while it dozed."""
         self._chances: list[float] = []
         """Of each token drafted last, the chance that it is right if those before it are."""
 
@@ -257,24 +262,27 @@ class NgramDrafter(Drafter):
 
     def promise(self, n: int) -> Sequence[float]:
         """For each token that `propose(n)` would propose: the chance that it is right if those before it are."""
-        drafted = self._draft(self._affordable(min(n, MAX_LOOKAHEAD)))
+        self._catch_up()
+        drafted = self._draft(min(n, MAX_LOOKAHEAD))
         return self._chances[: len(drafted)]
 
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
-        tokens = self._draft(self._affordable(min(n, MAX_LOOKAHEAD)))
+        self._catch_up()
+        tokens = self._draft(min(n, MAX_LOOKAHEAD))
         self._drafted = len(tokens)
         return Draft(tuple(tokens), source=self.name)
 
-    def _affordable(self, n: int) -> int:
-        """The longest draft, at most `n`, whose loss would not exceed the allowance; 0 where nothing matches."""
-        if self._match is None:
-            return 0
-        while n > 0 and self._cost(n + 1) - 1.0 > self._allowance:
-            n -= 1
-        return n
+    def _catch_up(self) -> None:
+        """Take in what was committed while it dozed, as if it were a part of the prompt."""
+        if not self._unread:
+            return
+        self._index.extend(self._unread)
+        self._unread = []
+        self._found, self._resumed, self._broken = self._index.search(), None, None
+        self._choose()
 
     def _draft(self, most: int) -> list[int]:
-        """The tokens, at most `most`, that promise the most for their cost."""
+        """The tokens, at most `most`, that promise the most for their cost, which the allowance must bear."""
         match = self._match
         drafted: list[int] = []
         self._chances = []
@@ -285,6 +293,9 @@ class NgramDrafter(Drafter):
         expected = reached = 1.0
         best, worth = self._options.least_gain, 0
         while len(drafted) < most and reached > _HOPELESS:
+            cost = self._cost(len(drafted) + 2)
+            if cost - 1.0 > self._allowance:
+                break
             coming = [tokens[place] if place < known else drafted[place - known] for place in places]
             token = coming[0]
             self._chances.append(self._odds.chance(_judge(match, coming), length))
@@ -293,7 +304,7 @@ class NgramDrafter(Drafter):
             length += 1
             drafted.append(token)
             expected += reached
-            gain = expected / self._cost(len(drafted) + 1)
+            gain = expected / cost
             if gain > best:
                 best, worth = gain, len(drafted)
             if token in self._stop_tokens:
@@ -323,6 +334,10 @@ class NgramDrafter(Drafter):
         granted = options.allowance_share * len(committed_tokens)
         self._allowance = min(self._allowance + saved + granted, options.most_allowance)
         self._drafted = 0
+        if self.dozing:
+            self._unread.extend(committed_tokens)
+            return
+        self._catch_up()
         for token in committed_tokens:
             self._learn(token)
             self._follow(token)

@@ -18,6 +18,7 @@ from engine.costs import CostModel
 from engine.decoder import SpeculativeDecoder
 from engine.drafting.ngram import NgramDrafter
 from engine.events import RoundEvent
+from engine.exploration import Exploration
 from engine.knowledge import PairKnowledge
 from engine.lookahead import AutoLookahead
 from engine.planning import choose_sources
@@ -42,8 +43,11 @@ class Promises:
 
     chances: Sequence[float] = ()
     name: str = "ngram"
+    dozing: bool = False
+    looks: int = 0
 
     def promise(self, n: int) -> Sequence[float]:
+        self.looks += 1
         return self.chances[:n]
 
 
@@ -104,6 +108,44 @@ def test_the_draft_model_keeps_up_while_it_would_pay() -> None:
         policy.observe(8, 8, 0.01, 14.0)
     assert policy.source == "ngram"
     assert not policy.resting
+
+
+@pytest.mark.parametrize(("plain_ms", "looks"), [(0.1, 24 + 200 // 33), (1.0, 24 + 200 // 7), (10.0, 224)])
+@pytest.mark.parametrize("useless", [0, 224])
+def test_where_nothing_pays_looks_take_a_share_of_the_time(plain_ms: float, looks: int, useless: int) -> None:
+    """A model without size feels even a look; what an earlier reply found holds."""
+    verify = {n: plain_ms * (0.4 + 0.6 * n) for n in range(1, 34)}
+    costs, index, exploration = Fixed(verify, plain_ms), Promises(), Exploration()
+    exploration.useless = useless
+    policy = AutoLookahead(costs, AcceptanceModel(prior=0.1, weight=1_000.0), exploration, index=index)
+    for _ in range(224):
+        proposed = policy.choose()
+        policy.observe(proposed, 0, plain_ms * proposed, verify[proposed + 1])
+    expected = 200 // (33 if plain_ms < 1.0 else 7) if useless and looks < 224 else looks
+    assert index.looks == pytest.approx(expected, abs=7)
+    index.chances = (0.99,) * 32
+    waited = 0
+    while not policy.choose():
+        policy.observe(0, 0, 0.0, plain_ms)
+        waited += 1
+    assert waited <= AutoLookahead.DOZE_MOST
+    assert not index.dozing
+
+
+def test_an_index_that_dozed_reads_on() -> None:
+    drafter = NgramDrafter()
+    drafter.begin([1, 2, 3, 4, 5, 6, 7, 8], CancelToken())
+    drafter.dozing = True
+    for token in (1, 2, 3):
+        drafter.observe([token])
+    drafter.dozing = False
+    drafter.observe([4])
+    assert drafter.propose(4).tokens == (5, 6, 7)
+    drafter.dozing = True
+    drafter.observe([5, 6])
+    drafter.dozing = False
+    assert len(drafter.promise(2)) == 2
+    assert drafter.propose(2).tokens == (7, 8)
 
 
 def test_an_index_promises_what_it_proposes() -> None:
