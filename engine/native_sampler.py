@@ -126,6 +126,7 @@ class NativeSampler:
             *(sampling.penalised, seed, least),
         )
         self._counted = _Counted()
+        self._history: History | None = None
         self._found = ctypes.create_string_buffer(_RECORD.size)
         self._tokens, self._logprobs, self._kept = (_INT * _MOST)(), (_DOUBLE * _MOST)(), _INT()
         self._places = [
@@ -216,7 +217,8 @@ class NativeSampler:
     def _count(self, history: Sequence[int]) -> None:
         """Tell the functions what is penalised."""
         counted = self._counted
-        counted.count, counted.tokens, counted.numbers = counter(history, self._window).places
+        self._history = counter(history, self._window)  # The functions read its arrays.
+        counted.count, counted.tokens, counted.numbers = self._history.places
 
     def _find(self, rows: NDArray[np.float32]) -> int:
         """Where the rows begin. A view that comes again and again is looked up once."""
