@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, Signal
 from app.log_file import LOGGER
 from app.state.conversation import Conversation, ConversationSummary, StoredMessage
 from app.state.conversation_files import ExportFailed, ImportRefused, Words, file_name
-from app.state.conversation_list import ConversationList, Item
+from app.state.conversation_list import ConversationList, Item, near_hit
 from app.state.trace import DamagedTrace, TokenTrace
 from app.state.transcript import Exchange, Problem
 from app.store import Store
@@ -346,6 +346,7 @@ class ConversationDesk(QObject):
 
 
 def _item(summary: ConversationSummary, found: Found | None = None) -> Item:
-    hits = () if found is None else tuple((start, start + length) for start, length in found.marks)
-    snippet = "" if found is None else found.snippet
+    snippet, hits = "", tuple[tuple[int, int], ...]()
+    if found is not None:
+        snippet, hits = near_hit(found.snippet, tuple((start, start + length) for start, length in found.marks))
     return Item(summary.id, summary.title, summary.pinned, summary.updated, snippet, hits)

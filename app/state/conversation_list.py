@@ -10,6 +10,7 @@ from typing import Literal
 Group = Literal["pinned", "today", "yesterday", "week", "older"]
 _ORDER: tuple[Group, ...] = ("pinned", "today", "yesterday", "week", "older")
 _WEEK_DAYS = 7
+_BEFORE_HIT = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +92,13 @@ def group_of(item: Item, now: datetime, zone: tzinfo | None = None) -> Group:
     changed = datetime.fromtimestamp(item.changed, UTC)
     days = (now.astimezone(zone).date() - changed.astimezone(zone).date()).days
     return "today" if days <= 0 else "yesterday" if days == 1 else "week" if days <= _WEEK_DAYS else "older"
+
+
+def near_hit(snippet: str, hits: tuple[tuple[int, int], ...]) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """A snippet cut so that what was found stands near its beginning, where a narrow list shows it."""
+    if not hits or hits[0][0] <= _BEFORE_HIT:
+        return snippet, hits
+    cut = hits[0][0] - _BEFORE_HIT
+    space = snippet.find(" ", cut, hits[0][0])
+    cut = cut if space < 0 else space + 1
+    return "…" + snippet[cut:], tuple((start - cut + 1, end - cut + 1) for start, end in hits)

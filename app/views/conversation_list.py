@@ -167,7 +167,7 @@ class ConversationPanel(QFrame):
         self.new_chat_button.setToolTip(self.tr("New chat (Ctrl+N)"))
         self.new_chat_button.setAccessibleName(self.tr("New chat"))
         keep_icon(self.new_chat_button, self._theme, "plus")
-        self.import_button = icon_button(self._theme, "download-simple", self.tr("Import a conversation…"), self)
+        self.import_button = icon_button(self._theme, "file-plus", self.tr("Import a conversation…"), self)
         self.search = SearchField(self._theme, self)
         self.rows = ConversationRows(self._state, self)
         self.list = RowList(self)

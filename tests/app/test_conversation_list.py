@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from app.state.conversation import Conversation, StoredMessage
-from app.state.conversation_list import ConversationList, Heading, Item, group_of
+from app.state.conversation_list import ConversationList, Heading, Item, group_of, near_hit
 from app.state.kept import exchanges, stats_from_kept, stats_to_kept
 from app.state.transcript import Exchange
 from engine import GenerationResult, GenerationStats, MethodStats
@@ -55,6 +55,22 @@ def test_headings_stand_only_over_something() -> None:
     assert state.item(2) == early
     state.show_found("x", [old, late])
     assert state.rows == [old, late], "what was found comes without groups"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("zebras first", "zebras first"),
+        ("about zebras", "about zebras"),
+        ("a few words that stand before zebras and more zebras", "…stand before zebras and more zebras"),
+        ("averyveryverylongwordbefore_zebras", "…ongwordbefore_zebras"),
+    ],
+)
+def test_what_was_found_stands_where_it_is_seen(text: str, shown: str) -> None:
+    hits = tuple((at, at + 6) for at in range(len(text)) if text.startswith("zebras", at))
+    snippet, moved = near_hit(text, hits)
+    assert snippet == shown
+    assert [snippet[start:end] for start, end in moved] == ["zebras"] * len(hits)
 
 
 def stats() -> GenerationStats:
