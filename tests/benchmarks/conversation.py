@@ -131,7 +131,7 @@ def table(found: dict[str, Any]) -> str:
     lines = [
         f"## A conversation of {found['messages']:,} messages",
         "",
-        f"Opened and drawn after {_list(found['opened_ms'])} ms; the click itself took {_list(found['clicked_ms'])} ms.",
+        f"Opened and drawn after {_list(found['opened_ms'])} ms; the click took {_list(found['clicked_ms'])} ms.",
         "Gaps of a 10 ms timer while it is scrolled, in milliseconds:",
         "",
         f"| way | {' | '.join(name.replace('_', ' ') for name in columns)} |",
