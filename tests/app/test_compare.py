@@ -6,16 +6,18 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QAbstractButton
 
 import app.bridge
-from app.state.compare import ProofRun
+from app.state.compare import ProofRequest, ProofRun, ProofSettings
+from app.state.models import Loaded
 from app.views.compare_dialog import CompareDialog
 from app.views.proof_dialog import ProofDialog
 from app.views.sweep_dialog import SweepDialog
-from engine import EngineError
+from engine import EngineError, Equality, SamplingConfig
 from helpers.app_window import OpenWindow, Window
 from helpers.scripted_decoder import Script
-from helpers.scripted_proof import ScriptedProof
+from helpers.scripted_proof import ScriptedProof, report, way
 
 
 @pytest.fixture
@@ -292,3 +294,69 @@ def test_a_prompt_that_does_not_fit(open_window: OpenWindow, story_pair: Callabl
     window.click(dialog.start)
     assert _until_over(window, "compare").status == "failed"
     assert "cannot answer this prompt" in dialog.problem.text()
+
+
+# Words and looks ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("equality", "temperature", "says", "explains"),
+    [
+        (Equality("near tie", 40, 96, 0.0004), 0.0, "up to a tie after 40 of 96 tokens", "rounds the last bits"),
+        (Equality("different", 60, 96, 0.4), 0.0, "DIFFERENT after 60 of 96 tokens", ""),
+        (Equality("not examined", 7, 96), 0.0, "They part after 7 of 96 tokens", ""),
+        (None, 0.7, "✓ drawn alike", "target's own distribution"),
+    ],
+)
+def test_outputs_that_are_not_identical_are_explained(
+    open_window: OpenWindow, equality: Equality | None, temperature: float, says: str, explains: str
+) -> None:
+    window = open_window(Script())
+    dialog = _compare(window)
+    run = ProofRun()
+    run.begin(ProofRequest("Why?", (4,), Loaded(), ProofSettings(temperature=temperature)))
+    equalities = () if equality is None else (equality,)
+    ways = way("plain", 50.0), way("4", 60.0, 1.2, equality=equalities)
+    run.finish(report(*ways, sampling=SamplingConfig(temperature=temperature), other_programs=0.4))
+    dialog.show_run(run)
+    assert says in dialog.verdict.text()
+    assert explains in dialog.verdict_help.text()
+    assert dialog.verdict_help.isVisible() == bool(explains)
+    assert "Other programs took 40 %" in dialog.doubts.text()
+
+
+def test_the_prompt_follows_the_chat_until_a_person_writes_one(open_window: OpenWindow, proof: ScriptedProof) -> None:
+    window = open_window(Script())
+    window.ask("One?")
+    dialog = _compare(window)
+    dialog.close()
+    window.ask("Two?")
+    assert _compare(window).prompt.toPlainText() == "Two?"
+    dialog.prompt.setPlainText("My own")
+    dialog.close()
+    window.ask("Three?")
+    assert _compare(window) is dialog
+    assert dialog.prompt.toPlainText() == "My own"
+
+
+def test_the_theme_changes_while_they_are_open(open_window: OpenWindow, proof: ScriptedProof) -> None:
+    window = open_window(Script())
+    compare, sweep = _compare(window), _sweep(window)
+    sweep.prompt.setPlainText("Hello")
+    window.click(sweep.start)
+    _until_over(window, "sweep")
+    for mode in ("dark", "light"):
+        window.parts.theme.set_mode(mode)
+        background = window.parts.theme.color("background").rgb()
+        for dialog in (compare, sweep):
+            assert dialog.grab().toImage().pixelColor(3, 3).rgb() == background
+        assert sweep.plot.backgroundBrush().color().rgb() == background
+
+
+def test_every_control_of_the_dialogs_says_what_it_is(open_window: OpenWindow, proof: ScriptedProof) -> None:
+    window = open_window(Script())
+    for dialog in (_compare(window), _sweep(window)):
+        for button in dialog.findChildren(QAbstractButton):
+            assert button.text() or button.accessibleName()
+        for widget in (dialog.prompt, dialog.turns, dialog.tokens, dialog.sampling, dialog.bar):
+            assert widget.accessibleName()
