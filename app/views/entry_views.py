@@ -100,6 +100,7 @@ class EntryViews(QObject):
         for _, view in self:
             if isinstance(view, ExchangeView):
                 view.show_tokens(on)
+                leave_tab_order(view)
 
     def end(self, exchange: Exchange) -> None:
         """A reply has ended."""

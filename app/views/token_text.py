@@ -34,12 +34,14 @@ _BATCH = 100
 _LONG = 2_000
 """Characters from which on a paragraph is laid out in parts: Qt lays it out anew whenever it grows."""
 _SPACED = QTextBlockFormat.LineHeightTypes.ProportionalHeight.value
-_KEYS = {
+_STEPS = {
     Qt.Key.Key_Right: 1,
     Qt.Key.Key_Left: -1,
     Qt.Key.Key_Home: -(2**31),
     Qt.Key.Key_End: 2**31,
 }
+TOKEN_KEYS = frozenset({*_STEPS, Qt.Key.Key_Up, Qt.Key.Key_Down})
+"""Keys that go from token to token."""
 
 
 class TokenText(TallText):
@@ -270,14 +272,28 @@ class TokenText(TallText):
         key = event.key()
         if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             super().keyPressEvent(event)
-        elif key in _KEYS:
-            self._go((-1 if self._current is None else self._current) + _KEYS[Qt.Key(key)])
+        elif key in _STEPS:
+            self._go((-1 if self._current is None else self._current) + _STEPS[Qt.Key(key)])
         elif key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             self._go_lines(1 if key == Qt.Key.Key_Down else -1)
         elif key == Qt.Key.Key_Escape and self._current is not None:
             self.point_at(None)
         else:
             super().keyPressEvent(event)
+
+    def event(self, event: QEvent) -> bool:
+        """Escape hides the card before it does anything else."""
+        wanted = event.type() == QEvent.Type.ShortcutOverride and self._current is not None
+        if wanted and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+            event.accept()
+            return True
+        return super().event(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
+        """Who comes with the keys sees where they are."""
+        super().focusInEvent(event)
+        if event.reason() in (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason):
+            self._go(0)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
         """The keys are elsewhere."""

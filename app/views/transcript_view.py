@@ -15,6 +15,7 @@ from app.views.entry_views import leave_tab_order, stops_of
 from app.views.icons import icon_button
 from app.views.message_views import ExchangeView
 from app.views.theme import Theme
+from app.views.token_text import TOKEN_KEYS, TokenText
 
 __all__ = ["COLUMN", "TranscriptView"]
 
@@ -199,8 +200,10 @@ class TranscriptView(ColumnView):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         """A text that has the focus leaves these keys to the conversation."""
-        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and self.scroll_by_key(event):
-            return True
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            within = isinstance(watched, TokenText) and event.key() in TOKEN_KEYS
+            if not within and self.scroll_by_key(event):
+                return True
         return super().eventFilter(watched, event)
 
     def _focus_moved(self, old: QWidget | None, new: QWidget | None) -> None:

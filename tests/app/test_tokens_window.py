@@ -162,3 +162,53 @@ def test_the_record_is_there_when_the_conversation_is_opened_again(open_window: 
     assert again is not exchange
     window.wait(lambda: tokens(window, again).is_settled)
     assert dict(tokens(window, again).trace.counts) == counts
+
+
+def test_keys_go_through_the_tokens_of_a_long_reply(open_window: OpenWindow) -> None:
+    window = open_window(Script("A line of its own.\n" * 120), settings=COLORED)
+    exchange = ask(window, "Write")
+    transcript, text = window.main.transcript, tokens(window, exchange).text
+    bar = transcript.verticalScrollBar()
+    assert bar.value() == bar.maximum() > 1_000
+    text.setFocus(Qt.FocusReason.TabFocusReason)
+    assert text.current == 0
+    assert text.card.isVisible()
+    assert bar.value() < 200, "the first token is brought into view"
+    QTest.keyClick(text, Qt.Key.Key_End)
+    assert text.current == len(text.trace) - 1
+    assert bar.value() > 1_000
+    QTest.keyClick(text, Qt.Key.Key_Up)
+    QTest.keyClick(text, Qt.Key.Key_Left)
+    assert text.current is not None
+    place = text.place_of(text.current)
+    assert transcript.viewport().rect().contains(text.mapTo(transcript.viewport(), place.center()))
+    assert text.card.isVisible()
+    value = bar.value()
+    QTest.keyClick(text, Qt.Key.Key_PageUp)
+    assert bar.value() < value, "other keys scroll"
+    assert not text.card.isVisible(), "what it stood beside is gone"
+
+
+def test_escape_hides_the_card_and_cancels_nothing(open_window: OpenWindow) -> None:
+    window = open_window(Script("word " * 60, round_s=0.05), settings=COLORED)
+    exchange = window.send("Write")
+    window.wait(lambda: window.view(exchange).tokens is not None and tokens(window, exchange).text.shown > 6)
+    text = tokens(window, exchange).text
+    text.setFocus(Qt.FocusReason.TabFocusReason)
+    QTest.keyClick(text, Qt.Key.Key_Right)
+    assert text.current is not None
+    QTest.keyClick(text, Qt.Key.Key_Escape)
+    assert text.current is None
+    assert window.controller.busy
+    QTest.keyClick(text, Qt.Key.Key_Escape)
+    window.wait(lambda: exchange.ended)
+    assert exchange.status == "cancelled"
+
+
+def test_a_click_on_a_token_keeps_the_keys_there(open_window: OpenWindow) -> None:
+    window = open_window(Script("A reply of several tokens."), settings=COLORED)
+    text = tokens(window, ask(window, "One")).text
+    QTest.mouseClick(text.viewport(), Qt.MouseButton.LeftButton, pos=text.place_of(3).center())
+    assert text.current == 3
+    QTest.keyClick(text, Qt.Key.Key_Right)
+    assert text.current == 4
