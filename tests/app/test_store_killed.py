@@ -194,6 +194,7 @@ def _kill_often(path: Path, times: int) -> None:
     assert safe > times
 
 
+@pytest.mark.alone
 def test_a_few_kills_lose_nothing_older_than_a_quarter_of_a_second(tmp_path: Path) -> None:
     _kill_often(tmp_path / "conversations.sqlite3", 4)
 
