@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, Qt, QUrl
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.state.markdown_parser import is_safe_link
 
 _WIDTH = 420
+_MARGIN = 12
 _SHOWN = 4_000
 """Characters of an address that are shown."""
 
 
 class LinkQuestion(QFrame):
-    """The question. Closes with Escape or a click beside it; then nothing is opened."""
+    """The question, in the window. Closes with Escape or a click beside it; then nothing is opened."""
 
     def __init__(self, address: str, parent: QWidget) -> None:
-        super().__init__(parent, Qt.WindowType.Popup)
+        super().__init__(parent.window())
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setObjectName("linkQuestion")
         self.setAccessibleName(self.tr("Open this link?"))
@@ -55,15 +56,25 @@ class LinkQuestion(QFrame):
     def ask_at(self, place: QPoint) -> None:
         """Show it near a place on the screen, whole."""
         self.adjustSize()
-        screen = QGuiApplication.screenAt(place) or QGuiApplication.primaryScreen()
-        area = screen.availableGeometry()
-        x = max(area.left(), min(place.x(), area.right() - self.width()))
-        y = place.y() + 12
+        area = self.parentWidget().rect()
+        near = self.parentWidget().mapFromGlobal(place)
+        x = max(min(near.x(), area.right() - self.width() - _MARGIN), _MARGIN)
+        y = near.y() + _MARGIN
         if y + self.height() > area.bottom():
-            y = max(area.top(), place.y() - self.height() - 12)
+            y = max(near.y() - self.height() - _MARGIN, _MARGIN)
         self.move(x, y)
         self.show()
+        self.raise_()
         self.cancel_button.setFocus()
+        QGuiApplication.instance().installEventFilter(self)  # type: ignore[union-attr]
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """A click anywhere else: no."""
+        if event.type() == QEvent.Type.MouseButtonPress and isinstance(watched, QWidget):
+            inside = watched is self or self.isAncestorOf(watched)
+            if not inside and watched.window() is self.window():
+                self.close()
+        return super().eventFilter(watched, event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Escape: no."""

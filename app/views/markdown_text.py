@@ -244,7 +244,7 @@ class MarkdownText(QWidget):
 
     def to_plain_text(self) -> str:
         """The text as it is shown."""
-        texts = [] if self.page.empty else [self.page.toPlainText()]
+        texts = [] if self.page.empty else [self.page.toPlainText().strip("\n")]
         if self._tail is not None and not self._tail.isHidden():
-            texts.append(self._tail.toPlainText())
+            texts.append(self._tail.toPlainText().strip("\n"))
         return "\n".join(texts)

@@ -107,7 +107,7 @@ class ReplyText(QWidget):
         while self._parts:
             self._drop(self._parts.pop())
         self._split = Thoughts()
-        self._read_all = False
+        self._read_all = self._all_ended = False
         self._unread: deque[str] = deque()
         self._pieces: deque[Piece] = deque()
         self._seen_since: float | None = None
@@ -126,7 +126,7 @@ class ReplyText(QWidget):
             self._clock.start(_TURN_MS)
             return
         idle = self._work(began + _BUDGET_S)
-        done = idle and self._read_all and not self._settled
+        done = idle and self._all_ended and not self._settled
         self._settled = self._settled or done
         self.fit()
         self.grew.emit()
@@ -164,8 +164,11 @@ class ReplyText(QWidget):
             self._pieces.extend(self._split.push(self._unread.popleft()))
         elif self._complete and not self._read_all:
             self._pieces.extend(self._split.finish())
-            self._pieces.append(Piece("ends"))
             self._read_all = True
+        elif self._complete and not self._all_ended:
+            self._plain_thought = False
+            self._end_part()
+            self._all_ended = True
         else:
             return False
         return True
@@ -208,7 +211,6 @@ class ReplyText(QWidget):
             case "thought":
                 self._think(piece.text)
             case "begins":
-                self._end_part()
                 self._seen_since = perf_counter()
                 self._plain_thought = len(self._parts) >= _MOST_PARTS
                 if self._plain_thought:
@@ -217,7 +219,8 @@ class ReplyText(QWidget):
                 if self._plain_thought:
                     self._say(CLOSING)
                     self._plain_thought = False
-                self._end_part()
+                elif self._parts and isinstance(self._parts[-1], ThoughtView):
+                    self._end_part()
             case "was thought":
                 text = "".join(piece for part in self.texts for piece in part.source)
                 while self._parts:
@@ -242,7 +245,8 @@ class ReplyText(QWidget):
         if not isinstance(last, ThoughtView) or last.ended:
             if not text.strip():
                 return
-            last = ThoughtView(self._theme, self)
+            self._end_part()
+            last = ThoughtView(self._theme, self, folded=self._complete)
             last.turned.connect(self._turned)
             self._add(last)
         last.feed(text)

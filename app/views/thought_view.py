@@ -18,7 +18,7 @@ class ThoughtView(QWidget):
 
     turned = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None, *, folded: bool = False) -> None:
         super().__init__(parent)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._theme = theme
@@ -28,7 +28,7 @@ class ThoughtView(QWidget):
         self.header = QToolButton(self)
         self.header.setObjectName("thoughtHeader")
         self.header.setCheckable(True)
-        self.header.setChecked(True)
+        self.header.setChecked(not folded)
         self.header.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.header.setText(self.tr("Thinking…"))
         self.header.clicked.connect(self._turn)
