@@ -83,9 +83,14 @@ class SearchField(QLineEdit):
 
 
 class RowList(QListView):
-    """The list. Signals: chosen(id), delete_wanted(id), undo_wanted(), went_up() (above the first row)."""
+    """The list.
+
+    Signals: chosen(id), clicked_open() (with the mouse: the keyboard is wanted elsewhere), delete_wanted(id),
+    undo_wanted(), went_up() (above the first row).
+    """
 
     chosen = Signal(int)
+    clicked_open = Signal()
     delete_wanted = Signal(int)
     undo_wanted = Signal()
     went_up = Signal()
@@ -127,8 +132,10 @@ class RowList(QListView):
 
     def _open(self, index: QModelIndex) -> None:
         item = self.item_at(index)
-        if item is not None:
+        # Of a double click the second one begins to rename.
+        if item is not None and self.state() != QAbstractItemView.State.EditingState:
             self.chosen.emit(item.id)
+            self.clicked_open.emit()
 
 
 class ConversationPanel(QFrame):
@@ -215,6 +222,7 @@ class ConversationPanel(QFrame):
         self.list.delete_wanted.connect(self.delete_wanted)
         self.list.undo_wanted.connect(self.undo_wanted)
         self.list.went_up.connect(self.search.setFocus)
+        self.list.clicked_open.connect(self.left)
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.list.customContextMenuRequested.connect(self._show_menu)
         self.undo_button.clicked.connect(self.undo_wanted)

@@ -110,6 +110,29 @@ def test_renaming_in_the_list(open_window: OpenWindow) -> None:
     assert titles(open_window(Script())) == ["Today", "Another name"]
 
 
+def test_a_click_opens_and_two_rename(open_window: OpenWindow) -> None:
+    window = open_window(Script())
+    for text in ("One", "Two"):
+        window.controller.new_chat()
+        window.ask(text)
+    panel = window.main.left
+    row = window.parts.conversations.list.row_of(number(window, "One"))
+    assert row is not None
+    place = panel.list.visualRect(panel.rows.index(row)).center()
+    mouse, left = window.qtbot, Qt.MouseButton.LeftButton
+    mouse.mouseClick(panel.list.viewport(), left, pos=place)  # type: ignore[no-untyped-call]
+    assert questions(window) == ["One"]
+    assert window.prompt.edit.hasFocus(), "ready for the next question"
+    mouse.mouseDClick(panel.list.viewport(), left, pos=place)  # type: ignore[no-untyped-call]
+    mouse.mouseRelease(panel.list.viewport(), left, pos=place)  # type: ignore[no-untyped-call]
+    field = panel.list.findChild(QLineEdit, "rename")
+    assert field is not None
+    assert field.hasFocus()
+    window.qtbot.keyClicks(field, "Uno")  # type: ignore[no-untyped-call]
+    key(window, field, Qt.Key.Key_Return)
+    window.wait(lambda: titles(window) == ["Today", "Two", "Uno"])
+
+
 def test_pinning(open_window: OpenWindow) -> None:
     window = open_window(Script())
     for text in ("One", "Two"):
