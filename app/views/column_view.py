@@ -48,6 +48,7 @@ class ColumnView(QAbstractScrollArea):
         self._column = Column(GAP, Letters(COLUMN, 7.0, 18.0))
         self._views = EntryViews(theme, self.viewport())
         self._views.resized.connect(self._measure_again)
+        theme.changed.connect(self._hold)
         self._following = True
         self._value = 0
         self._placing = False
@@ -181,6 +182,11 @@ class ColumnView(QAbstractScrollArea):
         if above or (top < self._value and self._value - top >= seen):
             self._value += grown
         self._settle()
+
+    def _hold(self) -> None:
+        """Other colours: texts are about to be written anew, and keep their room meanwhile."""
+        for _, view in self._views:
+            view.floor = view.needed
 
     def _measure_again(self, entry: Entry) -> None:
         place, view = self._column.place_of(entry), self._views.get(entry)

@@ -218,6 +218,22 @@ def test_another_width_keeps_the_entry_at_the_top(view: TranscriptView, qtbot: Q
     assert bar.value() == bar.maximum()
 
 
+def test_other_colours_move_nothing(view: TranscriptView, qtbot: QtBot) -> None:
+    view.show_all([asked(number, "\n\n".join([WORDS * 4] * 30)) for number in range(8)])
+    bar = view.verticalScrollBar()
+    bar.setValue(bar.maximum() // 2)
+    settle(view, qtbot)
+    watched = in_sight(view)[0]
+    before, high = place_on_screen(view, watched), bar.maximum()
+    view._views._theme.set_mode("dark")
+    for _ in range(20):
+        QTest.qWait(20)
+        assert place_on_screen(view, watched) == before
+    settle(view, qtbot)
+    qtbot.waitUntil(lambda: all(one.needed == one.height() for _, one in view._views))
+    assert (place_on_screen(view, watched), bar.maximum()) == (before, high)
+
+
 def test_a_growing_reply_is_followed_or_left_alone(view: TranscriptView, qtbot: QtBot) -> None:
     entries = talk(20)
     growing = Exchange("And?")
