@@ -22,7 +22,7 @@ from app.store_search import Found, search
 
 FILE_NAME = "conversations.sqlite3"
 _WAIT_S = 2.0
-_PURGED = 500
+_PURGED = 200
 _IN = ", ".join(f"'{status}'" for status in UNFINISHED)
 _COLUMNS = "id, parent, role, text, created, status, target, draft, settings, stats, finish_reason, problem, chosen"
 

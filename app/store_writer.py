@@ -18,7 +18,7 @@ from app.state.conversation import Conversation
 from app.store import Store
 from app.store_errors import ChangeRefused, StoreError, writing_error
 
-INTERVAL_S = 0.1
+INTERVAL_S = 0.06
 RETRY_S = 3.0
 _IDLE_S = 1.0
 _LONGEST_LOG = 64 * 2**20
@@ -253,13 +253,11 @@ class StoreWriter:
 
     def _wait_to_retry(self) -> bool:
         """False where the program is closing: then it was tried for the last time."""
-        limit = time.monotonic() + self._retry_s
         with self._changed:
             self._taken = 0
             if self._closing:
                 return False
-            while not (self._closing or self._flushing) and (left := limit - time.monotonic()) > 0:
-                self._changed.wait(left)
+            self._changed.wait_for(lambda: self._closing or self._flushing, self._retry_s)
             self._flushing = False
             return True
 
