@@ -227,7 +227,7 @@ def test_a_reply_of_ten_thousand_tokens(open_window: OpenWindow) -> None:
     assert shown.rstrip().endswith("two")
     view = window.view(exchange)
     assert view.reply.height() > 5_000
-    assert view.reply.verticalScrollBar().maximum() == 0, "as tall as its text"
+    assert view.reply.texts[0].page.verticalScrollBar().maximum() == 0, "as tall as its text"
 
 
 def test_the_theme_changes_live(open_window: OpenWindow) -> None:
