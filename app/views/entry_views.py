@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from PySide6.QtCore import QObject, QRect, Qt, Signal
-from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QWidget
+from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QApplication, QWidget
 
 from app.state.transcript import Entry, Exchange, Problem
 from app.views.message_views import EntryView, ExchangeView, ProblemView
@@ -145,6 +145,11 @@ class EntryViews(QObject):
 
 
 def _discard(view: EntryView) -> None:
+    focus = QApplication.focusWidget()
+    page = view.parentWidget()
+    if focus is not None and page is not None and view.isAncestorOf(focus):
+        # Hidden with the focus in it, it would send that on to what is being replaced.
+        page.parentWidget().setFocus(Qt.FocusReason.OtherFocusReason)
     view.blockSignals(True)
     view.hide()
     view.deleteLater()

@@ -44,7 +44,9 @@ class BranchPicker(QWidget):
         super().__init__(parent)
         self.setObjectName("branches")
         self.back = self._button(theme, "caret-left", before)
+        self.back.setObjectName("back")
         self.on = self._button(theme, "caret-right", after)
+        self.on.setObjectName("on")
         self.place = QLabel(self)
         self.place.setObjectName("branchPlace")
         row = QHBoxLayout(self)
@@ -164,6 +166,15 @@ class ActionRow(QWidget):
         self.show_state(self._offered, self._branch, busy=self._busy)
         return self._picker
 
+    def focus_on(self, name: str) -> None:
+        """Give an action the keyboard's focus; of two arrows the other one, where there is nothing in its direction."""
+        other = {"back": "on", "on": "back"}.get(name, name)
+        for wanted in (name, other):
+            button = self.findChild(QToolButton, wanted)
+            if button is not None and button.isEnabled():
+                button.setFocus(Qt.FocusReason.OtherFocusReason)
+                return
+
     def refresh(self) -> None:
         """The mouse or the focus has come or gone."""
         for button in self._buttons.values():
@@ -188,6 +199,28 @@ class ActionRow(QWidget):
 
     def _show_copy_icon(self) -> None:
         keep_icon(self.button("copy"), self._theme, "copy", "muted")
+
+
+def question_row(theme: Theme, message: QWidget) -> ActionRow:
+    """What can be done with a question."""
+    specs = (
+        ActionSpec("edit", "pencil-simple", message.tr("Edit and send again")),
+        ActionSpec("copy", "copy", message.tr("Copy your message"), always=True),
+        ActionSpec("delete", "trash", message.tr("Delete this message and its reply")),
+    )
+    versions = (message.tr("The version of your message before"), message.tr("The next version of your message"))
+    return ActionRow(theme, message, specs, versions, right=True)
+
+
+def reply_row(theme: Theme, message: QWidget) -> ActionRow:
+    """What can be done with a reply."""
+    specs = (
+        ActionSpec("regenerate", "arrow-counter-clockwise", message.tr("Write another reply")),
+        ActionSpec("continue", "fast-forward", message.tr("Continue this reply")),
+        ActionSpec("copy", "copy", message.tr("Copy the reply"), always=True),
+    )
+    versions = (message.tr("The reply before this one"), message.tr("The next reply"))
+    return ActionRow(theme, message, specs, versions, right=False)
 
 
 def _shape(button: QToolButton, words: str) -> None:

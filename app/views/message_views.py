@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QT
 
 from app.state.transcript import Exchange
 from app.views.entry_view import EntryView, ProblemView
-from app.views.message_actions import ActionRow, ActionSpec, ShyButton
+from app.views.message_actions import ActionRow, ShyButton, question_row, reply_row
 from app.views.question_box import QuestionBox
 from app.views.text_views import ReplyText
 from app.views.theme import Theme
@@ -71,20 +71,7 @@ class ExchangeView(EntryView):
     # Building ---------------------------------------------------------------------------------------------------------
 
     def _make_actions(self) -> tuple[ActionRow, ActionRow]:
-        of_question = (
-            ActionSpec("edit", "pencil-simple", self.tr("Edit and send again")),
-            ActionSpec("copy", "copy", self.tr("Copy your message"), always=True),
-            ActionSpec("delete", "trash", self.tr("Delete this message and its reply")),
-        )
-        of_reply = (
-            ActionSpec("regenerate", "arrow-counter-clockwise", self.tr("Write another reply")),
-            ActionSpec("continue", "fast-forward", self.tr("Continue this reply")),
-            ActionSpec("copy", "copy", self.tr("Copy the reply"), always=True),
-        )
-        asked = (self.tr("The version of your message before"), self.tr("The next version of your message"))
-        replied = (self.tr("The reply before"), self.tr("The next reply"))
-        question = ActionRow(self._theme, self, of_question, asked, right=True)
-        reply = ActionRow(self._theme, self, of_reply, replied, right=False)
+        question, reply = question_row(self._theme, self), reply_row(self._theme, self)
         question.asked.connect(self._act_on_question)
         question.stepped.connect(self._step_question)
         reply.asked.connect(self._act_on_reply)

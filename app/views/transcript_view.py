@@ -110,12 +110,15 @@ class TranscriptView(ColumnView):
         growing = bool(entries) and isinstance(entries[-1], Exchange) and not entries[-1].ended
         follow = growing or (self._following and len(entries) <= len(before))
         anchor = None if follow else self._anchor(shown, same, entries)
+        action = self._focused_action(same, entries)
         self._replace(entries, same)
         if anchor is None:
             self.jump_to_end()
         else:
             place, y = anchor
             self._go_to(MARGIN + self._column.top(place) - y)
+        if action is not None:
+            self._focus_action(*action)
 
     def refresh(self, exchange: Exchange) -> None:
         """An exchange has other branches or figures, or goes on where it had ended."""
@@ -157,6 +160,26 @@ class TranscriptView(ColumnView):
         self._following = True
         self._settle()
         self._open()
+
+    def _focused_action(self, same: dict[int, int], entries: Sequence[Entry]) -> tuple[int, bool, str] | None:
+        """Which action has the focus: the entry's new number, whether it is the question's, its name."""
+        focus = QApplication.focusWidget()
+        for place, view in self._placed():
+            if focus is None or not isinstance(view, ExchangeView):
+                continue
+            question = view.question_actions.isAncestorOf(focus)
+            if question or view.reply_actions.isAncestorOf(focus):
+                new = same.get(place, like_entry(self._column.entries[place], entries))
+                if new is None and place < len(entries):
+                    new = place
+                return None if new is None else (new, question, focus.objectName())
+        return None
+
+    def _focus_action(self, place: int, question: bool, name: str) -> None:
+        view = self._make(place)
+        if isinstance(view, ExchangeView):
+            view.build_actions()
+            (view.question_actions if question else view.reply_actions).focus_on(name)
 
     def _anchor(self, shown: range, same: dict[int, int], entries: Sequence[Entry]) -> tuple[int, int] | None:
         """What keeps its place among other entries: its new number, and its distance from the viewport's top."""

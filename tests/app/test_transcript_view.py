@@ -543,6 +543,20 @@ def test_branches(view: TranscriptView, qtbot: QtBot, click: Callable[[QWidget],
     assert not question.isVisible(), "one version needs no arrows"
 
 
+def test_the_focus_stays_on_the_arrow(view: TranscriptView, qtbot: QtBot) -> None:
+    view.show_all([asked(0), asked(1, reply_branch=(1, 3)), asked(2)])
+    settle(view, qtbot)
+    seen(view, view.entries[1]).reply_actions.picker.on.setFocus()
+    for number in (2, 3):
+        other = asked(1, f"Reply {number}.", reply_id=100 + number, reply_branch=(number, 3))
+        view.show_all([asked(0), other])
+        settle(view, qtbot)
+        picker = seen(view, other).reply_actions.picker
+        assert QApplication.focusWidget() is (picker.on if number == 2 else picker.back)
+    view.clear()
+    assert QApplication.focusWidget() is view
+
+
 def test_actions_come_with_the_mouse_and_the_keyboard(view: TranscriptView, qtbot: QtBot) -> None:
     view.show_all([asked(0), asked(1)])
     settle(view, qtbot)
