@@ -115,11 +115,11 @@ class TokenText(TallText):
             self._clock.start(milliseconds)
 
     def _begin(self) -> None:
+        self.point_at(None)
         self.document().clear()
         self._places = TokenPlaces()
         self._painter = TokenPainter(self.document(), self._places, self._theme, self.trace.origin)
         self._drawn, self._parted = 0, False
-        self.point_at(None)
         cursor = QTextCursor(self.document())
         spaced = QTextBlockFormat()
         spaced.setLineHeight(LINE_HEIGHT, _SPACED)
@@ -193,8 +193,9 @@ class TokenText(TallText):
         """Show the card of a token, or none."""
         if index == self._current:
             return
+        for changed in (self._current, index):
+            self._paint_again(changed)
         self._current = index
-        self.viewport().update()
         if index is None:
             self.card.hide()
             return
@@ -202,6 +203,11 @@ class TokenText(TallText):
         self.card.tell(record, self.place_of(index))
         self.setAccessibleDescription(describe_token(record))
         QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.DescriptionChanged))
+
+    def _paint_again(self, index: int | None) -> None:
+        if index is not None and index < self._drawn:
+            for piece in self._painter.pieces_of(index):
+                self.viewport().update(piece.rect.adjusted(-2.0, -2.0, 2.0, 3.0).toAlignedRect())
 
     def place_of(self, index: int) -> QRect:
         """Where a token stands in this widget; where it is on two lines, its part on the first."""

@@ -212,3 +212,22 @@ def test_a_click_on_a_token_keeps_the_keys_there(open_window: OpenWindow) -> Non
     assert text.current == 3
     QTest.keyClick(text, Qt.Key.Key_Right)
     assert text.current == 4
+
+
+def test_a_continued_reply_goes_on_in_colours(open_window: OpenWindow) -> None:
+    script = Script("word " * 100, round_s=0.02)
+    window = open_window(script, settings=COLORED)
+    exchange = window.send("Write")
+    window.wait(lambda: window.view(exchange).tokens is not None and tokens(window, exchange).text.shown > 10)
+    window.controller.cancel()
+    window.wait(lambda: exchange.ended and not window.controller.busy)
+    settled(window, exchange)
+    first = len(tokens(window, exchange).trace)
+    begun, script.reply, script.round_s = exchange.reply, " and the end.", 0.0
+    window.controller.go_on(exchange)
+    window.wait(lambda: exchange.ended and not window.controller.busy)
+    settled(window, exchange)
+    shown = tokens(window, exchange)
+    assert exchange.reply == f"{begun} and the end."
+    assert shown.text.toPlainText() == exchange.reply
+    assert len(shown.trace) == first + 4
