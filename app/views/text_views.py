@@ -178,7 +178,8 @@ class ReplyText(QWidget):
         for part in self._parts:
             part.draw_again()
         if self._parts:
-            self._clock.start(0)
+            ReplyText._free_at = 0.0
+            self._flush()
 
     def fit(self) -> None:
         """Take the height that the parts need."""
