@@ -16,7 +16,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-ANSWER_S = 10.0
+ANSWER_S = 20.0
 """How long the first one may take to answer; it may have begun a moment ago itself."""
 _LOOK_S = 0.02
 _LARGEST = 2**16

@@ -32,7 +32,7 @@ from app.views.welcome import WelcomeView
 
 NARROW = 1_000
 CHAT_LEAST = 420
-LEFT_LEAST, RIGHT_LEAST = 150, 240
+LEFT_LEAST, RIGHT_LEAST = 176, 240
 MINIMUM = (720, 480)
 DEFAULT = (1_280, 800)
 
@@ -200,18 +200,21 @@ class MainWindow(QMainWindow):
     # Panels -----------------------------------------------------------------------------------------------------------
 
     def _toggle_left(self, shown: bool) -> None:
+        self._note_widths()
         if self._narrow and shown:
             self.panel.hide()
         self.left.setVisible(shown)
         self._panels_changed()
 
     def _toggle_right(self, shown: bool) -> None:
+        self._note_widths()
         if self._narrow and shown:
             self.left.hide()
         self.panel.setVisible(shown)
         self._panels_changed()
 
     def _panels_changed(self) -> None:
+        self._set_widths()
         if not self._narrow:
             self._settings.left_shown = not self.left.isHidden()
             self._settings.right_shown = not self.panel.isHidden()
@@ -226,8 +229,7 @@ class MainWindow(QMainWindow):
         narrow = self.width() < NARROW
         if narrow == self._narrow:
             return
-        if self._narrow is False:
-            self._note_widths()
+        self._note_widths()
         self._narrow = narrow
         self.left.setVisible(not narrow and self._settings.left_shown)
         self.panel.setVisible(not narrow and self._settings.right_shown)
@@ -235,6 +237,9 @@ class MainWindow(QMainWindow):
         self._show_buttons()
 
     def _note_widths(self) -> None:
+        """What the user made of the panels; where there is no room it says nothing."""
+        if self._narrow is not False:
+            return
         left, _, right = self.splitter.sizes()
         if left and not self.left.isHidden():
             self._settings.left_width = left
@@ -242,7 +247,8 @@ class MainWindow(QMainWindow):
             self._settings.right_width = right
 
     def _set_widths(self) -> None:
-        left, right = self._settings.left_width, self._settings.right_width
+        left = 0 if self.left.isHidden() else self._settings.left_width
+        right = 0 if self.panel.isHidden() else self._settings.right_width
         self.splitter.setSizes([left, max(self.width() - left - right, CHAT_LEAST), right])
 
     # The window itself ------------------------------------------------------------------------------------------------
@@ -259,8 +265,7 @@ class MainWindow(QMainWindow):
     def note_layout(self) -> None:
         """Put window and panel sizes into the settings."""
         self._settings.geometry = bytes(self.saveGeometry().toBase64().data()).decode("ascii")
-        if not self._narrow:
-            self._note_widths()
+        self._note_widths()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Fold and unfold."""

@@ -23,7 +23,7 @@ class NoticeBar(QFrame):
         self.text = QLabel(self)
         self.text.setObjectName("noticeText")
         self.text.setWordWrap(True)
-        self.offer = QPushButton(self)
+        self.offer = QPushButton(self.tr("Undo"), self)
         self.offer.setObjectName("undoButton")
         self.button = icon_button(theme, "x", self.tr("Close"), self)
         row = QHBoxLayout(self)
@@ -56,7 +56,8 @@ class NoticeBar(QFrame):
 
     def _show(self, text: str, *, good: bool, words: str = "") -> None:
         self._timer.stop()
-        self.offer.setText(words)
+        if words:
+            self.offer.setText(words)
         self.offer.setVisible(bool(words))
         self.text.setText(text)
         self.setAccessibleName(text)
