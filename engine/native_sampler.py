@@ -201,14 +201,14 @@ class NativeSampler:
     ) -> Judged:
         place = self._rows_place if rows is self._rows else self._find(rows)
         first, size = part.start, rows.shape[1]
-        tokens = struct.pack(f"{len(proposed)}q", *proposed)
-        if first:
-            tokens = tokens[_TOKEN * first :]
-            records = None if records is None else records[_RECORD.size * first :]
+        judged = proposed[first : part.stop]
+        tokens = struct.pack(f"{len(judged)}q", *judged)
+        if first and records is not None:
+            records = records[_RECORD.size * first :]
         rules, counted, _, into, logprobs, kept = self._places
         found: int = self._call_judge(
             *(place + _FLOAT * size * first, size, len(part), rules, position + first, counted),
-            *(tokens, max(len(proposed) - first, 0), records, into, logprobs, kept),
+            *(tokens, len(judged), records, into, logprobs, kept),
         )
         if found < 0:
             raise DegenerateDistribution(NO_PEAK, position + first + self._kept.value)
