@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import threading
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -28,16 +27,36 @@ from app.state.compare import (
 from app.state.models import Loaded, Lookahead
 from engine import Cancelled
 
+POLL_MS = 40
 DRAWN_MS = 15
 """What the window takes to draw new figures, about."""
 _PATIENCE_S = 0.2
 KINDS: tuple[ProofKind, ...] = ("compare", "sweep")
 
 
+class _Mail:
+    """Carries progress from the worker thread to the window's. No object of Qt: those belong to the window's thread."""
+
+    def __init__(self) -> None:
+        self._last: tuple[ProofProgress, threading.Event] | None = None
+
+    def post(self, progress: ProofProgress) -> None:
+        """Have this shown, and wait until it is, so that drawing does not slow the next reply."""
+        drawn = threading.Event()
+        self._last = progress, drawn
+        drawn.wait(_PATIENCE_S)
+
+    def take(self) -> tuple[ProofProgress, threading.Event] | None:
+        """What was posted last and not taken yet, and what to set once it is drawn."""
+        last, self._last = self._last, None
+        return last
+
+
 @dataclass(slots=True)
 class _Work:
     """A measurement on its way. `job`: the load or the measurement that is running for it."""
 
+    mail: _Mail = field(default_factory=_Mail)
     job: Job[Any] | None = None
     cancelled: bool = False
 
@@ -66,6 +85,9 @@ class ProofDesk(QObject):
         self._desk = desk
         self._work: dict[ProofKind, _Work] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._timer = QTimer(self)
+        self._timer.setInterval(POLL_MS)
+        self._timer.timeout.connect(self._poll)
         desk.changed.connect(self.pair_changed)
 
     @property
@@ -90,6 +112,7 @@ class ProofDesk(QObject):
         run.begin(request)
         self._work[kind] = _Work()
         self._start(self._measure(kind, request))
+        self._timer.start()
         self.changed.emit(kind)
 
     def cancel(self, kind: ProofKind) -> None:
@@ -106,6 +129,7 @@ class ProofDesk(QObject):
 
     def stop(self) -> None:
         """End everything that runs, for closing."""
+        self._timer.stop()
         for kind in KINDS:
             self.cancel(kind)
         for task in self._tasks:
@@ -118,8 +142,7 @@ class ProofDesk(QObject):
         try:
             await self._load(request.models, run, work)
             run.wait("waiting")
-            note = lambda progress: self._note(kind, progress)  # noqa: E731
-            report = await self._wait(work, self._bridge.measure_ways(request, note))
+            report = await self._wait(work, self._bridge.measure_ways(request, work.mail.post))
         except Cancelled:
             run.cancel()
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the dialog
@@ -128,6 +151,8 @@ class ProofDesk(QObject):
             run.finish(report)
         finally:
             del self._work[kind]
+        if not self._work:
+            self._timer.stop()
         self.changed.emit(kind)
 
     async def _load(self, wanted: Loaded, run: ProofRun, work: _Work) -> None:
@@ -152,18 +177,13 @@ class ProofDesk(QObject):
             raise Cancelled
         return result
 
-    def _note(self, kind: ProofKind, progress: ProofProgress) -> None:
-        """On the worker thread: have this shown, and wait until it is, so that drawing does not slow the next reply."""
-        drawn = threading.Event()
-        with contextlib.suppress(RuntimeError):  # The loop may be closed already when the program ends.
-            self._loop.call_soon_threadsafe(self._take, kind, progress, drawn)
-            drawn.wait(_PATIENCE_S)
-
-    def _take(self, kind: ProofKind, progress: ProofProgress, drawn: threading.Event) -> None:
-        if kind in self._work:
-            self.runs[kind].take(progress)
-            self.changed.emit(kind)
-        QTimer.singleShot(DRAWN_MS, drawn.set)
+    def _poll(self) -> None:
+        for kind, work in self._work.items():
+            told = work.mail.take()
+            if told is not None:
+                self.runs[kind].take(told[0])
+                self.changed.emit(kind)
+                QTimer.singleShot(DRAWN_MS, told[1].set)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)
