@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, Signal
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QTimer, Signal
 from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
 
 from app.file_writing import write_whole
 from app.views.icons import icon_button, keep_icon
 from app.views.theme import Theme
+
+_SAID_MS = 8_000
 
 
 class PanelTools(QWidget):
@@ -84,7 +86,7 @@ class PanelTools(QWidget):
         data = QByteArray()
         buffer = QBuffer(data)
         buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-        self._picture().save(buffer, "PNG")  # type: ignore[call-overload]
+        self._picture().save(buffer, "PNG")
         self._write(path, bytes(data.data()))
 
     def save_table(self, path: Path) -> None:
@@ -105,3 +107,10 @@ class PanelTools(QWidget):
         self.said.setText(words)
         self.said.setStyleSheet(f"color: {self._theme.tokens.danger};" if failed else "")
         self.said.show()
+        if not failed:
+            QTimer.singleShot(_SAID_MS, self.said, self._unsay)
+
+    def _unsay(self) -> None:
+        """Good news need not stay; an error does, until something else is saved."""
+        if not self.said.styleSheet():
+            self.said.hide()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF, QTextBlock, QTextDocument, QTextLine
@@ -21,9 +21,9 @@ _ON_CHARACTER = QTextLine.CursorPosition.CursorOnCharacter
 
 
 class Piece(NamedTuple):
-    """A part of a token that stands on one line. `baseline` in the coordinates of the document, as `rect`."""
+    """A part of a token (its index) on one line. `rect` and `baseline` in the coordinates of the document."""
 
-    index: int
+    token: int
     rect: QRectF
     baseline: float
 
@@ -61,7 +61,7 @@ class TokenPainter:
             for number in range(block.layout().lineCount()):
                 line = block.layout().lineAt(number)
                 at = self._place_of(block, line)
-                found += [piece for piece in self._pieces_of(block, line, at, index) if piece.index == index]
+                found += [piece for piece in self._pieces_of(block, line, at, index) if piece.token == index]
             block = block.next()
         return found or self._mark_of(index)
 
@@ -163,7 +163,7 @@ class TokenPainter:
         end = self._silent_end()
         marks = [] if end is None else self._mark_of(end)
         for piece in (*self.pieces(area.top(), area.bottom()), *marks):
-            origin = self._origin_of(piece.index)
+            origin = self._origin_of(piece.token)
             color = colors.get(origin)
             if color is not None:
                 paint_token(painter, piece.rect, piece.baseline, color, UNDERLINES[origin], ink)
@@ -209,5 +209,5 @@ def _with_mark(line: QTextLine, room: tuple[float, float] | None) -> tuple[float
 
 
 def _x_of(line: QTextLine, position: int) -> float:
-    x = line.cursorToX(position)
-    return float(x[0] if isinstance(x, tuple) else x)
+    x: Any = line.cursorToX(position)  # a pair with the position, whatever the types say
+    return float(x[0])

@@ -43,7 +43,7 @@ def colored(reply: TokenReply) -> Counter[str]:
     """How many tokens are painted with each origin's colour."""
     painter = reply.text._painter
     height = reply.text.document().size().height()
-    painted = {piece.index for piece in painter.pieces(0.0, height)}
+    painted = {piece.token for piece in painter.pieces(0.0, height)}
     return Counter(reply.trace.origin(index) for index in painted)
 
 

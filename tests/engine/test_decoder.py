@@ -21,6 +21,7 @@ from engine.errors import (
     ModelNotLoaded,
     ModelNotSupported,
     NotAvailable,
+    TokenOutOfRange,
     UnknownMethod,
     VocabularyMismatch,
 )
@@ -365,3 +366,20 @@ def test_times_are_those_of_the_clock() -> None:
     assert stats.draft_ms + stats.target_ms < stats.total_ms - stats.prompt_ms
     expected = 1000 * stats.emitted / (stats.total_ms - stats.prompt_ms)
     assert stats.tokens_per_second == pytest.approx(expected)
+
+
+def test_the_text_of_one_token_alone(bundled_target: Path) -> None:
+    with pytest.raises(ModelNotLoaded):
+        SpeculativeDecoder().token_text(0)
+    with _decoder() as decoder:
+        assert [decoder.token_text(token) for token in range(3)] == ["a", "b", "c"]
+        for token in (-1, 8):
+            with pytest.raises(TokenOutOfRange):
+                decoder.token_text(token)
+    with load(bundled_target) as decoder:
+        assert decoder.target is not None
+        end = next(iter(decoder.target.eos_token_ids))
+        assert decoder.token_text(end) == ""
+        tokens = decoder.target.tokenizer.encode("Ein Bär 🐻", add_special=False, parse_special=False)
+        texts = [decoder.token_text(token) for token in tokens]
+        assert "".join(texts).encode().decode("unicode_escape").encode("latin-1").decode() == "Ein Bär 🐻", texts
