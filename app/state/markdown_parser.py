@@ -116,6 +116,11 @@ def parse(markdown: str) -> list[Node]:
     return _Walk(tokens).nodes
 
 
+def prepare() -> None:
+    """Load the parser now, while nobody waits for it."""
+    _parser()
+
+
 def _plain(text: str) -> Paragraph:
     return Paragraph((Run(text.strip("\n").replace("\n", LINE_BREAK)),))
 

@@ -10,6 +10,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from app.state.markdown_parser import prepare
 from app.state.thoughts import CLOSING, OPENING, Piece, Thoughts
 from app.views.code_bars import CodeBar
 from app.views.markdown_text import MarkdownText
@@ -57,6 +58,8 @@ class ReplyText(QWidget):
         self._parts: list[MarkdownText | ThoughtView] = []
         self._begin()
         theme.changed.connect(self._draw_again)
+        # The model still thinks: the parser is there before the first word.
+        QTimer.singleShot(0, self, prepare)
 
     @property
     def is_settled(self) -> bool:
