@@ -192,10 +192,10 @@ class DraftModelDrafter(Drafter):
             if backend.length > known:
                 backend.truncate(known + common_prefix(backend.tokens[known:], committed_tokens))
         self._find_readable()
-        behind = self._committed[backend.length : self._readable]
-        if self._cancel.cancelled:
+        if self.resting or self._cancel.cancelled:  # How far behind it is grows with each token while it rests.
             return
-        if not self.resting and len(behind) > _MOST_BEHIND and backend.length + len(behind) <= backend.context_length:
+        behind = self._committed[backend.length : self._readable]
+        if len(behind) > _MOST_BEHIND and backend.length + len(behind) <= backend.context_length:
             backend.watch(None)
             backend.forward(behind[:-1], 0)
             backend.watch(self._cancel)
