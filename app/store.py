@@ -23,6 +23,7 @@ from app.store_search import Found, search
 FILE_NAME = "conversations.sqlite3"
 _WAIT_S = 2.0
 _PURGED = 200
+_MERGED = 50
 _IN = ", ".join(f"'{status}'" for status in UNFINISHED)
 _COLUMNS = "id, parent, role, text, created, status, target, draft, settings, stats, finish_reason, problem, chosen"
 
@@ -235,6 +236,18 @@ class Store:
             return True
         self.connection.execute(f"DELETE FROM conversations WHERE id IN ({deleted})", (conversation_id,))  # noqa: S608
         return False
+
+    def forget_words(self, *, first: bool) -> bool:
+        """Take words that only deleted messages had out of the search, a step at a time. True where more is left.
+
+        Deleting leaves them there, marked (sqlite.org/fts5.html#the_merge_command). `first`: begin with all of them.
+        """
+        before = self.connection.total_changes
+        pages = -_MERGED if first else _MERGED
+        for index in ("messages_fts", "titles_fts"):
+            self.connection.execute(f"INSERT INTO {index} ({index}, rank) VALUES ('merge', ?)", (pages,))  # noqa: S608
+        # A step that has nothing to do changes one row for each.
+        return self.connection.total_changes - before > 2
 
     # Changing: messages -------------------------------------------------------------------------------------------
 

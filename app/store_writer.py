@@ -119,14 +119,25 @@ class StoreWriter:
         self._put(_Queued(lambda store: store.save_trace(message_id, trace), None, len(trace)), hurry=True)
 
     def purge(self, conversation_id: int | None = None) -> None:
-        """Queue that a deleted conversation goes for good, or all of them: in steps, so that others need not wait."""
+        """Queue that a deleted conversation goes for good, or all of them: in steps, so that others need not wait.
 
-        def step(store: Store) -> None:
-            # What is left at the end of the program goes when it is started again.
-            if store.purge(conversation_id) and not self._closing:
-                self.submit(step)
+        What is left at the end of the program goes when it is started again.
+        """
+        removed = False
 
-        self.submit(step)
+        def remove(store: Store) -> None:
+            nonlocal removed
+            before = store.connection.total_changes
+            more = store.purge(conversation_id)
+            removed |= store.connection.total_changes > before
+            if not self._closing and (more or removed):
+                self.submit(remove if more else lambda store: forget(store, first=True))
+
+        def forget(store: Store, *, first: bool = False) -> None:
+            if store.forget_words(first=first) and not self._closing:
+                self.submit(forget)
+
+        self.submit(remove)
 
     def flush(self, timeout: float) -> bool:
         """Wait until everything so far is on the disk. False where that took too long or fails."""

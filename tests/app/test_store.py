@@ -141,10 +141,18 @@ def test_a_deleted_conversation_can_come_back_until_it_is_purged(store: Store) -
 def test_what_was_deleted_is_not_in_the_file_any_more(store: Store) -> None:
     _fill(store, 1, "the password is lanternfish")
     with store.changes():
+        store.add_messages(1, (StoredMessage(5000 + place, None, "user", "xyz", 0.0) for place in range(100)))
+    _fill(store, 2, "another that stays")
+    with store.changes():
         store.delete(1, 1.0)
         store.purge(1)
+        first = True
+        while store.forget_words(first=first):
+            first = False
+    assert store.search("stays")
+    store.connection.execute("INSERT INTO messages_fts (messages_fts, rank) VALUES ('integrity-check', 1)")
     store.close()
-    assert b"password is lantern" not in store.path.read_bytes()
+    assert b"lanternfish" not in store.path.read_bytes()
 
 
 def test_a_deep_conversation_is_deleted(store: Store) -> None:

@@ -353,6 +353,7 @@ def test_delete_undo_and_purge(keeper: StoreKeeper) -> None:
 def test_what_was_deleted_before_a_kill_goes_at_the_next_start(store: Store, told: Told) -> None:
     with store.changes():
         _conversation(store)
+        store.rename(1, "lanternfish")
         store.add_messages(1, [StoredMessage(10 + place, 2, "user", "x", 0.0) for place in range(1200)])
         store.delete(1, 1.0)
     keeper = StoreKeeper(store, told)
@@ -360,4 +361,5 @@ def test_what_was_deleted_before_a_kill_goes_at_the_next_start(store: Store, tol
     assert store.connection.execute("SELECT count(*) FROM messages").fetchone() == (0,)
     assert store.connection.execute("SELECT count(*) FROM conversations").fetchone() == (0,)
     assert keeper.close(SOON_S)
+    assert b"lanternfish" not in store.path.read_bytes()
     assert told.all == []
