@@ -1,58 +1,19 @@
 """Conversations in the window: kept, found again, renamed, deleted, branched."""
 
-import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit
 
-import app.wiring
 from app.settings import Settings
-from app.state.conversation_list import Heading, Item
 from app.state.transcript import Exchange
 from app.store import Store
 from app.store_keeper import StoreKeeper
 from app.views.conversation_rows import ROW_ROLE
 from engine import Message
-from helpers.app_window import OpenWindow, Window
+from helpers.app_window import OpenWindow
+from helpers.chats import ECHO, LONG, key, number, questions, stand_on, titles
 from helpers.scripted_decoder import Script
-
-LONG = "A sentence of a reply that goes on. " * 60
-ECHO: Callable[..., str] = lambda messages: f"Reply to {messages[-1].content}"  # noqa: E731
-
-
-def titles(window: Window) -> list[str]:
-    """What the list shows, headings too."""
-    rows = window.main.left.rows
-    return [str(rows.index(row).data()) for row in range(rows.rowCount())]
-
-
-def number(window: Window, title: str) -> int:
-    """The conversation of this title."""
-    return next(
-        each.id for each in window.parts.conversations.list.rows if isinstance(each, Item) and each.title == title
-    )
-
-
-def questions(window: Window) -> list[str]:
-    """The questions on the screen."""
-    return [entry.question for entry in window.controller.transcript if isinstance(entry, Exchange)]
-
-
-def key(window: Window, widget: QWidget, code: Qt.Key) -> None:
-    """Press a key in a widget."""
-    window.qtbot.keyClick(widget, code)  # type: ignore[no-untyped-call]
-
-
-def stand_on(window: Window, title: str) -> None:
-    """Put the keyboard on a row of the list."""
-    panel = window.main.left
-    row = window.parts.conversations.list.row_of(number(window, title))
-    assert row is not None
-    panel.list.setFocus()
-    panel.list.setCurrentIndex(panel.rows.index(row))
 
 
 def test_a_conversation_is_there_again_after_a_restart(open_window: OpenWindow) -> None:
@@ -376,142 +337,3 @@ def test_a_reply_that_was_broken_off_is_shown_as_that(open_window: OpenWindow, t
     window.view(exchange).continue_button.click()
     window.ended(exchange)
     assert exchange.reply == "It was going well."
-
-
-def test_export_and_import(open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    window = open_window(Script(ECHO))
-    exchange = window.ask("One")
-    window.main.transcript.regenerate_asked.emit(exchange)
-    window.ended(window.first())
-    conversation = number(window, "One")
-    for kind, name in (("markdown", "a.md"), ("json", "a.json")):
-        path = tmp_path / name
-        monkeypatch.setattr(app.wiring, "ask_where_to_save", lambda *_args, path=path: path)
-        window.main.left.export_wanted.emit(conversation, kind)
-    assert "Reply to One" in (tmp_path / "a.md").read_text("utf-8")
-    monkeypatch.setattr(app.wiring, "ask_what_to_import", lambda *_args: tmp_path / "a.json")
-    window.main.left.import_button.click()
-    assert titles(window) == ["Today", "One", "One"]
-    assert window.parts.conversations.list.open_id != conversation
-    assert window.first().reply_branch == (2, 2)
-    assert window.first().stats is not None
-    (tmp_path / "a.json").write_text("{", "utf-8")
-    window.main.left.import_button.click()
-    assert titles(window) == ["Today", "One", "One"]
-    assert "Cannot import a.json" in window.notices()[-1]
-
-
-@pytest.mark.logs("StoreTooNew")
-def test_a_newer_store_is_left_alone_and_told(open_window: OpenWindow, tmp_path: Path) -> None:
-    path = tmp_path / "conversations.sqlite3"
-    Store.open(path).close()
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 1000")
-    connection.close()
-    before = path.read_bytes()
-    window = open_window(Script())
-    window.wait(window.main.notice.isVisible)
-    assert "newer version" in window.main.notice.text.text()
-    assert "is not kept" in window.main.notice.text.text()
-    assert window.ask("Does it work?").status == "done"
-    assert titles(window) == ["Today", "Does it work?"], "for this run"
-    window.main.notice.button.click()
-    assert not window.main.notice.isVisible()
-    assert window.close()
-    assert path.read_bytes() == before
-
-
-@pytest.mark.logs("StoreDamaged")
-def test_a_damaged_store_is_left_alone_and_told(open_window: OpenWindow, tmp_path: Path) -> None:
-    path = tmp_path / "conversations.sqlite3"
-    path.write_bytes(b"no database at all " * 100)
-    before = path.read_bytes()
-    window = open_window(Script())
-    window.wait(window.main.notice.isVisible)
-    assert "cannot be read" in window.main.notice.text.text()
-    assert window.ask("Does it work?").status == "done"
-    assert window.close()
-    assert path.read_bytes() == before
-
-
-def test_without_a_store_a_conversation_lasts_as_long_as_the_window(open_window: OpenWindow) -> None:
-    window = open_window(Script(lambda messages: f"{LONG} Reply to {messages[-1].content}", round_s=0.001), store=None)
-    for text in ("One", "Two"):
-        window.controller.new_chat()
-        exchange = window.send(text)
-        while not exchange.ended:
-            window.parts.conversations.search("reply")
-            window.parts.conversations.search("")
-            window.qtbot.wait(5)
-    window.controller.open(number(window, "One"))
-    window.main.transcript.regenerate_asked.emit(window.first())
-    window.ended(window.first())
-    assert window.parts.conversations.keeper.writer.flush(5.0)
-    window.parts.conversations.search("reply to two")
-    assert titles(window) == ["Two"]
-    assert not window.main.notice.isVisible()
-    assert window.close()
-    assert titles(open_window(Script(), store=None)) == []
-
-
-@pytest.mark.logs("conversations cannot be saved: NotWritable")
-def test_trouble_with_saving_is_told_and_that_it_is_over(open_window: OpenWindow, tmp_path: Path) -> None:
-    window = open_window(Script(ECHO))
-    window.ask("Before")
-    other = sqlite3.connect(tmp_path / "conversations.sqlite3", isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    window.ask("Meanwhile")
-    window.wait(window.main.notice.isVisible)
-    assert "cannot be saved" in window.main.notice.text.text()
-    other.execute("ROLLBACK")
-    other.close()
-    window.wait(lambda: window.main.notice.text.text() == "Everything is saved again.")
-    assert window.close()
-    again = open_window(Script())
-    again.wait(lambda: questions(again) == ["Before", "Meanwhile"])
-
-
-@pytest.mark.alone
-def test_a_thousand_conversations(open_window: OpenWindow, tmp_path: Path) -> None:
-    store = Store.open(tmp_path / "conversations.sqlite3")
-    with store.changes():
-        for place in range(1, 1_001):
-            store.connection.execute(
-                "INSERT INTO conversations (id, title, created, updated) VALUES (?, ?, ?, ?)",
-                (place, f"Conversation {place}", float(place), 1.7e9 + place),
-            )
-    store.close()
-    window = open_window(Script(), ready=False)
-    from time import perf_counter  # noqa: PLC0415 - as near as can be
-
-    began = perf_counter()
-    window.controller.restore(0)
-    window.main.left.list.doItemsLayout()
-    window.main.left.grab()
-    took = perf_counter() - began
-    assert len(titles(window)) == 1_001
-    assert isinstance(window.parts.conversations.list.rows[0], Heading)
-    assert took < 0.2
-    window.ready()
-
-
-def test_a_conversation_with_the_demo_pair(open_window: OpenWindow, demo_pair: tuple[Path, Path]) -> None:
-    window = open_window(pair=demo_pair, settings=Settings(lookahead=4))
-    first = window.ask("What is Outrider?", 60_000)
-    window.main.transcript.regenerate_asked.emit(first)
-    window.ended(window.first(), 60_000)
-    assert window.first().reply_branch == (2, 2)
-    stats = window.stats(window.first())
-    assert window.close()
-    again = open_window(pair=demo_pair, settings=window.parts.settings)
-    again.wait(lambda: len(again.controller.transcript) == 1)
-    exchange = again.first()
-    assert exchange.reply_branch == (2, 2)
-    assert exchange.stats == stats
-    assert exchange.reply == window.first().reply
-    again.parts.conversations.load_trace(exchange)
-    assert exchange.trace is not None
-    assert exchange.trace.text == exchange.reply
-    assert sum(exchange.trace.counts.values()) == stats.emitted
-    second = again.ask("Tell me more.", 60_000)
-    assert second.status == "done"
