@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
+
+from PySide6.QtCore import QTimer
 
 from app.conversation_desk import Export
 from app.parts import Parts
@@ -11,6 +14,9 @@ from app.places import data_folder, flavour
 from app.proof_windows import ProofWindows
 from app.single_instance import Call
 from app.views.file_dialogs import ask_what_to_import, ask_where_to_save
+
+_LONG = 500
+"""Entries of a conversation from which on a garbage collection that looks at all of them would be felt."""
 
 
 def connect(parts: Parts) -> None:
@@ -44,9 +50,19 @@ def _connect_chat(parts: Parts) -> None:
     controller.cleared.connect(lambda: window.show_chat(empty=True))
     controller.opened.connect(lambda: transcript.show_all(controller.transcript.entries))
     controller.opened.connect(lambda: window.show_chat(empty=False))
+    known: set[int] = set()
+    controller.opened.connect(lambda: _spare_collections(parts, known))
     controller.busy_changed.connect(window.show_busy)
     controller.activity_changed.connect(lambda: window.strip.show_activity(controller.activity))
     controller.metrics_changed.connect(window.panel.refresh)
+
+
+def _spare_collections(parts: Parts, known: set[int]) -> None:
+    """A long conversation is no garbage: leave it out of collections, which hold up the window. Once each."""
+    shown = parts.conversations.open
+    if shown is not None and shown.id not in known and len(parts.controller.transcript.entries) > _LONG:
+        known.add(shown.id)
+        QTimer.singleShot(1_000, parts.window, gc.freeze)
 
 
 def _connect_models(parts: Parts) -> None:
