@@ -20,7 +20,7 @@ from app.state.transcript import Exchange
 from engine import ModelFile, __version__
 
 if TYPE_CHECKING:
-    from app.bootstrap import Parts
+    from app.parts import Parts
 
 DEFAULT_PROMPT = "What is Outrider?"
 TIMEOUT_S = 120.0

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 import app.bootstrap
-from app.bootstrap import Parts
+from app.parts import Parts
 from app.state.transcript import Exchange, Notice
 from app.views.message_views import ExchangeView, ProblemView
 from engine import GenerationStats
