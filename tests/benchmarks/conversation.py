@@ -129,8 +129,9 @@ def table(found: dict[str, Any]) -> str:
     gaps = found["gaps_ms"]
     columns = list(next(iter(gaps.values())))
     lines = [
-        f"## A conversation of {found['messages']:,} messages",
+        "## A long conversation in the window",
         "",
+        f"{found['messages']:,} messages, read from the store.",
         f"Opened and drawn after {_list(found['opened_ms'])} ms; the click took {_list(found['clicked_ms'])} ms.",
         "Gaps of a 10 ms timer while it is scrolled, in milliseconds:",
         "",
