@@ -28,7 +28,7 @@ os.environ["PYQTGRAPH_QT_LIB"] = "PySide6"
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from app.bootstrap import run  # noqa: E402 - Qt must be told first which binding
-from app.parts import Parts
+from app.parts import Parts  # noqa: E402 - Qt must be told first which binding
 from app.settings import Settings, SettingsFile  # noqa: E402 - Qt must be told first which binding
 from engine import bundled_pair, load  # noqa: E402 - Qt must be told first which binding
 from helpers.gap_probe import GapProbe  # noqa: E402 - Qt must be told first which binding
