@@ -12,12 +12,14 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from app.state.markdown_blocks import Block, MarkdownBlocks
 from app.views.code_bars import CodeBar, CodeBars
 from app.views.markdown_writer import GAP, QUOTES, MarkdownWriter
-from app.views.tall_text import TallText
+from app.views.tall_text import TALLEST, TallText
 from app.views.theme import Theme
 
 _STEP = 2_000
 """Characters that are cut into blocks at once."""
 _STEPS_A_LAYOUT = 6
+MOST_PIXELS = 8_000_000
+"""Qt lays out no more than 2²³ of them."""
 
 
 class MarkdownPage(TallText):
@@ -102,7 +104,7 @@ class MarkdownText(QWidget):
         self._edit: QTextCursor | None = None
         self._steps = 0
         self._ending = self._ended = False
-        self._tail_stale = False
+        self._tail_stale = self._full = False
 
     @property
     def busy(self) -> bool:
@@ -156,6 +158,8 @@ class MarkdownText(QWidget):
                 self.close_edit()
         elif self.page.bars.lack(self.page.writer.boxes):
             self.page.bars.add(self.page.writer.boxes)
+        elif self._waiting and self.page.height() > MOST_PIXELS:
+            self._stop()
         elif self._waiting:
             self.page.empty = False
             self._open_edit()
@@ -164,8 +168,10 @@ class MarkdownText(QWidget):
                 self._tail.hide()
             self._job = self.page.writer.write(self._waiting.popleft())
         elif self._unread:
-            self._waiting.extend(self._blocks.push(self._unread.popleft()))
-            self._tail_stale = True
+            text = self._unread.popleft()
+            if not self._full:
+                self._waiting.extend(self._blocks.push(text))
+                self._tail_stale = True
         elif self._ending and not self._ended:
             self._end()
 
@@ -173,6 +179,13 @@ class MarkdownText(QWidget):
         if self._edit is None:
             self._edit = QTextCursor(self.page.document())
             self._edit.beginEditBlock()
+
+    def _stop(self) -> None:
+        """Say that no more fits into a document; the reply itself is whole."""
+        self._waiting.clear()
+        self._full, self._blocks, self._tail_stale = True, MarkdownBlocks(), False
+        note = self.tr("The rest of this reply is too long to be shown. Copying the reply gives all of it.")
+        self._job = self.page.writer.write(Block(f"*{note}*"))
 
     def _end(self) -> None:
         rest = self._blocks.finish()
@@ -228,6 +241,7 @@ class MarkdownText(QWidget):
             height = max(height, self._floor)
         else:
             self._floor = 0
+        height = min(height, TALLEST)
         if height != self.height() or self.minimumHeight() != height:
             self.setFixedHeight(height)
 

@@ -105,7 +105,7 @@ class MarkdownWriter:
     def write(self, block: Block) -> Iterator[None]:
         """Append a piece, step by step."""
         cursor = QTextCursor(self._document)
-        cursor.movePosition(QTextCursor.MoveOperation.End)
+        self._to_end(cursor)
         if block.kind == "code":
             joined = block.joined and self._after_code
             yield from self._write_code(cursor, block.text, block.language, joined=joined)
@@ -125,7 +125,7 @@ class MarkdownWriter:
     def close_gap(self) -> None:
         """The text is complete: no gap below what comes last."""
         cursor = QTextCursor(self._document)
-        cursor.movePosition(QTextCursor.MoveOperation.End)
+        self._to_end(cursor)
         before = cursor.block().previous()
         if self._last_table is not None and before.position() == self._last_table.lastPosition():
             self._close_below(self._last_table)
@@ -242,8 +242,12 @@ class MarkdownWriter:
             cursor.setBlockFormat(QTextBlockFormat())
             cursor.setBlockCharFormat(_tiny())
 
+    def _to_end(self, cursor: QTextCursor) -> None:
+        # Not movePosition: it would lay out the document in the middle of a change.
+        cursor.setPosition(self._document.characterCount() - 1)
+
     def _leave(self, cursor: QTextCursor) -> None:
-        cursor.movePosition(QTextCursor.MoveOperation.End)
+        self._to_end(cursor)
         cursor.setBlockFormat(QTextBlockFormat())
         cursor.setBlockCharFormat(_tiny())
         self._fresh = False

@@ -11,6 +11,9 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QWidget
 from app.state.markdown_parser import is_safe_link
 from app.views.link_question import LinkQuestion
 
+TALLEST = 16_000_000
+"""Pixels. Qt has no taller widgets; what lies below is not to be seen."""
+
 
 class TallText(QTextBrowser):
     """Read-only text without scroll bars, as tall as its contents. Loads nothing; asks before it opens a link."""
@@ -36,6 +39,7 @@ class TallText(QTextBrowser):
     def fit(self) -> None:
         """Take the height that the text needs."""
         height = max(math.ceil(self.document().size().height()), self.fontMetrics().height())
+        height = min(height, TALLEST)
         if height != self.height() or self.minimumHeight() != height:
             self.setFixedHeight(height)
 

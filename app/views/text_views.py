@@ -14,7 +14,7 @@ from app.state.markdown_parser import prepare
 from app.state.thoughts import CLOSING, OPENING, Piece, Thoughts
 from app.views.code_bars import CodeBar
 from app.views.markdown_text import MarkdownText
-from app.views.tall_text import TallText
+from app.views.tall_text import TALLEST, TallText
 from app.views.theme import Theme
 from app.views.thought_view import ThoughtView
 
@@ -24,7 +24,7 @@ FLUSH_MS = 50
 _SHARE = 7
 """While a reply streams, drawing rests seven times as long as it worked: the model needs the machine too."""
 _LONGEST_REST_S = 0.25
-_BUDGET_S = 0.008
+_BUDGET_S = 0.006
 _PAUSE_S = 0.003
 _TURN_MS = 4
 _PIECE = 2_000
@@ -194,6 +194,7 @@ class ReplyText(QWidget):
             part.fit()
             height += part.height() + _SPACING
         height = max(height - _SPACING, self.fontMetrics().height())
+        height = min(height, TALLEST)
         if height != self.height() or self.minimumHeight() != height:
             self.setFixedHeight(height)
 

@@ -13,6 +13,7 @@ from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QTextDocume
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.views import markdown_text
 from app.views.link_question import LinkQuestion
 from app.views.theme import DARK, LIGHT, Mode, Tokens
 from helpers.gap_probe import GapProbe
@@ -323,6 +324,17 @@ def test_nothing_is_loaded(
     assert "[one]" in reply.shown
 
 
+def test_what_does_not_fit_is_told(make_reply: MakeReply, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(markdown_text, "MOST_PIXELS", 2_000)
+    reply = make_reply()
+    text = "A line.\n\n" * 1_000
+    reply.stream(text, 500)
+    reply.finish(text)
+    assert reply.shown.rstrip().endswith("Copying the reply gives all of it.")
+    assert 20 < reply.shown.count("A line.") < 500
+    assert 2_000 < reply.view.height() < 15_000
+
+
 SIZE = 150_000
 ATTACKS = {
     "line": "x" * SIZE,
@@ -334,6 +346,7 @@ ATTACKS = {
     "lists": "".join(f"{'  ' * depth}- a\n" for depth in range(300)),
     "open fence": "```python\n" + "x = [1, 'a']  # c\n" * (SIZE // 80),
     "code line": "```python\n" + "x=1;" * (SIZE // 4),
+    "code of nothing": "```c\n" + "\n" * (SIZE // 5),
     "table": "| a | b |\n|---|---|\n" + "| one | two |\n" * (SIZE // 100),
     "wide table": "|" + "a|" * 200 + "\n|" + "-|" * 200 + "\n" + ("|" + "x|" * 200 + "\n") * 20,
     "strange": "\u202eabc\u2066\u200b\0\a\ufdd0 " * (SIZE // 20),
