@@ -18,6 +18,8 @@ from app.views.column_view import GAP, KEPT, MARGIN
 from app.views.message_views import ExchangeView
 from app.views.theme import Theme
 from app.views.transcript_view import TranscriptView
+from helpers.app_window import OpenWindow
+from helpers.scripted_decoder import Script
 
 WORDS = "word after word, on and on, "
 
@@ -643,3 +645,24 @@ def test_tab_goes_through_the_entries_in_their_order(view: TranscriptView, qtbot
         focus = tab(Qt.Key.Key_Backtab)
         assert backwards < 200
     assert backwards >= 1
+
+
+# In the program -------------------------------------------------------------------------------------------------------
+
+
+def test_escape_in_an_editor_closes_it_and_cancels_no_reply(open_window: OpenWindow) -> None:
+    script = Script(lambda messages: "Short." if len(messages) == 1 else "A longer reply, " * 60, round_s=0.005)
+    window = open_window(script)
+    first = window.ask("First")
+    window.click(window.view(first).question_actions.button("edit"))
+    editor = window.view(first).question.editor
+    assert editor is not None
+    second = window.send("Second")
+    window.wait(lambda: second.reply)
+    editor.edit.setFocus()
+    window.qtbot.keyClick(editor.edit, Qt.Key.Key_Return)  # type: ignore[no-untyped-call]
+    assert window.view(first).question.editor is editor, "not while a reply is being written"
+    window.qtbot.keyClick(editor.edit, Qt.Key.Key_Escape)  # type: ignore[no-untyped-call]
+    assert window.view(first).question.editor is None
+    window.ended(second)
+    assert second.status == "done"
