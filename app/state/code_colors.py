@@ -120,6 +120,12 @@ class _Lexer(Protocol):
     def get_tokens_unprocessed(self, text: str) -> Iterator[tuple[int, object, str]]: ...
 
 
+def prepare() -> None:
+    """Load what all languages share, while nobody waits for it."""
+    for module in ("pygments.lexers", "pygments.lexer"):
+        import_module(module)
+
+
 def language_name(info: str) -> str:
     """The language's name: the first word after a fence, without what some put around it."""
     words = info.replace("{", " ").replace("}", " ").replace(",", " ").replace(":", " ").split()

@@ -10,7 +10,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.state.markdown_parser import prepare
+from app.state import code_colors, markdown_parser
 from app.state.thoughts import CLOSING, OPENING, Piece, Thoughts
 from app.views.code_bars import CodeBar
 from app.views.markdown_text import MarkdownText
@@ -59,7 +59,8 @@ class ReplyText(QWidget):
         self._begin()
         theme.changed.connect(self._draw_again)
         # The model still thinks: the parser is there before the first word.
-        QTimer.singleShot(0, self, prepare)
+        QTimer.singleShot(0, self, markdown_parser.prepare)
+        QTimer.singleShot(FLUSH_MS // 2, self, code_colors.prepare)
 
     @property
     def is_settled(self) -> bool:
