@@ -27,9 +27,8 @@ from app.state.compare import (
 from app.state.models import Loaded, Lookahead
 from engine import Cancelled
 
-POLL_MS = 40
-DRAWN_MS = 15
-"""What the window takes to draw new figures, about."""
+POLL_MS = 20
+"""From one look to the next the window has drawn what was new."""
 _PATIENCE_S = 0.2
 KINDS: tuple[ProofKind, ...] = ("compare", "sweep")
 
@@ -85,6 +84,7 @@ class ProofDesk(QObject):
         self._desk = desk
         self._work: dict[ProofKind, _Work] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._drawn: list[threading.Event] = []
         self._timer = QTimer(self)
         self._timer.setInterval(POLL_MS)
         self._timer.timeout.connect(self._poll)
@@ -178,12 +178,16 @@ class ProofDesk(QObject):
         return result
 
     def _poll(self) -> None:
+        # No single-shot timer for each: what PySide does to end one goes wrong now and then beside a busy thread.
+        for drawn in self._drawn:
+            drawn.set()
+        self._drawn.clear()
         for kind, work in self._work.items():
             told = work.mail.take()
             if told is not None:
                 self.runs[kind].take(told[0])
                 self.changed.emit(kind)
-                QTimer.singleShot(DRAWN_MS, told[1].set)
+                self._drawn.append(told[1])
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)
