@@ -50,19 +50,27 @@ def _connect_chat(parts: Parts) -> None:
     controller.cleared.connect(lambda: window.show_chat(empty=True))
     controller.opened.connect(lambda: transcript.show_all(controller.transcript.entries))
     controller.opened.connect(lambda: window.show_chat(empty=False))
-    known: set[int] = set()
-    controller.opened.connect(lambda: _spare_collections(parts, known))
+    last = [0]
+    controller.opened.connect(lambda: _spare_collections(parts, last))
     controller.busy_changed.connect(window.show_busy)
     controller.activity_changed.connect(lambda: window.strip.show_activity(controller.activity))
     controller.metrics_changed.connect(window.panel.refresh)
 
 
-def _spare_collections(parts: Parts, known: set[int]) -> None:
-    """A long conversation is no garbage: leave it out of collections, which hold up the window. Once each."""
+def _spare_collections(parts: Parts, last: list[int]) -> None:
+    """A long conversation is no garbage: leave it out of collections, which hold up the window.
+
+    `last`: the one that was shown before. What changes in a conversation is not worth another time.
+    """
     shown = parts.conversations.open
-    if shown is not None and shown.id not in known and len(parts.controller.transcript.entries) > _LONG:
-        known.add(shown.id)
-        QTimer.singleShot(1_000, parts.window, gc.freeze)
+    before, last[0] = last[0], 0 if shown is None else shown.id
+    if last[0] != before and len(parts.controller.transcript.entries) > _LONG:
+        QTimer.singleShot(1_000, parts.window, _leave_out)
+
+
+def _leave_out() -> None:
+    gc.collect(1)  # what is young and garbage would stay for ever
+    gc.freeze()
 
 
 def _connect_models(parts: Parts) -> None:
