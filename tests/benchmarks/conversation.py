@@ -80,6 +80,7 @@ def measure(messages: int, opens: int) -> dict[str, Any]:
             await asyncio.sleep(0.5)
             await _open(parts, found)
             await asyncio.sleep(0.5)
+        await asyncio.sleep(2.0)
         await _scroll(parts, found["gaps_ms"])
         return 0
 
