@@ -132,7 +132,7 @@ def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MOST_NESTING})
     # Where a reply says of a name what its address is, the name was used before: so both are shown as they are.
     parser.enable(["table", "strikethrough"]).disable(["reference", "html_block", "html_inline"])
-    parser.validateLink = is_safe_link  # type: ignore[method-assign]
+    parser.validateLink = is_safe_link  # type: ignore[assignment, method-assign]
     return parser
 
 

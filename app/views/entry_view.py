@@ -40,6 +40,8 @@ class EntryView(QFrame):
         if self.width() != width:
             self.resize(width, self.height())
         layout = self.layout()
+        if layout is None:
+            return self.needed
         layout.activate()
         tall = layout.hasHeightForWidth()
         self.needed = layout.totalHeightForWidth(width) if tall else layout.totalSizeHint().height()

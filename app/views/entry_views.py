@@ -149,7 +149,7 @@ def _discard(view: EntryView) -> None:
     page = view.parentWidget()
     if focus is not None and page is not None and view.isAncestorOf(focus):
         # Hidden with the focus in it, it would send that on to what is being replaced.
-        page.parentWidget().setFocus(Qt.FocusReason.OtherFocusReason)
+        (page.parentWidget() or page).setFocus(Qt.FocusReason.OtherFocusReason)
     view.blockSignals(True)
     view.hide()
     view.deleteLater()

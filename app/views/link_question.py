@@ -56,8 +56,11 @@ class LinkQuestion(QFrame):
     def ask_at(self, place: QPoint) -> None:
         """Show it near a place on the screen, whole."""
         self.adjustSize()
-        area = self.parentWidget().rect()
-        near = self.parentWidget().mapFromGlobal(place)
+        window = self.parentWidget()
+        if window is None:
+            return
+        area = window.rect()
+        near = window.mapFromGlobal(place)
         x = max(min(near.x(), area.right() - self.width() - _MARGIN), _MARGIN)
         y = near.y() + _MARGIN
         if y + self.height() > area.bottom():

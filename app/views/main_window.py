@@ -138,6 +138,7 @@ class MainWindow(QMainWindow):
         self.bar.right_toggled.connect(self._toggle_right)
         self.bar.tokens_toggled.connect(self._color_tokens)
         self.bar.theme_chosen.connect(self._choose_theme)
+        self.bar.quit_wanted.connect(self.close)
         self.transcript.acted.connect(self._act)
         for keys, slot in (
             (QKeySequence(Qt.Key.Key_Escape), self.cancel_wanted),

@@ -294,7 +294,7 @@ class MarkdownWriter:
     def _pad(self, table: QTextTable, *, top: bool, bottom: bool = False) -> None:
         """The room around code; none where it goes on in another frame."""
         place = table.cellAt(0, 0)
-        cell: QTextTableCellFormat = place.format().toTableCellFormat()  # type: ignore[assignment]
+        cell: QTextTableCellFormat = place.format().toTableCellFormat()
         cell.setBackground(QBrush(self._theme.color("raised")))
         cell.setLeftPadding(CODE_MARGIN)
         cell.setRightPadding(CODE_MARGIN)

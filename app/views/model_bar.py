@@ -102,7 +102,7 @@ class ModelBar(QFrame):
 
     Signals: target_chosen(Path), draft_chosen(Path | None), lookahead_chosen(int | "auto"), folder_wanted(),
     rescan_wanted(), theme_chosen(mode), left_toggled(bool), right_toggled(bool), tokens_toggled(bool), about_wanted(),
-    compare_wanted(), sweep_wanted().
+    compare_wanted(), sweep_wanted(), quit_wanted().
     """
 
     target_chosen = Signal(object)
@@ -117,6 +117,7 @@ class ModelBar(QFrame):
     about_wanted = Signal()
     compare_wanted = Signal()
     sweep_wanted = Signal()
+    quit_wanted = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -189,6 +190,11 @@ class ModelBar(QFrame):
         menu.addAction(self.tr("Look for models again")).triggered.connect(self.rescan_wanted)
         menu.addSeparator()
         menu.addAction(self.tr("About Outrider…")).triggered.connect(self.about_wanted)
+        end = menu.addAction(self.tr("Quit"))
+        end.setShortcut(QKeySequence("Ctrl+Q"))
+        end.setShortcutContext(Qt.ShortcutContext.ApplicationShortcut)  # also from the other windows
+        end.triggered.connect(self.quit_wanted)
+        self.addAction(end)
         return menu
 
     def _lay_out(self) -> None:

@@ -32,7 +32,7 @@ class TallText(QTextBrowser):
         self.viewport().setAutoFillBackground(False)
         self.setTabChangesFocus(True)
 
-    def loadResource(self, kind: int, name: QUrl) -> object:  # noqa: N802 - Qt's name
+    def loadResource(self, kind: int, name: QUrl | str) -> object:  # noqa: N802 - Qt's name
         """Nothing: no picture, no style sheet, no page, from nowhere."""
         return None
 
