@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import os
 import signal
 import sys
@@ -43,7 +42,7 @@ from app.state.models import ModelList
 from app.state.transcript import Problem
 from app.views.main_window import MainWindow
 from app.views.theme import Theme
-from app.wiring import answer, connect
+from app.wiring import answer, connect, leave_out
 from engine import (
     EngineError,
     Installation,
@@ -169,7 +168,7 @@ def _begin_work(parts: Parts, problems: list[Problem]) -> None:
     QTimer.singleShot(0, parts.window, parts.window.panel.build_plots)
     QTimer.singleShot(0, parts.window, lambda: parts.log.open(qt_version))
     # What lives by then is not garbage: later collections are short, and nothing is late because of them.
-    QTimer.singleShot(2_000, parts.window, gc.freeze)
+    QTimer.singleShot(2_000, parts.window, leave_out)
 
 
 def _report_surprises(parts: Parts, loop: asyncio.AbstractEventLoop) -> None:

@@ -65,10 +65,11 @@ def _spare_collections(parts: Parts, last: list[int]) -> None:
     shown = parts.conversations.open
     before, last[0] = last[0], 0 if shown is None else shown.id
     if last[0] != before and len(parts.controller.transcript.entries) > _LONG:
-        QTimer.singleShot(1_000, parts.window, _leave_out)
+        QTimer.singleShot(1_000, parts.window, leave_out)
 
 
-def _leave_out() -> None:
+def leave_out() -> None:
+    """Leave what lives now out of later collections, which are short then."""
     gc.collect(1)  # what is young and garbage would stay for ever
     gc.freeze()
 
