@@ -96,8 +96,8 @@ def _plain_tokens_per_second(model: Path, tokens: int, threads: int) -> float:
     with SpeculativeDecoder() as decoder:
         decoder.attach_target(LoadConfig(model, 512, threads, trusted=True))
         # As llama-bench: the first forward touches memory for the first time and does not count.
-        decoder.generate([1], max_tokens=1)
-        result = decoder.generate([1, 300], max_tokens=tokens)
+        decoder.generate([1], max_tokens=1, lookahead=0)
+        result = decoder.generate([1, 300], max_tokens=tokens, lookahead=0)
         if result.stats.plain_tokens != tokens:
             raise llama_programs.NotBuilt(f"the random model ended its text after {result.stats.emitted} tokens.")
         return result.stats.tokens_per_second
