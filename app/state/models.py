@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -83,17 +83,21 @@ class ModelList:
 
     def targets(self) -> list[Choice]:
         """The lines of the target picker."""
-        listed = [Choice(model.path, label(model), model.problem, hint(model)) for model in self.models]
+        names = _labels(self.models)
+        listed = [Choice(model.path, names[model.path], model.problem, hint(model)) for model in self.models]
         return _with_missing(listed, self.selection.target)
 
     def drafts(self) -> list[Choice]:
         """The lines of the draft picker, without the line for no draft."""
         listed: list[Choice] = []
+        names = _labels(self.models)
         for model in self.models:
             fit = self._fits.get(model.path)
             problem = model.problem or (fit.reason if fit is not None and not fit.usable else None)
             more = fit.reason if fit is not None and fit.usable else ""
-            name = f"{label(model)} · slower" if fit is not None and fit.through_text else label(model)
+            name = names[model.path]
+            if fit is not None and fit.through_text:
+                name += " · slower"
             listed.append(Choice(model.path, name, problem, "\n".join(filter(None, (hint(model), more)))))
         return _with_missing(listed, self.selection.draft)
 
@@ -124,6 +128,17 @@ def label(model: ModelFile) -> str:
     """Name, size and quantisation in one line, as in `demo-target · 12M Q8_0`."""
     figures = " ".join(filter(None, (parameters(model.parameters), model.quantisation)))
     return f"{model.name} · {figures}" if figures else model.name
+
+
+def _labels(models: Sequence[ModelFile]) -> dict[Path, str]:
+    """What each is called, by its path. Of those that call themselves the same, the later ones go by their file."""
+    names: dict[Path, str] = {}
+    taken: set[str] = set()
+    for model in models:
+        name = label(model)
+        names[model.path] = label(replace(model, name=file_label(model.path))) if name in taken else name
+        taken.add(name)
+    return names
 
 
 def hint(model: ModelFile) -> str:

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.state.models import Choice, Loaded, Lookahead, ModelList
+from app.views.hover import settle_hover
 from app.views.icons import icon_button
 from app.views.theme import Theme
 from engine import MAX_LOOKAHEAD
@@ -74,6 +75,11 @@ class Picker(QComboBox):
         wanted = self.view().sizeHintForColumn(0) + 40
         self.view().setMinimumWidth(max(self.width(), min(wanted, _POPUP_MOST)))
         super().showPopup()
+
+    def hidePopup(self) -> None:  # noqa: N802 - Qt's name
+        """Close the list."""
+        super().hidePopup()
+        settle_hover(self)
 
     def fill(self, choices: Sequence[Choice], chosen: object, missing: str) -> None:
         """Show these lines; those with a problem are greyed and say it. `missing`: shown where none is chosen."""
@@ -163,11 +169,14 @@ class ModelBar(QFrame):
         self.folder_button.clicked.connect(self.folder_wanted)
         self.menu_button = icon_button(self._theme, "gear-six", self.tr("Settings"), self)
         self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.menu_button.setMenu(self._make_menu())
+        menu = self._make_menu()
+        menu.aboutToHide.connect(lambda: settle_hover(self.menu_button))
+        self.menu_button.setMenu(menu)
 
     def _make_menu(self) -> QMenu:
         menu = QMenu(self)
-        menu.addSection(self.tr("Theme"))
+        # A section would lose its words to the style sheet.
+        menu.addAction(self.tr("Theme")).setEnabled(False)
         group = QActionGroup(menu)
         words = {"system": self.tr("As the system"), "light": self.tr("Light"), "dark": self.tr("Dark")}
         for mode, word in words.items():
@@ -176,7 +185,8 @@ class ModelBar(QFrame):
             action.setChecked(mode == self._theme.mode)
             action.setActionGroup(group)
             action.triggered.connect(lambda _checked=False, mode=mode: self.theme_chosen.emit(mode))
-        menu.addSection(self.tr("Speculation"))
+        menu.addSeparator()
+        menu.addAction(self.tr("Speculation")).setEnabled(False)
         for word, keys, signal in (
             (self.tr("Compare plain and speculative…"), "Ctrl+Shift+C", self.compare_wanted),
             (self.tr("Lookahead sweep…"), "Ctrl+Shift+L", self.sweep_wanted),

@@ -10,6 +10,7 @@ from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
 
 from app.file_writing import write_whole
+from app.views.hover import settle_hover
 from app.views.icons import icon_button, keep_icon
 from app.views.theme import Theme
 
@@ -40,6 +41,7 @@ class PanelTools(QWidget):
         menu = QMenu(self)
         menu.addAction(self.tr("As a picture (PNG)…")).triggered.connect(self._ask_for_picture)
         menu.addAction(self.tr("As a table (CSV)…")).triggered.connect(self._ask_for_table)
+        menu.aboutToHide.connect(lambda: settle_hover(self.save_button))
         self.save_button.setMenu(menu)
         self.said = QLabel(self)
         self.said.setWordWrap(True)
