@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 SETUP := packaging/setup
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test coverage lint bench soak dist clean
+.PHONY: help setup run test coverage lint bench soak screenshots dist clean
 
 help:
 	@echo "make run      open the window (ARGS=... are passed on)"
@@ -20,6 +20,7 @@ help:
 	@echo "make lint     formatting, rules, types and the boundaries between the packages"
 	@echo "make bench    measure speed, about an hour (ARGS=\"suite --list\": its parts)"
 	@echo "make soak     the long tests"
+	@echo "make screenshots  a walk through the program, light and dark, at two scales: pictures in build/screenshots/"
 	@echo "make dist     build the installers, in dist/ (FLAVOUR=full: with torch and transformers)"
 	@echo "make setup    only prepare .venv, as all of the above do first"
 	@echo "make clean    remove .venv and everything that was built"
@@ -50,6 +51,12 @@ endif
 
 soak: $(READY)
 	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -m soak $(ARGS)
+
+# The walk of a new user, which is a test, with its pictures. Wants Xvfb and xdotool.
+screenshots: $(READY)
+	@rm -rf build/screenshots
+	@OUTRIDER_SCREENSHOTS=build/screenshots $(BIN)/python -m pytest -m "soak or not soak" \
+		tests/integration/test_walk.py $(ARGS)
 
 # What must be covered whole, lines and branches: the rules that the text depends on.
 RULES := acceptance sampling rows lookahead drafting/ngram compat
