@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pyqtgraph
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QMouseEvent, QWheelEvent
+from PySide6.QtGui import QFontMetrics, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QScrollBar, QSizePolicy, QWidget
 
 from app.views.theme import Theme
@@ -23,6 +23,11 @@ _NOTCH = 0.15
 """Share of the window by which one notch of the wheel scrolls."""
 
 Points = tuple[Sequence[float], Sequence[float]]
+
+
+def axis_width(metrics: QFontMetrics) -> int:
+    """Room for numbers of five digits, and for the label beside them."""
+    return metrics.horizontalAdvance("00000") + metrics.height() + 6
 
 
 class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
@@ -78,7 +83,7 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         plot.getViewBox().setDefaultPadding(0.02)
         plot.disableAutoRange()
         plot.layout.setContentsMargins(0, 8, 12, 0)
-        plot.getAxis("left").setWidth(50)
+        plot.getAxis("left").setWidth(axis_width(self.fontMetrics()))
         if top is not None:
             steps = [top * quarter / 4 for quarter in range(5)]
             plot.getAxis("left").setTicks([[(step, f"{step:.0f}") for step in steps]])
@@ -127,7 +132,7 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self._dashes_label.setVisible(shown)
         highest = max([*ys, 1.15 * (self._level or 0.0), 1.0 if ys else _EMPTY])
         top = self._top if self._top is not None else _round_up(highest)
-        self._place_label(right, top)
+        self._place_label(left, right, top)
         margin = 0.02 * (right - left)
         # Room above and below, or the labels of the lowest and the highest line are left out.
         self.getPlotItem().getViewBox().setRange(
@@ -137,11 +142,12 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
             disableAutoRange=True,
         )
 
-    def _place_label(self, right: float, top: float) -> None:
-        """At the end of the dashed line, on the side where the other line is not."""
+    def _place_label(self, left: float, right: float, top: float) -> None:
+        """At the end of the dashed line, on the side where less of the other line is."""
         level = self._level or 0.0
-        (_, ys), _ = self._data
-        below = bool(ys) and ys[-1] >= level > 0.2 * top
+        (xs, ys), _ = self._data
+        beside = [y for x, y in zip(xs, ys, strict=True) if x >= (left + right) / 2] or list(ys[-1:])
+        below = 2 * sum(y >= level for y in beside) > len(beside) and level > 0.2 * top
         self._dashes_label.setAnchor((1.0, 0.0 if below else 1.0))
         self._dashes_label.setPos(right, level)
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyqtgraph
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.state.compare import SWEEP_MOST, SweepPoint
+from app.views.plots import axis_width
 from app.views.theme import Theme
 
 HEIGHT = 260
@@ -42,7 +43,7 @@ class SweepPlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         plot.showGrid(x=False, y=True, alpha=_GRID)
         plot.disableAutoRange()
         plot.layout.setContentsMargins(0, 8, 8, 0)
-        plot.getAxis("left").setWidth(54)
+        plot.getAxis("left").setWidth(axis_width(self.fontMetrics()))
         plot.getAxis("bottom").setTicks([[(k, str(k)) for k in range(0, SWEEP_MOST + 1, 2)]])
         self._whiskers = pyqtgraph.ErrorBarItem(beam=0.25)
         self._line = pyqtgraph.PlotCurveItem(antialias=True)
@@ -101,6 +102,12 @@ class SweepPlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         """Not to be zoomed."""
         event.ignore()
 
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Another screen may have smaller dots."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.DevicePixelRatioChange:
+            self._dress()
+
     def _dress(self) -> None:
         theme = self._theme
         self.setBackground(theme.color("background"))
@@ -113,13 +120,15 @@ class SweepPlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
             axis.enableAutoSIPrefix(False)
             plot.setLabel(side, label, color=theme.tokens.muted)
         accent, muted = theme.color("accent"), theme.color("muted")
-        self._line.setPen(pyqtgraph.mkPen(accent, width=2))
+        # These pens count the dots of the screen.
+        dots = self.devicePixelRatioF()
+        self._line.setPen(pyqtgraph.mkPen(accent, width=2 * dots))
         self._points.setPen(None)
         self._points.setBrush(accent)
-        self._whiskers.setData(pen=pyqtgraph.mkPen(accent, width=1.5))
-        self._best.setPen(pyqtgraph.mkPen(accent, width=2))
+        self._whiskers.setData(pen=pyqtgraph.mkPen(accent, width=1.5 * dots))
+        self._best.setPen(pyqtgraph.mkPen(accent, width=2 * dots))
         self._best.setBrush(theme.color("background"))
-        self._plain.setPen(pyqtgraph.mkPen(muted, width=1.5, style=Qt.PenStyle.DashLine))
-        self._auto.setPen(pyqtgraph.mkPen(accent, width=1.5, style=Qt.PenStyle.DotLine))
+        self._plain.setPen(pyqtgraph.mkPen(muted, width=1.5 * dots, style=Qt.PenStyle.DashLine))
+        self._auto.setPen(pyqtgraph.mkPen(accent, width=1.5 * dots, style=Qt.PenStyle.DotLine))
         for item, color in (*zip(self._ends, (muted, accent), strict=True), (self._name, theme.color("text"))):
             item.setColor(color)

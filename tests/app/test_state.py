@@ -159,6 +159,15 @@ def test_the_bundled_pair_comes_first_and_once() -> None:
     assert models.selection.target == bundled[0]
 
 
+def test_models_that_call_themselves_the_same_go_by_their_files() -> None:
+    models = ModelList(None)
+    ours = tuple(ModelFile(Path(f"/models/{file}"), "Story", parameters=12_000_000) for file in ("a.gguf", "b.gguf"))
+    models.set_found(Path("/models"), ours)
+    assert [line.label for line in models.targets()] == ["Story · 12M", "b · 12M"]
+    models.set_fits({ours[1].path: Fit(False, "Other tokens.", through_text=True)})
+    assert [line.label for line in models.drafts()] == ["Story · 12M", "b · 12M · slower"]
+
+
 def test_drafts_that_do_not_fit_say_why() -> None:
     models = ModelList(None)
     models.set_found(Path("/models"), (model("a"), model("b")))
