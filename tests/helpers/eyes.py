@@ -21,7 +21,7 @@ os.environ["QT_API"] = "pyside6"
 os.environ["PYQTGRAPH_QT_LIB"] = "PySide6"
 
 from PySide6.QtCore import QPoint, QRect, QSocketNotifier, Qt
-from PySide6.QtGui import QAccessible, QGuiApplication
+from PySide6.QtGui import QAccessible, QAccessibleInterface, QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QMenu, QWidget
 
 import app.bootstrap
@@ -85,7 +85,7 @@ def _parts(window: QWidget, ratio: float) -> Iterator[dict[str, Any]]:
 
 
 def _tell(widget: QWidget, seen: QRect, ratio: float) -> dict[str, Any]:
-    interface = QAccessible.queryAccessibleInterface(widget)
+    interface = _accessible(widget)
     # On Unix the name of a combo box, as Qt tells it, is what is chosen in it.
     name = widget.accessibleName()
     if not name and interface is not None and interface.isValid():
@@ -100,6 +100,10 @@ def _tell(widget: QWidget, seen: QRect, ratio: float) -> dict[str, Any]:
         "checked": bool(checked()) if callable(checked) else False,
         "place": _place(widget, seen, ratio),
     }
+
+
+def _accessible(widget: QWidget) -> QAccessibleInterface | None:
+    return QAccessible.queryAccessibleInterface(widget)
 
 
 def _text(widget: QWidget) -> str:

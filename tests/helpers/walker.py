@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ class Walker:
             stderr=subprocess.PIPE,
             text=True,
         )
-        self.wait(lambda: self.find(object="prompt") and self.find("Target").text, "the window")
+        self.wait(lambda: self.sees(object="prompt") and self.sees("Target", kind="Picker"), "the window")
 
     @property
     def process(self) -> subprocess.Popen[str]:
@@ -185,7 +186,9 @@ class Walker:
     def type(self, text: str) -> None:
         """Type."""
         self._focus()
-        self._do("type", "--delay", "6", text)
+        # What is not on the keyboard is put there, letter by letter, and that takes the program a while to learn.
+        for plain, letters in groupby(text, str.isascii):
+            self._do("type", "--delay", "6" if plain else "80", "".join(letters))
 
     def resize(self, width: int, height: int) -> None:
         """Make the window so large."""
