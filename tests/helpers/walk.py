@@ -55,9 +55,9 @@ class Walk:
         walker = self.walker
 
         def line() -> Part | None:
-            if not walker.sees(kind="row", on=True):
+            rows = walker.all(kind="row", window="", on=True)
+            if not rows:
                 walker.click(picker, kind="Picker")
-            rows = [part for part in walker.all(kind="row", on=True) if part.window == ""]
             return next((part for part in rows if words in part.name.split(" · ")), None)
 
         found: Part = walker.wait(line, f"{words} in {picker}")
