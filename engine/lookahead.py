@@ -148,6 +148,9 @@ class AutoLookahead(LookaheadPolicy):
     REST_AFTER = 8
     """Rounds that no draft pays in after which the drafter rests (from the first on where that one says so); before, it
     keeps up, and can go on at once."""
+    INDEX_LEAD = 1.4
+    """How many times the draft model's rate the index must promise: where a text repeats itself, the draft too is
+    right more often than on average."""
     DOZE_AFTER, DOZE_MOST = 24, 32
     """Rounds in which no source paid, after which even looking is left out for some; and how many at most."""
     LOOK_MS, LOOK_SHARE = 0.03, 0.005
@@ -196,9 +199,11 @@ class AutoLookahead(LookaheadPolicy):
         if not self._rounds and not self._pays:
             self._idle = self.REST_AFTER
         offered, offered_rate = self._offer()
+        if offered_rate <= max(rate * self.INDEX_LEAD, 1.0 / plain):
+            offered, offered_rate = 0, 0.0
+        self._promised = self._promised[:offered]
         self._worth = max(rate, offered_rate, 1.0 / plain)
         self.speedup = self._worth * plain
-        self._promised = self._promised[:offered] if offered_rate > max(rate, 1.0 / plain) else ()
         if self._promised:
             best = self._exactly = offered
         elif self._drafts:

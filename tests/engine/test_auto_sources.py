@@ -71,6 +71,21 @@ def test_the_source_of_the_better_rate() -> None:
     assert policy.source == "draft-model"
 
 
+def test_the_index_must_be_clearly_better_than_the_draft_model() -> None:
+    """Where it has something to say the draft is better than its average."""
+    chances = [0.5 + 0.01 * step for step in range(50)]
+    first: dict[str, float] = {}
+    for chance in chances:
+        policy = _policy(Promises((chance,) * 32), accepted=0.5)
+        policy.choose()
+        first.setdefault(policy.source, chance)
+    alone = _policy(Promises((first["ngram"] - 0.02,) * 32), accepted=0.5)
+    alone.INDEX_LEAD = 1.0
+    alone.choose()
+    assert alone.source == "ngram"
+    assert first["ngram"] >= 0.6
+
+
 def test_the_index_alone() -> None:
     index = Promises((0.9, 0.9, 0.9, 0.01))
     policy = _policy(index, drafts=False)
@@ -228,6 +243,7 @@ def test_rounds_say_what_was_expected() -> None:
 def test_drawn_text_is_the_targets(monkeypatch: pytest.MonkeyPatch) -> None:
     """With both kinds of proposals, chosen by what the rounds before have taught."""
     monkeypatch.setattr(joint, "PROMPT", REPETITIVE)
+    monkeypatch.setattr(AutoLookahead, "INDEX_LEAD", 1.0)
     target = FakeBackend(6, 11)
     decoder = _decoder(target)
     decoder._knowledge = PairKnowledge(Fixed(FLAT, 0.2))
