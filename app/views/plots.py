@@ -147,7 +147,7 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         level = self._level or 0.0
         (xs, ys), _ = self._data
         beside = [y for x, y in zip(xs, ys, strict=True) if x >= (left + right) / 2] or list(ys[-1:])
-        below = 2 * sum(y >= level for y in beside) > len(beside) and level > 0.2 * top
+        below = 2 * sum(y >= level for y in beside) > len(beside) and level > 0.15 * top
         self._dashes_label.setAnchor((1.0, 0.0 if below else 1.0))
         self._dashes_label.setPos(right, level)
 

@@ -1,6 +1,7 @@
 """The steps of a walk through the program; each one ends when a person sees what it is for."""
 
 import json
+import time
 from pathlib import Path
 
 from helpers.walker import Part, Walker
@@ -24,6 +25,7 @@ class Walk:
     def shot(self, number: int, step: str, window: str = "") -> None:
         """Keep a picture of this step, where pictures are wanted: of the screen, or of one window."""
         if self._pictures is not None:
+            time.sleep(0.25)  # the plots are drawn at 10 Hz
             self.walker.shot(self._pictures / f"{number:02}-{step}-{self._look}.png", window)
 
     def welcome(self, theme: str) -> None:
@@ -65,7 +67,7 @@ class Walk:
         if " " not in picker:
             self.shot(3, f"picker-{picker.lower()}")
         walker.click_on(found)
-        walker.wait(lambda: walker.find(picker, kind="Picker").text.startswith(words), f"{picker}: {words}")
+        walker.wait(lambda: words in walker.find(picker, kind="Picker").text, f"{picker}: {words}")
 
     def ask(self, question: str, count: int = 1) -> None:
         """Type a question; wait for the whole reply, which is the one with this number in the conversation."""
@@ -106,30 +108,51 @@ class Walk:
         assert legend[-1].startswith("accepted ")
         assert "correction" in legend[-1]
         x, y, width, height = text.place
-        lines, steps = (5, 3, 7), range(30, width - 30, 25)
-        spots = [(x + step, y + height * line // 10) for line in lines for step in steps]
-        for whence in ("correction by the target", "accepted from the draft"):
-            for spot in spots:
-                walker.move(*spot)
-                if whence in walker.texts():
-                    break
-            walker.reads(whence)
+        seen: dict[str, list[tuple[float, int]]] = {}
+        line = y + height // 2
+        for spot in range(x + 30, x + width - 30, 20):
+            walker.move(spot, line)
+            told = self.card()
+            if told is not None:
+                seen.setdefault(told[0], []).append((told[1], spot))
+        assert {"correction by the target", "accepted from the draft"} <= set(seen)
+        walker.move(min(seen["accepted from the draft"])[1], line)
+        walker.reads("accepted from the draft")
         assert "The target's best" in walker.texts()
-        card = walker.find(object="tokenCard")
-        assert card.place[2] > 100
         self.shot(5, "colours")
         walker.move(x + 5, y - 20)
         walker.wait(lambda: not walker.sees(object="tokenCard"), "the card gone")
 
-    def compare(self) -> None:
-        """Plain against speculative, a short run; both say the same."""
+    def card(self) -> tuple[str, float] | None:
+        """What the card tells: whence its token came, and the target's probability in per cent; None: no card."""
+        parts = self.walker.look()
+        cards = [part for part in parts if part.object == "tokenCard"]
+        if not cards:
+            return None
+        left, top, width, height = cards[0].place
+        inside = [
+            part
+            for part in parts
+            if left < part.place[0] < left + width and top < part.place[1] < top + height and part.text
+        ]
+        whence = next(part.text for part in inside if part.object == "caption")
+        target = next(part.text for part in inside if part.object == "counterValue")
+        return whence.partition(" · ")[0], float(target.strip("<% "))
+
+    def plain_text(self) -> None:
+        """No colours any more."""
+        self.walker.click("Colour tokens")
+        self.walker.wait(lambda: not self.walker.sees("Reply, token by token"), "replies without colours")
+
+    def compare(self, turns: int = 15, seconds: float = 40.0) -> None:
+        """Plain against speculative; both say the same."""
         walker = self.walker
         walker.key("ctrl+shift+c")
         title = "Compare plain and speculative"
         walker.find("Prompt", window=title, text=STORY)
-        self.pick("Turns: how often each way answers", "15")
+        self.pick("Turns: how often each way answers", str(turns))
         walker.click("Start", window=title)
-        walker.wait(lambda: walker.sees("Copy as text", on=True), "the end of the comparison", 40.0)
+        walker.wait(lambda: walker.sees("Copy as text", on=True), "the end of the comparison", seconds)
         assert "identical, 96 of 96 tokens" in walker.find("Outputs").text
         walker.move(5, 5)
         self.shot(6, "compare", title)
@@ -170,20 +193,20 @@ class Walk:
         walker.click(AFTER)
         walker.wait(lambda: self.replies() == after, "the reply to the other question")
 
-    def regenerate(self) -> None:
-        """Another reply to the same question, beside the first."""
+    def regenerate(self, question: str = OTHER_STORY, places: int = 2) -> None:
+        """Another reply to the same question, beside the first; then so many places have two versions."""
         walker = self.walker
         walker.hover(walker.find(object="replyText"))
         walker.click("Write another reply")
-        walker.wait(lambda: len(walker.all("Version 2 of 2")) == 2, "two versions of the reply")
-        self.replied(OTHER_STORY)
+        walker.wait(lambda: len(walker.all("Version 2 of 2")) == places, "two versions of the reply")
+        self.replied(question)
 
     def second_conversation(self) -> None:
         """A new chat, with code and a table."""
         walker = self.walker
         walker.click("New chat")
         walker.reads("What shall we talk about?")
-        walker.click("Colour tokens")  # no longer
+        self.plain_text()
         self.ask(CODE)
         walker.reads("def count_vowels")
         assert "```" not in walker.texts(), "Markdown is drawn, not shown"

@@ -46,8 +46,11 @@ class Part:
 class Walker:
     """Starts the program with a home of its own, and uses it. Every wait has a limit; what is missing is named."""
 
-    def __init__(self, display: str, home: Path, *, scale: int = 1, round_s: float = 0.0) -> None:
+    def __init__(
+        self, display: str, home: Path, *, scale: int = 1, round_s: float = 0.0, patience: float = PATIENCE_S
+    ) -> None:
         self.home = home
+        self.patience = patience
         fonts = home / "config" / "fontconfig"
         fonts.mkdir(parents=True, exist_ok=True)
         (fonts / "fonts.conf").write_text(_FONTS, encoding="utf-8")
@@ -141,12 +144,13 @@ class Walker:
         """All that can be read."""
         return "\n".join(part.text or part.name for part in self.look())
 
-    def reads(self, words: str, seconds: float = PATIENCE_S) -> None:
+    def reads(self, words: str, seconds: float | None = None) -> None:
         """Wait until these words are to be read somewhere."""
         self.wait(lambda: words in self.texts(), repr(words), seconds)
 
-    def wait(self, condition: Callable[[], Any], what: str, seconds: float = PATIENCE_S) -> Any:
+    def wait(self, condition: Callable[[], Any], what: str, seconds: float | None = None) -> Any:
         """Wait until it is so; gives what the condition gave."""
+        seconds = self.patience if seconds is None else seconds
         deadline = time.monotonic() + seconds
         while not (found := condition()):
             if time.monotonic() > deadline:

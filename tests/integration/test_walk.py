@@ -8,13 +8,15 @@ import shutil
 from pathlib import Path
 
 import pytest
+from platformdirs import user_cache_path
 
 from helpers import xvfb
 from helpers.paths import ROOT
-from helpers.walk import STORY, Walk
+from helpers.walk import CODE, STORY, Walk
 from helpers.walker import Walker
 
 PICTURES = os.environ.get("OUTRIDER_SCREENSHOTS", "")
+GROWN = user_cache_path("outrider") / "benchmarks"
 LOOKS = [
     pytest.param("light", 1, id="light-1x"),
     pytest.param("dark", 2, id="dark-2x", marks=pytest.mark.soak),
@@ -84,6 +86,42 @@ def test_walk(theme: str, scale: int, models: Path, home: Path, pictures: Path |
             walk.quit()
         except AssertionError:
             walker.shot(models.parent / "last-seen.png")
+            raise
+        finally:
+            walker.kill()
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_pictures_of_a_large_target(theme: str, tmp_path: Path, home: Path, pictures: Path | None) -> None:
+    grown = sorted(GROWN.glob(f"demo-target-22x2048x5632-q8_0-{'?' * 12}.gguf"))
+    if pictures is None or not grown:
+        pytest.skip("only for pictures, and where the grown target is that `make bench` makes")
+    folder = tmp_path / "models"
+    folder.mkdir()
+    (folder / "demo-target-1.1B.gguf").symlink_to(grown[-1])
+    with xvfb.x_server("1280x800x24") as display:
+        walker = Walker(display, home, patience=60.0)
+        walk = Walk(walker, folder, pictures, f"large-{theme}-1x")
+        try:
+            walker.start("--models-folder", str(folder))
+            walk.welcome(theme)
+            walk.pick("Target", "1.1B Q8_0")
+            walk.pick("Lookahead", "4")
+            walk.ask(STORY)
+            walk.compare(3, 120.0)
+            walk.regenerate(STORY, 1)
+            walk.colors()
+            walk.plain_text()
+            walk.ask(CODE)
+            walker.reads("return count")
+            walker.find("Send")
+            walker.move(5, 5)
+            walk.shot(10, "code")
+            walk.quit()
+        except AssertionError:
+            walker.shot(tmp_path / "last-seen.png")
             raise
         finally:
             walker.kill()
