@@ -38,6 +38,7 @@ from app.qt_messages import listen, stop_listening
 from app.resources import ResourceDamaged, read_text, starter_prompts
 from app.settings import Settings, SettingsFile
 from app.single_instance import Claim
+from app.state import code_colors, markdown_parser
 from app.state.models import ModelList
 from app.state.transcript import Problem
 from app.views.main_window import MainWindow
@@ -167,8 +168,15 @@ def _begin_work(parts: Parts, problems: list[Problem]) -> None:
     parts.desk.begin(Path(folder).expanduser() if folder else None)
     QTimer.singleShot(0, parts.window, parts.window.panel.build_plots)
     QTimer.singleShot(0, parts.window, lambda: parts.log.open(qt_version))
+    threading.Thread(target=_load_readers, name="outrider-imports", daemon=True).start()
     # What lives by then is not garbage: later collections are short, and nothing is late because of them.
     QTimer.singleShot(2_000, parts.window, leave_out)
+
+
+def _load_readers() -> None:
+    """What replies are read with, aside: the window's thread would stand still for as long as it takes."""
+    markdown_parser.prepare()
+    code_colors.prepare_usual()
 
 
 def _report_surprises(parts: Parts, loop: asyncio.AbstractEventLoop) -> None:

@@ -6,7 +6,7 @@ import gc
 import os
 from pathlib import Path
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer
 
 from app.conversation_desk import Export
 from app.parts import Parts
@@ -54,7 +54,8 @@ def _connect_chat(parts: Parts) -> None:
     controller.opened.connect(lambda: _spare_collections(parts, last))
     controller.busy_changed.connect(window.show_busy)
     controller.activity_changed.connect(lambda: window.strip.show_activity(controller.activity))
-    controller.metrics_changed.connect(window.panel.refresh)
+    # Behind what else the end of a reply makes: drawing the plots takes as long.
+    controller.metrics_changed.connect(window.panel.refresh, Qt.ConnectionType.QueuedConnection)
 
 
 def _spare_collections(parts: Parts, last: list[int]) -> None:
