@@ -1,7 +1,7 @@
 """What the penalties count, against counting anew."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from time import thread_time
 
 import numpy as np
@@ -16,6 +16,7 @@ from engine.config import SamplingConfig
 from engine.drafting.base import Draft
 from engine.drafting.draft_model import DraftModelDrafter
 from engine.history import History, counts
+from engine.rows import NumpyRows, use
 from engine.sampling import penalise
 from engine.verifier import Verifier
 
@@ -105,6 +106,15 @@ def test_penalised_logits_are_the_same_to_the_last_bit() -> None:
         committed += [*proposed[:2], int(rng.integers(0, 512))]
 
 
+@pytest.fixture
+def _rules_in_python() -> Iterator[None]:
+    """Not the compiled ones, whose penalties are compared with these in test_native_sampler."""
+    before = use(NumpyRows())
+    yield
+    use(before)
+
+
+@pytest.mark.usefixtures("_rules_in_python")
 @pytest.mark.parametrize("window", [0, 7])
 def test_verifier_and_draft_see_the_true_history_in_every_round(window: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that they ask the penalties about, against lists of their own."""
