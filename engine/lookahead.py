@@ -128,8 +128,8 @@ class AutoLookahead(LookaheadPolicy):
     in verify(K + 1) + K · draft milliseconds; the best such rate says what a millisecond is worth. A draft goes on
     while what it may still win is worth more than the time it takes, looking several tokens on, since costs climb in
     steps; how sure the draft was of its tokens decides with them. Only tokens that were kept are looked at, so
-    nothing is bent. Where the `index` has a proposal that promises a better rate, that is taken instead: what it
-    promises is known before anything is drawn.
+    nothing is bent. Where the `index` has a proposal that promises a clearly better rate, that is taken instead: what
+    it promises is known before anything is drawn.
 
     Where no K beats plain decoding, nothing is proposed, but for probes; now and then another size than the best is
     tried (see Exploration).

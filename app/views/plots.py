@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyqtgraph
 from PySide6.QtCore import QEvent, Qt
@@ -28,6 +28,17 @@ Points = tuple[Sequence[float], Sequence[float]]
 def axis_width(metrics: QFontMetrics) -> int:
     """Room for numbers of five digits, and for the label beside them."""
     return metrics.horizontalAdvance("00000") + metrics.height() + 6
+
+
+def dress_axes(plot: pyqtgraph.PlotItem, theme: Theme, labels: Mapping[str, str]) -> None:
+    """Give the axes their labels (by side) and the theme's colours."""
+    for side, label in labels.items():
+        axis = plot.getAxis(side)
+        axis.setPen(pyqtgraph.mkPen(theme.color("border"), width=1))
+        axis.setTextPen(theme.color("muted"))
+        axis.setStyle(tickLength=0, maxTickLevel=0, autoReduceTextSpace=False)
+        axis.enableAutoSIPrefix(False)
+        plot.setLabel(side, label, color=theme.tokens.muted)
 
 
 class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
@@ -154,14 +165,7 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
     def _dress(self) -> None:
         theme = self._theme
         self.setBackground(theme.color("background"))
-        plot = self.getPlotItem()
-        for side, label in self._labels.items():
-            axis = plot.getAxis(side)
-            axis.setPen(pyqtgraph.mkPen(theme.color("border"), width=1))
-            axis.setTextPen(theme.color("muted"))
-            axis.setStyle(tickLength=0, maxTickLevel=0, autoReduceTextSpace=False)
-            axis.enableAutoSIPrefix(False)
-            plot.setLabel(side, label, color=theme.tokens.muted)
+        dress_axes(self.getPlotItem(), theme, self._labels)
         # These pens count the dots of the screen.
         dots = self.devicePixelRatioF()
         self._line.setPen(pyqtgraph.mkPen(theme.color("accent"), width=2 * dots))

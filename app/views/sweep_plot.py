@@ -11,7 +11,7 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.state.compare import SWEEP_MOST, SweepPoint
-from app.views.plots import axis_width
+from app.views.plots import axis_width, dress_axes
 from app.views.theme import Theme
 
 HEIGHT = 260
@@ -111,14 +111,7 @@ class SweepPlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
     def _dress(self) -> None:
         theme = self._theme
         self.setBackground(theme.color("background"))
-        plot = self.getPlotItem()
-        for side, label in self._labels.items():
-            axis = plot.getAxis(side)
-            axis.setPen(pyqtgraph.mkPen(theme.color("border"), width=1))
-            axis.setTextPen(theme.color("muted"))
-            axis.setStyle(tickLength=0, maxTickLevel=0, autoReduceTextSpace=False)
-            axis.enableAutoSIPrefix(False)
-            plot.setLabel(side, label, color=theme.tokens.muted)
+        dress_axes(self.getPlotItem(), theme, self._labels)
         accent, muted = theme.color("accent"), theme.color("muted")
         # These pens count the dots of the screen.
         dots = self.devicePixelRatioF()
