@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from app.state.compare import Pair, ProofKind, ProofRun, ProofSettings
 from app.state.models import Choice
-from app.views.model_bar import Picker
+from app.views.picker import Picker
 from app.views.proof_words import ended_words, pair_words, progress_words
 from app.views.theme import Theme
 

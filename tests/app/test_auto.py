@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.settings import Settings
-from app.views.model_bar import Picker
+from app.views.picker import Picker
 from app.views.steady_label import SteadyLabel
 from engine import cache_folder
 from helpers.app_window import OpenWindow, Window
