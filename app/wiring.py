@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt, QTimer
 from app.conversation_desk import Export
 from app.parts import Parts
 from app.places import data_folder, flavour
+from app.program_commands import register as register_commands
 from app.proof_windows import ProofWindows
 from app.single_instance import Call
 from app.views.file_dialogs import ask_what_to_import, ask_where_to_save
@@ -25,6 +26,13 @@ def connect(parts: Parts) -> None:
     _connect_models(parts)
     _connect_conversations(parts)
     _connect_proof(parts)
+    register_commands(
+        parts,
+        export=lambda number, kind: _export(parts, number, kind),
+        bring_in=lambda: _import(parts),
+        about=lambda: _show_about(parts),
+    )
+    parts.window.bar.fill_menu(parts.window.commands)
 
 
 def _connect_chat(parts: Parts) -> None:

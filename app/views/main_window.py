@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QByteArray, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QKeySequence, QPaintEvent, QResizeEvent, QShortcut
+from PySide6.QtGui import QCloseEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
@@ -20,6 +20,7 @@ from app.resources import StarterPrompt
 from app.settings import Settings
 from app.state.conversation_list import ConversationList
 from app.state.metrics import Metrics
+from app.views.commands import Commands
 from app.views.conversation_list import ConversationPanel
 from app.views.model_bar import ModelBar
 from app.views.notice_bar import NoticeBar
@@ -40,6 +41,7 @@ DEFAULT = (1_280, 800)
 class MainWindow(QMainWindow):
     """Renders state, sends intents.
 
+    Attribute: commands (what can be done, with the keys).
     Signals: painted() (once, when the window is on screen), closed(), folder_chosen(str), cancel_wanted(),
     new_chat_wanted(), prompt_sent(text).
     """
@@ -66,6 +68,7 @@ class MainWindow(QMainWindow):
         self._settings = settings
         self._painted = False
         self._narrow: bool | None = None
+        self.commands = Commands(self)
         self.bar = ModelBar(theme, self)
         self.left = ConversationPanel(conversations, theme, self)
         self.transcript = TranscriptView(theme, self)
@@ -134,20 +137,12 @@ class MainWindow(QMainWindow):
         self.left.new_wanted.connect(self.new_chat_wanted)
         self.left.left.connect(self.prompt.setFocus)
         self.bar.folder_wanted.connect(self.ask_for_folder)
-        self.bar.left_toggled.connect(self._toggle_left)
-        self.bar.right_toggled.connect(self._toggle_right)
+        self.bar.left_toggled.connect(self.show_left)
+        self.bar.right_toggled.connect(self.show_right)
         self.bar.tokens_toggled.connect(self._color_tokens)
-        self.bar.theme_chosen.connect(self._choose_theme)
+        self.bar.theme_chosen.connect(self.choose_theme)
         self.bar.quit_wanted.connect(self.close)
         self.transcript.acted.connect(self._act)
-        for keys, slot in (
-            (QKeySequence(Qt.Key.Key_Escape), self.cancel_wanted),
-            (QKeySequence.StandardKey.New, self.new_chat_wanted),
-            (QKeySequence.StandardKey.Find, self.search),
-            ("Ctrl+Shift+F", self.search),
-            ("Ctrl+T", self.bar.tokens_button.click),
-        ):
-            QShortcut(QKeySequence(keys), self).activated.connect(slot)
 
     # Intents ----------------------------------------------------------------------------------------------------------
 
@@ -162,8 +157,13 @@ class MainWindow(QMainWindow):
     def search(self) -> None:
         """Search the conversations, whose panel may be folded."""
         if self.left.isHidden():
-            self._toggle_left(True)
+            self.show_left(True)
         self.left.begin_search()
+
+    def enter_transcript(self) -> None:
+        """The keyboard to the conversation, where the arrows scroll."""
+        if self._pages.currentWidget() is self.transcript:
+            self.transcript.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def come_up(self) -> None:
         """To the front, wherever the window is."""
@@ -182,7 +182,8 @@ class MainWindow(QMainWindow):
         self._settings.tokens_colored = on
         self.transcript.show_tokens(on)
 
-    def _choose_theme(self, mode: str) -> None:
+    def choose_theme(self, mode: str) -> None:
+        """Light, dark, or what the system uses; remembered."""
         self._settings.theme = mode
         self._theme.set_mode(mode)  # type: ignore[arg-type]
 
@@ -200,14 +201,16 @@ class MainWindow(QMainWindow):
 
     # Panels -----------------------------------------------------------------------------------------------------------
 
-    def _toggle_left(self, shown: bool) -> None:
+    def show_left(self, shown: bool = True) -> None:
+        """Show or hide the chats; where there is no room for both panels, the other one goes."""
         self._note_widths()
         if self._narrow and shown:
             self.panel.hide()
         self.left.setVisible(shown)
         self._panels_changed()
 
-    def _toggle_right(self, shown: bool) -> None:
+    def show_right(self, shown: bool = True) -> None:
+        """Show or hide the Speculation panel; where there is no room for both panels, the other one goes."""
         self._note_widths()
         if self._narrow and shown:
             self.left.hide()

@@ -2,105 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QActionGroup, QKeySequence, QPaintEvent, QStandardItem, QStandardItemModel, QWheelEvent
-from PySide6.QtWidgets import (
-    QComboBox,
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QMenu,
-    QSizePolicy,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionComboBox,
-    QStylePainter,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QMenu, QToolButton, QWidget
 
 from app.state.models import Choice, Loaded, Lookahead, ModelList
+from app.views.commands import Commands
 from app.views.hover import settle_hover
 from app.views.icons import icon_button
+from app.views.picker import PATH_ROLE, Picker
 from app.views.theme import Theme
 from engine import MAX_LOOKAHEAD
 
-_PATH = Qt.ItemDataRole.UserRole
-_POPUP_MOST = 560
-
-
-class Picker(QComboBox):
-    """A list to choose from; it is not changed by a passing wheel. Signal: chosen(data)."""
-
-    chosen = Signal(object)
-
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setAccessibleName(name)
-        self.setToolTip(name)
-        self.setModel(QStandardItemModel(self))
-        self.setMaxVisibleItems(16)
-        # The combo box's own delegate draws menu items, and those never look greyed.
-        self.setItemDelegate(QStyledItemDelegate(self))
-        container = self.view().parentWidget()
-        if isinstance(container, QFrame):
-            container.setFrameShape(QFrame.Shape.NoFrame)
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.activated.connect(lambda _index: self.chosen.emit(self.currentData(_PATH)))
-        self._shown: object = None
-
-    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
-        """Leave the wheel to what lies below."""
-        event.ignore()
-
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Cut a long text with an ellipsis, which a style sheet otherwise forgets."""
-        option = QStyleOptionComboBox()
-        self.initStyleOption(option)
-        room = self.style().subControlRect(
-            QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
-        )
-        text = option.currentText or self.placeholderText()
-        option.currentText = self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room.width() - 4)
-        painter = QStylePainter(self)
-        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
-        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
-
-    def showPopup(self) -> None:  # noqa: N802 - Qt's name
-        """Open the list, as wide as its lines."""
-        wanted = self.view().sizeHintForColumn(0) + 40
-        self.view().setMinimumWidth(max(self.width(), min(wanted, _POPUP_MOST)))
-        super().showPopup()
-
-    def hidePopup(self) -> None:  # noqa: N802 - Qt's name
-        """Close the list."""
-        super().hidePopup()
-        settle_hover(self)
-
-    def fill(self, choices: Sequence[Choice], chosen: object, missing: str) -> None:
-        """Show these lines; those with a problem are greyed and say it. `missing`: shown where none is chosen."""
-        state = (tuple(choices), chosen)
-        if state == self._shown:
-            return
-        self._shown = state
-        model = QStandardItemModel(self)
-        current = -1
-        for row, choice in enumerate(choices):
-            item = QStandardItem(choice.label)
-            item.setData(choice.path, _PATH)
-            item.setToolTip(choice.problem or choice.hint)
-            item.setEnabled(choice.problem is None)
-            item.setEditable(False)
-            model.appendRow(item)
-            if choice.path == chosen:
-                current = row
-        self.setModel(model)  # the one before was ours, and goes with this
-        self.setCurrentIndex(current)
-        self.setPlaceholderText(missing)
+_NARROW = 1_000
+"""Below this width the words stand above the pickers, not before them."""
+_MENU = (
+    "view.theme-system",
+    "view.theme-light",
+    "view.theme-dark",
+    "",
+    "proof.compare",
+    "proof.sweep",
+    "",
+    "models.library",
+    "models.folder",
+    "models.rescan",
+    "",
+    "program.palette",
+    "program.shortcuts",
+    "program.about",
+    "program.quit",
+)
+"""The commands in the menu, by their keys; empty: a line between."""
 
 
 class ModelBar(QFrame):
@@ -149,7 +84,7 @@ class ModelBar(QFrame):
         choices: list[Lookahead] = ["auto", *range(MAX_LOOKAHEAD + 1)]
         picker.fill([auto, *(Choice(None, str(number)) for number in choices[1:])], None, "")
         for row, lookahead in enumerate(choices):
-            picker.setItemData(row, lookahead, _PATH)
+            picker.setItemData(row, lookahead, PATH_ROLE)
         picker.setMinimumContentsLength(4)
         return picker
 
@@ -169,49 +104,24 @@ class ModelBar(QFrame):
         self.folder_button.clicked.connect(self.folder_wanted)
         self.menu_button = icon_button(self._theme, "gear-six", self.tr("Settings"), self)
         self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        menu = self._make_menu()
-        menu.aboutToHide.connect(lambda: settle_hover(self.menu_button))
-        self.menu_button.setMenu(menu)
+        self._menu = self._make_menu()
+        self.menu_button.setMenu(self._menu)
 
     def _make_menu(self) -> QMenu:
         menu = QMenu(self)
-        # A section would lose its words to the style sheet.
-        menu.addAction(self.tr("Theme")).setEnabled(False)
-        group = QActionGroup(menu)
-        words = {"system": self.tr("As the system"), "light": self.tr("Light"), "dark": self.tr("Dark")}
-        for mode, word in words.items():
-            action = menu.addAction(word)
-            action.setCheckable(True)
-            action.setChecked(mode == self._theme.mode)
-            action.setActionGroup(group)
-            action.triggered.connect(lambda _checked=False, mode=mode: self.theme_chosen.emit(mode))
-        menu.addSeparator()
-        menu.addAction(self.tr("Speculation")).setEnabled(False)
-        for word, keys, signal in (
-            (self.tr("Compare plain and speculative…"), "Ctrl+Shift+C", self.compare_wanted),
-            (self.tr("Lookahead sweep…"), "Ctrl+Shift+L", self.sweep_wanted),
-        ):
-            action = menu.addAction(word)
-            action.setShortcut(QKeySequence(keys))
-            action.triggered.connect(signal)
-            self.addAction(action)  # so that its keys are heard while the menu is closed
-        menu.addSeparator()
-        menu.addAction(self.tr("Choose the models folder…")).triggered.connect(self.folder_wanted)
-        menu.addAction(self.tr("Look for models again")).triggered.connect(self.rescan_wanted)
-        menu.addSeparator()
-        menu.addAction(self.tr("About Outrider…")).triggered.connect(self.about_wanted)
-        end = menu.addAction(self.tr("Quit"))
-        end.setShortcut(QKeySequence("Ctrl+Q"))
-        end.setShortcutContext(Qt.ShortcutContext.ApplicationShortcut)  # also from the other windows
-        end.triggered.connect(self.quit_wanted)
-        self.addAction(end)
+        menu.aboutToHide.connect(lambda: settle_hover(self.menu_button))
         return menu
+
+    def fill_menu(self, commands: Commands) -> None:
+        """Put what there is into the menu."""
+        commands.put_into(self._menu, [key for key in _MENU if not key or key in commands])
 
     def _lay_out(self) -> None:
         layout = QHBoxLayout(self)
         layout.setContentsMargins(8, 8, 8, 8)
         layout.setSpacing(8)
         layout.addWidget(self.left_button)
+        self._fields: list[tuple[QBoxLayout, QLabel]] = []
         for word, picker, stretch in (
             (self.tr("Target"), self.target, 3),
             (self.tr("Draft"), self.draft, 3),
@@ -219,13 +129,39 @@ class ModelBar(QFrame):
         ):
             label = QLabel(word, self)
             label.setBuddy(picker)
-            layout.addWidget(label)
-            layout.addWidget(picker, stretch)
+            field = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+            field.addWidget(label)
+            field.addWidget(picker, 1)
+            layout.addLayout(field, stretch)
+            self._fields.append((field, label))
         layout.addWidget(self.folder_button)
         layout.addStretch(1)
         layout.addWidget(self.tokens_button)
         layout.addWidget(self.menu_button)
         layout.addWidget(self.right_button)
+        self._narrow: bool | None = None
+        self._fold()
+
+    def _fold(self) -> None:
+        """Where it is narrow the words stand above the pickers, which get their room."""
+        narrow = self.width() < _NARROW
+        if narrow == self._narrow:
+            return
+        self._narrow = narrow
+        for field, label in self._fields:
+            field.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
+            field.setSpacing(2 if narrow else 8)
+            label.setObjectName("caption" if narrow else "")
+            label.style().polish(label)
+        margin = 4 if narrow else 8
+        box = self.layout()
+        if box is not None:
+            box.setContentsMargins(8, margin, 8, 8)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Fold and unfold."""
+        super().resizeEvent(event)
+        self._fold()
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Never wider than the smallest window."""
