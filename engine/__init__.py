@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from engine.sampling import distribution, sample
     from engine.sources import resolve_source
     from engine.stats import GenerationStats, MethodStats
+    from engine.turns import PromptFit
 
 _HOMES = {
     "engine.acceptance": ("accept", "residual_distribution"),
@@ -143,6 +144,7 @@ _HOMES = {
     "engine.sampling": ("distribution", "sample"),
     "engine.sources": ("resolve_source",),
     "engine.stats": ("GenerationStats", "MethodStats"),
+    "engine.turns": ("PromptFit",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -188,6 +190,7 @@ __all__ = [
     "NotAvailable",
     "Origin",
     "PairWarning",
+    "PromptFit",
     "PromptProgress",
     "Rewind",
     "RewindNotSupported",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -16,7 +16,7 @@ from typing import Any, Literal, Self, Unpack, cast
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.compat import Fit, judge_backends, require_usable
-from engine.config import GenerationRequest, LoadConfig, LoadOptions, Prompt, SamplingConfig, SpeculationConfig
+from engine.config import GenerationRequest, LoadConfig, LoadOptions, Message, Prompt, SamplingConfig, SpeculationConfig
 from engine.errors import (
     BackendFailure,
     Cancelled,
@@ -32,6 +32,7 @@ from engine.planning import Models, make_job, make_request, settle_lookahead
 from engine.registry import open_backend
 from engine.sources import resolve_source
 from engine.stats import GenerationStats
+from engine.turns import PromptFit, measure_turns
 
 ModelSource = str | Path | LoadConfig | Backend
 _MEASURED_FROM = 16
@@ -331,6 +332,21 @@ class SpeculativeDecoder:
         if not 0 <= token < self.target.vocab_size:
             raise TokenOutOfRange(token, self.target.vocab_size)
         return self.target.tokenizer.piece(token).decode("utf-8", "backslashreplace")
+
+    def fit(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> PromptFit:
+        """How much of these messages a reply of `max_tokens` would read, and what it would leave out. Reads nothing.
+
+        Raises ModelNotLoaded, ChatTemplateFailed, TextNotEncodable.
+        """
+        if self.target is None:
+            raise ModelNotLoaded("target")
+        return measure_turns(messages, self.target.tokenizer, self.target.context_length, max_tokens)
+
+    def count(self, text: str) -> int:
+        """How many tokens of the target a text has. Raises ModelNotLoaded, TextNotEncodable."""
+        if self.target is None:
+            raise ModelNotLoaded("target")
+        return len(self.target.tokenizer.encode(text, add_special=False, parse_special=False))
 
     # Figures ----------------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from engine.backends.base import Tokenizer
 from engine.chat import encode_prompt
@@ -11,6 +12,36 @@ from engine.errors import ContextFull
 
 _ROOM = 4
 """One part in so many of the context is kept free for the reply, unless fewer tokens are wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFit:
+    """What a model would read of a conversation, in tokens.
+
+    `tokens`: of what it reads, or of what must stay where even that does not fit; `typed`: of the last message alone;
+    `whole`: of all of it; `context_length`: what there is room for; `dropped_turns`: the oldest messages that are left
+    out; `fits`: False where a reply would raise ContextFull.
+    """
+
+    tokens: int
+    typed: int
+    whole: int
+    context_length: int
+    dropped_turns: int = 0
+    fits: bool = True
+
+
+def measure_turns(
+    messages: Sequence[Message], tokenizer: Tokenizer, context_length: int, max_tokens: int | None
+) -> PromptFit:
+    """How a conversation would be read by `fit_turns` with the same arguments. Raises what encoding it raises."""
+    typed = len(tokenizer.encode(messages[-1].content, add_special=False, parse_special=False))
+    try:
+        tokens, dropped = fit_turns(messages, tokenizer, context_length, max_tokens)
+    except ContextFull as error:
+        return PromptFit(error.needed, typed, error.needed, context_length, fits=False)
+    whole = len(encode_prompt(messages, tokenizer, raw=False)) if dropped else len(tokens)
+    return PromptFit(len(tokens), typed, whole, context_length, dropped)
 
 
 def fit_turns(

@@ -10,7 +10,7 @@ from engine.chat import encode_prompt
 from engine.config import LoadConfig, Message
 from engine.decoder import SpeculativeDecoder
 from engine.errors import ContextFull
-from engine.turns import fit_turns
+from engine.turns import PromptFit, fit_turns, measure_turns
 from helpers.fakes import PieceTokenizer
 
 TEMPLATE = "{% for m in messages %}<{{ m.role[0] }}{{ m.content }}>{% endfor %}<a"
@@ -81,6 +81,19 @@ def test_system_and_last_turn_that_do_not_fit_are_an_error() -> None:
     assert (caught.value.needed, caught.value.available) == (150 + 60 + 8, 200)
 
 
+def test_how_a_conversation_will_be_read_is_told_before() -> None:
+    """The measure and what is read really are the same; where nothing fits it is no error."""
+    for count in range(1, 60):
+        messages = _turns(count, system="sys")
+        tokens, dropped = fit_turns(messages, LETTERS, 300, None)
+        fit = measure_turns(messages, LETTERS, 300, None)
+        assert (fit.tokens, fit.dropped_turns, fit.fits) == (len(tokens), dropped, True)
+        assert fit.typed == len(messages[-1].content)
+        assert (fit.whole > fit.tokens) == bool(dropped)
+    fit = measure_turns([Message("user", "!" * 250)], LETTERS, 200, None)
+    assert fit == PromptFit(255, 250, 255, 200, fits=False)
+
+
 def test_a_reply_to_be_continued_stays_with_its_question() -> None:
     messages = [*_turns(8), Message("assistant", "so far")]
     tokens, dropped = fit_turns(messages, LETTERS, 100, None)
@@ -113,7 +126,9 @@ def test_a_real_chat_outgrows_its_context() -> None:
         dropped, read = [], []
         for turn in range(14):
             messages.append({"role": "user", "content": f"Tell me a story about a fox and the number {turn}."})
+            fit = decoder.fit([Message(each["role"], each["content"]) for each in messages], max_tokens=40)
             result = decoder.generate(messages, max_tokens=40)
+            assert (fit.tokens, fit.dropped_turns) == (result.prompt_tokens, result.dropped_turns)
             assert result.prompt_tokens + len(result.tokens) <= 257
             messages.append({"role": "assistant", "content": result.text})
             dropped.append(result.dropped_turns)
