@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -23,6 +24,8 @@ from app.store_memory import MemoryStore
 from app.store_search import Found
 
 _FLUSH_S = 0.2
+_REST_S = 0.001
+"""How long the packing of a reply's tokens leaves the interpreter to the window, again and again."""
 _MOST_TRACES = 500
 Export = Literal["markdown", "json"]
 
@@ -284,7 +287,11 @@ class ConversationDesk(QObject):
 
     def keep_trace(self, reply_id: int, trace: TokenTrace) -> None:
         """Keep the record of a reply's tokens. It must not grow any more: it is packed while the window goes on."""
-        self.keeper.writer.submit(lambda store: store.save_trace(reply_id, trace.to_bytes()))
+
+        def rest() -> None:
+            time.sleep(_REST_S)
+
+        self.keeper.writer.submit(lambda store: store.save_trace(reply_id, trace.to_bytes(rest)))
 
     # Files ------------------------------------------------------------------------------------------------------------
 

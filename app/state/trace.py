@@ -8,7 +8,7 @@ import json
 import sys
 import zlib
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import isnan, nan
 from types import MappingProxyType
@@ -20,6 +20,8 @@ ORIGINS: tuple[Origin, ...] = get_args(Origin)
 TOP = 5
 """Alternatives that are kept of a token."""
 VERSION = 1
+_PIECE = 500
+"""Texts that become JSON at once. Thirty times as many numbers do, a multiple of three: their base64 can be joined."""
 _LARGEST = 2**28
 """Bytes that a record may have when it is unpacked: more than any reply, less than any memory."""
 _COLUMNS = {"tokens": "i", "origins": "B", "rounds": "I", "logprobs": "f", "draft_logprobs": "f", "tops": "B"}
@@ -155,12 +157,31 @@ class TokenTrace:
 
     # To keep it -------------------------------------------------------------------------------------------------------
 
-    def to_bytes(self) -> bytes:
-        """The record as compressed JSON."""
-        columns = {name: _pack(getattr(self, f"_{name}")) for name in (*_COLUMNS, *_TOP_COLUMNS)}
-        names = {str(token): name for token, name in self._names.items()}
-        data = {"version": VERSION, "count": len(self), "texts": self._texts, "names": names, **columns}
-        return zlib.compress(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"), 1)
+    def to_bytes(self, rest: Callable[[], object] = lambda: None) -> bytes:
+        """The record as compressed JSON. `rest` is called now and then, so that other threads get on meanwhile."""
+        packer = zlib.compressobj(1)
+        packed = []
+        for piece in self._pieces():
+            packed.append(packer.compress(piece.encode("utf-8", "replace")))
+            rest()
+        return b"".join([*packed, packer.flush()])
+
+    def _pieces(self) -> Iterator[str]:
+        """The JSON in pieces that take less than a millisecond each."""
+        yield f'{{"version":{VERSION},"count":{len(self)},"texts":['
+        for start in range(0, len(self), _PIECE):
+            yield ("," if start else "") + _json(self._texts[start : start + _PIECE])[1:-1]
+        yield '],"names":{'
+        names = [(str(token), name) for token, name in self._names.items()]
+        for start in range(0, len(names), _PIECE):
+            yield ("," if start else "") + _json(dict(names[start : start + _PIECE]))[1:-1]
+        yield "}"
+        for name in (*_COLUMNS, *_TOP_COLUMNS):
+            yield f',"{name}":"'
+            column = getattr(self, f"_{name}")
+            yield from (_pack(column[start : start + 30 * _PIECE]) for start in range(0, len(column), 30 * _PIECE))
+            yield '"'
+        yield "}"
 
     @classmethod
     def from_bytes(cls, data: bytes) -> TokenTrace:
@@ -198,6 +219,10 @@ def _unpack_all(data: bytes) -> dict[str, Any]:
     if fields.get("version") != VERSION:
         raise DamagedTrace(fields.get("version"))
     return fields
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _pack(column: array[Any]) -> str:

@@ -122,6 +122,10 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
             self.bar.blockSignals(False)
         self._show_window()
 
+    def show_bar(self) -> None:
+        """Show the bar that scrolls where there is something to scroll to."""
+        self.bar.setVisible(self.bar.maximum() > 0)
+
     @property
     def _extent(self) -> float:
         (xs, _), (more, _) = self._data

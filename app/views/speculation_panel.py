@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 from app.state.figures import Figures
 from app.state.lookahead import LookaheadNote
 from app.state.metrics import Metrics
+from app.views.drawing_turns import TURNS
 from app.views.panel_bars import PositionBars, TimeBar
 from app.views.panel_counters import CounterGrid
 from app.views.panel_tools import PanelTools
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from app.views.plots import LivePlot
 
 REDRAW_MS = 120
+_PAUSE_S = 0.012
+"""What the screen needs to take over a plot."""
 ROUNDS_SHOWN = 120.0
 SECONDS_SHOWN = 30.0
 _NOTES = (
@@ -60,6 +64,10 @@ class SpeculationPanel(QScrollArea):
         self._again = QTimer(self)
         self._again.setSingleShot(True)
         self._again.timeout.connect(self.refresh)
+        self._step = QTimer(self)
+        self._step.setSingleShot(True)
+        self._step.timeout.connect(self._draw_next)
+        self._left: list[Callable[[], None]] = []
         self.refresh()
 
     def _build(self) -> None:
@@ -179,29 +187,50 @@ class SpeculationPanel(QScrollArea):
         if self._paused:
             return
         wait = REDRAW_MS - 1000.0 * (perf_counter() - self._drawn_at)
-        if wait > 0 and self._drawn >= 0:
+        if self._drawn >= 0 and (wait > 0 or self._left):
             if not self._again.isActive():
-                self._again.start(int(wait) + 1)
+                self._again.start(max(int(wait) + 1, 1))
             return
         self._drawn, self._drawn_at = metrics.version, perf_counter()
         self._figures = metrics.figures()
         self._write_figures()
-        self._draw_plots()
+        self._left = [self._draw_bars, self._draw_rate, self._draw_speed]
+        self._draw_next()
 
-    def _draw_plots(self) -> None:
-        figures = self._figures
-        self.positions.draw(figures.positions)
-        self.times.draw(figures.times)
-        if self._plots is None:
+    def _draw_next(self) -> None:
+        """Draw one thing after another, each in a turn of its own: together they would hold up the window.
+
+        What is hidden is drawn when it is shown.
+        """
+        if not self._left or not self.isVisible():
             return
-        rate, pace = self._plots
-        rate.draw(figures.smoothed, figures.rates)
-        plain = figures.plain_speed
-        pace.draw(
-            figures.speeds, level=plain, level_name="" if plain is None else self.tr("plain") + f" {speed(plain)}"
-        )
-        for plot in self._plots:
-            plot.bar.setVisible(plot.bar.maximum() > 0)
+        if not (wait := TURNS.wait_ms()):
+            self._left.pop(0)()
+            TURNS.take(_PAUSE_S)
+            wait = TURNS.wait_ms()
+        if self._left:
+            self._step.start(wait)
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether everything of now is drawn."""
+        return not self._left and self._metrics.version == self._drawn
+
+    def _draw_bars(self) -> None:
+        self.positions.draw(self._figures.positions)
+        self.times.draw(self._figures.times)
+
+    def _draw_rate(self) -> None:
+        if self._plots is not None:
+            self._plots[0].draw(self._figures.smoothed, self._figures.rates)
+            self._plots[0].show_bar()
+
+    def _draw_speed(self) -> None:
+        if self._plots is not None:
+            plain = self._figures.plain_speed
+            name = "" if plain is None else self.tr("plain") + f" {speed(plain)}"
+            self._plots[1].draw(self._figures.speeds, level=plain, level_name=name)
+            self._plots[1].show_bar()
 
     def _tell_lookahead(self) -> None:
         note = self._metrics.lookahead
@@ -229,6 +258,8 @@ class SpeculationPanel(QScrollArea):
 
     def _picture(self) -> QPixmap:
         """What is drawn, all of it, as it looks now."""
+        while self._left:
+            self._left.pop(0)()
         return self._charts.grab()
 
     def _table(self) -> str:
@@ -237,4 +268,5 @@ class SpeculationPanel(QScrollArea):
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """What changed while it was hidden is drawn now."""
         super().showEvent(event)
+        QTimer.singleShot(0, self, self._draw_next)
         QTimer.singleShot(0, self, self.refresh)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from time import perf_counter
-from typing import ClassVar
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QTextCursor
@@ -13,6 +12,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from app.state import code_colors, markdown_parser
 from app.state.thoughts import CLOSING, OPENING, Piece, Thoughts
 from app.views.code_bars import CodeBar
+from app.views.drawing_turns import TURNS
 from app.views.markdown_text import MarkdownText
 from app.views.tall_text import TALLEST, TallText
 from app.views.theme import Theme
@@ -40,9 +40,6 @@ class ReplyText(QWidget):
 
     settled = Signal()
     grew = Signal()
-
-    # When another reply may draw: many that wait for the same moment must not add up to a gap.
-    _free_at: ClassVar[float] = 0.0
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -126,8 +123,8 @@ class ReplyText(QWidget):
     def _flush(self) -> None:
         """Draw what has come, for a few milliseconds at most."""
         began = perf_counter()
-        if began < ReplyText._free_at:
-            self._clock.start(_TURN_MS)
+        if wait := TURNS.wait_ms():
+            self._clock.start(wait)
             return
         idle = self._work(began + _BUDGET_S)
         done = idle and self._all_ended and not self._settled
@@ -135,7 +132,7 @@ class ReplyText(QWidget):
         self.fit()
         self.grew.emit()
         now = perf_counter()
-        ReplyText._free_at = now + _PAUSE_S
+        TURNS.take(_PAUSE_S)
         self._rest_until = now + min(_SHARE * (now - began), _LONGEST_REST_S)
         if done:
             self.settled.emit()
@@ -182,7 +179,7 @@ class ReplyText(QWidget):
         for part in self._parts:
             part.draw_again()
         if self._parts:
-            ReplyText._free_at = 0.0
+            TURNS.clear()
             self._flush()
 
     def fit(self) -> None:

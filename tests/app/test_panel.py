@@ -107,7 +107,7 @@ def test_plain_speed_is_shown_once_it_was_measured_and_for_this_target_only(pane
     assert not pace._dashes_label.isVisible()
     metrics.end(stats(total_ms=1000.0, plain_tokens_per_second=20.0))
     shown.refresh()
-    qtbot.waitUntil(lambda: shown.speed_figure.text() == "30 tok/s · 1.5×")
+    qtbot.waitUntil(lambda: shown.speed_figure.text() == "30 tok/s · 1.5×" and shown.is_drawn)
     assert pace._dashes_label.isVisible()
     assert pace._dashes_label.toPlainText() == "plain 20 tok/s"
     assert set(pace._dashes.getData()[1]) == {20.0}
@@ -197,19 +197,28 @@ def test_paused_it_stands_still_and_goes_on_with_all_there_is(panel: Panel, qtbo
     assert len(shown.figures.rates[0]) == 50
 
 
-def test_nothing_is_drawn_while_nothing_changes(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_drawn_while_nothing_changes(panel: Panel, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     metrics = Metrics()
     shown = panel(metrics)
     write(metrics, 20)
     QTest.qWait(150)
     drawn = []
-    monkeypatch.setattr(shown, "_draw_plots", lambda: drawn.append(1))
+    monkeypatch.setattr(shown, "_draw_rate", lambda: drawn.append(1))
     for _ in range(20):
         shown.refresh()
         QTest.qWait(5)
+    assert shown.is_drawn
     assert len(drawn) == 1
+    shown.hide()
+    write(metrics, 1, begin=False, first=21)
+    shown.refresh()
+    QTest.qWait(50)
+    assert len(drawn) == 1, "nothing while hidden"
+    shown.show()
+    qtbot.waitUntil(lambda: shown.is_drawn)
+    assert drawn.pop() == 1
     for number in range(40):
-        write(metrics, 1, begin=False, first=21 + number)
+        write(metrics, 1, begin=False, first=22 + number)
         shown.refresh()
         QTest.qWait(5)
     assert len(drawn) <= 1 + 10, "not more than ten times a second"
