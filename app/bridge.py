@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Any, Generic, TypeVar
 
 from app.state.compare import ProofProgress, ProofRequest
+from app.state.context_use import TokenCount
 from app.state.models import Loaded, Lookahead
 from app.state.trace import TOP
 from engine import (
@@ -157,6 +158,20 @@ class EngineBridge:
     def scan(self, folder: Path) -> Job[tuple[ModelFile, ...]]:
         """Look for models in a folder, in the background. Raises FolderUnreadable, Cancelled."""
         work = lambda cancel: scan_folder(folder, cancel=cancel)  # noqa: E731
+        return self._submit(Job(self._loop, work, background=True))
+
+    def count_tokens(
+        self, messages: Sequence[Message], texts: Sequence[str] = (), max_tokens: int | None = None
+    ) -> Job[TokenCount]:
+        """How much of the context these messages would take, and what each text has, in tokens; in the background.
+
+        Raises ModelNotLoaded, ChatTemplateFailed, TextNotEncodable, Cancelled.
+        """
+
+        def work(_cancel: CancelToken) -> TokenCount:
+            fit = self._decoder.fit(messages, max_tokens=max_tokens)
+            return TokenCount(fit, tuple(self._decoder.count(text) for text in texts))
+
         return self._submit(Job(self._loop, work, background=True))
 
     async def judge(self, target: ModelFile, drafts: Sequence[ModelFile]) -> Mapping[Path, Fit]:

@@ -20,6 +20,7 @@ from engine import (
     LoadConfig,
     LoadProgress,
     Message,
+    PromptFit,
     PromptProgress,
     RoundEvent,
     TokenEvent,
@@ -48,6 +49,7 @@ class Script:
     reply_errors: list[Exception] = field(default_factory=list)
     late_errors: list[Exception] = field(default_factory=list)
     deaf: bool = False
+    context: int = 4_096
     prompts: list[tuple[Message, ...]] = field(default_factory=list)
     loads: list[tuple[str, Path | None]] = field(default_factory=list)
     lookaheads: list[int | str] = field(default_factory=list)
@@ -109,6 +111,20 @@ class ScriptedDecoder:
             if left <= 0:
                 return
             time.sleep(min(left, 0.005))
+
+    def fit(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> PromptFit:
+        """Four characters are a token; the oldest exchanges go where there is no room."""
+        self.script.threads.add(threading.current_thread().name)
+        sizes = [self.count(message.content) for message in messages]
+        dropped = 0
+        while sum(sizes[dropped:]) > self.script.context and dropped + 2 < len(sizes):
+            dropped += 2
+        left = sum(sizes[dropped:])
+        return PromptFit(left, sizes[-1], sum(sizes), self.script.context, dropped, left <= self.script.context)
+
+    def count(self, text: str) -> int:
+        """Four characters are a token."""
+        return (len(text) + 3) // 4
 
     def token_text(self, token: int) -> str:
         """A name for a token."""
