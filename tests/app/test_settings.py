@@ -12,7 +12,7 @@ from app.settings import Settings, SettingsFile
 
 def test_settings_come_back(tmp_path: Path) -> None:
     file = SettingsFile(tmp_path / "deep" / "settings.json")
-    settings = Settings(models_folder="/models", draft="", lookahead=7, theme="dark", left_shown=False)
+    settings = Settings(models_folders=["/models"], draft="", lookahead=7, theme="dark", left_shown=False)
     assert file.save(settings)
     assert file.load() == settings
     assert [path.name for path in file.path.parent.iterdir()] == ["settings.json"]  # type: ignore[union-attr]
