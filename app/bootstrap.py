@@ -41,6 +41,7 @@ from app.single_instance import Claim
 from app.state import code_colors, markdown_parser
 from app.state.models import ModelList
 from app.state.transcript import Problem
+from app.translation import install
 from app.views.main_window import MainWindow
 from app.views.theme import Theme
 from app.wiring import answer, connect, leave_out
@@ -91,6 +92,7 @@ def build(
     settings = settings_file.load()
     if models_folder is not None:
         settings.models_folder = str(models_folder)
+    install(app, settings.language)
     problems: list[Problem] = []
     bundled = _or_none(bundled_pair, problems)
     starters = _or_none(starter_prompts, problems)

@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from engine.integrity import EXIT_DAMAGED, Installation, check_installation, installation_folder
     from engine.library import ModelFile, scan_folder
     from engine.measurement import ModelFacts, Spread, WayFigures, WaysProgress, WaysReport, measure_ways
+    from engine.phrase import Phrase
     from engine.presets import apply_preset, find_preset
     from engine.sampling import distribution, sample
     from engine.sources import resolve_source
@@ -145,6 +146,7 @@ _HOMES = {
     "engine.sources": ("resolve_source",),
     "engine.stats": ("GenerationStats", "MethodStats"),
     "engine.turns": ("PromptFit",),
+    "engine.phrase": ("Phrase",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -190,6 +192,7 @@ __all__ = [
     "NotAvailable",
     "Origin",
     "PairWarning",
+    "Phrase",
     "PromptFit",
     "PromptProgress",
     "Rewind",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
@@ -203,24 +203,28 @@ class ActionRow(QWidget):
 
 def question_row(theme: Theme, message: QWidget) -> ActionRow:
     """What can be done with a question."""
+    translate = QCoreApplication.translate
     specs = (
-        ActionSpec("edit", "pencil-simple", message.tr("Edit and send again")),
-        ActionSpec("copy", "copy", message.tr("Copy your message"), always=True),
-        ActionSpec("delete", "trash", message.tr("Delete this message and its reply")),
+        ActionSpec("edit", "pencil-simple", translate("MessageActions", "Edit and send again")),
+        ActionSpec("copy", "copy", translate("MessageActions", "Copy your message"), always=True),
+        ActionSpec("delete", "trash", translate("MessageActions", "Delete this message and its reply")),
     )
-    versions = (message.tr("The version of your message before"), message.tr("The next version of your message"))
-    return ActionRow(theme, message, specs, versions, right=True)
+    before = translate("MessageActions", "The version of your message before")
+    after = translate("MessageActions", "The next version of your message")
+    return ActionRow(theme, message, specs, (before, after), right=True)
 
 
 def reply_row(theme: Theme, message: QWidget) -> ActionRow:
     """What can be done with a reply."""
+    translate = QCoreApplication.translate
     specs = (
-        ActionSpec("regenerate", "arrow-counter-clockwise", message.tr("Write another reply")),
-        ActionSpec("continue", "fast-forward", message.tr("Continue this reply")),
-        ActionSpec("copy", "copy", message.tr("Copy the reply"), always=True),
+        ActionSpec("regenerate", "arrow-counter-clockwise", translate("MessageActions", "Write another reply")),
+        ActionSpec("continue", "fast-forward", translate("MessageActions", "Continue this reply")),
+        ActionSpec("copy", "copy", translate("MessageActions", "Copy the reply"), always=True),
     )
-    versions = (message.tr("The reply before this one"), message.tr("The next reply"))
-    return ActionRow(theme, message, specs, versions, right=False)
+    before = translate("MessageActions", "The reply before this one")
+    after = translate("MessageActions", "The next reply")
+    return ActionRow(theme, message, specs, (before, after), right=False)
 
 
 def _shape(button: QToolButton, words: str) -> None:

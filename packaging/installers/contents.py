@@ -14,6 +14,7 @@ from linux_needs import read_files
 
 import engine
 from app.state.code_colors import LEXER_MODULES
+from app.translation import LANGUAGES
 from engine.registry import LAZY_MODULES
 
 # Never imported by the program, but named somewhere in what it imports.
@@ -124,7 +125,10 @@ def keeps_data(place: str) -> bool:
         return False
     if path.startswith("qtawesome/fonts/"):
         return path.startswith(f"qtawesome/fonts/{_FONT_SET}")
-    if path.startswith("PySide6/") and ("/translations/" in path or path.endswith((".qml", ".pyi"))):
+    if path.startswith("PySide6/") and "/translations/" in path:
+        # The words of Qt's own buttons and menus, in the languages of the program.
+        return path.endswith(tuple(f"/qtbase_{language}.qm" for language in LANGUAGES))
+    if path.startswith(("PySide6/", "resources/")) and path.endswith((".qml", ".pyi", ".ts")):
         return False
     if ".dist-info/" in path:
         # The rest tells how it was installed here: from which folder, with which hashes.

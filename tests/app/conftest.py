@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 import app.bootstrap
 from app.bootstrap import build
 from app.settings import Settings, SettingsFile
+from app.translation import install
 from engine import SpeculativeDecoder
 from helpers.app_window import OpenWindow, Window
 from helpers.scripted_decoder import Script, ScriptedDecoder
@@ -22,6 +23,13 @@ from helpers.scripted_decoder import Script, ScriptedDecoder
 def qapp_args() -> list[str]:
     """The program's name, as the real one has it."""
     return ["outrider"]
+
+
+@pytest.fixture(scope="session")
+def qapp(qapp: QApplication) -> QApplication:
+    """The application, which speaks English to parts of the window that are tested without the rest of it too."""
+    install(qapp, "en")
+    return qapp
 
 
 @pytest.fixture

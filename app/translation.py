@@ -1,0 +1,107 @@
+"""The language of the window: our own texts, Qt's, and how numbers are written.
+
+English is the language of the sources. A file for it exists all the same, for the words that depend on a number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import string
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
+
+from app.resources import ResourceDamaged, read_bytes
+from engine import Phrase
+
+LANGUAGES = {"en": "English", "de": "Deutsch"}
+"""Each by its own name, which is not translated: whoever looks for it reads it."""
+FALLBACK = "en"
+_OURS = "outrider"
+_ENGINE = "engine"
+
+
+def install(app: QCoreApplication, language: str = "") -> str:
+    """Say everything in a language from now on, "" for the system's; gives the one that is used.
+
+    What is on screen already stays as it is. A language that there is no translation into is English.
+    """
+    code = choose(language)
+    for old in app.findChildren(QTranslator, _OURS):
+        app.removeTranslator(old)
+        old.deleteLater()
+    QLocale.setDefault(_locale(code))
+    # The last one that is installed is asked first.
+    with contextlib.suppress(OSError):
+        _add(app, _qt_file(code).read_bytes())
+    with contextlib.suppress(ResourceDamaged):
+        _add(app, read_bytes("translations", f"outrider_{code}.qm"))
+    return code
+
+
+def choose(language: str, wanted: Sequence[str] | None = None) -> str:
+    """The language to be used. `language`: a code, "" for the system's; `wanted`: those that the system prefers."""
+    if language in LANGUAGES:
+        return language
+    if language == "":
+        for name in QLocale.system().uiLanguages() if wanted is None else wanted:
+            code = name.replace("_", "-").partition("-")[0].lower()
+            if code in LANGUAGES:
+                return code
+    return FALLBACK
+
+
+def say(text: str) -> str:
+    """A text of the engine in the language of the window, where it is one that can be translated."""
+    if not isinstance(text, Phrase):
+        return text
+    fields = {name: say(value) if isinstance(value, str) else value for name, value in text.fields.items()}
+    return fill(QCoreApplication.translate(_ENGINE, text.template), **fields)
+
+
+def fill(template: str, /, **fields: object) -> str:
+    """As `template.format(**fields)`, but numbers are written as people here write them."""
+    return _FORMATTER.vformat(template, (), fields)
+
+
+class _Formatter(string.Formatter):
+    """Knows the forms of numbers that our texts use: none, `,`, and `.1f` or `,.1f`."""
+
+    def format_field(self, value: Any, form: str) -> str:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return str(super().format_field(value, form))
+        digits = form.removeprefix(",").removeprefix(".").removesuffix("f")
+        if isinstance(value, int) and form in {"", ","}:
+            return _grouped(form).toString(value)
+        if form.endswith("f") and digits.isdigit():
+            return _grouped(form).toString(float(value), "f", int(digits))
+        return str(super().format_field(value, form))
+
+
+def _grouped(form: str) -> QLocale:
+    locale = QLocale()
+    if not form.startswith(","):
+        locale.setNumberOptions(QLocale.NumberOption.OmitGroupSeparator)
+    return locale
+
+
+_FORMATTER = _Formatter()
+
+
+def _locale(code: str) -> QLocale:
+    """How numbers and dates are written: as in the system's country, where that speaks the language."""
+    system = QLocale.system()
+    return system if choose("", [system.name()]) == code and system.language() != QLocale.Language.C else QLocale(code)
+
+
+def _add(app: QCoreApplication, data: bytes) -> None:
+    translator = QTranslator(app)
+    translator.setObjectName(_OURS)
+    if translator.load(data):
+        app.installTranslator(translator)
+
+
+def _qt_file(code: str) -> Path:
+    return Path(QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)) / f"qtbase_{code}.qm"
