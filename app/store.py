@@ -13,10 +13,12 @@ import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from app.places import data_folder
 from app.state.conversation import UNFINISHED, Conversation, ConversationSummary, StoredMessage, clean
 from app.store_errors import StoreError, StoreInUse, opening_error
+from app.store_rows import COLUMNS, message_of, row_of, settings_of
 from app.store_schema import check_header, check_log, migrate
 from app.store_search import Found, search
 
@@ -25,7 +27,6 @@ _WAIT_S = 2.0
 _PURGED = 200
 _MERGED = 50
 _IN = ", ".join(f"'{status}'" for status in UNFINISHED)
-_COLUMNS = "id, parent, role, text, created, status, target, draft, settings, stats, finish_reason, problem, chosen"
 
 
 def default_path() -> Path:
@@ -141,16 +142,17 @@ class Store:
         """A whole conversation with all of its branches, or None where there is none (any more)."""
         with self._reading():
             row = self.connection.execute(
-                "SELECT title, created, updated, pinned, chosen FROM conversations WHERE id = ? AND deleted IS NULL",
+                "SELECT title, created, updated, pinned, chosen, settings FROM conversations "
+                "WHERE id = ? AND deleted IS NULL",
                 (conversation_id,),
             ).fetchone()
             if row is None:
                 return None
             head = ConversationSummary(conversation_id, row[0], row[1], row[2], bool(row[3]))
             messages = [
-                _message(each)
+                message_of(each)
                 for each in self.connection.execute(
-                    f"SELECT {_COLUMNS} FROM messages WHERE conversation = ? ORDER BY id",  # noqa: S608 - our columns
+                    f"SELECT {COLUMNS} FROM messages WHERE conversation = ? ORDER BY id",  # noqa: S608 - our columns
                     (conversation_id,),
                 )
             ]
@@ -158,9 +160,11 @@ class Store:
                 if message.status in UNFINISHED:
                     message.text += self._pieces(message.id)
             try:
-                return Conversation.from_messages(head, row[4], messages)
+                conversation = Conversation.from_messages(head, row[4], messages)
             except (KeyError, ValueError) as error:
                 raise sqlite3.DatabaseError("the messages do not fit together") from error
+            conversation.settings = settings_of(row[5])
+            return conversation
 
     def load_trace(self, message_id: int) -> bytes | None:
         """How a reply came about, token by token, in the form that it was saved in; None where that is not kept."""
@@ -215,6 +219,11 @@ class Store:
         """Keep a conversation at the top of the list, or no longer."""
         self.connection.execute("UPDATE conversations SET pinned = ? WHERE id = ?", (pinned, conversation_id))
 
+    def set_settings(self, conversation_id: int, settings: Mapping[str, Any]) -> None:
+        """What the next replies of a conversation are asked with."""
+        told = json.dumps(settings)
+        self.connection.execute("UPDATE conversations SET settings = ? WHERE id = ?", (told, conversation_id))
+
     def delete(self, conversation_id: int, when: float) -> None:
         """Take a conversation off the list, until `undelete` or `purge`."""
         self.connection.execute("UPDATE conversations SET deleted = ? WHERE id = ?", (when, conversation_id))
@@ -254,8 +263,8 @@ class Store:
     def add_messages(self, conversation_id: int, messages: Iterable[StoredMessage]) -> None:
         """Add messages, parents before what is below them."""
         self.connection.executemany(
-            f"INSERT INTO messages (conversation, {_COLUMNS}) VALUES ({', '.join('?' * 14)})",  # noqa: S608
-            ((conversation_id, *_row(message)) for message in messages),
+            f"INSERT INTO messages (conversation, {COLUMNS}) VALUES ({', '.join('?' * 14)})",  # noqa: S608
+            ((conversation_id, *row_of(message)) for message in messages),
         )
 
     def choose(self, conversation_id: int, chosen: Mapping[int | None, int | None]) -> None:
@@ -286,7 +295,7 @@ class Store:
         self.connection.execute(
             "UPDATE messages SET text = ?, status = ?, target = ?, draft = ?, settings = ?, stats = ?, "
             "finish_reason = ?, problem = ? WHERE id = ?",
-            (clean(message.text), message.status, *_row(message)[6:12], message.id),
+            (clean(message.text), message.status, *row_of(message)[6:12], message.id),
         )
 
     def delete_messages(self, message_ids: Iterable[int]) -> None:
@@ -370,31 +379,3 @@ def _lock(path: Path) -> sqlite3.Connection:
             raise StoreInUse(path) from error
         raise
     return lock
-
-
-def _row(message: StoredMessage) -> tuple[object, ...]:
-    return (
-        message.id,
-        message.parent,
-        message.role,
-        clean(message.text),
-        message.created,
-        message.status,
-        clean(message.target),
-        clean(message.draft),
-        json.dumps(message.settings),
-        None if message.stats is None else json.dumps(message.stats),
-        message.finish_reason,
-        None if message.problem is None else clean(message.problem),
-        message.chosen,
-    )
-
-
-def _message(row: tuple[object, ...]) -> StoredMessage:
-    values = list(row)
-    try:
-        values[8] = json.loads(values[8])  # type: ignore[arg-type]
-        values[9] = None if values[9] is None else json.loads(values[9])  # type: ignore[arg-type]
-    except (ValueError, TypeError, RecursionError) as error:
-        raise sqlite3.DatabaseError("a message is damaged") from error
-    return StoredMessage(*values)  # type: ignore[arg-type]

@@ -22,6 +22,7 @@ def _add_all(
     store: Store, head: ConversationSummary, chosen: int | None, messages: list[StoredMessage], imported: Imported
 ) -> None:
     store.add_conversation(head)
+    store.set_settings(head.id, imported.conversation.settings)
     store.add_messages(head.id, messages)
     store.choose(head.id, {None: chosen})
     for message_id, trace in imported.traces.items():
@@ -111,6 +112,12 @@ class StoreKeeper:
             conversation.pinned = pinned
         self.writer.submit(lambda store: store.pin(conversation_id, pinned), conversation)
 
+    def set_settings(self, conversation: Conversation, settings: Mapping[str, Any]) -> None:
+        """What the next replies of a conversation are asked with. Of one without messages: from the first on."""
+        kept = conversation.settings = _plain(settings)
+        if len(conversation):
+            self.writer.submit(lambda store: store.set_settings(conversation.id, kept), conversation)
+
     def delete(self, conversation_id: int) -> None:
         """Take a conversation off the list. `undelete` brings it back, until `purge` or the end of the program."""
         when = now()
@@ -142,8 +149,9 @@ class StoreKeeper:
         message = StoredMessage(next(self._ids), parent, "user", text, now())
         before: list[Change] = []
         if not len(conversation):
-            head = conversation.summary()
+            head, settings = conversation.summary(), conversation.settings
             before.append(lambda store: store.add_conversation(head))
+            before.append(lambda store: store.set_settings(conversation.id, settings))
         if not conversation.title:
             title = conversation.title = title_from(text)
             before.append(lambda store: store.rename(conversation.id, title))
@@ -178,10 +186,13 @@ class StoreKeeper:
         reply.text += text
         self.writer.append(reply_id, text, conversation)
 
-    def resume(self, conversation: Conversation, reply_id: int) -> StoredMessage:
-        """A reply that had ended is written on."""
+    def resume(
+        self, conversation: Conversation, reply_id: int, settings: Mapping[str, Any] | None = None
+    ) -> StoredMessage:
+        """A reply that had ended is written on, with these settings; they are kept when it has ended."""
         reply = conversation[reply_id]
         reply.status = "waiting"
+        reply.settings = reply.settings if settings is None else _plain(settings)
         self.writer.submit(lambda store: store.set_status(reply_id, "waiting"), conversation)
         return reply
 

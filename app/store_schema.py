@@ -88,7 +88,11 @@ INSERT INTO messages_fts (messages_fts) VALUES ('rebuild');
 INSERT INTO titles_fts (titles_fts) VALUES ('rebuild');
 """
 
-MIGRATIONS: tuple[str, ...] = (_TABLES, _SEARCH)
+_SETTINGS = """
+ALTER TABLE conversations ADD COLUMN settings TEXT NOT NULL DEFAULT '{}';
+"""
+
+MIGRATIONS: tuple[str, ...] = (_TABLES, _SEARCH, _SETTINGS)
 """MIGRATIONS[n] brings a file of version n to version n + 1. A step that was released is never changed."""
 
 VERSION = len(MIGRATIONS)

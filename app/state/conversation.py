@@ -62,7 +62,8 @@ class Conversation:
     """The tree in memory, of which one path, from a first message to a leaf, is on the screen.
 
     Attributes: id, title ("" until the first question), created, updated, pinned, chosen (the first message of the
-    path). The path follows the `chosen` of each message; where that says nothing it takes the newest.
+    path), settings (what its next replies are asked with, as JSON says it; {}: as new conversations are). The path
+    follows the `chosen` of each message; where that says nothing it takes the newest.
     Every method that takes an id raises KeyError where the conversation has no such message.
     """
 
@@ -73,6 +74,7 @@ class Conversation:
         self.updated = created
         self.pinned = pinned
         self.chosen: int | None = None
+        self.settings: dict[str, Any] = {}
         self._moved: dict[int | None, int | None] = {}
         self._messages: dict[int, StoredMessage] = {}
         self._below: dict[int | None, list[int]] = {None: []}

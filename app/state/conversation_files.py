@@ -145,6 +145,7 @@ def to_json(conversation: Conversation, traces: Mapping[int, bytes] | None = Non
         "updated": conversation.updated,
         "pinned": conversation.pinned,
         "chosen": ids.get(conversation.chosen) if conversation.chosen is not None else None,
+        "settings": conversation.settings,
     }
     # A line each: json's own layout takes ten times as long.
     head = json.dumps(told, ensure_ascii=False)[:-1]
@@ -228,6 +229,7 @@ class _Reader:
             title=" ".join(_text(told, "title").split()),
             pinned=_flag(told, "pinned"),
         )
+        conversation.settings = _values(told, "settings") or {}
         updated = _time(told, "updated")
         messages = told.get("messages")
         if not isinstance(messages, list):
