@@ -77,6 +77,7 @@ class ConversationDesk(QObject):
         self._keeper: StoreKeeper | None = None
         self._summaries: dict[int, ConversationSummary] = {}
         self._gone: DeletedMessages | None = None
+        self._unsaved: dict[int, TokenTrace] = {}
         self._query = ""
 
     @property
@@ -188,9 +189,15 @@ class ConversationDesk(QObject):
         return gone.conversation
 
     def _trace(self, reply_id: int) -> bytes | None:
+        if (unsaved := self._unsaved.get(reply_id)) is not None:
+            return unsaved.to_bytes()
         with contextlib.suppress(StoreError):
             return self.keeper.load_trace(reply_id)
         return None
+
+    def summaries(self) -> list[ConversationSummary]:
+        """All conversations, what was said last first."""
+        return sorted(self._summaries.values(), key=lambda each: (each.updated, each.id), reverse=True)
 
     # The list ---------------------------------------------------------------------------------------------------------
 
@@ -259,8 +266,7 @@ class ConversationDesk(QObject):
 
     def _show_list(self) -> None:
         if not self._query:
-            latest = sorted(self._summaries.values(), key=lambda each: (each.updated, each.id), reverse=True)
-            self.list.show(_item(each) for each in latest)
+            self.list.show(_item(each) for each in self.summaries())
         else:
             try:
                 found = self.keeper.search(self._query)
@@ -280,18 +286,26 @@ class ConversationDesk(QObject):
         """Give a reply the record of its tokens, if there is one."""
         if exchange.trace is not None or exchange.reply_id is None:
             return
+        if (unsaved := self._unsaved.get(exchange.reply_id)) is not None:
+            exchange.trace = unsaved
+            return
         kept = self._trace(exchange.reply_id)
         with contextlib.suppress(DamagedTrace):
             if kept is not None:
                 exchange.trace = TokenTrace.from_bytes(kept)
 
     def keep_trace(self, reply_id: int, trace: TokenTrace) -> None:
-        """Keep the record of a reply's tokens. It must not grow any more: it is packed while the window goes on."""
+        """Keep the record of a reply's tokens. It is packed while the window goes on."""
 
         def rest() -> None:
             time.sleep(_REST_S)
 
-        self.keeper.writer.submit(lambda store: store.save_trace(reply_id, trace.to_bytes(rest)))
+        def save(store: Store) -> None:
+            store.save_trace(reply_id, trace.to_bytes(rest))
+            self._unsaved.pop(reply_id, None)
+
+        self._unsaved[reply_id] = trace
+        self.keeper.writer.submit(save)
 
     # Files ------------------------------------------------------------------------------------------------------------
 

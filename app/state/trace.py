@@ -21,7 +21,9 @@ TOP = 5
 """Alternatives that are kept of a token."""
 VERSION = 1
 _PIECE = 500
-"""Texts that become JSON at once. Thirty times as many numbers do, a multiple of three: their base64 can be joined."""
+"""Texts that become JSON at once."""
+_NUMBERS = 15_000
+"""Numbers that become base64 at once: a multiple of three, so that the pieces can be joined."""
 _LARGEST = 2**28
 """Bytes that a record may have when it is unpacked: more than any reply, less than any memory."""
 _COLUMNS = {"tokens": "i", "origins": "B", "rounds": "I", "logprobs": "f", "draft_logprobs": "f", "tops": "B"}
@@ -97,7 +99,6 @@ class TokenTrace:
         self._tops.append(len(top))
         self._logprobs.append(event.logprob)
         self._draft_logprobs.append(nan if event.draft_logprob is None else event.draft_logprob)
-        self._texts.append(self._same.setdefault(event.text, event.text))
         self._counts[event.origin] += 1
         self._learn(event.token, names)
         for token, logprob in top:
@@ -107,13 +108,15 @@ class TokenTrace:
         for _ in range(TOP - len(top)):
             self._top_tokens.append(-1)
             self._top_logprobs.append(nan)
+        # Last: what has a text here is whole, for whoever packs it meanwhile.
+        self._texts.append(self._same.setdefault(event.text, event.text))
 
     def _learn(self, token: int, names: Mapping[int, str]) -> None:
         if token not in self._names and (name := names.get(token)) is not None:
             self._names[token] = self._same.setdefault(name, name)
 
     def __len__(self) -> int:
-        return len(self._tokens)
+        return len(self._texts)
 
     def __getitem__(self, index: int) -> TokenRecord:
         """The token at an index from 0, or from the end if negative. Raises IndexError."""
@@ -158,7 +161,10 @@ class TokenTrace:
     # To keep it -------------------------------------------------------------------------------------------------------
 
     def to_bytes(self, rest: Callable[[], object] = lambda: None) -> bytes:
-        """The record as compressed JSON. `rest` is called now and then, so that other threads get on meanwhile."""
+        """The record as compressed JSON. `rest` is called now and then, so that other threads get on meanwhile.
+
+        What is added meanwhile is not in it.
+        """
         packer = zlib.compressobj(1)
         packed = []
         for piece in self._pieces():
@@ -167,19 +173,22 @@ class TokenTrace:
         return b"".join([*packed, packer.flush()])
 
     def _pieces(self) -> Iterator[str]:
-        """The JSON in pieces that take less than a millisecond each."""
-        yield f'{{"version":{VERSION},"count":{len(self)},"texts":['
-        for start in range(0, len(self), _PIECE):
-            yield ("," if start else "") + _json(self._texts[start : start + _PIECE])[1:-1]
+        """The JSON of the tokens of now, in pieces that take less than a millisecond each."""
+        count = len(self._texts)
+        yield f'{{"version":{VERSION},"count":{count},"texts":['
+        for start in range(0, count, _PIECE):
+            yield ("," if start else "") + _json(self._texts[start : min(start + _PIECE, count)])[1:-1]
         yield '],"names":{'
-        names = [(str(token), name) for token, name in self._names.items()]
+        names = [(str(token), name) for token, name in list(self._names.items())]
         for start in range(0, len(names), _PIECE):
             yield ("," if start else "") + _json(dict(names[start : start + _PIECE]))[1:-1]
         yield "}"
         for name in (*_COLUMNS, *_TOP_COLUMNS):
             yield f',"{name}":"'
             column = getattr(self, f"_{name}")
-            yield from (_pack(column[start : start + 30 * _PIECE]) for start in range(0, len(column), 30 * _PIECE))
+            end = count * TOP if name in _TOP_COLUMNS else count
+            for start in range(0, end, _NUMBERS):
+                yield _pack(column[start : min(start + _NUMBERS, end)])
             yield '"'
         yield "}"
 

@@ -323,7 +323,7 @@ def test_the_panel_of_a_real_reply(open_window: OpenWindow, demo_pair: tuple[Pat
     window.desk.choose_lookahead(4)
     again = window.stats(window.ask("And another one.", 60_000))
     assert again.speedup is not None
-    window.wait(lambda: shown.speed_figure.text().endswith(f"{again.speedup:.1f}×"))
+    window.wait(lambda: shown.speed_figure.text().endswith(f"{again.speedup:.1f}×") and shown.is_drawn)
     assert shown.plots is not None
     assert shown.plots[1]._dashes_label.isVisible()
 

@@ -67,6 +67,24 @@ def test_it_comes_back_as_it_was(count: int) -> None:
     assert len(again) == count + 1, "it goes on"
 
 
+def test_it_is_packed_in_small_pieces_and_may_grow_meanwhile() -> None:
+    trace = recorded(2_345)
+    rests = []
+
+    def rest() -> None:
+        rests.append(len(trace))
+        trace.add(event(9, text="later"), NAMES)
+
+    again = TokenTrace.from_bytes(trace.to_bytes(rest))
+    assert len(rests) > 10
+    assert len(again) == 2_345
+    assert [again[index] for index in range(len(again))] == [trace[index] for index in range(2_345)]
+    trace = recorded(20_000)
+    largest = max(len(piece) for piece in trace._pieces())
+    assert largest < 120_000, "what is made at once holds up the window"
+    assert TokenTrace.from_bytes(trace.to_bytes()).counts == trace.counts
+
+
 def test_damaged_records_are_refused() -> None:
     data = recorded(50).to_bytes()
     rng = random.Random(5)
