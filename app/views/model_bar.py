@@ -135,6 +135,7 @@ class ModelBar(QFrame):
             layout.addLayout(field, stretch)
             self._fields.append((field, label))
         layout.addWidget(self.folder_button)
+        self._gap = layout.count()
         layout.addStretch(1)
         layout.addWidget(self.tokens_button)
         layout.addWidget(self.menu_button)
@@ -155,8 +156,9 @@ class ModelBar(QFrame):
             label.style().polish(label)
         margin = 4 if narrow else 8
         box = self.layout()
-        if box is not None:
+        if isinstance(box, QBoxLayout):
             box.setContentsMargins(8, margin, 8, 8)
+            box.setStretch(self._gap, 0 if narrow else 1)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Fold and unfold."""
