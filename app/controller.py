@@ -78,6 +78,12 @@ class ChatController(QObject):
         """Whether a question of the chat on the screen is being answered, or waits for that."""
         return self._own_turn() is not None
 
+    @property
+    def prompt_tokens(self) -> int:
+        """What the model reads for the reply of this chat that is being written, in tokens; 0 where there is none."""
+        own = self._own_turn()
+        return 0 if own is None or own.reading is None or own is not self._turns.running else own.reading.total
+
     # The chat on the screen -------------------------------------------------------------------------------------------
 
     def new_chat(self) -> None:

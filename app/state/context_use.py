@@ -42,20 +42,15 @@ def use_of(fit: PromptFit) -> ContextUse:
     return ContextUse(fit.tokens, fit.context_length, fit.typed, fit.dropped_turns, fit.fits)
 
 
-def first_read(entries: Sequence[Entry], dropped: int) -> Exchange | None:
-    """The first exchange that the model reads where it is not shown the `dropped` oldest messages. None: all of them.
+def last_dropped(entries: Sequence[Entry], dropped: int) -> Exchange | None:
+    """The last exchange that the model is not shown where the `dropped` oldest messages are left out; None: no one.
 
-    Where it reads nothing of what is there, that is the last one, which is being answered or was last.
+    Questions without a reply count nowhere: the model is shown none of them (see Transcript.messages_for).
     """
-    if dropped <= 0:
-        return None
-    left = dropped
-    last: Exchange | None = None
+    left, last = dropped, None
     for entry in entries:
-        if not isinstance(entry, Exchange):
-            continue
-        last = entry
         if left <= 0:
-            return entry
-        left -= 2 if entry.answered else 0
+            break
+        if isinstance(entry, Exchange) and entry.answered:
+            left, last = left - 2, entry
     return last

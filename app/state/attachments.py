@@ -1,0 +1,156 @@
+"""Text files that go with a question: read, quoted in it, and found in it again.
+
+A question with files is one text: first each file, named and fenced, then what was typed. That text is what the model
+reads, what is kept, exported and sent again; here it is taken apart for the screen, and put together as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+LARGEST = 2**20
+"""Bytes of a file."""
+MOST = 16
+"""Files that go with one question."""
+_LONGEST_NAME = 120
+_LEAST_FENCE = 3
+_MOST_CONTROLS = 0.01
+_HEAD = "File: "
+_BLOCK = re.compile(r"File: ([^\n]{1,200})\n(`{3,})([a-z0-9+#-]{0,12})\n(.*?)\n\2(?:\n\n|\Z)", re.DOTALL)
+_TICKS = re.compile(r"`{3,}")
+_STYLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+_UNNAMEABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069`]")
+_MARKS = (
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xff\xfe\x00\x00", "utf-32"),
+    (b"\x00\x00\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
+
+Trouble = Literal["missing", "folder", "special", "unreadable", "empty", "large", "binary", "encoding", "many"]
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that goes with a question. `text` ends with no line break; `tokens`: None until they were counted."""
+
+    name: str
+    text: str
+    tokens: int | None = None
+
+    def counted(self, tokens: int) -> Attachment:
+        """The same with its tokens."""
+        return replace(self, tokens=tokens)
+
+    @property
+    def block(self) -> str:
+        """How it stands in the question: named, between fences that are longer than any in it."""
+        longest = max(map(len, _TICKS.findall(self.text)), default=0)
+        fence = "`" * max(_LEAST_FENCE, longest + 1)
+        return f"{_HEAD}{self.name}\n{fence}{_language(self.name)}\n{self.text}\n{fence}"
+
+
+class NotAttached(Exception):
+    """A file that cannot go with a question. Attributes: name, trouble (why), detail (of the system, or a number)."""
+
+    def __init__(self, name: str, trouble: Trouble, detail: str = "") -> None:
+        self.name = name
+        self.trouble = trouble
+        self.detail = detail
+        super().__init__(f"{name}: {trouble} {detail}".rstrip())
+
+
+def read_attachment(path: Path) -> Attachment:
+    """The text of a file. Raises NotAttached. May take as long as the file's disk or network does."""
+    name = plain_name(path.name)
+    try:
+        kind = path.stat().st_mode
+        if stat.S_ISDIR(kind):
+            raise NotAttached(name, "folder")
+        if not stat.S_ISREG(kind):
+            # A pipe or a device would be waited for without end.
+            raise NotAttached(name, "special")
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+    except FileNotFoundError as error:
+        raise NotAttached(name, "missing") from error
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise NotAttached(name, "unreadable", reason or "") from error
+    if len(data) > LARGEST:
+        raise NotAttached(name, "large", str(LARGEST // 2**20))
+    return Attachment(name, decode(data, name))
+
+
+def decode(data: bytes, name: str) -> str:
+    """The text of a file's bytes: UTF-8, or UTF-16 or UTF-32 that says so. Raises NotAttached."""
+    encoding = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), "")
+    if not encoding and b"\0" in data:
+        raise NotAttached(name, "binary")
+    try:
+        text = data.decode(encoding or "utf-8")
+    except UnicodeDecodeError as error:
+        controls = sum(byte < 32 and byte not in b"\t\n\r\f\x1b" for byte in data[:4096])
+        binary = controls > _MOST_CONTROLS * len(data[:4096])
+        raise NotAttached(name, "binary" if binary else "encoding", f"0x{data[error.start]:02X}") from error
+    text = _STYLE.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    if len(_CONTROL.findall(text)) > _MOST_CONTROLS * len(text):
+        raise NotAttached(name, "binary")
+    text = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+    if not text.strip():
+        raise NotAttached(name, "empty")
+    return text.rstrip("\n")
+
+
+def plain_name(name: str) -> str:
+    """A file's name that stands in one line and says what it seems to say."""
+    shown = os.fsencode(name).decode("utf-8", "replace")
+    plain = " ".join(_UNNAMEABLE.sub("\N{REPLACEMENT CHARACTER}", shown).split()) or "file"
+    if len(plain) <= _LONGEST_NAME:
+        return plain
+    half = _LONGEST_NAME // 2
+    return f"{plain[:half]}…{plain[-half + 1 :]}"
+
+
+def join_question(typed: str, attachments: Sequence[Attachment]) -> str:
+    """The question as the model reads it: the files, then what was typed."""
+    parts = [attachment.block for attachment in attachments]
+    return "\n\n".join([*parts, typed] if typed.strip() or not parts else parts)
+
+
+def split_question(question: str) -> tuple[str, tuple[Attachment, ...]]:
+    """What was typed, and the files before it. Where there are none the question is what was typed."""
+    if not question.startswith(_HEAD):
+        return question, ()
+    found: list[Attachment] = []
+    at = 0
+    while (block := _BLOCK.match(question, at)) is not None:
+        attachment = Attachment(block[1], block[4])
+        if attachment.block != question[at : at + len(attachment.block)]:
+            break  # typed by hand in another way: it stays as it is
+        found.append(attachment)
+        at = block.end()
+    typed = question[at:]
+    if join_question(typed, found) != question:
+        return question, ()
+    return typed, tuple(found)
+
+
+_LANGUAGES = {
+    "py": "python", "js": "javascript", "ts": "typescript", "rs": "rust", "rb": "ruby", "sh": "bash", "md": "markdown",
+    "c": "c", "h": "c", "cc": "cpp", "cpp": "cpp", "hpp": "cpp", "cs": "csharp", "go": "go", "java": "java",
+    "kt": "kotlin", "swift": "swift", "php": "php", "sql": "sql", "html": "html", "css": "css", "xml": "xml",
+    "json": "json", "yaml": "yaml", "yml": "yaml", "toml": "toml", "ini": "ini", "csv": "csv", "tex": "latex",
+}  # fmt: skip
+
+
+def _language(name: str) -> str:
+    return _LANGUAGES.get(name.rpartition(".")[2].lower() if "." in name else "", "")
