@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from engine.bundled import bundled_pair
     from engine.cache_files import cache_folder
     from engine.cancel import CancelToken
-    from engine.compat import Fit, judge_pair
+    from engine.compat import Fit, judge_pair, rank_drafts
     from engine.config import (
+        CACHE_TYPES,
         DEFAULT_LOOKAHEAD,
         MAX_LOOKAHEAD,
         METHODS,
+        CacheType,
         GenerationRequest,
         LoadConfig,
         Message,
@@ -74,6 +76,8 @@ if TYPE_CHECKING:
     from engine.integrity import EXIT_DAMAGED, Installation, check_installation, installation_folder
     from engine.library import ModelFile, scan_folder
     from engine.measurement import ModelFacts, Spread, WayFigures, WaysProgress, WaysReport, measure_ways
+    from engine.memory import available_memory
+    from engine.needs import MemoryNeeds, gpu_offload, memory_needs, usable_cache_types
     from engine.phrase import Phrase
     from engine.presets import apply_preset, find_preset
     from engine.sampling import distribution, sample
@@ -88,8 +92,10 @@ _HOMES = {
     "engine.bundled": ("bundled_pair",),
     "engine.cache_files": ("cache_folder",),
     "engine.cancel": ("CancelToken",),
-    "engine.compat": ("Fit", "judge_pair"),
+    "engine.compat": ("Fit", "judge_pair", "rank_drafts"),
     "engine.config": (
+        "CACHE_TYPES",
+        "CacheType",
         "DEFAULT_LOOKAHEAD",
         "GenerationRequest",
         "LoadConfig",
@@ -139,6 +145,8 @@ _HOMES = {
     ),
     "engine.library": ("ModelFile", "scan_folder"),
     "engine.measurement": ("ModelFacts", "Spread", "WayFigures", "WaysProgress", "WaysReport", "measure_ways"),
+    "engine.memory": ("available_memory",),
+    "engine.needs": ("MemoryNeeds", "gpu_offload", "memory_needs", "usable_cache_types"),
     "engine.presets": ("apply_preset", "find_preset"),
     "engine.hidden": ("run_hidden_command",),
     "engine.integrity": ("EXIT_DAMAGED", "Installation", "check_installation", "installation_folder"),
@@ -151,12 +159,14 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "CACHE_TYPES",
     "DEFAULT_LOOKAHEAD",
     "EXIT_DAMAGED",
     "MAX_LOOKAHEAD",
     "METHODS",
     "Backend",
     "BackendFailure",
+    "CacheType",
     "CancelToken",
     "Cancelled",
     "ChatTemplateFailed",
@@ -181,6 +191,7 @@ __all__ = [
     "LoadConfig",
     "LoadFailed",
     "LoadProgress",
+    "MemoryNeeds",
     "Message",
     "MethodStats",
     "ModelFacts",
@@ -215,20 +226,25 @@ __all__ = [
     "__version__",
     "accept",
     "apply_preset",
+    "available_memory",
     "bundled_pair",
     "cache_folder",
     "check_installation",
     "distribution",
     "find_preset",
+    "gpu_offload",
     "installation_folder",
     "judge_pair",
     "load",
     "measure_ways",
+    "memory_needs",
+    "rank_drafts",
     "residual_distribution",
     "resolve_source",
     "run_hidden_command",
     "sample",
     "scan_folder",
+    "usable_cache_types",
 ]
 
 

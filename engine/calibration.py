@@ -216,7 +216,9 @@ def costs_key(
             files = None
         if config is None or files is None:
             return None
-        settings = config.gpu_layers, config.dtype
+        settings: tuple[object, ...] = (config.gpu_layers, config.dtype)
+        if config.cache_type is not None:
+            settings += (config.cache_type,)
         facts.append((files, config.threads, backend.context_length, backend.device, settings))
     return hashlib.blake2b(repr(facts).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
 

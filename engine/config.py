@@ -20,6 +20,8 @@ DEFAULT_NGRAM_LOOKAHEAD = 16
 SOURCES = ("ngram", "draft-model")
 METHODS = ("auto", "autoregressive", "draft-model", "ngram", "medusa", "eagle2", "eagle3", "mtp")
 DTYPES = ("auto", "float32", "bfloat16", "float16")
+CacheType = Literal["f16", "q8_0", "q4_0"]
+CACHE_TYPES: tuple[CacheType, ...] = ("f16", "q8_0", "q4_0")
 _DEVICE = re.compile(r"auto|cpu|mps|cuda(:[0-9]{1,3})?")
 
 Lookahead = int | Literal["adaptive", "auto", "default"]
@@ -178,7 +180,9 @@ class LoadConfig:
     models). `gpu_layers` None: all, where the build has a GPU; -1: all. `trusted` skips the trial in a child process.
     `device`: where to compute, "cpu", "cuda", "cuda:1" or "mps"; None or "auto": a GPU where there is one that the
     build can use. `dtype`: the number format to compute in, "float32", "bfloat16" or "float16" (safetensors models
-    only); None or "auto": what fits the files and the device.
+    only); None or "auto": what fits the files and the device. `cache_type`: the number format of the cache (GGUF
+    models), "f16", or "q8_0" and "q4_0", which take half and a quarter of the memory and round more; None: float16, or
+    float32 for a model whose weights are. `despite_memory`: try it although memory seems too short.
     Raises InvalidRequest.
     """
 
@@ -189,6 +193,8 @@ class LoadConfig:
     trusted: bool = False
     device: str | None = None
     dtype: str | None = None
+    cache_type: CacheType | None = None
+    despite_memory: bool = False
 
     def __post_init__(self) -> None:
         if self.context_length is not None and (not _is_whole(self.context_length) or self.context_length < 8):
@@ -205,6 +211,8 @@ class LoadConfig:
             )
         if self.dtype is not None and self.dtype not in DTYPES:
             raise InvalidRequest(f"The number format must be one of {', '.join(DTYPES)}, not {self.dtype!r}.")
+        if self.cache_type is not None and self.cache_type not in CACHE_TYPES:
+            raise InvalidRequest(f"The cache type must be one of {', '.join(CACHE_TYPES)}, not {self.cache_type!r}.")
 
 
 class LoadOptions(TypedDict, total=False):
@@ -215,6 +223,7 @@ class LoadOptions(TypedDict, total=False):
     gpu_layers: int | None
     device: str | None
     dtype: str | None
+    cache_type: CacheType | None
 
 
 @dataclass(frozen=True, slots=True)

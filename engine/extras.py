@@ -1,12 +1,14 @@
-"""Is what runs safetensors models installed? Asked without importing any of it."""
+"""Is what runs safetensors models installed, and can llama.cpp use a GPU? Asked without importing any of it."""
 
 from __future__ import annotations
 
 import importlib.util
+from pathlib import Path
 
 from engine.integrity import installation_folder
 
 _LIBRARIES = ("torch", "transformers", "safetensors", "tokenizers")
+_GPU_LIBRARIES = ("cuda", "vulkan", "metal", "hip", "sycl", "opencl", "musa", "cann")
 
 
 def extra_advice() -> str:
@@ -22,3 +24,12 @@ def extra_installed() -> bool:
         return all(importlib.util.find_spec(name) is not None for name in _LIBRARIES)
     except (ImportError, ValueError):
         return False
+
+
+def gpu_library_installed() -> bool:
+    """Whether the installed llama.cpp comes with code for graphics cards."""
+    spec = importlib.util.find_spec("llama_cpp")
+    if spec is None or spec.origin is None:
+        return False
+    found = [path.name.lower() for path in Path(spec.origin).parent.glob("lib/*ggml-*")]
+    return any(name in file for name in _GPU_LIBRARIES for file in found)

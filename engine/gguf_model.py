@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine import gguf_types as types
@@ -20,6 +21,7 @@ from engine.vocabulary import TOKENS_KEY, Vocabulary, vocabulary_of_file
 _BATCH = 512
 _BATCH_WITHOUT_FLASH = 128
 _FIXED = 48 * 2**20
+_MOST_LAYERS = 512
 
 _SNAPSHOTS = frozenset({"lfm2", "lfm2moe", "qwen35", "qwen35moe", "nemotron_h", "nemotron_h_moe"})
 _RECURRENT = frozenset({"mamba", "mamba2", "rwkv6", "rwkv6qwen2", "rwkv7", "arwkv7"})
@@ -106,7 +108,7 @@ def describe(header: GgufFile, others: Sequence[GgufFile], vocabulary: Vocabular
     architecture = header.text("general.architecture") or ""
     parts = (header, *others)
     quantisation = _quantisation(parts)
-    cache, state = (0, 0) if role != "model" else _memory(header, architecture, quantisation)
+    memory = _memory(header, architecture, quantisation) if role == "model" else _Memory()
     return ModelFile(
         path=header.path,
         name=printable(header.text("general.name") or "") or printable(header.path.stem),
@@ -119,9 +121,13 @@ def describe(header: GgufFile, others: Sequence[GgufFile], vocabulary: Vocabular
         vocabulary=vocabulary,
         problem=problem,
         role=role,
-        cache_per_token=cache,
-        state_bytes=_with_snapshots(architecture, state, sum(part.size for part in parts)),
+        cache_per_token=memory.cache + memory.scores,
+        state_bytes=_with_snapshots(architecture, memory.state, sum(part.size for part in parts)),
         compute_bytes=_compute(header, architecture),
+        cache_elements=memory.elements,
+        row_elements=memory.row,
+        float32_cache=memory.exact,
+        layers=min(max(header.number(f"{architecture}.block_count") or 0, 0), _MOST_LAYERS) if role == "model" else 0,
     )
 
 
@@ -164,28 +170,45 @@ def _with_snapshots(architecture: str, state: int, size: int) -> int:
     return state + (min(8 * state, size // 4) if architecture in _SNAPSHOTS else state)
 
 
-def _memory(header: GgufFile, architecture: str, quantisation: str) -> tuple[int, int]:
-    """Bytes of cache and scores for each token of context, and bytes of recurrent state."""
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """What a model takes beside its weights.
 
+    `elements`: numbers in the cache for each token of context, `row`: in one row of it; `exact`: whether these are
+    float32. `scores`: bytes of attention scores for each token; `state`: bytes of recurrent state.
+    """
+
+    elements: int = 0
+    row: int = 0
+    exact: bool = False
+    scores: int = 0
+    state: int = 0
+
+    @property
+    def cache(self) -> int:
+        """Bytes of cache for each token."""
+        return self.elements * (4 if self.exact else 2)
+
+
+def _memory(header: GgufFile, architecture: str, quantisation: str) -> _Memory:
     def number(key: str) -> int:
         return header.number(f"{architecture}.{key}") or 0
 
-    layers, width = min(number("block_count"), 512), number("embedding_length")
+    layers, width = min(number("block_count"), _MOST_LAYERS), number("embedding_length")
     state = layers * number("ssm.inner_size") * (number("ssm.state_size") + 4) * 4
     if number("wkv.head_size"):
         state += layers * width * (number("wkv.head_size") + 2) * 4
     if architecture in _RECURRENT:
-        return 0, state
+        return _Memory(state=state)
     heads = _per_layer(header, f"{architecture}.attention.head_count", layers)
     shared = _per_layer(header, f"{architecture}.attention.head_count_kv", layers) or heads
     widest = width // max([*heads, 1])
-    elements = number("attention.key_length") or widest
-    elements += number("attention.value_length") or widest
+    keys, values = number("attention.key_length") or widest, number("attention.value_length") or widest
     # The backend keeps the cache of float32 models in float32, and the scores of all heads with it.
     exact = header.number("general.file_type") == 0 or quantisation == "F32"
-    per_token = sum(shared) * elements * (4 if exact else 2) // max(number("full_attention_interval"), 1)
+    elements = sum(shared) * (keys + values) // max(number("full_attention_interval"), 1)
     scores = 4 * _BATCH_WITHOUT_FLASH * max([*heads, 1]) if exact else 2 * _BATCH
-    return per_token + scores, state
+    return _Memory(elements, max(math.gcd(keys, values), 0), exact, scores, state)
 
 
 def _per_layer(header: GgufFile, key: str, layers: int) -> list[int]:

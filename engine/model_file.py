@@ -33,8 +33,10 @@ class ModelFile:
     `path`: the file, the first of a split model, or a folder. `parameters`: number of weights. `quantisation`: how
     they are stored, such as Q4_K_M. `context_length`: tokens that it was trained for. `size_bytes`: of all its files.
     `vocabulary`: None where there is none. `problem`: why it cannot be used, None if it can. `role`: what it is; only
-    a "model" writes text. `cache_per_token`, `state_bytes`, `compute_bytes`: bytes beside the weights.
-    `file_format`: what it is stored as, which decides the backend.
+    a "model" writes text. `cache_per_token` (with what the working space grows by for each token), `state_bytes`,
+    `compute_bytes`: bytes beside the weights. `cache_elements`: numbers in the cache for each token, `row_elements`: the
+    fewest of them that lie together, `float32_cache`: whether they are kept in float32; `layers`: how many could go to
+    a GPU one by one. `file_format`: what it is stored as, which decides the backend.
     """
 
     path: Path
@@ -52,6 +54,10 @@ class ModelFile:
     state_bytes: int = 0
     compute_bytes: int = 0
     file_format: FileFormat = "gguf"
+    cache_elements: int = 0
+    row_elements: int = 0
+    float32_cache: bool = False
+    layers: int = 0
 
     @property
     def usable(self) -> bool:

@@ -8,8 +8,6 @@ is the program itself with a hidden command, which both entry points hand to `ru
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import json
 import os
 import subprocess
@@ -28,6 +26,7 @@ from engine.errors import LoadFailed, ModelFileBroken, ModelNotSupported, ModelT
 from engine.hidden import HIDDEN_COMMAND
 from engine.library import inspect_model
 from engine.memory import available_memory
+from engine.needs import memory_needs
 from engine.verdicts import is_remembered, remember, verdict_key
 
 VERDICT_MARK = b"outrider-probe "
@@ -38,7 +37,6 @@ _BOOT = (
 _POLL_S = 0.05
 _LEAST_LIMIT_S = 120.0
 _BYTES_PER_S = 20e6
-_GPU_LIBRARIES = ("cuda", "vulkan", "metal", "hip", "sycl", "opencl", "musa", "cann")
 _KEPT_LINES = 40
 
 
@@ -60,10 +58,16 @@ def check_model_file(
     if config.trusted:
         return
     _check_cancel(cancel)
-    if not _uses_gpu(config):
-        needed, free = model.memory_needed(config.context_length), available_memory()
-        if needed > free:
-            raise ModelTooLarge(config.path, needed, free)
+    if not config.despite_memory:
+        needs = memory_needs(
+            model,
+            context_length=config.context_length,
+            cache_type=config.cache_type,
+            gpu_layers=0 if config.device == "cpu" else config.gpu_layers,
+        )
+        free = available_memory()
+        if needs.in_memory > free:
+            raise ModelTooLarge(config.path, needs.in_memory, free)
     key = verdict_key(config, model)
     if is_remembered(key):
         return
@@ -180,23 +184,13 @@ def _command(config: LoadConfig) -> list[str]:
             "context_length": config.context_length,
             "threads": config.threads,
             "gpu_layers": config.gpu_layers,
+            "cache_type": config.cache_type,
         }
     )
     if getattr(sys, "frozen", False):
         return [sys.executable, HIDDEN_COMMAND, settings]
     root = os.fspath(Path(__file__).resolve().parent.parent)
     return [sys.executable, "-P", "-c", _BOOT, root, HIDDEN_COMMAND, settings]
-
-
-def _uses_gpu(config: LoadConfig) -> bool:
-    """Whether weights may go to a graphics card, whose memory is not looked at here."""
-    if config.gpu_layers == 0:
-        return False
-    spec = importlib.util.find_spec("llama_cpp")
-    if spec is None or spec.origin is None:
-        return False
-    found = [path.name.lower() for path in Path(spec.origin).parent.glob("lib/*ggml-*")]
-    return any(name in file for name in _GPU_LIBRARIES for file in found)
 
 
 def _check_cancel(cancel: CancelToken | None) -> None:

@@ -69,6 +69,7 @@ def run(settings: str) -> int:
             wanted["threads"],
             wanted["gpu_layers"],
             trusted=True,
+            cache_type=wanted["cache_type"],
         )
         if config.path.stat().st_size < _SMALL_MODEL:
             # Several threads wait for each other in loops, which on a busy machine takes longer.

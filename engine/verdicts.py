@@ -39,6 +39,7 @@ def verdict_key(config: LoadConfig, model: ModelFile) -> str:
         vocabulary,
         config.context_length,
         config.gpu_layers,
+        config.cache_type,
     )
     return hashlib.blake2b(repr(facts).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
 

@@ -7,19 +7,37 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from engine import MAX_LOOKAHEAD, Fit, ModelFile
+from app.state.load_options import LoadOptions, needs_with
+from engine import MAX_LOOKAHEAD, Fit, MemoryNeeds, ModelFile, rank_drafts
 
 Lookahead = int | Literal["auto"]
 """What the picker offers: 0 to MAX_LOOKAHEAD, or auto."""
+Drafting = Literal["model", "automatic", "ngram", "none"]
+"""Where proposals come from: a chosen draft; the best that there is; the text so far; nowhere."""
+DraftKey = Path | Literal["automatic", "ngram"] | None
+"""What the draft picker offers; None: none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Target, draft (None: no draft) and lookahead, as chosen."""
+    """Target, draft (None: no draft model) and lookahead, as chosen. `drafting`: how the draft came to be chosen."""
 
     target: Path | None = None
     draft: Path | None = None
     lookahead: Lookahead = "auto"
+    drafting: Drafting = "model"
+
+    @property
+    def method(self) -> str | None:
+        """The engine's method that this choice of a draft asks for; None: whichever is set."""
+        return {"ngram": "ngram", "none": "autoregressive"}.get(self.drafting)
+
+    @property
+    def draft_key(self) -> DraftKey:
+        """The line of the draft picker that is chosen."""
+        if self.drafting in ("automatic", "ngram"):
+            return self.drafting  # type: ignore[return-value]
+        return self.draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,38 +50,87 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One line of a picker. `problem`: why it cannot be chosen, None if it can. `hint`: more about it."""
+    """One line of a picker. `problem`: why it cannot be chosen, None if it can. `hint`: more about it.
+
+    `kind`: a model, or a line whose words are the view's (automatic, n-gram, none); then `label` is what automatic has
+    picked. `slower`: proposals go through text. `shortage`: bytes needed and free, of what memory is too short for.
+    """
 
     path: Path | None
     label: str
     problem: str | None = None
     hint: str = ""
+    kind: Drafting = "model"
+    slower: bool = False
+    shortage: tuple[int, int] | None = None
+
+    @property
+    def key(self) -> DraftKey:
+        """What names it."""
+        return self.path if self.kind in ("model", "none") else self.kind  # type: ignore[return-value]
+
+
+_AS_THE_ENGINE_DOES = LoadOptions()
+_PAYS = 1.5
+"""A draft of which the target is not so many times as large saves nothing: automatic leaves it alone."""
 
 
 class ModelList:
     """What the pickers show. The bundled pair comes first.
 
-    Attributes: selection; loaded; folder (the models folder, None if none was chosen).
+    Attributes: selection; loaded; folders (the models folders, in the order in which they were added); away (those that
+    are not there at present); free (bytes of memory that are free, 0 where nobody looked).
     """
 
     def __init__(self, bundled: tuple[Path, Path] | None) -> None:
         self.bundled = bundled
-        self.folder: Path | None = None
+        self.folders: tuple[Path, ...] = ()
+        self.away: frozenset[Path] = frozenset()
+        self.free = 0
         self.loaded = Loaded()
         self.selection = Selection(*bundled) if bundled else Selection()
         self._bundled_models: tuple[ModelFile, ...] = tuple(_unread(path) for path in bundled or ())
-        self._found: tuple[ModelFile, ...] = ()
+        self._found: dict[Path, tuple[ModelFile, ...]] = {}
+        self._all: tuple[ModelFile, ...] | None = None
+        self._home: dict[Path, Path] = {}
+        self._options: dict[Path, LoadOptions] = {}
         self._fits: Mapping[Path, Fit] = {}
+
+    # What is there ----------------------------------------------------------------------------------------------------
+
+    @property
+    def folder(self) -> Path | None:
+        """The first models folder, None if there is none."""
+        return self.folders[0] if self.folders else None
 
     @property
     def models(self) -> tuple[ModelFile, ...]:
         """All models, each file once, the bundled ones first."""
-        own = {_identity(model.path) for model in self._bundled_models}
-        return self._bundled_models + tuple(model for model in self._found if _identity(model.path) not in own)
+        if self._all is None:
+            known = {_identity(model.path) for model in self._bundled_models}
+            listed = list(self._bundled_models)
+            self._home = {}
+            for folder in self.folders:
+                for model in self._found.get(folder, ()):
+                    identity = _identity(model.path)
+                    if identity not in known:
+                        known.add(identity)
+                        listed.append(model)
+                        self._home[model.path] = folder
+            self._all = tuple(listed)
+        return self._all
 
     def by_path(self, path: Path | None) -> ModelFile | None:
         """The model of a file, if it is in the list."""
         return next((model for model in self.models if model.path == path), None)
+
+    def folder_of(self, path: Path) -> Path | None:
+        """The models folder that a model was found in; None for one that came with the program."""
+        return self._home.get(path) if self.models else None
+
+    def is_away(self, path: Path) -> bool:
+        """Whether its folder is not there at present."""
+        return self.folder_of(path) in self.away
 
     def set_bundled(self, models: tuple[ModelFile, ...]) -> None:
         """What a look into the bundled files told."""
@@ -71,11 +138,45 @@ class ModelList:
         self._bundled_models = tuple(
             replace(read.get(model.path.name, model), path=model.path) for model in self._bundled_models
         )
+        self._all = None
 
-    def set_found(self, folder: Path | None, models: tuple[ModelFile, ...]) -> None:
-        """What is in the models folder."""
-        self.folder = folder
-        self._found = models
+    def set_found(self, folder: Path, models: tuple[ModelFile, ...]) -> None:
+        """What is in a models folder, which is there (again)."""
+        if folder not in self.folders:
+            self.folders += (folder,)
+        self._found[folder] = models
+        self.away -= {folder}
+        self._all = None
+
+    def set_away(self, folder: Path) -> None:
+        """A models folder that is not there at present: its models stay in the list, and cannot be chosen."""
+        if folder not in self.folders:
+            self.folders += (folder,)
+        self.away |= {folder}
+        self._all = None
+
+    def forget_folder(self, folder: Path) -> None:
+        """Look there no more."""
+        self.folders = tuple(each for each in self.folders if each != folder)
+        self._found.pop(folder, None)
+        self.away -= {folder}
+        self._all = None
+
+    # How they are loaded ----------------------------------------------------------------------------------------------
+
+    def options(self, path: Path) -> LoadOptions:
+        """How a model is loaded."""
+        return self._options.get(path, _AS_THE_ENGINE_DOES)
+
+    def set_options(self, path: Path, options: LoadOptions) -> None:
+        """Load it like this from now on."""
+        self._options[path] = options
+
+    def needs(self, model: ModelFile) -> MemoryNeeds:
+        """What a model takes with its options."""
+        return needs_with(model, self.options(model.path))
+
+    # Pickers ----------------------------------------------------------------------------------------------------------
 
     def set_fits(self, fits: Mapping[Path, Fit]) -> None:
         """Which drafts fit the chosen target."""
@@ -84,27 +185,74 @@ class ModelList:
     def targets(self) -> list[Choice]:
         """The lines of the target picker."""
         names = _labels(self.models)
-        listed = [Choice(model.path, names[model.path], model.problem, hint(model)) for model in self.models]
+        listed = [
+            Choice(model.path, names[model.path], self._problem(model), hint(model), shortage=self._shortage(model))
+            for model in self.models
+        ]
         return _with_missing(listed, self.selection.target)
 
     def drafts(self) -> list[Choice]:
-        """The lines of the draft picker, without the line for no draft."""
-        listed: list[Choice] = []
+        """The lines of the draft picker: automatic, n-gram, none, then the models, the best for the target first."""
         names = _labels(self.models)
-        for model in self.models:
+        target = self.by_path(self.selection.target)
+        listed = [self._draft(model, names[model.path], target) for model in self._ranked(target)]
+        listed.sort(key=lambda choice: choice.problem is not None or choice.shortage is not None)
+        best = self.best_draft()
+        special = [
+            Choice(None, "" if best is None else names.get(best, ""), kind="automatic"),
+            Choice(None, "", kind="ngram"),
+            Choice(None, "", kind="none"),
+        ]
+        return [*special, *_with_missing(listed, self.selection.draft)]
+
+    def best_draft(self) -> Path | None:
+        """The draft that automatic picks: the best of those that share the target's vocabulary and pay, if any."""
+        target = self.by_path(self.selection.target)
+        if target is None or not target.usable:
+            return None
+        for model in self._ranked(target):
             fit = self._fits.get(model.path)
-            problem = model.problem or (fit.reason if fit is not None and not fit.usable else None)
-            more = fit.reason if fit is not None and fit.usable else ""
-            name = names[model.path]
-            if fit is not None and fit.through_text:
-                name += " · slower"
-            listed.append(Choice(model.path, name, problem, "\n".join(filter(None, (hint(model), more)))))
-        return _with_missing(listed, self.selection.draft)
+            pays = model.size_bytes * _PAYS < target.size_bytes
+            good = fit is not None and fit.fits and pays and self._problem(model) is None
+            if good and self._shortage(model, beside=target) is None:
+                return model.path
+        return None
+
+    def _ranked(self, target: ModelFile | None) -> list[ModelFile]:
+        """The models, those that fit the target first, as far as they have been judged."""
+        if target is None or not self._fits:
+            return list(self.models)
+        judged = [model for model in self.models if model.path in self._fits]
+        rest = [model for model in self.models if model.path not in self._fits]
+        return [model for model, _ in rank_drafts(target, judged)] + rest
+
+    def _draft(self, model: ModelFile, name: str, target: ModelFile | None) -> Choice:
+        fit = self._fits.get(model.path)
+        problem = self._problem(model) or (fit.reason if fit is not None and not fit.usable else None)
+        more = fit.reason if fit is not None and fit.usable else ""
+        shortage = None if problem is not None or target is None else self._shortage(model, beside=target)
+        slower = fit is not None and fit.through_text
+        said = "\n".join(filter(None, (hint(model), more)))
+        return Choice(model.path, name, problem, said, slower=slower, shortage=shortage)
+
+    def _problem(self, model: ModelFile) -> str | None:
+        return model.problem
+
+    def _shortage(self, model: ModelFile, beside: ModelFile | None = None) -> tuple[int, int] | None:
+        """Bytes that a model needs and bytes that are free for it, where those are too few."""
+        held = (self.loaded.target, self.loaded.draft)
+        if not self.free or not model.usable or model.path in held:
+            return None
+        taken = self.needs(beside).in_memory if beside is not None and beside.path not in held else 0
+        needed, free = self.needs(model).in_memory, max(self.free - taken, 0)
+        return (needed, free) if needed > free else None
+
+    # Choosing ---------------------------------------------------------------------------------------------------------
 
     def choose(
         self, *, target: Path | None = None, draft: Path | None = None, lookahead: Lookahead | None = None
     ) -> None:
-        """Choose a target, a draft, or a lookahead; what is None stays. No draft: `choose_no_draft`."""
+        """Choose a target, a draft, or a lookahead; what is None stays. Other kinds of drafts: `choose_drafting`."""
         chosen = self.selection
         if isinstance(lookahead, int):
             lookahead = min(max(lookahead, 0), MAX_LOOKAHEAD)
@@ -112,16 +260,25 @@ class ModelList:
             chosen.target if target is None else target,
             chosen.draft if draft is None else draft,
             chosen.lookahead if lookahead is None else lookahead,
+            chosen.drafting if draft is None else "model",
         )
 
     def choose_no_draft(self) -> None:
         """Choose to work without a draft."""
-        self.selection = replace(self.selection, draft=None)
+        self.choose_drafting("none")
+
+    def choose_drafting(self, drafting: Literal["automatic", "ngram", "none"]) -> None:
+        """Choose where proposals come from; automatic picks its draft among what has been judged."""
+        draft = self.best_draft() if drafting == "automatic" else None
+        self.selection = replace(self.selection, draft=draft, drafting=drafting)
 
     def show_loaded(self, loaded: Loaded) -> None:
         """After a failure: choose what is really loaded."""
         self.loaded = loaded
-        self.selection = replace(self.selection, target=loaded.target, draft=loaded.draft)
+        drafting = self.selection.drafting
+        if loaded.draft is not None and drafting in ("ngram", "none"):
+            drafting = "model"
+        self.selection = replace(self.selection, target=loaded.target, draft=loaded.draft, drafting=drafting)
 
 
 def label(model: ModelFile) -> str:

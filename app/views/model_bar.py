@@ -12,6 +12,7 @@ from app.state.models import Choice, Loaded, Lookahead, ModelList
 from app.views.commands import Commands
 from app.views.hover import settle_hover
 from app.views.icons import icon_button
+from app.views.model_words import worded
 from app.views.picker import PATH_ROLE, Picker
 from app.views.theme import Theme
 from engine import MAX_LOOKAHEAD
@@ -174,8 +175,7 @@ class ModelBar(QFrame):
         """Show what can be chosen and what is chosen."""
         chosen = models.selection
         self.target.fill(models.targets(), chosen.target, self.tr("Choose a target"))
-        none = Choice(None, self.tr("none"), hint=self.tr("Plain decoding: no draft"))
-        self.draft.fill([none, *models.drafts()], chosen.draft, "")
+        self.draft.fill([worded(choice) for choice in models.drafts()], chosen.draft_key, "")
         self.lookahead.setCurrentIndex(0 if chosen.lookahead == "auto" else 1 + chosen.lookahead)
         loaded = models.loaded
         self._tell(self.target, self.tr("Target"), chosen.target, loaded.target, loaded)

@@ -170,7 +170,7 @@ class Picker(QComboBox):
         current = -1
         for row, choice in enumerate(choices):
             model.appendRow(_item(choice))
-            if choice.path == chosen:
+            if choice.key == chosen:
                 current = row
         self.setModel(model)  # the one before was ours, and goes with this
         self.setCurrentIndex(current)
@@ -179,7 +179,7 @@ class Picker(QComboBox):
 
 def _item(choice: Choice) -> QStandardItem:
     item = QStandardItem(choice.label)
-    item.setData(choice.path, PATH_ROLE)
+    item.setData(choice.key, PATH_ROLE)
     item.setData(choice.problem or "", MORE_ROLE)
     item.setToolTip(choice.problem or choice.hint)
     item.setData(choice.problem or choice.hint, Qt.ItemDataRole.AccessibleDescriptionRole)

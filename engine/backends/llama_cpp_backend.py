@@ -36,6 +36,11 @@ _NEVER = (ctypes.c_char * 2)()
 _LONGEST_REPLAY = 16
 """A replay rides in the next forward, together with what was accepted since, until it is this long."""
 _STATUS_ABORTED = 2
+_CACHE_TYPES = {
+    "f16": llama_cpp.GGML_TYPE_F16,
+    "q8_0": llama_cpp.GGML_TYPE_Q8_0,
+    "q4_0": llama_cpp.GGML_TYPE_Q4_0,
+}
 
 prepare_library()
 
@@ -299,8 +304,10 @@ def _make_context(model: Any, config: LoadConfig) -> tuple[Any, int, int]:
     params.n_threads = params.n_threads_batch = threads
     params.swa_full = True
     params.no_perf = True
+    if config.cache_type is not None:
+        params.type_k = params.type_v = _CACHE_TYPES[config.cache_type]
     if not _gpu_layers(config):
-        _make_rows_alike(model, params)
+        _make_rows_alike(model, params, config)
     log_lines.clear()
     context = llama_cpp.llama_init_from_model(model, params)
     if not context:
@@ -308,15 +315,18 @@ def _make_context(model: Any, config: LoadConfig) -> tuple[Any, int, int]:
     return context, context_length, int(params.n_batch)
 
 
-def _make_rows_alike(model: Any, params: Any) -> None:
+def _make_rows_alike(model: Any, params: Any, config: LoadConfig) -> None:
     """Settings under which a row of logits depends least on how many tokens were fed with it.
 
     With weights in float32 a float16 cache rounds last bits up to differences of 0.01 in the logits (measured; 0.00001
     with a float32 cache and without flash attention, which turns it into float16). Where engine/kernels are not at work
     there is more to do: llama.cpp's own flash attention shares a long cache among threads for a token alone and not for
-    several; the logits differ by up to 0.7 (measured, from 300 tokens of context on), so it is left out.
+    several; the logits differ by up to 0.7 (measured, from 300 tokens of context on), so it is left out. A quantised
+    cache has no other way than llama.cpp's flash attention, which adds up its values in float32.
     """
-    float32 = llama_cpp.llama_model_ftype(model) == llama_cpp.LLAMA_FTYPE_ALL_F32
+    if config.cache_type in ("q8_0", "q4_0"):
+        return
+    float32 = config.cache_type is None and llama_cpp.llama_model_ftype(model) == llama_cpp.LLAMA_FTYPE_ALL_F32
     if float32:
         params.type_k = params.type_v = llama_cpp.GGML_TYPE_F32
     if float32 or not computes_alike():

@@ -142,7 +142,7 @@ def _place(
             choice = device, "auto" if quantised else dtype
             if needed <= free:
                 return choice
-    if not wanted.trusted:
+    if not (wanted.trusted or wanted.despite_memory):
         raise ModelTooLarge(folder, needed, free)
     return choice
 

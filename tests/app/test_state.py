@@ -7,6 +7,7 @@ import pytest
 from app.state.metrics import MAX_POINTS, Metrics, RateHistory, SpeedHistory
 from app.state.models import Loaded, ModelList, file_size, label, parameters
 from app.state.transcript import Exchange, Problem, Transcript
+from app.views.model_words import worded
 from engine import (
     Fit,
     GenerationResult,
@@ -165,7 +166,7 @@ def test_models_that_call_themselves_the_same_go_by_their_files() -> None:
     models.set_found(Path("/models"), ours)
     assert [line.label for line in models.targets()] == ["Story · 12M", "b · 12M"]
     models.set_fits({ours[1].path: Fit(False, "Other tokens.", through_text=True)})
-    assert [line.label for line in models.drafts()] == ["Story · 12M", "b · 12M · slower"]
+    assert [worded(line).label for line in models.drafts()[3:]] == ["Story · 12M", "b · 12M · slower"]
 
 
 def test_drafts_that_do_not_fit_say_why() -> None:
@@ -173,7 +174,7 @@ def test_drafts_that_do_not_fit_say_why() -> None:
     models.set_found(Path("/models"), (model("a"), model("b")))
     models.choose(target=model("a").path)
     models.set_fits({model("a").path: Fit(True, "Same."), model("b").path: Fit(False, "Different tokens.")})
-    assert [line.problem for line in models.drafts()] == [None, "Different tokens."]
+    assert [line.problem for line in models.drafts()[3:]] == [None, "Different tokens."]
 
 
 def test_drafts_that_go_through_text_are_labelled_slower() -> None:
@@ -182,9 +183,9 @@ def test_drafts_that_go_through_text_are_labelled_slower() -> None:
     models.choose(target=model("a").path)
     through_text = Fit(False, "They have different tokenizers.", through_text=True)
     models.set_fits({model("a").path: Fit(True, "Same."), model("b").path: through_text})
-    lines = models.drafts()
+    lines = models.drafts()[3:]
     assert [line.problem for line in lines] == [None, None]
-    assert [line.label for line in lines] == ["a · 12M Q8_0", "b · 12M Q8_0 · slower"]
+    assert [worded(line).label for line in lines] == ["a · 12M Q8_0", "b · 12M Q8_0 · slower"]
     assert "They have different tokenizers." in lines[1].hint
 
 

@@ -1,0 +1,97 @@
+"""How a model is loaded, as chosen and remembered for its path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from engine import CACHE_TYPES, CacheType, InvalidRequest, LoadConfig, MemoryNeeds, ModelFile, memory_needs
+
+Field = Literal["gpu_layers", "threads", "context", "cache_type"]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadOptions:
+    """None everywhere: what the engine chooses. `context` in tokens; `gpu_layers` -1: all; others as in LoadConfig."""
+
+    gpu_layers: int | None = None
+    threads: int | None = None
+    context: int | None = None
+    cache_type: CacheType | None = None
+
+    @classmethod
+    def from_mapping(cls, data: object) -> LoadOptions:
+        """Options from what a file said; every value that makes no sense is left out."""
+        options = cls()
+        if not isinstance(data, Mapping):
+            return options
+        for field in fields(cls):
+            changed = _changed(options, field.name, data.get(field.name))
+            if changed is not None:
+                options = changed
+        return options
+
+    def to_mapping(self) -> dict[str, Any]:
+        """What is kept in a file: only what was chosen."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    def config(self, path: Path, *, trusted: bool = False, despite_memory: bool = False) -> LoadConfig:
+        """These options for the engine. Raises InvalidRequest."""
+        return LoadConfig(
+            path,
+            context_length=self.context,
+            threads=self.threads,
+            gpu_layers=self.gpu_layers,
+            trusted=trusted,
+            cache_type=self.cache_type,
+            despite_memory=despite_memory,
+        )
+
+
+FIELDS: tuple[Field, ...] = get_args(Field)
+CACHE_CHOICES: tuple[CacheType, ...] = CACHE_TYPES
+
+
+def check(field: Field, text: str) -> str | None:
+    """What is wrong with what was typed for an option, in the engine's words; None if nothing. Empty is allowed."""
+    try:
+        read(field, text)
+    except InvalidRequest as error:
+        return str(error)
+    return None
+
+
+def read(field: Field, text: str) -> Any:
+    """The value of an option that was typed or picked; None for an empty text. Raises InvalidRequest."""
+    text = text.strip()
+    if not text:
+        return None
+    value: object = text
+    if field != "cache_type":
+        try:
+            value = int(text.replace(",", "").replace("\u202f", "").replace("\u00a0", ""))
+        except ValueError:
+            value = text
+    replace(LoadOptions(), **{field: value}).config(Path())  # type: ignore[arg-type]
+    return value
+
+
+def needs_with(model: ModelFile, options: LoadOptions) -> MemoryNeeds:
+    """What a model takes with these options."""
+    return memory_needs(
+        model, context_length=options.context, cache_type=options.cache_type, gpu_layers=options.gpu_layers
+    )
+
+
+def _changed(options: LoadOptions, name: str, value: object) -> LoadOptions | None:
+    wrong = isinstance(value, bool) or not isinstance(value, int | str | None)
+    if wrong or (isinstance(value, str) != (name == "cache_type") and value is not None):
+        return None
+    changed = replace(options, **{name: value})  # type: ignore[arg-type]
+    try:
+        changed.config(Path())
+    except InvalidRequest:
+        return None
+    return changed

@@ -1,0 +1,35 @@
+"""Words for the choice of models: the lines of the draft picker that are no files, and what memory is too short for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import QCoreApplication
+
+from app.state.models import Choice, file_size
+
+
+def worded(choice: Choice) -> Choice:
+    """A line of a picker with its words: what is no file is named, what does not fit in memory says so."""
+    tr = QCoreApplication.translate
+    if choice.kind == "automatic":
+        label = tr("Models", "automatic")
+        if choice.label:
+            label = tr("Models", "automatic · {draft}").format(draft=choice.label)
+        return replace(choice, label=label, hint=tr("Models", "The best draft that is there for the target"))
+    if choice.kind == "ngram":
+        hint = tr("Models", "No draft model: proposals come from the text so far")
+        return replace(choice, label=tr("Models", "n-gram"), hint=hint)
+    if choice.kind == "none":
+        return replace(choice, label=tr("Models", "none"), hint=tr("Models", "Plain decoding: no draft"))
+    label = tr("Models", "{model} · slower").format(model=choice.label) if choice.slower else choice.label
+    problem = choice.problem
+    if problem is None and choice.shortage is not None:
+        problem = shortage_words(*choice.shortage)
+    return replace(choice, label=label, problem=problem)
+
+
+def shortage_words(needed: int, free: int) -> str:
+    """Why a model does not fit: bytes that it needs and that are free."""
+    text = QCoreApplication.translate("Models", "It needs about {needed} of memory, and {free} are free.")
+    return text.format(needed=file_size(needed), free=file_size(free) or "0")
