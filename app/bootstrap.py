@@ -25,6 +25,7 @@ from PySide6.QtWidgets import QApplication
 from app.application import Application
 from app.bridge import EngineBridge
 from app.call_watcher import CallWatcher
+from app.choice_desk import ChoiceDesk
 from app.controller import ChatController
 from app.conversation_desk import ConversationDesk
 from app.damage_dialog import report
@@ -106,7 +107,7 @@ def build(
     if model is not None:
         desk.open_model(model)
     conversations = ConversationDesk(loop, store)
-    controller = ChatController(loop, bridge, desk, conversations)
+    controller = ChatController(loop, bridge, desk, conversations, ChoiceDesk(settings, conversations))
     window = MainWindow(theme, settings, controller.metrics, conversations.list, starters or ())
     proof = ProofDesk(loop, bridge, desk, controller.last_question)
     parts = Parts(settings, settings_file, theme, bridge, desk, conversations, controller, window, proof)

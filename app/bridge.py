@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from app.state.compare import ProofProgress, ProofRequest
 from app.state.context_use import TokenCount
+from app.state.generation import GenerationChoice
 from app.state.models import Loaded, Lookahead
 from app.state.trace import TOP
 from engine import (
@@ -129,10 +130,16 @@ class EngineBridge:
         """Load what is not loaded yet. Raises LoadFailed and its kinds, VocabularyMismatch, Cancelled."""
         return self._submit(Job(self._loop, lambda cancel: self._load(target, draft, cancel)))
 
-    def reply(self, messages: Sequence[Message], lookahead: Lookahead) -> Job[GenerationResult]:
-        """Write a reply; its events come by `drain`. Raises ContextFull, Cancelled before the first token."""
+    def reply(
+        self, messages: Sequence[Message], lookahead: Lookahead, choice: GenerationChoice | None = None
+    ) -> Job[GenerationResult]:
+        """Write a reply; its events come by `drain`. Raises ContextFull, Cancelled before the first token.
+
+        `choice`: what it is asked with, None: as where nothing was chosen.
+        """
         self._events.clear()
-        return self._submit(Job(self._loop, lambda cancel: self._reply(messages, lookahead, cancel)))
+        asked = GenerationChoice() if choice is None else choice
+        return self._submit(Job(self._loop, lambda cancel: self._reply(messages, lookahead, asked, cancel)))
 
     def measure_ways(self, request: ProofRequest, note: Callable[[ProofProgress], None]) -> Job[WaysReport]:
         """Answer a prompt in several ways in turns, with the models that are loaded; a reply waits until it is over.
@@ -357,12 +364,15 @@ class EngineBridge:
             progress=tell,
         )
 
-    def _reply(self, messages: Sequence[Message], lookahead: Lookahead, cancel: CancelToken) -> GenerationResult:
-        if lookahead == "auto" and not self._put_off:
+    def _reply(
+        self, messages: Sequence[Message], lookahead: Lookahead, choice: GenerationChoice, cancel: CancelToken
+    ) -> GenerationResult:
+        options = choice.options(lookahead)
+        if options["lookahead"] in ("auto", "default") and not self._put_off:
             self._measure(cancel)
         note = self._events.append
         result: GenerationResult | None = None
-        for event in self._decoder.stream(messages, cancel=cancel, lookahead=lookahead, top=TOP):
+        for event in self._decoder.stream(choice.messages(messages), cancel=cancel, top=TOP, **options):
             if isinstance(event, TokenEvent):
                 self._name(event)
             note((perf_counter(), event))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from PySide6.QtCore import QObject, Signal
 
 from app.bridge import EngineBridge
+from app.choice_desk import ChoiceDesk, as_kept
 from app.conversation_desk import ConversationDesk
 from app.model_desk import ModelDesk
 from app.state.activity import Activity
@@ -24,7 +25,7 @@ from app.turns import Turn, TurnRunner
 class ChatController(QObject):
     """One chat on the screen: questions in, replies out. A reply goes on being written while another chat is shown.
 
-    Attributes: transcript, metrics, desk (the models), conversations, activity.
+    Attributes: transcript, metrics, desk (the models), conversations, choices (what replies are asked with), activity.
     Signals: entry_added(Exchange | Notice), reply_grew(Exchange, text), reply_ended(Exchange), cleared(), opened()
     (other entries are shown), activity_changed(), busy_changed(bool), metrics_changed(), started_writing(Exchange).
     What is not on the screen makes no signal.
@@ -46,11 +47,13 @@ class ChatController(QObject):
         bridge: EngineBridge,
         desk: ModelDesk,
         conversations: ConversationDesk,
+        choices: ChoiceDesk,
     ) -> None:
         super().__init__()
         self.transcript = Transcript()
         self.desk = desk
         self.conversations = conversations
+        self.choices = choices
         self._turns = TurnRunner(loop, bridge, desk)
         self._was_busy = False
         self._turns.grew.connect(self._grew)
@@ -185,9 +188,10 @@ class ChatController(QObject):
         if conversation is None or exchange.reply_id is None or not exchange.unfinished:
             return
         self.conversations.load_trace(exchange)
-        self.conversations.keeper.resume(conversation, exchange.reply_id)
+        reply = exchange.reply_id
         exchange.go_on()
         turn = self._make_turn(exchange, conversation)
+        self.conversations.keeper.resume(conversation, reply, as_kept(turn.choice, turn.lookahead))
         self.opened.emit()
         self._begin(turn)
 
@@ -276,10 +280,11 @@ class ChatController(QObject):
             self.transcript.messages_for(exchange),
             chosen.lookahead,
             Loaded(chosen.target, chosen.draft),
+            self.choices.own,
         )
         if conversation is not None and exchange.question_id is not None and exchange.reply_id is None:
             target, draft = self.desk.name_of(chosen.target), self.desk.name_of(chosen.draft)
-            settings: dict[str, Any] = {"lookahead": chosen.lookahead}
+            settings = as_kept(turn.choice, turn.lookahead)
             reply = self.conversations.keeper.begin_reply(
                 conversation, exchange.question_id, target=target, draft=draft, settings=settings
             )

@@ -15,6 +15,7 @@ from app.error_report import describe
 from app.model_desk import ModelDesk
 from app.state.activity import Activity
 from app.state.conversation import Conversation
+from app.state.generation import GenerationChoice
 from app.state.metrics import Metrics
 from app.state.models import Loaded, Lookahead
 from app.state.trace import TokenTrace
@@ -32,7 +33,8 @@ SAMPLE_EVERY = 5
 class Turn:
     """A question on its way to a reply. `conversation`: None where it could not be kept, not even for this run.
 
-    `messages` is what the model reads; `job`: the load or the reply that is running for it.
+    `messages` is what the model reads, behind the system prompt of the `choice`; `job`: the load or the reply that is
+    running for it.
     """
 
     exchange: Exchange
@@ -40,6 +42,7 @@ class Turn:
     messages: tuple[Message, ...]
     lookahead: Lookahead
     wanted: Loaded
+    choice: GenerationChoice = field(default_factory=GenerationChoice)
     cancelled: bool = False
     job: Job[Any] | None = None
     reading: PromptProgress | None = None
@@ -123,7 +126,7 @@ class TurnRunner(QObject):
             self.metrics.choose(self._desk.models.selection)
             self.metrics.begin()
             await self._load_for(turn)
-            job = self._bridge.reply(turn.messages, turn.lookahead)
+            job = self._bridge.reply(turn.messages, turn.lookahead, turn.choice)
             turn.result = await self._wait(turn, job)
         except Cancelled:
             pass

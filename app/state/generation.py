@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -83,6 +83,8 @@ class GenerationChoice:
         (`default`, see SpeculationConfig), and nothing overlaps unless that was asked for.
         """
         repeats = self.seed is not None
+        if self.method == "autoregressive":
+            lookahead = 0
         return {
             **{name: getattr(self, name) for name in SAMPLING},
             "max_tokens": self.max_tokens,
@@ -93,9 +95,9 @@ class GenerationChoice:
             "lookahead": "default" if repeats and lookahead == "auto" else lookahead,
         }
 
-    def messages(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    def messages(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """What the model reads: the system prompt first, where there is one."""
-        return (Message("system", self.system), *messages) if self.system.strip() else messages
+        return (Message("system", self.system), *messages) if self.system.strip() else tuple(messages)
 
     # As it is kept ----------------------------------------------------------------------------------------------------
 

@@ -53,6 +53,7 @@ class Script:
     prompts: list[tuple[Message, ...]] = field(default_factory=list)
     loads: list[tuple[str, Path | None]] = field(default_factory=list)
     lookaheads: list[int | str] = field(default_factory=list)
+    options: list[dict[str, Any]] = field(default_factory=list)
     measured: list[str] = field(default_factory=list)
     threads: set[str] = field(default_factory=set)
     closed: bool = False
@@ -131,13 +132,14 @@ class ScriptedDecoder:
         return f"token {token}"
 
     def stream(
-        self, prompt: Sequence[Message], *, cancel: CancelToken, lookahead: int | str, top: int = 0
+        self, prompt: Sequence[Message], *, cancel: CancelToken, lookahead: int | str, top: int = 0, **options: Any
     ) -> Iterator[Event]:
         """Say the reply."""
         script = self.script
         script.threads.add(threading.current_thread().name)
         script.prompts.append(tuple(prompt))
         script.lookaheads.append(lookahead)
+        script.options.append(options)
         for step in range(5):
             yield PromptProgress(step * 10, 40)
             self._wait(script.read_s / 5, cancel)

@@ -1,0 +1,75 @@
+"""What replies are asked with: of the chat on the screen, and of new ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from app.conversation_desk import ConversationDesk
+from app.settings import Settings
+from app.state.generation import CONVERSATION, FIELDS, SPECULATION, GenerationChoice
+from app.state.models import Lookahead
+
+
+class ChoiceDesk(QObject):
+    """The generation choices: each conversation has its own sampling and system prompt, all share the speculation.
+
+    A new conversation begins with the defaults, or with what was chosen for it before its first question; from then on
+    it keeps what it has. Signal: changed().
+    """
+
+    changed = Signal()
+
+    def __init__(self, settings: Settings, conversations: ConversationDesk) -> None:
+        super().__init__()
+        self._settings = settings
+        self._conversations = conversations
+        self._for_next: dict[str, Any] = {}
+        conversations.open_changed.connect(self._opened)
+
+    @property
+    def defaults(self) -> GenerationChoice:
+        """What new conversations begin with."""
+        speculation = {name: getattr(self._settings, name) for name in SPECULATION}
+        return GenerationChoice.from_mapping({**self._settings.sampling, **speculation})
+
+    @property
+    def own(self) -> GenerationChoice:
+        """What the next reply of the chat on the screen is asked with."""
+        shown = self._conversations.open
+        kept = self._for_next if shown is None else shown.settings
+        return GenerationChoice.from_mapping({name: kept[name] for name in CONVERSATION if name in kept}, self.defaults)
+
+    def choose(self, choice: GenerationChoice) -> None:
+        """Ask the next replies of the chat on the screen with this; its speculation is that of all chats."""
+        shown = self._conversations.open
+        told = choice.to_mapping()
+        if shown is None:
+            self._for_next = told
+        elif told != shown.settings:
+            self._conversations.keeper.set_settings(shown, told)
+        self.choose_speculation(choice)
+
+    def choose_defaults(self, choice: GenerationChoice) -> None:
+        """Begin new conversations with this; its speculation is that of all chats."""
+        self._settings.sampling = choice.to_mapping()
+        self.choose_speculation(choice)
+
+    def choose_speculation(self, choice: GenerationChoice) -> None:
+        """Only how it speculates, in all chats."""
+        for name in SPECULATION:
+            setattr(self._settings, name, getattr(choice, name))
+        self.changed.emit()
+
+    def _opened(self) -> None:
+        shown = self._conversations.open
+        if shown is not None and not len(shown) and not shown.settings:
+            self._conversations.keeper.set_settings(shown, self._for_next or self.defaults.to_mapping())
+        self._for_next = {}
+        self.changed.emit()
+
+
+def as_kept(choice: GenerationChoice, lookahead: Lookahead) -> dict[str, Any]:
+    """What a reply was asked with, as it is kept with the message."""
+    return {"lookahead": lookahead, **choice.to_mapping(FIELDS)}
