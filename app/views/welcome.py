@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -30,10 +30,11 @@ class StarterCard(QPushButton):
         self.starter = starter
         self.setObjectName("card")
         self.setToolTip(starter.prompt)
-        self.setAccessibleName(f"{starter.title}: {starter.prompt}")
+        words = QCoreApplication.translate("Starters", starter.title)
+        self.setAccessibleName(f"{words}: {starter.prompt}")
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        title = QLabel(starter.title, self)
+        title = QLabel(words, self)
         title.setObjectName("cardTitle")
         self._text = QLabel(self)
         self._text.setObjectName("cardText")
