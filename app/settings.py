@@ -38,7 +38,7 @@ class Settings:
     (app.state.presets).
 
     Lists and mappings in it are replaced, never changed in place: each setting that is set to another value is told to
-    the `listener` by its name, and is on the disk when that returns (see app.settings_keeper).
+    the `listener` by its name, which saves all of them (see app.settings_keeper).
     """
 
     models_folders: list[str] = field(default_factory=list)
