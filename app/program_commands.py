@@ -2,28 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QKeySequence
 
 from app.conversation_desk import Export
 from app.parts import Parts
 from app.state.conversation_list import Item
-from app.views.commands import CHAT, CONVERSATIONS, MODELS, PROGRAM, SPECULATION, VIEW
+from app.views.commands import CHAT, CONVERSATIONS, MODELS, PROGRAM, SPECULATION, VIEW, Keys
+
+if TYPE_CHECKING:
+    from app.views.command_palette import CommandPalette, Title
 
 ExportOpen = Callable[[int, Export], None]
 
 
 def register(parts: Parts, *, export: ExportOpen, bring_in: Callable[[], None], about: Callable[[], None]) -> None:
     """Give the window its commands."""
+    help_windows = HelpWindows(parts)
     _register_chat(parts)
     _register_conversations(parts, export, bring_in)
     _register_models(parts)
     _register_view(parts)
     window, add = parts.window, parts.window.commands.add
+    palette, sheet = window.tr("All commands…"), window.tr("Keyboard shortcuts…")
+    add("program.palette", palette, help_windows.open_palette, shortcut="Ctrl+K", section=PROGRAM, quiet=True)
+    add("program.shortcuts", sheet, help_windows.open_sheet, shortcut="F1", section=PROGRAM, everywhere=True)
     add("program.about", window.tr("About Outrider…"), about, section=PROGRAM)
     quit_keys = "Ctrl+Q"
     add("program.quit", window.tr("Quit"), window.close, shortcut=quit_keys, section=PROGRAM, everywhere=True)
+
+
+class HelpWindows:
+    """What helps to find a command; made when it is asked for the first time. Attribute: palette."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self.palette: CommandPalette | None = None
+
+    def open_palette(self) -> None:
+        """Show the command palette."""
+        from app.views.command_palette import CommandPalette  # noqa: PLC0415 - not before it is asked for
+
+        window = self._parts.window
+        if self.palette is None:
+            self.palette = CommandPalette(window.commands, self._titles, self._parts.theme, window)
+        self.palette.open()
+
+    def open_sheet(self) -> None:
+        """Show the shortcut sheet."""
+        from app.views.shortcut_sheet import ShortcutSheet  # noqa: PLC0415 - not before it is asked for
+
+        window = self._parts.window
+        there = [sheet for sheet in window.findChildren(ShortcutSheet) if sheet.isVisible()]
+        sheet = there[0] if there else ShortcutSheet(window.commands, window)
+        sheet.show()
+        sheet.activateWindow()
+
+    def _titles(self) -> list[Title]:
+        from app.views.command_palette import Title  # noqa: PLC0415 - with the palette
+
+        show = self._parts.controller.open
+        return [
+            Title(each.title, lambda number=each.id: show(number))  # type: ignore[misc]
+            for each in self._parts.conversations.summaries()
+            if each.title
+        ]
 
 
 def _register_chat(parts: Parts) -> None:
@@ -68,7 +113,7 @@ def _register_conversations(parts: Parts, export: ExportOpen, bring_in: Callable
         if conversations.open is not None:
             conversations.delete(conversations.open.id)
 
-    find = [QKeySequence.StandardKey.Find, "Ctrl+Shift+F"]
+    find: Sequence[Keys] = [QKeySequence.StandardKey.Find, "Ctrl+Shift+F"]
     section = CONVERSATIONS
     add("conversations.search", tr("Search the conversations"), window.search, shortcut=find, section=section)
     following, before = tr("Next conversation"), tr("Previous conversation")
