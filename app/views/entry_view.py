@@ -7,6 +7,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.state.transcript import Action, Problem
+from app.views.dropped_line import DroppedLine
 from app.views.icons import icon
 from app.views.tall_text import TallText
 from app.views.theme import Theme
@@ -24,6 +25,7 @@ class EntryView(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.needed = self.floor = 0
+        self._line: DroppedLine | None = None
 
     @property
     def pinned(self) -> bool:
@@ -34,6 +36,21 @@ class EntryView(QFrame):
     def is_drawn(self) -> bool:
         """Whether all that is to be seen of it is there."""
         return True
+
+    def mark_dropped(self, on: bool) -> None:
+        """Draw a line below it, or none: what is above is not shown to the model any more."""
+        layout = self.layout()
+        if on == (self._line is not None) or layout is None:
+            return
+        if self._line is not None:
+            self._line.hide()
+            self._line.deleteLater()
+            self._line = None
+        else:
+            self._line = DroppedLine(self)
+            layout.addWidget(self._line)
+            self._line.show()
+        self.resized.emit()
 
     def measure(self, width: int) -> int:
         """The height that it needs at a width (pixels); it takes that width. For a visible view."""

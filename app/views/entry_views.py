@@ -38,6 +38,7 @@ class EntryViews(QObject):
         self._views: dict[int, tuple[Entry, EntryView]] = {}
         self._folds: dict[int, tuple[bool, ...]] = {}
         self._busy = self._tokens = False
+        self._marked: Entry | None = None
 
     def __len__(self) -> int:
         return len(self._views)
@@ -57,6 +58,7 @@ class EntryViews(QObject):
             view = self._exchange_view(entry) if isinstance(entry, Exchange) else self._problem_view(entry.problem)
             view.resized.connect(partial(self.resized.emit, entry))
             self._views[id(entry)] = (entry, view)
+            view.mark_dropped(entry is self._marked)
             leave_tab_order(view)
         return view
 
@@ -86,6 +88,12 @@ class EntryViews(QObject):
             _discard(view)
         self._views = kept
         self._folds = {id(entry): self._folds[id(entry)] for entry in entries if id(entry) in self._folds}
+
+    def mark_dropped(self, entry: Entry | None) -> None:
+        """Draw the line below this entry that ends what the model is not shown any more; None: nowhere."""
+        self._marked = entry
+        for each, view in self:
+            view.mark_dropped(each is entry)
 
     def set_busy(self, busy: bool) -> None:
         """While a reply is being written, nothing can be changed."""

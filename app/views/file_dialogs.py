@@ -33,5 +33,12 @@ def ask_what_to_import(parent: QWidget) -> Path | None:
     return Path(chosen) if chosen else None
 
 
+def ask_what_to_attach(parent: QWidget) -> list[Path]:
+    """Text files that are to go with a question; may be none."""
+    title = QCoreApplication.translate("Files", "Attach text files")
+    chosen, _ = QFileDialog.getOpenFileNames(parent, title, str(_documents()))
+    return [Path(each) for each in chosen]
+
+
 def _documents() -> Path:
     return Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation))

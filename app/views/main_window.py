@@ -21,6 +21,7 @@ from app.settings import Settings
 from app.state.conversation_list import ConversationList
 from app.state.metrics import Metrics
 from app.views.commands import Commands
+from app.views.context_meter import ContextMeter
 from app.views.conversation_list import ConversationPanel
 from app.views.model_bar import ModelBar
 from app.views.notice_bar import NoticeBar
@@ -76,6 +77,7 @@ class MainWindow(QMainWindow):
         self.notice = NoticeBar(theme, self)
         self.strip = ProgressStrip(theme, self)
         self.prompt = PromptBox(theme, self)
+        self.meter = ContextMeter(theme, self)
         self.panel = SpeculationPanel(metrics, theme, self)
         self._build()
         self._connect()
@@ -118,6 +120,7 @@ class MainWindow(QMainWindow):
         column.addWidget(self.notice)
         column.addWidget(self.strip)
         column.addWidget(self.prompt)
+        column.addWidget(self.meter, 0, Qt.AlignmentFlag.AlignTrailing)
         layout = QVBoxLayout(chat)
         layout.setContentsMargins(12, 0, 12, 12)
         layout.setSpacing(4)

@@ -1,20 +1,32 @@
-"""Where the user writes: grows with the text; one button that is Send or Cancel."""
+"""Where the user writes: grows with the text, takes files; one button that is Send or Cancel."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent, QTextCursor
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
-from app.views.icons import keep_icon
+from app.state.attachments import Attachment, join_question
+from app.views.chips import ChipRow
+from app.views.icons import icon_button, keep_icon
 from app.views.theme import Theme
 
 MAX_LINES = 8
+_MODELS = (".gguf", ".safetensors")
+"""Files that are to be loaded, not read."""
 
 
 class PromptEdit(QPlainTextEdit):
-    """Several lines of plain text, as tall as needed. Signals: submitted(), focused(bool), recalled()."""
+    """Several lines of plain text, as tall as needed.
 
+    Attribute: takes_files, whether files may be dropped and pasted. Signals: submitted(), focused(bool), recalled(),
+    files_given(list of Path).
+    """
+
+    files_given = Signal(object)
     submitted = Signal()
     focused = Signal(bool)
     recalled = Signal()
@@ -22,6 +34,7 @@ class PromptEdit(QPlainTextEdit):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("prompt")
+        self.takes_files = False
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setTabChangesFocus(True)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -59,11 +72,25 @@ class PromptEdit(QPlainTextEdit):
         else:
             super().keyPressEvent(event)
 
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:  # noqa: N802 - Qt's name
+        """Text, and files if they may be text: a model or a folder is for the window, which the drop then reaches."""
+        if self.takes_files and source.hasUrls() and not self._files(source):
+            return not _local(source) and source.hasText()
+        return source.hasText() or bool(self._files(source))
+
     def insertFromMimeData(self, source: QMimeData) -> None:  # noqa: N802 - Qt's name
-        """Paste text only."""
-        if source.hasText():
+        """Paste text only; files go with the question."""
+        files = self._files(source)
+        if files:
+            self.files_given.emit(files)
+        elif source.hasText():
             self.textCursor().insertText(source.text())
             self.ensureCursorVisible()
+
+    def _files(self, source: QMimeData) -> list[Path]:
+        """The files in what is pasted or dropped, unless one of them is a model or a folder."""
+        paths = _local(source) if self.takes_files else []
+        return [] if any(path.suffix.lower() in _MODELS or path.is_dir() for path in paths) else paths
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
         """Tell the frame."""
@@ -77,10 +104,19 @@ class PromptEdit(QPlainTextEdit):
 
 
 class PromptBox(QFrame):
-    """Prompt and button. Signals: send(text), cancel()."""
+    """Prompt, files and button.
+
+    Signals: send(text) (with its files quoted), cancel(), edited(), attach_wanted(), files_given(list of Path),
+    file_removed(place), recalled() (the last question is wanted once more).
+    """
 
     send = Signal(str)
     cancel = Signal()
+    edited = Signal()
+    attach_wanted = Signal()
+    files_given = Signal(object)
+    file_removed = Signal(int)
+    recalled = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -88,7 +124,10 @@ class PromptBox(QFrame):
         self._theme = theme
         self._busy = False
         self._last = ""
+        self._files: tuple[Attachment, ...] = ()
+        self._waits = False
         self.edit = PromptEdit(self)
+        self.edit.takes_files = True
         self.edit.setPlaceholderText(self.tr("Ask something…"))
         self.edit.setAccessibleName(self.tr("Prompt"))
         self.edit.setToolTip(self.tr("Enter sends, Shift+Enter breaks the line"))
@@ -96,18 +135,42 @@ class PromptBox(QFrame):
         self.button.setObjectName("send")
         self.button.setFixedSize(36, 36)
         self.button.setAutoDefault(False)
-        self.button.clicked.connect(self._pressed)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(12, 6, 6, 6)
-        layout.setSpacing(8)
-        layout.addWidget(self.edit, 1, Qt.AlignmentFlag.AlignVCenter)
-        layout.addWidget(self.button, 0, Qt.AlignmentFlag.AlignBottom)
+        self.chips = ChipRow(theme, self)
+        self.attach = icon_button(theme, "paperclip", self.tr("Attach text files"), self)
+        self.attach.setFixedSize(36, 36)
+        self._lay_out()
         self.setFocusProxy(self.edit)
+        self._connect()
+        self._show_state()
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        row.addWidget(self.attach, 0, Qt.AlignmentFlag.AlignBottom)
+        row.addWidget(self.edit, 1, Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignBottom)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(6, 6, 6, 6)
+        layout.setSpacing(6)
+        layout.addWidget(self.chips)
+        layout.addLayout(row)
+
+    def _connect(self) -> None:
+        self.button.clicked.connect(self._pressed)
+        self.attach.clicked.connect(self.attach_wanted)
+        self.chips.removed.connect(self.file_removed)
+        self.chips.emptied.connect(self.edit.setFocus)
         self.edit.submitted.connect(self._submit)
         self.edit.recalled.connect(self._recall)
+        self.edit.files_given.connect(self.files_given)
         self.edit.focused.connect(self._show_focus)
         self.edit.textChanged.connect(self._show_state)
-        self._show_state()
+        self.edit.textChanged.connect(self.edited)
+
+    @property
+    def question(self) -> str:
+        """What would be sent now."""
+        return join_question(self.edit.toPlainText(), self._files)
 
     def set_busy(self, busy: bool) -> None:
         """The button is Cancel while busy, else Send."""
@@ -119,6 +182,12 @@ class PromptBox(QFrame):
         self.edit.setPlainText(text)
         self.edit.moveCursor(QTextCursor.MoveOperation.End)
 
+    def show_files(self, files: Sequence[Attachment], pending: Sequence[str] = ()) -> None:
+        """These go with the question; while some are `pending` (being read), nothing is sent."""
+        self._files, self._waits = tuple(files), bool(pending)
+        self.chips.show_files(files, pending)
+        self._show_state()
+
     def _pressed(self) -> None:
         if self._busy:
             self.cancel.emit()
@@ -126,23 +195,28 @@ class PromptBox(QFrame):
             self._submit()
         self.edit.setFocus()
 
+    @property
+    def _sendable(self) -> bool:
+        return not self._waits and bool(self._files or self.edit.toPlainText().strip())
+
     def _submit(self) -> None:
-        text = self.edit.toPlainText()
-        if self._busy or not text.strip():
+        if self._busy or not self._sendable:
             return
-        self._last = text
+        question = self.question
+        self._last = self.edit.toPlainText()
         self.edit.clear()
-        self.send.emit(text)
+        self.send.emit(question)
 
     def _recall(self) -> None:
         if self._last:
             self.set_text(self._last)
+        self.recalled.emit()
 
     def _show_state(self) -> None:
         word = self.tr("Cancel (Esc)") if self._busy else self.tr("Send (Enter)")
         self.button.setToolTip(word)
         self.button.setAccessibleName(self.tr("Cancel") if self._busy else self.tr("Send"))
-        self.button.setEnabled(self._busy or bool(self.edit.toPlainText().strip()))
+        self.button.setEnabled(self._busy or self._sendable)
         if self.button.property("cancels") is not self._busy or self.button.icon().isNull():
             self.button.setProperty("cancels", self._busy)
             name, color = ("stop", "text") if self._busy else ("arrow-up", "on_accent")
@@ -152,6 +226,11 @@ class PromptBox(QFrame):
     def _show_focus(self, focused: bool) -> None:
         self.setProperty("focused", focused)
         _polish(self)
+
+
+def _local(source: QMimeData) -> list[Path]:
+    urls = source.urls() if source.hasUrls() else []
+    return [Path(url.toLocalFile()) for url in urls] if all(url.isLocalFile() for url in urls) else []
 
 
 def _polish(widget: QWidget) -> None:

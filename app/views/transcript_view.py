@@ -151,6 +151,10 @@ class TranscriptView(ColumnView):
         self._replace((), {})
         self.jump_to_end()
 
+    def mark_dropped(self, entry: Entry | None) -> None:
+        """Draw a line below the last entry that the model is not shown any more; None: it is shown all."""
+        self._views.mark_dropped(entry)
+
     def set_busy(self, busy: bool) -> None:
         """While a reply is being written, messages cannot be changed."""
         self._views.set_busy(busy)

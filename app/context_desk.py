@@ -1,0 +1,139 @@
+"""Keeps count of how full the context is: asks the engine, in the background, when somebody has stopped typing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.attachment_desk import AttachmentDesk
+from app.bridge import EngineBridge, Job
+from app.controller import ChatController
+from app.error_report import describe
+from app.state.context_use import ContextUse, TokenCount, use_of
+from app.state.transcript import Exchange
+from engine import Cancelled, EngineError, Message
+
+WAIT_MS = 250
+LONG_WAIT_MS = 1_500
+_LONG = 400_000
+"""Characters of a conversation from which on it is counted more rarely: it takes a moment of the engine's thread."""
+
+
+class ContextDesk(QObject):
+    """What the model would read if the question were sent now.
+
+    Attribute: use, None where it is not known (no target is loaded, the engine is at work elsewhere).
+    Signal: changed(). `typed` gives the question as it stands in the prompt box, with its files.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        bridge: EngineBridge,
+        controller: ChatController,
+        attachments: AttachmentDesk,
+        typed: Callable[[], str],
+    ) -> None:
+        super().__init__()
+        self.use: ContextUse | None = None
+        self._loop = loop
+        self._bridge = bridge
+        self._controller = controller
+        self._attachments = attachments
+        self._typed = typed
+        self._job: Job[TokenCount] | None = None
+        self._history: tuple[Message, ...] | None = None
+        self._target: Path | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stopped = False
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._count)
+        self._attachments.changed.connect(self.note_typed)
+        for signal in (controller.opened, controller.cleared, controller.reply_ended, controller.busy_changed):
+            signal.connect(self._note_conversation)
+        controller.desk.changed.connect(self._note_models)
+        controller.metrics_changed.connect(self._note_reply)
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is being counted, or is about to be."""
+        return not self._timer.isActive() and not self._tasks
+
+    def note_typed(self) -> None:
+        """What is typed has changed: it is counted in a moment."""
+        if not self._stopped:
+            self._timer.start(LONG_WAIT_MS if self._size() > _LONG else WAIT_MS)
+
+    def stop(self) -> None:
+        """The end of the program."""
+        self._stopped = True
+        self._timer.stop()
+        for task in self._tasks:
+            task.cancel()
+
+    def _size(self) -> int:
+        return sum(len(message.content) for message in self._history or ())
+
+    def _note_conversation(self) -> None:
+        self._history = None
+        self.note_typed()
+
+    def _note_models(self) -> None:
+        if self._bridge.loaded.target != self._target:
+            self._target = self._bridge.loaded.target
+            self._attachments.forget_tokens()
+            self._show(None)
+        self.note_typed()
+
+    def _note_reply(self) -> None:
+        """While a reply is written, the meter follows it: counting would have to wait for its end."""
+        read, use = self._controller.prompt_tokens, self.use
+        if read and use is not None:
+            emitted = self._controller.metrics.emitted
+            self._show(ContextUse(min(read + emitted, use.available), use.available, 0, use.dropped))
+
+    def _count(self) -> None:
+        if self._controller.busy:
+            return
+        if self._job is not None:
+            self._job.cancel()
+        if self._bridge.loaded.target is None:
+            self._show(None)
+            return
+        task = self._loop.create_task(self._ask())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _ask(self) -> None:
+        if self._history is None:
+            self._history = self._controller.transcript.messages_for(Exchange(""))[:-1]
+        uncounted = [each.block for each in self._attachments.attachments if each.tokens is None]
+        messages = (*self._history, Message("user", self._typed()))
+        job = self._job = self._bridge.count_tokens(messages, uncounted)
+        try:
+            count = await job.result
+        except Cancelled:
+            return
+        except EngineError:
+            # A text that this model cannot read is told when it is sent.
+            self._show(None)
+            return
+        except Exception as error:  # noqa: BLE001 - logged; a meter is not worth a message
+            describe(error)
+            self._show(None)
+            return
+        if job is self._job:
+            self._attachments.note_tokens(dict(zip(uncounted, count.texts, strict=True)))
+            if not self._controller.busy:
+                self._show(use_of(count.fit))
+
+    def _show(self, use: ContextUse | None) -> None:
+        if use != self.use:
+            self.use = use
+            self.changed.emit()

@@ -1,0 +1,61 @@
+"""What belongs to the prompt: the files of a question, and how full the context is."""
+
+from __future__ import annotations
+
+from app.attachment_desk import AttachmentDesk
+from app.context_desk import ContextDesk
+from app.parts import Parts
+from app.state.attachments import NotAttached
+from app.state.context_use import last_dropped
+from app.views.commands import CHAT
+from app.views.context_words import refusal
+from app.views.file_dialogs import ask_what_to_attach
+
+
+def connect_prompt(parts: Parts) -> None:
+    """Connect the prompt box, its files and the context meter."""
+    _connect_files(parts, parts.attachments)
+    _connect_meter(parts, parts.context)
+    add, tr = parts.window.commands.add, parts.window.tr
+    add("chat.attach", tr("Attach text files…"), lambda: _attach(parts), shortcut="Ctrl+Shift+A", section=CHAT)
+
+
+def _connect_files(parts: Parts, files: AttachmentDesk) -> None:
+    window, prompt = parts.window, parts.window.prompt
+
+    def show() -> None:
+        prompt.show_files(files.attachments, files.pending)
+
+    def refuse(error: NotAttached) -> None:
+        window.notice.show_trouble(refusal(error))
+
+    prompt.attach_wanted.connect(lambda: _attach(parts))
+    prompt.files_given.connect(files.add)
+    prompt.file_removed.connect(files.remove)
+    prompt.recalled.connect(files.bring_back)
+    prompt.send.connect(files.sent)
+    files.changed.connect(show)
+    files.counted.connect(show)
+    files.refused.connect(refuse)
+    window.closed.connect(files.stop)
+
+
+def _connect_meter(parts: Parts, context: ContextDesk) -> None:
+    window, controller = parts.window, parts.controller
+
+    def show() -> None:
+        use = context.use
+        window.meter.show_use(use)
+        dropped = last_dropped(controller.transcript.entries, 0 if use is None else use.dropped)
+        window.transcript.mark_dropped(dropped)
+
+    window.prompt.edited.connect(context.note_typed)
+    context.changed.connect(show)
+    window.closed.connect(context.stop)
+
+
+def _attach(parts: Parts) -> None:
+    paths = ask_what_to_attach(parts.window)
+    if paths:
+        parts.attachments.add(paths)
+    parts.window.prompt.setFocus()
