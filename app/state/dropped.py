@@ -1,0 +1,84 @@
+"""What a file or a folder is that was dropped onto the window."""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+Kind = Literal["model", "folder", "conversation", "file", "missing"]
+
+_PART = re.compile(r"(?P<stem>.+)-(?P<part>\d{5})-of-(?P<parts>\d{5})(?P<suffix>\.gguf)", re.IGNORECASE | re.DOTALL)
+_MAGIC = b"GGUF"
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What was dropped, by what it is. `files`: other files, which may be texts; `missing`: what is not there."""
+
+    models: tuple[Path, ...] = ()
+    folders: tuple[Path, ...] = ()
+    conversations: tuple[Path, ...] = ()
+    files: tuple[Path, ...] = ()
+    missing: tuple[Path, ...] = field(default=())
+
+
+def sort_out(paths: Iterable[Path]) -> Dropped:
+    """What each of these is; of a model in several files, each counts as its first. Each is listed once."""
+    found: dict[Kind, dict[Path, None]] = {kind: {} for kind in ("model", "folder", "conversation", "file", "missing")}
+    for path in paths:
+        kind, meant = kind_of(path)
+        found[kind][meant] = None
+    return Dropped(*(tuple(each) for each in found.values()))
+
+
+def kind_of(path: Path) -> tuple[Kind, Path]:
+    """What it is, and the path under which that is known: a part of a split model stands for the first one.
+
+    A folder with the weights of a single model (safetensors) is a model; so is a file of these weights in it.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return "missing", path
+    if stat.S_ISDIR(mode):
+        return ("model", path) if _is_model_folder(path) else ("folder", path)
+    if not stat.S_ISREG(mode):
+        # A pipe or a device would hold up whoever opens it.
+        return "missing", path
+    suffix = path.suffix.lower()
+    if suffix == ".gguf":
+        return "model", _first_part(path)
+    if suffix == ".safetensors" and _is_model_folder(path.parent):
+        return "model", path.parent
+    if suffix == ".json":
+        return "conversation", path
+    return ("model", path) if not suffix and _begins_as_model(path) else ("file", path)
+
+
+def _is_model_folder(path: Path) -> bool:
+    try:
+        names = {entry.name for entry in path.iterdir()}
+    except OSError:
+        return False
+    return "config.json" in names and any(name.lower().endswith(".safetensors") for name in names)
+
+
+def _first_part(path: Path) -> Path:
+    match = _PART.fullmatch(path.name)
+    if match is None:
+        return path
+    first = path.with_name(f"{match['stem']}-00001-of-{match['parts']}{match['suffix']}")
+    return first if first.exists() else path
+
+
+def _begins_as_model(path: Path) -> bool:
+    """Caches keep models under names without a suffix."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
