@@ -18,10 +18,13 @@ class History(Sequence[int]):
 
     `window`: how many of the last tokens are counted, 0: all. A token that comes or goes costs the same behind a short
     text and a long one; nothing of the text is copied.
+
+    Attribute: changes, which is another number after each change.
     """
 
     def __init__(self, window: int) -> None:
         self.window = window
+        self.changes = 0
         self._committed: Sequence[int] = ()
         self._known = 0
         """How many of the committed tokens are part of this."""
@@ -53,6 +56,7 @@ class History(Sequence[int]):
         """
         if committed is not self._committed or len(committed) < self._known:
             self._begin(committed)
+        self.changes += 1
         new = committed[self._known :]
         wanted = [*new, *proposed]
         behind, kept = self._behind, 0
@@ -70,12 +74,20 @@ class History(Sequence[int]):
 
     def append(self, token: int) -> None:
         """One token more, behind the committed ones."""
+        self.changes += 1
         behind, known = self._behind, self._known
         leaving = known + len(behind) - self.window
         behind.append(token)
         self._count(token)
         if self.window and leaving >= 0:
             self._discount(self._committed[leaving] if leaving < known else behind[leaving - known])
+
+    def oldest(self, most: int) -> Sequence[int]:
+        """The first tokens of the window in their order, at most so many: those that leave it next."""
+        first = max(len(self) - self.window, 0)
+        if not self.window:
+            return ()
+        return self[first : first + most] if self._behind else self._committed[first : first + most]
 
     @property
     def counted(self) -> tuple[NDArray[np.intp], NDArray[np.float32]]:

@@ -110,11 +110,11 @@ class NativeRows:
             raise DegenerateDistribution(NO_MASS)
         return int(place)
 
-    def sampler(self, sampling: SamplingConfig, seed: int, least: float = 0.0) -> NativeSampler | None:
-        if sampling.typical != 1.0 or sampling.logit_bias or sampling.banned_tokens:
+    def sampler(self, sampling: SamplingConfig, seed: int, least: float = 0.0, top: int = 0) -> NativeSampler | None:
+        if sampling.typical != 1.0:
             return None
         try:
-            return NativeSampler(self.library, sampling, seed, least)
+            return NativeSampler(self.library, sampling, seed, least, top)
         except AttributeError:  # It was compiled without these.
             return None
 

@@ -16,25 +16,25 @@ from numpy.typing import NDArray
 
 from engine.candidates import Candidates, Drawn
 from engine.config import MAX_LOOKAHEAD, SamplingConfig
-from engine.errors import DegenerateDistribution
+from engine.errors import DegenerateDistribution, TokenOutOfRange
 from engine.history import History, counter
 from engine.rows import NO_PEAK
 
-_RECORD = struct.Struct("@qqPPdd")
+_PROPOSAL = struct.Struct("@qqPPdd")
 """Token, number of weights, where its tokens are (0: all ids from 0 on) and its weights, their sum, log-probability."""
 _CHUNK = 1 << 18
 """Bytes in which drafts' distributions are put one behind the other."""
 _ALIGNED = 64
 _FLOAT, _TOKEN = 4, 8
 _MOST = MAX_LOOKAHEAD + 2
+_MOST_TOP = 5
+_BEHIND = 4 * MAX_LOOKAHEAD
+"""Tokens behind the committed ones that the functions take: more than a draft and what is drafted ahead of it."""
 _POINTER, _INT, _DOUBLE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
-_Byte: Any = ctypes.c_char * 1
 _SIGNATURES: dict[str, list[Any]] = {
-    "outrider_propose": [_POINTER, _INT, _POINTER, _INT, _POINTER, _POINTER, _POINTER, _POINTER],
-    "outrider_judge": [
-        *(_POINTER, _INT, _INT, _POINTER, _INT, _POINTER),
-        *(_POINTER, _INT, _POINTER, _POINTER, _POINTER, _POINTER),
-    ],
+    "outrider_work_size": [],
+    "outrider_draw_proposal": [_POINTER, _POINTER, _INT, _INT, _POINTER, _INT, _POINTER],
+    "outrider_judge_draft": [_POINTER, _POINTER, _INT, _INT, _INT, _INT, _POINTER, _INT, _POINTER],
 }
 
 
@@ -45,13 +45,48 @@ class _Rules(ctypes.Structure):
         *(("temperature", _DOUBLE), ("top_k", _INT), ("top_p", _DOUBLE), ("min_p", _DOUBLE)),
         *(("repeat", ctypes.c_float), ("presence", ctypes.c_float), ("frequency", ctypes.c_float)),
         *(("penalised", ctypes.c_int32), ("seed", ctypes.c_uint64), ("least", _DOUBLE)),
+        *(("biased_count", _INT), ("banned_count", _INT)),
+        *(("biased", _POINTER), ("amounts", _POINTER), ("banned", _POINTER)),
+    )
+
+
+class _Named:
+    """The arrays of the tokens that the rules name, as the functions read them."""
+
+    def __init__(self, sampling: SamplingConfig) -> None:
+        biased, banned = sampling.logit_bias, sampling.banned_tokens
+        self.biased = (_INT * len(biased))(*(token for token, _ in biased))
+        self.amounts = (ctypes.c_float * len(biased))(*(amount for _, amount in biased))
+        self.banned = (_INT * len(banned))(*banned)
+        self.highest = max((*self.biased, *self.banned), default=-1)
+
+
+def _rules(sampling: SamplingConfig, seed: int, least: float, named: _Named) -> _Rules:
+    return _Rules(
+        *(sampling.temperature, sampling.top_k, sampling.top_p, sampling.min_p),
+        *(sampling.repeat_penalty, sampling.presence_penalty, sampling.frequency_penalty),
+        *(sampling.penalised, seed, least, len(named.biased), len(named.banned)),
+        *(ctypes.addressof(each) for each in (named.biased, named.amounts, named.banned)),
     )
 
 
 class _Counted(ctypes.Structure):
-    """The tokens that are penalised, and how often each came."""
+    """The committed tokens that are penalised, how often each came, and which ones leave the window first."""
 
-    _fields_ = (("count", _INT), ("tokens", _POINTER), ("numbers", _POINTER))
+    _fields_ = (
+        *(("count", _INT), ("tokens", _POINTER), ("numbers", _POINTER)),
+        *(("oldest", _POINTER), ("window", _INT), ("held", _INT)),
+    )
+
+
+class _Work(ctypes.Structure):
+    """What the functions are told once, and where they put what they found (draw.cpp: Work)."""
+
+    _fields_ = (
+        *(("rules", _Rules), ("counted", _Counted), ("token", _INT), ("logprob", _DOUBLE)),
+        *(("kept", _INT), ("tokens", _INT * _MOST), ("logprobs", _DOUBLE * _MOST)),
+        *(("top", _INT), ("top_tokens", _INT * (_MOST * _MOST_TOP)), ("top_logprobs", _DOUBLE * (_MOST * _MOST_TOP))),
+    )
 
 
 class Proposal(NamedTuple):
@@ -62,31 +97,40 @@ class Proposal(NamedTuple):
     logprob: float
 
 
+Top = tuple[tuple[int, float], ...]
+"""The best (token, natural log-probability) of a row, best first, lower ids first among equals."""
+
+
 class Judged(NamedTuple):
-    """The tokens of a round as far as they were judged, how many of them are proposals, and log-probabilities."""
+    """The tokens of a round as far as they were judged, how many of them are proposals, and log-probabilities.
+
+    `top`: of each token's row, where it was asked for.
+    """
 
     tokens: list[int]
     kept: int
     logprobs: list[float]
+    top: list[Top]
 
 
 class NativeCandidates(Candidates):
     """A distribution that lies where the compiled functions have put it; arrays are made when somebody asks."""
 
-    __slots__ = ("_chunk", "record")
+    __slots__ = ("_chunk", "place")
 
-    def __init__(self, size: int, record: bytes, chunk: _Chunk) -> None:
+    def __init__(self, size: int, place: int, chunk: _Chunk) -> None:
         self._size = size
-        self.record = record
+        self.place = place
         self._chunk = chunk
 
     def __getattr__(self, name: str) -> Any:
         """What was not asked for before."""
         if name not in ("_weights", "_tokens", "_mass", "normaliser"):
             raise AttributeError(name)
-        _, left, tokens, weights, self._mass, _ = _RECORD.unpack(self.record)
-        self._weights = self._chunk.view(weights, left, np.float32)
-        self._tokens = self._chunk.view(tokens, left, np.intp) if tokens else None
+        chunk = self._chunk
+        _, left, tokens, weights, self._mass, _ = _PROPOSAL.unpack_from(chunk.memory, self.place - chunk.place)
+        self._weights = chunk.view(weights, left, np.float32)
+        self._tokens = chunk.view(tokens, left, np.intp) if tokens else None
         self.normaliser = None
         return getattr(self, name)
 
@@ -108,65 +152,69 @@ class _Chunk:
 class NativeSampler:
     """Draws and judges by fixed rules and a seed. For one model and one thread at a time.
 
-    `least`: a draft's token is not proposed where the likeliest one's probability is below it. Raises AttributeError
-    where the library lacks the functions.
+    `least`: a draft's token is not proposed where the likeliest one's probability is below it. `top`: how many of each
+    judged row's best tokens are wanted, 0..5. Raises AttributeError where the library lacks the functions.
     """
 
-    def __init__(self, library: ctypes.PyDLL, sampling: SamplingConfig, seed: int, least: float = 0.0) -> None:
+    def __init__(
+        self, library: ctypes.PyDLL, sampling: SamplingConfig, seed: int, least: float = 0.0, top: int = 0
+    ) -> None:
         functions: dict[str, Any] = {}
         for name, arguments in _SIGNATURES.items():
             function = functions[name] = getattr(library, name)
             function.argtypes, function.restype = arguments, _INT
-        self._call_propose, self._call_judge = functions["outrider_propose"], functions["outrider_judge"]
+        if functions["outrider_work_size"]() != ctypes.sizeof(_Work):
+            raise AttributeError("the library was compiled with other functions")
+        self._call_draw, self._call_judge = functions["outrider_draw_proposal"], functions["outrider_judge_draft"]
         self._draws = not sampling.greedy
-        self._penalised, self._window = sampling.penalised, sampling.penalty_window
-        self._rules = _Rules(
-            *(sampling.temperature, sampling.top_k, sampling.top_p, sampling.min_p),
-            *(sampling.repeat_penalty, sampling.presence_penalty, sampling.frequency_penalty),
-            *(sampling.penalised, seed, least),
-        )
-        self._counted = _Counted()
+        self._penalised, self._window, self._top = sampling.penalised, sampling.penalty_window, top
+        self._named = _Named(sampling)
+        self._highest_named = self._named.highest
+        self._work = _Work(_rules(sampling, seed, least, self._named), _Counted(window=self._window), top=top)
+        self._place = ctypes.addressof(self._work)
+        self._logprobs, self._tokens = self._work.logprobs, self._work.tokens
         self._history: History | None = None
-        self._found = ctypes.create_string_buffer(_RECORD.size)
-        self._tokens, self._logprobs, self._kept = (_INT * _MOST)(), (_DOUBLE * _MOST)(), _INT()
-        self._places = [
-            ctypes.addressof(each)
-            for each in (self._rules, self._counted, self._found, self._tokens, self._logprobs, self._kept)
-        ]
+        self._changes = -1
+        self._behind, self._oldest = (_INT * _BEHIND)(), (_INT * _BEHIND)()
+        self._work.counted.oldest = ctypes.addressof(self._oldest)
         self._chunk = _Chunk(_CHUNK)
         self._rows: NDArray[np.float32] | None = None
         self._held: Any = None
         self._rows_place = 0
 
     def propose(
-        self, rows: NDArray[np.float32], count: int, size: int, position: int, history: Sequence[int] = ()
+        self,
+        rows: NDArray[np.float32],
+        count: int,
+        size: int,
+        position: int,
+        history: Sequence[int] = (),
+        behind: Sequence[int] = (),
     ) -> Proposal | None:
         """The draft's token at `position` of the reply, or None where the model is not sure enough.
 
         `rows`: shape (1, n), of which the first `count` logits count. `size`: of the vocabulary that the token is for.
-        `history`: all tokens before this one, for the penalties. Raises DegenerateDistribution.
+        For the penalties: `history`, and `behind` it the rest of the tokens before this one. Raises
+        DegenerateDistribution, TokenOutOfRange.
         """
         place = self._rows_place if rows is self._rows else self._find(rows)
         chunk = self._chunk
-        if chunk.used + (_FLOAT + _TOKEN) * count > chunk.size:
-            chunk = self._chunk = _Chunk(max(_CHUNK, 4 * (_FLOAT + _TOKEN) * count))
-        if self._penalised:
-            self._count(history)
-        weights = chunk.place + chunk.used
-        rules, counted, found, *_ = self._places
-        tokens = weights + (_FLOAT * count + _TOKEN - 1) // _TOKEN * _TOKEN
-        drawn = self._call_propose(place, count, rules, position, counted, tokens, weights, found)
-        if drawn <= 0:
-            if drawn:
+        if chunk.used + (_FLOAT + _TOKEN) * count + 2 * _ALIGNED > chunk.size:
+            chunk = self._chunk = _Chunk(max(_CHUNK, 4 * (_FLOAT + _TOKEN) * count + 2 * _ALIGNED))
+        more = self._count(history, behind) if self._penalised else 0
+        if self._highest_named >= count:
+            raise TokenOutOfRange(self._highest_named, count)
+        found = chunk.place + chunk.used
+        used = self._call_draw(self._place, place, count, position, self._behind, more, found)
+        if used <= 0:
+            if used:
                 raise DegenerateDistribution(NO_PEAK)
             return None
-        record = self._found.raw
-        token, left, tokens, _, _, share = _RECORD.unpack(record)
+        work = self._work
         if not self._draws:
-            return Proposal(token, None, share)
-        end = tokens + _TOKEN * left if tokens else weights + _FLOAT * left
-        chunk.used = (end - chunk.place + _ALIGNED - 1) // _ALIGNED * _ALIGNED
-        return Proposal(token, NativeCandidates(size, record, chunk), share)
+            return Proposal(work.token, None, work.logprob)
+        chunk.used += used
+        return Proposal(work.token, NativeCandidates(size, found, chunk), work.logprob)
 
     def judge(
         self,
@@ -175,50 +223,51 @@ class NativeSampler:
         proposed: Sequence[int],
         records: bytes | None,
         position: int,
-        history: History | None,
+        history: Sequence[int] = (),
     ) -> Judged:
         """Judge a part of the rows, up to the first token that is no proposal.
 
-        `proposed`: the tokens that belong to the rows from 0 on; `records`: their distributions (see `records_of`), or
-        None where a proposal is kept if the target draws the same. `position`: of row 0's token in the reply.
-        `history`: where there are penalties, the tokens before the part; those that are judged are put behind it.
-        Raises DegenerateDistribution with the position.
+        `proposed`: the tokens that belong to the rows from 0 on; `records`: where their distributions are (see
+        `records_of`), or None where a proposal is kept if the target draws the same. `position`: of row 0's token in
+        the reply. `history`: for the penalties, the tokens before row 0's. Raises DegenerateDistribution with the
+        position, TokenOutOfRange.
         """
-        if not self._penalised or history is None:
-            return self._judge(rows, part, proposed, records, position)
-        all_of = Judged([], 0, [])
-        for index in part:
-            self._count(history)
-            tokens, kept, logprobs = self._judge(rows, range(index, index + 1), proposed, records, position)
-            history.append(tokens[0])
-            all_of = Judged([*all_of.tokens, *tokens], all_of.kept + kept, [*all_of.logprobs, *logprobs])
-            if not kept:
-                break
-        return all_of
-
-    def _judge(
-        self, rows: NDArray[np.float32], part: range, proposed: Sequence[int], records: bytes | None, position: int
-    ) -> Judged:
         place = self._rows_place if rows is self._rows else self._find(rows)
-        first, size = part.start, rows.shape[1]
-        judged = proposed[first : part.stop]
-        tokens = struct.pack(f"{len(judged)}q", *judged)
-        if first and records is not None:
-            records = records[_RECORD.size * first :]
-        rules, counted, _, into, logprobs, kept = self._places
-        found: int = self._call_judge(
-            *(place + _FLOAT * size * first, size, len(part), rules, position + first, counted),
-            *(tokens, len(judged), records, into, logprobs, kept),
-        )
+        size = rows.shape[1]
+        if self._highest_named >= size:
+            raise TokenOutOfRange(self._highest_named, size)
+        if self._penalised:
+            self._count(history)
+        count = len(proposed)
+        tokens = struct.pack(f"{count}q", *proposed)
+        work = self._work
+        found: int = self._call_judge(self._place, place, size, part.start, part.stop, position, tokens, count, records)
         if found < 0:
-            raise DegenerateDistribution(NO_PEAK, position + first + self._kept.value)
-        return Judged(self._tokens[:found], self._kept.value, self._logprobs[:found])
+            raise DegenerateDistribution(NO_PEAK, position + part.start + work.kept)
+        top = self._best_of_rows(found, min(self._top, size)) if self._top else []
+        return Judged(self._tokens[:found], work.kept, self._logprobs[:found], top)
 
-    def _count(self, history: Sequence[int]) -> None:
-        """Tell the functions what is penalised."""
-        counted = self._counted
-        self._history = counter(history, self._window)  # The functions read its arrays.
-        counted.count, counted.tokens, counted.numbers = self._history.places
+    def _best_of_rows(self, rows: int, count: int) -> list[Top]:
+        work, together = self._work, rows * count
+        pairs = list(zip(work.top_tokens[:together], work.top_logprobs[:together], strict=True))
+        return [tuple(pairs[first : first + count]) for first in range(0, together, count)]
+
+    def _count(self, history: Sequence[int], behind: Sequence[int] = ()) -> int:
+        """Tell the functions what is penalised; gives how many tokens behind the history they are to count."""
+        more = len(behind)
+        if more > _BEHIND:
+            history, more = [*history, *behind], 0
+        if history is not self._history or self._history.changes != self._changes:
+            past = self._history = counter(history, self._window)  # The functions read its arrays.
+            self._changes = past.changes
+            counted = self._work.counted
+            counted.count, counted.tokens, counted.numbers = past.places
+            oldest = list(past.oldest(_BEHIND))
+            self._oldest[: len(oldest)] = oldest
+            counted.held = min(self._window, len(past))
+        if more:
+            self._behind[:more] = list(behind)
+        return more
 
     def _find(self, rows: NDArray[np.float32]) -> int:
         """Where the rows begin. A view that comes again and again is looked up once."""
@@ -236,5 +285,5 @@ def records_of(probs: object, count: int) -> bytes | None:
     """What `judge` is told of a draft's distributions; None where not all `count` were made by such a sampler."""
     if not isinstance(probs, Drawn):
         return None
-    records = [each.record for each in probs.candidates if isinstance(each, NativeCandidates)]
-    return b"".join(records) if len(records) == count else None
+    places = [each.place for each in probs.candidates if isinstance(each, NativeCandidates)]
+    return struct.pack(f"{count}P", *places) if len(places) == count else None

@@ -75,8 +75,8 @@ class Rows(Protocol):
         `u` in [0, 1). Raises DegenerateDistribution where they have no mass or are no numbers.
         """
 
-    def sampler(self, sampling: SamplingConfig, seed: int, least: float = 0.0) -> NativeSampler | None:
-        """What draws and judges by these rules in one call, or None where nothing does."""
+    def sampler(self, sampling: SamplingConfig, seed: int, least: float = 0.0, top: int = 0) -> NativeSampler | None:
+        """What draws and judges by these rules in one call, or None where nothing does (see NativeSampler)."""
 
 
 class NumpyRows:
@@ -97,7 +97,7 @@ class NumpyRows:
         peak = peak_of(row)
         mass: float | None = None
         if 0 < cuts.top_k < len(row):
-            tokens = _best(row, cuts.top_k)
+            tokens = best_places(row, cuts.top_k)
         elif cuts.top_p != 1.0:
             tokens, mass = _likely(_weights(row, peak, cuts.temperature), cuts.top_p)
         elif cuts.min_p:
@@ -124,7 +124,7 @@ class NumpyRows:
         first = block * _BLOCK
         return first + _search(weights[first : first + _BLOCK], wanted, relative=False)[0]
 
-    def sampler(self, sampling: SamplingConfig, seed: int, least: float = 0.0) -> None:
+    def sampler(self, sampling: SamplingConfig, seed: int, least: float = 0.0, top: int = 0) -> None:
         return None
 
 
@@ -203,7 +203,7 @@ def _likely(weights: Weights, p: float) -> tuple[Tokens, float]:
     return tokens, mass
 
 
-def _best(row: Row, k: int) -> Tokens:
+def best_places(row: Row, k: int) -> Tokens:
     """Ids of the k best logits, ascending; the lowest ids on ties."""
     count = len(row)
     tokens = None

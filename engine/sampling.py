@@ -18,7 +18,7 @@ from engine.candidates import Candidates
 from engine.config import SamplingConfig
 from engine.errors import TokenOutOfRange
 from engine.history import counts
-from engine.rows import Cuts, check_peak, peak_of, rows_in_use
+from engine.rows import Cuts, best_places, check_peak, peak_of, rows_in_use
 
 Purpose = Literal["draft", "accept", "correction", "target"]
 
@@ -77,9 +77,8 @@ def logprob(row: NDArray[np.float32], token: int, found: Candidates | None = Non
 
 
 def top_tokens(logits: NDArray[np.float32], normaliser: float, count: int) -> tuple[tuple[int, float], ...]:
-    """The `count` best (token, natural log-probability) of one row, best first."""
-    count = min(count, len(logits))
-    best = np.argpartition(logits, len(logits) - count)[-count:]
+    """The `count` best (token, natural log-probability) of one row, best first, lower ids first among equals."""
+    best = best_places(logits, min(count, len(logits)))
     ordered = best[np.argsort(-logits[best], kind="stable")]
     return tuple((int(token), float(logits[token]) - normaliser) for token in ordered)
 

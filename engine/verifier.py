@@ -16,7 +16,7 @@ from engine.drafting.base import Draft
 from engine.errors import DegenerateDistribution
 from engine.events import Origin
 from engine.history import History
-from engine.native_sampler import Judged, records_of
+from engine.native_sampler import Judged, Top, records_of
 from engine.rows import rows_in_use
 from engine.sampling import best_with_logprob, candidates, logprob, sample, top_tokens, uniform
 
@@ -34,7 +34,7 @@ class Verdict(NamedTuple):
     origin: Origin
     logprobs: tuple[float, ...]
     draft_logprobs: tuple[float, ...]
-    top: tuple[tuple[tuple[int, float], ...], ...]
+    top: tuple[Top, ...]
 
 
 class Verifier:
@@ -49,7 +49,7 @@ class Verifier:
         self._seed = seed
         self._top = top
         self._past = History(sampling.penalty_window)
-        self._sampler = rows_in_use().sampler(sampling, seed)
+        self._sampler = rows_in_use().sampler(sampling, seed, 0.0, top)
 
     def verify(
         self,
@@ -68,47 +68,55 @@ class Verifier:
         """
         proposed = len(draft.tokens)
         rows = self._target.forward([pending, *draft.tokens], 1 + proposed)
-        past = self._past.after(history) if self._penalised else None
         if guess is None:
-            tokens, kept, logprobs = self._judge(rows, range(1 + proposed), draft, past, position)
+            tokens, kept, logprobs, top = self._judge(rows, range(1 + proposed), draft, history, position)
         else:
-            tokens, kept, logprobs = self._judge(rows, range(proposed), draft, past, position)
+            tokens, kept, logprobs, top = self._judge(rows, range(proposed), draft, history, position)
             if kept == proposed:
                 draft = _joined(draft, guess())
-                last = self._judge(rows, range(proposed, 1 + proposed), draft, past, position)
+                last = self._judge(rows, range(proposed, 1 + proposed), draft, history, position)
                 tokens, kept, logprobs = tokens + last.tokens, kept + last.kept, logprobs + last.logprobs
+                top = top + last.top
         origin: Origin = "bonus"
         if kept < len(tokens):
             origin = "correction" if kept < len(draft.tokens) else "bonus" if draft.tokens else "plain"
-        top: tuple[tuple[tuple[int, float], ...], ...] = ()
-        if self._top:
-            top = tuple(
-                top_tokens(rows[i], float(rows[i][token]) - logprobs[i], self._top) for i, token in enumerate(tokens)
-            )
-        return Verdict(tuple(tokens), kept, len(draft.tokens), origin, tuple(logprobs), draft.logprobs[:kept], top)
+        return Verdict(
+            tuple(tokens), kept, len(draft.tokens), origin, tuple(logprobs), draft.logprobs[:kept], tuple(top)
+        )
 
-    def _judge(self, rows: Logits, part: range, draft: Draft, past: History | None, position: int) -> Judged:
-        """Judge a part of the rows, up to the first token that is no proposal; `position` is that of row 0."""
+    def _judge(self, rows: Logits, part: range, draft: Draft, history: Sequence[int], position: int) -> Judged:
+        """Judge a part of the rows, up to the first token that is no proposal.
+
+        `position` is that of row 0, `history` what comes before it. All proposals before the part were kept.
+        """
+        past = self._past
         matches = draft.probs is None or self._exact or self._sampling.greedy
         if self._sampler is not None:
             records = None if matches else records_of(draft.probs, len(draft.tokens))
             if matches or records:
+                if self._penalised:
+                    past.after(history)
                 return self._sampler.judge(rows, part, draft.tokens, records, position, past)
         tokens: list[int] = []
         logprobs: list[float] = []
+        top: list[Top] = []
+        if self._penalised:
+            past.after(history, draft.tokens[: part.start])
         kept = True
         for index in part:
             try:
-                token, kept, share = self._judge_one(rows[index], draft, index, past or (), position + index)
+                token, kept, share = self._judge_one(rows[index], draft, index, past, position + index)
             except DegenerateDistribution as error:
                 raise DegenerateDistribution(error.reason, position + index) from None
             tokens.append(token)
             logprobs.append(share)
-            if past is not None:
+            if self._top:
+                top.append(top_tokens(rows[index], float(rows[index][token]) - share, self._top))
+            if self._penalised:
                 past.append(token)
             if not kept:
                 break
-        return Judged(tokens, len(tokens) - (not kept), logprobs)
+        return Judged(tokens, len(tokens) - (not kept), logprobs, top)
 
     def _judge_one(
         self, row: Logits, draft: Draft, index: int, history: Sequence[int], position: int

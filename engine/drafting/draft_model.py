@@ -57,7 +57,7 @@ class DraftModelDrafter(Drafter):
         self._history = History(sampling.penalty_window)
         self._penalised = sampling.penalised
         self._counted = False
-        """Whether the history is that of this round's last proposal."""
+        """Whether the history is that of this round's last proposal (with a sampler: of this round)."""
         self._live: list[Proposal] = []
         self._offered = 0
         self._declined = False
@@ -155,10 +155,17 @@ class DraftModelDrafter(Drafter):
     def _draw(self, rows: Logits) -> Proposal | None:
         """The next proposal, or None where the model is not confident: that is decided before the draw."""
         sampling = self._sampling
-        history = self._before() if self._penalised else ()
-        position = len(self._committed) - self._prompt_length + len(self._live)
+        live = self._live
+        position = len(self._committed) - self._prompt_length + len(live)
         if self._sampler is not None:
-            return self._sampler.propose(rows, self._shared_vocab, self._vocab_size, position, history)
+            room = self._shared_vocab, self._vocab_size
+            if not self._penalised:
+                return self._sampler.propose(rows, *room, position)
+            if not self._counted:
+                self._history.after(self._committed)
+                self._counted = True
+            return self._sampler.propose(rows, *room, position, self._history, [each.token for each in live])
+        history = self._before() if self._penalised else ()
         row = rows[0][: self._shared_vocab]
         if self._greedy:
             best, share = best_with_logprob(row)

@@ -17,13 +17,29 @@ struct Rules {
     uint64_t seed;
     /// A draft's token is not proposed where the best one's probability is below this.
     double least;
+    /// What is added to the logits of some tokens, and tokens that never come.
+    int64_t biased_count, banned_count;
+    const int64_t * biased;
+    const float * amounts;
+    const int64_t * banned;
+
+    bool reshape() const { return penalised || biased_count > 0 || banned_count > 0; }
 };
 
-/// The tokens that are penalised, and how often each came.
+/// The committed tokens that are penalised, and how often each came: those of the last `window` (0: of all).
 struct Counted {
     int64_t count;
     const int64_t * tokens;
     const float * numbers;
+    /// The first ones of the window in their order, and how many it holds.
+    const int64_t * oldest;
+    int64_t window, held;
+};
+
+/// Tokens behind the committed ones.
+struct Behind {
+    const int64_t * tokens;
+    int64_t count;
 };
 
 /// A drafted token and the distribution that it was drawn from: `left` weights, of all ids where `tokens` is null.
@@ -32,6 +48,21 @@ struct Proposal {
     const int64_t * tokens;
     const float * weights;
     double mass, logprob;
+};
+
+constexpr int64_t MOST_JUDGED = 34, MOST_TOP = 5, ALIGNED = 64;
+
+/// What one sampler is told once, and where it finds what was drawn and judged (engine.native_sampler._Work).
+struct Work {
+    Rules rules;
+    Counted counted;
+    int64_t token;
+    double logprob;
+    int64_t kept, tokens[MOST_JUDGED];
+    double logprobs[MOST_JUDGED];
+    /// How many of each row's best tokens are wanted; these, best first, one row behind the other.
+    int64_t top, top_tokens[MOST_JUDGED * MOST_TOP];
+    double top_logprobs[MOST_JUDGED * MOST_TOP];
 };
 
 enum Purpose : uint64_t { DRAFT = 1, ACCEPT, CORRECTION, TARGET };
@@ -85,21 +116,55 @@ double uniform(uint64_t seed, int64_t position, Purpose purpose) {
     return static_cast<double>((first ^ v[0] ^ v[8]) >> 11) * 0x1p-53;
 }
 
-/// A copy of the row with the penalties (engine.sampling.penalise); the room is the next call's too.
-Row penalise(Row row, const Rules & rules, const Counted & counted) {
+/// The penalties for what stands in the window (engine.sampling.penalise).
+void penalise(float * values, int64_t size, const Rules & rules, const Counted & counted, Behind behind) {
     thread_local std::vector<float> held;
-    float * values = room(held, row.count);
-    std::memcpy(values, row.values, sizeof(float) * static_cast<size_t>(row.count));
-    for (int64_t i = 0; i < counted.count; i++) {
-        if (counted.tokens[i] < 0 || counted.tokens[i] >= row.count) {
-            continue;
+    float * numbers = room(held, size);  // All are 0 from one call to the next.
+    const auto inside = [=](int64_t token) { return token >= 0 && token < size; };
+    const auto add = [=](int64_t token, float number) {
+        if (inside(token)) {
+            numbers[token] += number;
         }
-        float & value = values[counted.tokens[i]];
+    };
+    for (int64_t i = 0; i < counted.count; i++) {
+        add(counted.tokens[i], counted.numbers[i]);
+    }
+    for (int64_t i = 0; i < behind.count; i++) {
+        add(behind.tokens[i], 1.0f);
+    }
+    const int64_t gone = counted.window > 0 ? counted.held + behind.count - counted.window : 0;
+    for (int64_t i = 0; i < gone; i++) {
+        add(i < counted.held ? counted.oldest[i] : behind.tokens[i - counted.held], -1.0f);
+    }
+    const auto shape = [&](int64_t token) {
+        if (!inside(token) || numbers[token] == 0.0f) {
+            return;
+        }
+        float & value = values[token];
         if (rules.repeat != 1.0f) {
             value = value > 0.0f ? value / rules.repeat : value * rules.repeat;
         }
         value -= rules.presence;
-        value -= rules.frequency * counted.numbers[i];
+        value -= rules.frequency * numbers[token];
+        numbers[token] = 0.0f;
+    };
+    std::for_each(counted.tokens, counted.tokens + counted.count, shape);
+    std::for_each(behind.tokens, behind.tokens + behind.count, shape);
+}
+
+/// A copy of the row with penalties, bias and bans; the room is the next call's too.
+Row reshaped(Row row, const Rules & rules, const Counted & counted, Behind behind) {
+    thread_local std::vector<float> held;
+    float * values = room(held, row.count);
+    std::memcpy(values, row.values, sizeof(float) * static_cast<size_t>(row.count));
+    if (rules.penalised) {
+        penalise(values, row.count, rules, counted, behind);
+    }
+    for (int64_t i = 0; i < rules.biased_count; i++) {
+        values[rules.biased[i]] += rules.amounts[i];
+    }
+    for (int64_t i = 0; i < rules.banned_count; i++) {
+        values[rules.banned[i]] = -INF;
     }
     return {values, row.count};
 }
@@ -127,8 +192,9 @@ struct Distribution {
 };
 
 /// The weights of what may be drawn: engine.sampling.candidates. The normaliser is always the row's own.
-Distribution distribution(Row row, const Rules & rules, const Counted & counted, int64_t * tokens, float * weights) {
-    const Row shaped = rules.penalised ? penalise(row, rules, counted) : row;
+Distribution distribution(Row row, const Work & work, Behind behind, int64_t * tokens, float * weights) {
+    const Rules & rules = work.rules;
+    const Row shaped = rules.reshape() ? reshaped(row, rules, work.counted, behind) : row;
     const bool draws = rules.cuts.temperature > 0.0;
     Left left = {-1, 1.0, 0.0};
     float own = 0.0f;
@@ -142,8 +208,8 @@ Distribution distribution(Row row, const Rules & rules, const Counted & counted,
             weights[0] = 1.0f;
         }
     }
-    if (left.count > 0 && (rules.penalised || !draws)) {
-        own = rules.penalised ? highest(row) : own;
+    if (left.count > 0 && (rules.reshape() || !draws)) {
+        own = rules.reshape() ? highest(row) : own;
         left.count = std::isfinite(own) ? left.count : -1;
         left.normaliser = own + std::log(weigh(row, own, 1.0f, nullptr));
     }
@@ -181,84 +247,150 @@ int64_t draw_residual(const Distribution & target, const Proposal & draft, doubl
     return target.id(place >= 0 ? place : quantile(target.weights, count, u));
 }
 
+/// The `count` best tokens and their logits, best first and lower ids first among equals.
+void best_few(Row row, int64_t count, int64_t * tokens, float * values) {
+    int64_t found = 0;
+    const auto insert = [&](int64_t token, float value) {
+        int64_t place = found < count ? found++ : count - 1;
+        for (; place > 0 && values[place - 1] < value; place--) {
+            tokens[place] = tokens[place - 1];
+            values[place] = values[place - 1];
+        }
+        tokens[place] = token;
+        values[place] = value;
+    };
+    for (int64_t i = 0; i < row.count; i += LANES) {
+        const bool full = found == count;
+        const Sixteen limit = all(full ? std::nextafter(values[count - 1], INF) : -INF);
+        if (full && at_least(row.part(i, -INF), limit) == 0) {
+            continue;
+        }
+        for (int64_t j = i; j < std::min(i + LANES, row.count); j++) {
+            if (found < count || row.values[j] > values[count - 1]) {
+                insert(j, row.values[j]);
+            }
+        }
+    }
+}
+
+/// Notes the best tokens of row `index`.
+void note_top(Work & work, int64_t index, Row row, double normaliser) {
+    const int64_t count = std::min(work.top, row.count);
+    float values[MOST_TOP];
+    best_few(row, count, work.top_tokens + index * count, values);
+    for (int64_t i = 0; i < count; i++) {
+        work.top_logprobs[index * count + i] = values[i] - normaliser;
+    }
+}
+
 }  // namespace
 }  // namespace outrider
 
-using outrider::Counted;
+using outrider::Behind;
 using outrider::Distribution;
 using outrider::Proposal;
 using outrider::Row;
-using outrider::Rules;
+using outrider::Work;
 
 /// engine.sampling.uniform, for a test.
 OUTRIDER_API double outrider_uniform(uint64_t seed, int64_t position, int64_t purpose) {
     return outrider::uniform(seed, position, static_cast<outrider::Purpose>(purpose));
 }
 
-/// Draws a draft's next token into `found`, with the distribution in `tokens` and `weights` (room for `count` each).
+/// The size of what a sampler shares with the functions here: both sides must mean the same.
+OUTRIDER_API int64_t outrider_work_size() { return sizeof(Work); }
+
+/// Draws a draft's next token. `work` gets it and its log-probability; `found` a Proposal, then the weights and tokens
+/// that it tells of: room for that and, for `count` each, 12 bytes a token and 64 more.
 ///
-/// 1: drawn; 0: it is not sure enough of the best one; -1: the best logit is no finite number or one is no number at all.
-OUTRIDER_API int64_t outrider_propose(const float * logits, int64_t count, const Rules * rules, int64_t position,
-                                      const Counted * counted, int64_t * tokens, float * weights, Proposal * found) {
-    const Distribution drawn = outrider::distribution({logits, count}, *rules, *counted, tokens, weights);
+/// Gives how many bytes it used; 0: it is not sure enough of the best one; -1: the best logit is no finite number or
+/// one is no number at all.
+OUTRIDER_API int64_t outrider_draw_proposal(Work * work, const float * logits, int64_t count, int64_t position,
+                                            const int64_t * behind, int64_t behind_count, char * found) {
+    const outrider::Rules & rules = work->rules;
+    float * weights = reinterpret_cast<float *>(found + sizeof(Proposal));
+    // Behind them at first; where few are left, right behind those.
+    int64_t * tokens = reinterpret_cast<int64_t *>(weights + (count + 1) / 2 * 2);
+    const Distribution drawn = outrider::distribution({logits, count}, *work, {behind, behind_count}, tokens, weights);
     if (drawn.left.count < 0) {
         return outrider::NO_PEAK;
     }
-    const bool draws = rules->cuts.temperature > 0.0;
-    if (rules->least > 0.0 && (draws || !rules->penalised)) {
+    const bool draws = rules.cuts.temperature > 0.0;
+    if (rules.least > 0.0 && (draws || !rules.reshape())) {
         // A best token has the weight 1.
         const double highest = draws ? 1.0 / drawn.left.mass : std::exp(logits[drawn.id(0)] - drawn.left.normaliser);
-        if (highest < rules->least) {
+        if (highest < rules.least) {
             return outrider::DECLINED;
         }
     }
-    const double u = draws ? outrider::uniform(rules->seed, position, outrider::DRAFT) : 0.0;
-    const int64_t token = drawn.id(draws ? outrider::quantile(weights, drawn.left.count, u) : 0);
-    *found = {token, drawn.left.count, drawn.tokens, weights, drawn.left.mass, logits[token] - drawn.left.normaliser};
-    return outrider::DRAWN;
+    const double u = draws ? outrider::uniform(rules.seed, position, outrider::DRAFT) : 0.0;
+    work->token = drawn.id(draws ? outrider::quantile(weights, drawn.left.count, u) : 0);
+    work->logprob = logits[work->token] - drawn.left.normaliser;
+    if (!draws) {
+        return sizeof(Proposal);
+    }
+    const int64_t left = drawn.left.count;
+    char * end = reinterpret_cast<char *>(weights + (left + 1) / 2 * 2);
+    if (drawn.tokens != nullptr) {
+        std::memmove(end, tokens, sizeof(int64_t) * static_cast<size_t>(left));
+        tokens = reinterpret_cast<int64_t *>(end);
+        end += sizeof(int64_t) * static_cast<size_t>(left);
+    }
+    *reinterpret_cast<Proposal *>(found) = {
+        work->token, left, drawn.tokens == nullptr ? nullptr : tokens, weights, drawn.left.mass, work->logprob};
+    return (end - found + outrider::ALIGNED - 1) / outrider::ALIGNED * outrider::ALIGNED;
 }
 
-/// Judges the `proposed` tokens with the rows of logits that belong to them, and draws the token that ends the round.
+/// Judges `proposed` tokens with the rows of logits from `first` to before `last`, and draws the token that ends the
+/// round. Each row belongs to the proposal of its number; row `proposed_count` has none to judge. All before `first` were
+/// kept. `position` is that of row 0.
 ///
-/// With `proposals` a token is kept or corrected by its distribution, without (null) where it is the one that the target
-/// draws. Row `proposed` and further ones have no token to judge. `tokens`, `logprobs`: room for `rows` each.
-/// Gives how many tokens there are, and in `kept` how many of these are proposals. -1: see outrider_propose; `kept` tells
-/// the row.
-OUTRIDER_API int64_t outrider_judge(const float * logits, int64_t count, int64_t rows, const Rules * rules,
-                                    int64_t position, const Counted * counted, const int64_t * proposed,
-                                    int64_t proposed_count, const Proposal * proposals, int64_t * tokens,
-                                    double * logprobs, int64_t * kept) {
+/// With `proposals` a token is kept or corrected by its distribution, without (null) where it is the one that the
+/// target draws. Gives how many tokens there are; `work` gets them, their log-probabilities, how many of them are
+/// proposals, and the best tokens of each row. -1: see outrider_draw_proposal; `kept` tells the row, from `first` on.
+OUTRIDER_API int64_t outrider_judge_draft(Work * work, const float * logits, int64_t count, int64_t first, int64_t last,
+                                          int64_t position, const int64_t * proposed, int64_t proposed_count,
+                                          const Proposal * const * proposals) {
     thread_local std::vector<int64_t> held_tokens;
     thread_local std::vector<float> held_weights;
     int64_t * left = outrider::room(held_tokens, count);
     float * weights = outrider::room(held_weights, count);
-    for (int64_t i = 0; i < rows; i++, position++) {
-        const Row row{logits + i * count, count};
-        *kept = i;
-        const Distribution target = outrider::distribution(row, *rules, *counted, left, weights);
+    const outrider::Rules & rules = work->rules;
+    for (int64_t row_index = first; row_index < last; row_index++) {
+        const int64_t i = row_index - first;
+        const Row row{logits + row_index * count, count};
+        work->kept = i;
+        // Whoever comes here has kept all before.
+        const Distribution target = outrider::distribution(row, *work, {proposed, row_index}, left, weights);
         if (target.left.count < 0) {
             return outrider::NO_PEAK;
         }
-        const bool judged = i < proposed_count;
-        const auto draw = [&](outrider::Purpose purpose) { return outrider::uniform(rules->seed, position, purpose); };
+        const bool judged = row_index < proposed_count;
+        const auto draw = [&](outrider::Purpose purpose) {
+            return outrider::uniform(rules.seed, position + row_index, purpose);
+        };
+        int64_t & token = work->tokens[i];
         bool keeps;
         if (judged && proposals != nullptr) {
-            const Proposal & draft = proposals[i];
-            const double theirs = Distribution{{draft.left, draft.mass, 0.0}, draft.tokens, draft.weights}.of(proposed[i]);
-            keeps = theirs > 0.0 && draw(outrider::ACCEPT) < target.of(proposed[i]) / theirs;
-            tokens[i] = keeps ? proposed[i] : outrider::draw_residual(target, draft, draw(outrider::CORRECTION));
+            const Proposal & draft = *proposals[row_index];
+            token = proposed[row_index];
+            const double theirs = Distribution{{draft.left, draft.mass, 0.0}, draft.tokens, draft.weights}.of(token);
+            keeps = theirs > 0.0 && draw(outrider::ACCEPT) < target.of(token) / theirs;
+            token = keeps ? token : outrider::draw_residual(target, draft, draw(outrider::CORRECTION));
         } else {
-            const double u = rules->cuts.temperature > 0.0 ? draw(outrider::TARGET) : 0.0;
-            tokens[i] = target.id(outrider::quantile(target.weights, target.left.count, u));
-            keeps = judged && tokens[i] == proposed[i];
+            const double u = rules.cuts.temperature > 0.0 ? draw(outrider::TARGET) : 0.0;
+            token = target.id(outrider::quantile(target.weights, target.left.count, u));
+            keeps = judged && token == proposed[row_index];
         }
-        logprobs[i] = row.values[tokens[i]] - target.left.normaliser;
+        work->logprobs[i] = row.values[token] - target.left.normaliser;
+        if (work->top > 0) {
+            outrider::note_top(*work, i, row, target.left.normaliser);
+        }
         if (!keeps) {
             return i + 1;
         }
     }
-    *kept = rows;
-    return rows;
+    return work->kept = last - first;
 }
 
 #endif

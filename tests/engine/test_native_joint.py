@@ -7,7 +7,8 @@ import pytest
 
 from engine.backends.fake import FakeBackend
 from engine.config import SamplingConfig, SpeculationConfig
-from engine.native_sampler import NativeSampler, records_of
+from engine.history import History
+from engine.native_sampler import Judged, NativeSampler, records_of
 from engine.rows import use
 from helpers.compiled_rows import compiled_rows
 from helpers.joint import Setting, chi_square_p, draw_many, exact_joint
@@ -19,7 +20,10 @@ RULES = [
     pytest.param(SamplingConfig(0.7, top_p=0.9), id="t0.7-top-p0.9"),
     pytest.param(SamplingConfig(1.3, top_k=4, min_p=0.08), id="top-k-min-p"),
     pytest.param(SamplingConfig(1.0, repeat_penalty=1.5, presence_penalty=0.4, frequency_penalty=0.7), id="penalty"),
+    pytest.param(SamplingConfig(1.0, frequency_penalty=1.5, penalty_window=2), id="penalty-window"),
+    pytest.param(SamplingConfig(1.0, repeat_penalty=1.4, logit_bias=((1, 1.0),), banned_tokens=(4,)), id="bias-banned"),
 ]
+PENALTIES = SamplingConfig(1.0, presence_penalty=1.5, frequency_penalty=1.5)
 
 
 @pytest.fixture(autouse=True)
@@ -82,3 +86,34 @@ def test_the_same_numbers_for_all_rounds_fail(sampling: SamplingConfig, monkeypa
 
     monkeypatch.setattr(NativeSampler, "judge", late)
     assert _p_value(sampling, lookahead=1) < BROKEN
+
+
+def test_penalties_that_forget_the_round_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a draft's tokens do to the penalties of those behind them is part of the rule."""
+    judge = NativeSampler.judge
+
+    def forgetful(self: NativeSampler, rows: Any, part: range, *rest: Any) -> Judged:
+        proposed, _, position, history = rest
+        tokens: list[int] = []
+        kept, logprobs = 0, []
+        for i in part:  # Each by itself, as if it were the first one of its round.
+            found = judge(self, rows[i:], range(1), proposed[i:], None, position + i, history)
+            tokens, kept, logprobs = tokens + found.tokens, kept + found.kept, logprobs + found.logprobs
+            if not found.kept:
+                break
+        return Judged(tokens, kept, logprobs, [])
+
+    assert _p_value(PENALTIES, lookahead=3, acceptance="exact") >= ENOUGH
+    monkeypatch.setattr(NativeSampler, "judge", forgetful)
+    assert _p_value(PENALTIES, lookahead=3, acceptance="exact") < BROKEN
+
+
+def test_penalties_that_know_only_the_round_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NativeSampler, "_count", lambda *_: 0)
+    assert _p_value(PENALTIES, lookahead=1) < BROKEN
+
+
+def test_other_tokens_that_leave_the_window_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    sampling = SamplingConfig(1.0, frequency_penalty=1.5, penalty_window=2)
+    monkeypatch.setattr(History, "oldest", lambda self, most: [5] * min(most, self.window))
+    assert _p_value(sampling, lookahead=4) < BROKEN

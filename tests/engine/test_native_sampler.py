@@ -15,7 +15,8 @@ from engine.backends.fake import FakeBackend
 from engine.candidates import Candidates, Drawn
 from engine.config import SamplingConfig
 from engine.drafting.base import Draft
-from engine.errors import DegenerateDistribution
+from engine.errors import DegenerateDistribution, TokenOutOfRange
+from engine.history import History
 from engine.native_rows import NativeRows
 from engine.native_sampler import NativeSampler, Proposal, records_of
 from engine.rows import NumpyRows, Rows, use
@@ -36,7 +37,13 @@ RULES = {
     "cut": SamplingConfig(0.8, top_k=40, top_p=0.9, min_p=0.01),
     "penalties": SamplingConfig(0.8, repeat_penalty=1.3, presence_penalty=0.2, frequency_penalty=0.4),
     "cut, penalties": SamplingConfig(0.8, top_k=40, top_p=0.95, repeat_penalty=1.1, penalty_window=6),
+    "penalties on everything": SamplingConfig(1.0, frequency_penalty=0.7, penalty_window=0),
+    "penalties on little": SamplingConfig(0.8, top_k=20, presence_penalty=2.0, frequency_penalty=1.5, penalty_window=2),
+    "greedy, bias": SamplingConfig(logit_bias=((0, 2.5),), banned_tokens=(0,)),
+    "bias": SamplingConfig(0.9, top_p=0.9, logit_bias=((0, 2.5),)),
+    "banned": SamplingConfig(0.8, min_p=0.02, logit_bias=((0, -1.0),), banned_tokens=(0,), repeat_penalty=1.2),
 }
+BANNED = {name for name, sampling in RULES.items() if sampling.banned_tokens}
 SIZES = (1, 17, 129, 4096)
 
 
@@ -72,6 +79,13 @@ def _logits(rng: np.random.Generator, count: int, size: int, kind: str) -> Logit
 
 
 KINDS = ("any", "ties", "holes", "one-hot")
+CASES = [
+    (name, size, kind)
+    for name in RULES
+    for size in SIZES
+    for kind in KINDS
+    if name not in BANNED or (size > 1 and kind != "one-hot")  # Something must be left.
+]
 
 
 class _Given(FakeBackend):
@@ -88,7 +102,9 @@ class _Given(FakeBackend):
 def _verdict(rows: Rows, logits: Logits, draft: Draft, sampling: SamplingConfig, **options: Any) -> Verdict:
     before = use(rows)
     try:
-        verifier = Verifier(_Given(logits), sampling, options.get("acceptance", "rejection"), SEED, 0)
+        verifier = Verifier(
+            _Given(logits), sampling, options.get("acceptance", "rejection"), SEED, options.get("top", 0)
+        )
         history = [token % logits.shape[1] for token in (1, 0, 2, 1, 7, 7, 3)]
         return verifier.verify(0, draft, history, POSITION, options.get("guess"))
     finally:
@@ -119,8 +135,11 @@ def _plain(draft: Draft) -> Draft:
 
 
 def _same(found: Verdict, known: Verdict) -> None:
-    assert found._replace(logprobs=()) == known._replace(logprobs=())
+    assert found._replace(logprobs=(), top=()) == known._replace(logprobs=(), top=())
     assert found.logprobs == pytest.approx(known.logprobs, abs=1e-4)
+    for mine, theirs in zip(found.top, known.top, strict=True):
+        assert [token for token, _ in mine] == [token for token, _ in theirs]
+        assert [share for _, share in mine] == pytest.approx([share for _, share in theirs], abs=1e-4)
 
 
 def test_random_numbers_are_the_same(compiled: NativeRows) -> None:
@@ -133,9 +152,7 @@ def test_random_numbers_are_the_same(compiled: NativeRows) -> None:
             assert function(seed, position, number) == uniform(seed, position, purpose)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", RULES)
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("name", "size", "kind"), CASES)
 def test_a_proposal_is_what_the_rules_draw(compiled: NativeRows, name: str, size: int, kind: str) -> None:
     sampling = RULES[name]
     rng = np.random.default_rng(size)
@@ -157,9 +174,7 @@ def test_a_proposal_is_what_the_rules_draw(compiled: NativeRows, name: str, size
         np.testing.assert_allclose(found.probs.dense(), known.dense(), rtol=1e-4, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", RULES)
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("name", "size", "kind"), CASES)
 def test_a_verdict_is_what_the_rules_say(compiled: NativeRows, name: str, size: int, kind: str) -> None:
     sampling = RULES[name]
     rng = np.random.default_rng(size + 1)
@@ -294,13 +309,87 @@ def test_distributions_stay_while_others_are_drawn(compiled: NativeRows) -> None
             np.testing.assert_allclose(each.probs.dense(), candidates(row, RULES[name], ()).dense(), rtol=1e-4)
 
 
+@pytest.mark.parametrize("top", [1, 5])
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_best_tokens_of_each_row(compiled: NativeRows, size: int, kind: str, top: int) -> None:
+    rng = np.random.default_rng(size)
+    for name in ("greedy", "cut", "penalties"):
+        sampling = RULES[name]
+        for _ in range(8):
+            logits = _logits(rng, 5, size, kind)
+            draft = _draft(_drawn(compiled, logits[:4], sampling))
+            guess = _draft(_drawn(compiled, logits[4:], sampling))
+            options: dict[str, Any] = {"guess": lambda guess=guess: _plain(guess)} if size == 17 else {}
+            found = _verdict(compiled, logits, draft, sampling, top=top, **options)
+            _same(found, _verdict(NumpyRows(), logits, _plain(draft), sampling, top=top, **options))
+            assert [len(each) for each in found.top] == [min(top, size)] * len(found.tokens)
+            for row, token, share, best in zip(logits, found.tokens, found.logprobs, found.top, strict=False):
+                assert [each for each, _ in best] == sorted(range(size), key=lambda i: (-row[i], i))[:top]
+                assert dict(best).get(token, share) == share
+
+
+def test_a_draft_longer_than_the_window(compiled: NativeRows) -> None:
+    """What a draft pushes out of the window is no longer penalised, its own first tokens too."""
+    rng = np.random.default_rng(8)
+    for window in (1, 3, 7, 8, 40):
+        sampling = SamplingConfig(0.7, repeat_penalty=1.6, frequency_penalty=0.9, penalty_window=window)
+        accepted = 0
+        for _ in range(15):
+            logits = _logits(rng, 33, 7, "any")
+            found = _verdict(compiled, logits, Draft(tuple(rng.integers(0, 7, 32).tolist())), sampling)
+            draft = Draft((*found.tokens, *rng.integers(0, 7, 32 - len(found.tokens)).tolist()))
+            while accepted < 33 and len(found.tokens) < 33:  # The same draft, but for what the target draws instead.
+                found = _verdict(compiled, logits, draft, sampling)
+                draft = Draft((*found.tokens, *draft.tokens[len(found.tokens) :])[:32])
+            _same(found, _verdict(NumpyRows(), logits, draft, sampling))
+            accepted = max(accepted, found.accepted)
+        assert accepted == 32
+
+
+@pytest.mark.parametrize("window", [0, 5, 64])
+def test_proposals_behind_a_history_that_grows(compiled: NativeRows, window: int) -> None:
+    """Tokens behind the history count as if they were in it, as many as there may be; and another text is noticed."""
+    rng = np.random.default_rng(window)
+    sampling = SamplingConfig(0.8, repeat_penalty=1.4, frequency_penalty=0.4, penalty_window=window)
+    sampler, history, committed = _sampler(compiled, sampling), History(window), [3, 1, 4, 1, 5]
+    for position in range(30):
+        committed = [*committed, int(rng.integers(9))] if position % 9 else rng.integers(0, 9, len(committed)).tolist()
+        history.after(committed)
+        for count in (0, 2, 40, 200):
+            row, behind = _logits(rng, 1, 9, "any"), rng.integers(0, 9, count).tolist()
+            known = candidates(row[0], sampling, [*committed, *behind])
+            found = sampler.propose(row, 9, 9, position, history, behind)
+            assert found is not None
+            assert found.token == known.draw(uniform(SEED, position, "draft"))
+            assert found.probs is not None
+            np.testing.assert_allclose(found.probs.dense(), known.dense(), rtol=1e-4)
+
+
+def test_a_named_token_that_is_not_there(compiled: NativeRows) -> None:
+    for sampling in (SamplingConfig(0.8, logit_bias=((30, 1.0),)), SamplingConfig(banned_tokens=(2, 30))):
+        for rows in (compiled, NumpyRows()):
+            with pytest.raises(TokenOutOfRange):
+                _verdict(rows, np.zeros((2, 30), np.float32), Draft((3,)), sampling)
+        with pytest.raises(TokenOutOfRange):
+            _sampler(compiled, sampling).propose(np.zeros((1, 30), np.float32), 30, 31, 0)
+
+
+def test_other_functions_of_the_same_names_are_not_called(compiled: NativeRows) -> None:
+    """A library that was compiled with another idea of what both sides share."""
+
+    class Other:
+        def __getattr__(self, name: str) -> Any:
+            if name == "outrider_work_size":
+                return ctypes.CFUNCTYPE(ctypes.c_int64)(lambda: 8)
+            return getattr(compiled.library, name)
+
+    with pytest.raises(AttributeError):
+        NativeSampler(Other(), SamplingConfig(), 0)  # type: ignore[arg-type]
+
+
 def test_what_it_does_not_do_is_left_to_the_arrays(compiled: NativeRows) -> None:
-    for sampling in (
-        SamplingConfig(0.8, typical=0.9),
-        SamplingConfig(0.8, logit_bias=((1, 2.0),)),
-        SamplingConfig(0.8, banned_tokens=(1,)),
-    ):
-        assert compiled.sampler(sampling, 0) is None
+    assert compiled.sampler(SamplingConfig(0.8, typical=0.9), 0) is None
     arrays: Rows = NumpyRows()
     assert arrays.sampler(SamplingConfig(), 0) is None
     assert records_of((np.full(3, 1 / 3), np.full(3, 1 / 3)), 2) is None
