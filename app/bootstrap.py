@@ -23,9 +23,11 @@ from PySide6.QtCore import QEvent, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.application import Application
+from app.attachment_desk import AttachmentDesk
 from app.bridge import EngineBridge
 from app.call_watcher import CallWatcher
 from app.choice_desk import ChoiceDesk
+from app.context_desk import ContextDesk
 from app.controller import ChatController
 from app.conversation_desk import ConversationDesk
 from app.damage_dialog import report
@@ -38,12 +40,14 @@ from app.proof_desk import ProofDesk
 from app.qt_messages import listen, stop_listening
 from app.resources import ResourceDamaged, read_text, starter_prompts
 from app.settings import Settings, SettingsFile
+from app.settings_keeper import SettingsKeeper
 from app.single_instance import Claim
 from app.state import code_colors, markdown_parser
 from app.state.models import ModelList
 from app.state.transcript import Problem
 from app.translation import install
 from app.views.main_window import MainWindow
+from app.views.settings_words import trouble_words
 from app.views.theme import Theme
 from app.wiring import answer, connect, leave_out
 from engine import (
@@ -94,7 +98,9 @@ def build(
     if models_folder is not None:
         settings.models_folder = str(models_folder)
     install(app, settings.language)
-    problems: list[Problem] = []
+    trouble = settings_file.trouble
+    problems = [] if trouble is None else [Problem(trouble_words(trouble))]
+    keeper = SettingsKeeper(settings, settings_file)
     bundled = _or_none(bundled_pair, problems)
     starters = _or_none(starter_prompts, problems)
     sheet = _or_none(lambda: read_text("styles", "window.qss"), problems)
@@ -110,7 +116,22 @@ def build(
     controller = ChatController(loop, bridge, desk, conversations, ChoiceDesk(settings, conversations))
     window = MainWindow(theme, settings, controller.metrics, conversations.list, starters or ())
     proof = ProofDesk(loop, bridge, desk, controller.last_question)
-    parts = Parts(settings, settings_file, theme, bridge, desk, conversations, controller, window, proof)
+    attachments = AttachmentDesk(loop)
+    context = ContextDesk(loop, bridge, controller, attachments, lambda: window.prompt.question)
+    parts = Parts(
+        settings,
+        settings_file,
+        keeper,
+        theme,
+        bridge,
+        desk,
+        conversations,
+        controller,
+        window,
+        proof,
+        attachments=attachments,
+        context=context,
+    )
     connect(parts)
     # What the window begins with is there in a moment: no greeting that vanishes at once.
     before = settings.conversation if store is not None and store.exists() else 0
@@ -304,7 +325,7 @@ async def _live(parts: Parts, loop: asyncio.AbstractEventLoop, script: Script | 
 
 
 def _end(parts: Parts) -> bool:
-    parts.settings_file.save(parts.settings)
+    parts.keeper.close()
     ended = parts.bridge.close(CLOSE_S)
     if not parts.conversations.close(SAVE_S):
         LOGGER.warning("the last changes of the conversations could not be saved")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -14,6 +15,7 @@ from app.controller import ChatController
 from app.error_report import describe
 from app.state.context_use import ContextUse, TokenCount, use_of
 from app.state.transcript import Exchange
+from app.turns import Turn
 from engine import Cancelled, EngineError, Message
 
 WAIT_MS = 250
@@ -41,6 +43,7 @@ class ContextDesk(QObject):
     ) -> None:
         super().__init__()
         self.use: ContextUse | None = None
+        self._counted: ContextUse | None = None
         self._loop = loop
         self._bridge = bridge
         self._controller = controller
@@ -55,8 +58,10 @@ class ContextDesk(QObject):
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._count)
         self._attachments.changed.connect(self.note_typed)
-        for signal in (controller.opened, controller.cleared, controller.reply_ended, controller.busy_changed):
+        for signal in (controller.opened, controller.cleared, controller.reply_ended):
             signal.connect(self._note_conversation)
+        controller.busy_changed.connect(self._note_busy)
+        controller.choices.changed.connect(self.note_typed)
         controller.desk.changed.connect(self._note_models)
         controller.metrics_changed.connect(self._note_reply)
 
@@ -91,31 +96,40 @@ class ContextDesk(QObject):
             self._show(None)
         self.note_typed()
 
+    def _note_busy(self, busy: bool) -> None:
+        self._history = None
+        if busy:
+            # At once: the engine is asked for the reply in a moment, and then counts nothing more.
+            self._count()
+        else:
+            self.note_typed()
+
     def _note_reply(self) -> None:
-        """While a reply is written, the meter follows it: counting would have to wait for its end."""
-        read, use = self._controller.prompt_tokens, self.use
-        if read and use is not None:
-            emitted = self._controller.metrics.emitted
-            self._show(ContextUse(min(read + emitted, use.available), use.available, 0, use.dropped))
+        """While a reply is written the meter follows it: counting would have to wait for its end."""
+        turn, use = self._controller.answering, self._counted
+        if turn is not None and turn.exchange.status == "writing" and use is not None:
+            used = use.used + self._controller.metrics.emitted
+            self._show(replace(use, used=min(used, use.available), typed=0))
 
     def _count(self) -> None:
-        if self._controller.busy:
+        self._timer.stop()
+        turn = self._controller.answering
+        if turn is not None and turn.exchange.status != "waiting":
             return
         if self._job is not None:
             self._job.cancel()
         if self._bridge.loaded.target is None:
             self._show(None)
             return
-        task = self._loop.create_task(self._ask())
+        task = self._loop.create_task(self._ask(turn))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _ask(self) -> None:
-        if self._history is None:
-            self._history = self._controller.transcript.messages_for(Exchange(""))[:-1]
+    async def _ask(self, turn: Turn | None) -> None:
         uncounted = [each.block for each in self._attachments.attachments if each.tokens is None]
-        messages = (*self._history, Message("user", self._typed()))
-        job = self._job = self._bridge.count_tokens(messages, uncounted)
+        choice = self._controller.choices.own if turn is None else turn.choice
+        messages = (*self._read_history(), Message("user", self._typed())) if turn is None else turn.messages
+        job = self._job = self._bridge.count_tokens(choice.messages(messages), uncounted, choice.max_tokens)
         try:
             count = await job.result
         except Cancelled:
@@ -130,8 +144,14 @@ class ContextDesk(QObject):
             return
         if job is self._job:
             self._attachments.note_tokens(dict(zip(uncounted, count.texts, strict=True)))
-            if not self._controller.busy:
-                self._show(use_of(count.fit))
+            if self._controller.answering is turn:
+                self._counted = use_of(count.fit)
+                self._show(self._counted)
+
+    def _read_history(self) -> tuple[Message, ...]:
+        if self._history is None:
+            self._history = self._controller.transcript.messages_for(Exchange(""))[:-1]
+        return self._history
 
     def _show(self, use: ContextUse | None) -> None:
         if use != self.use:

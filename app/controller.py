@@ -82,10 +82,9 @@ class ChatController(QObject):
         return self._own_turn() is not None
 
     @property
-    def prompt_tokens(self) -> int:
-        """What the model reads for the reply of this chat that is being written, in tokens; 0 where there is none."""
-        own = self._own_turn()
-        return 0 if own is None or own.reading is None or own is not self._turns.running else own.reading.total
+    def answering(self) -> Turn | None:
+        """The question of the chat on the screen that is being answered, or waits for that."""
+        return self._own_turn()
 
     # The chat on the screen -------------------------------------------------------------------------------------------
 

@@ -12,9 +12,11 @@ from app.conversation_desk import Export
 from app.parts import Parts
 from app.places import data_folder, flavour
 from app.program_commands import register as register_commands
+from app.prompt_wiring import connect_prompt
 from app.proof_windows import ProofWindows
 from app.single_instance import Call
 from app.views.file_dialogs import ask_what_to_import, ask_where_to_save
+from app.views.settings_words import trouble_words
 
 _LONG = 500
 """Entries of a conversation from which on a garbage collection that looks at all of them would be felt."""
@@ -26,12 +28,14 @@ def connect(parts: Parts) -> None:
     _connect_models(parts)
     _connect_conversations(parts)
     _connect_proof(parts)
+    parts.keeper.trouble.connect(lambda trouble: parts.window.notice.show_trouble(trouble_words(trouble)))
     register_commands(
         parts,
         export=lambda number, kind: _export(parts, number, kind),
         bring_in=lambda: _import(parts),
         about=lambda: _show_about(parts),
     )
+    connect_prompt(parts)
     parts.window.bar.fill_menu(parts.window.commands)
 
 
@@ -146,7 +150,6 @@ def _remember_open(parts: Parts) -> None:
     number = 0 if shown is None else shown.id
     if number != parts.settings.conversation:
         parts.settings.conversation = number
-        parts.settings_file.save(parts.settings)
 
 
 def answer(parts: Parts, call: Call) -> None:
