@@ -58,7 +58,10 @@ def say(text: str) -> str:
     if not isinstance(text, Phrase):
         return text
     fields = {name: say(value) if isinstance(value, str) else value for name, value in text.fields.items()}
-    return fill(QCoreApplication.translate(_ENGINE, text.template), **fields)
+    said = fill(QCoreApplication.translate(_ENGINE, text.template), **fields)
+    if text.capital is None:
+        return said
+    return (said[:1].upper() if text.capital else said[:1].lower()) + said[1:]
 
 
 def fill(template: str, /, **fields: object) -> str:

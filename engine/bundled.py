@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from engine.errors import LoadFailed
+from engine.phrase import Phrase
 
 TARGET_NAME = "demo-target.Q8_0.gguf"
 DRAFT_NAME = "demo-draft.Q8_0.gguf"
@@ -17,5 +18,5 @@ def bundled_pair() -> tuple[Path, Path]:
     pair = folder / TARGET_NAME, folder / DRAFT_NAME
     for path in pair:
         if not path.is_file():
-            raise LoadFailed(path, "it should have come with the program. Install Outrider again.")
+            raise LoadFailed(path, Phrase("it should have come with the program. Install Outrider again."))
     return pair

@@ -15,6 +15,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from engine.backends.base import Tokenizer
 from engine.config import Message
 from engine.errors import ChatTemplateFailed, InvalidRequest
+from engine.phrase import Phrase
 
 _MOST_STEPS = 1_000_000
 """Numbers that a template may count through, and characters or bits that one product in it may have."""
@@ -35,7 +36,7 @@ def encode_prompt(prompt: str | Sequence[Message] | Sequence[int], tokenizer: To
         return _encode_messages((Message("user", prompt),), tokenizer)
     if isinstance(prompt[0], Message):
         if raw:
-            raise InvalidRequest("Messages need the chat template; leave out raw.")
+            raise InvalidRequest(Phrase("Messages need the chat template; leave out raw."))
         return _encode_messages(prompt, tokenizer)  # type: ignore[arg-type]
     return [int(token) for token in prompt]  # type: ignore[arg-type]
 

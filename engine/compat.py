@@ -18,6 +18,7 @@ import numpy as np
 
 from engine.backends.base import Backend
 from engine.errors import VocabularyMismatch
+from engine.phrase import Phrase
 from engine.vocabulary import Vocabulary, vocabulary_of_backend
 
 if TYPE_CHECKING:
@@ -64,14 +65,22 @@ def judge_pair(target: ModelFile, draft: ModelFile) -> Fit:
     """Whether `draft` can draft for `target`, from what a scan found out about the two."""
     for model in (target, draft):
         if not model.usable:
-            return Fit(False, f"{model.name} cannot be used: {model.problem or 'it does not write text.'}")
+            return Fit(
+                False,
+                Phrase(
+                    "{name} cannot be used: {problem}",
+                    name=model.name,
+                    problem=model.problem or Phrase("it does not write text."),
+                ),
+            )
     if target.vocabulary is None or draft.vocabulary is None:
         bare = target if target.vocabulary is None else draft
-        return Fit(False, f"{bare.name} has no vocabulary of its own.")
+        return Fit(False, Phrase("{name} has no vocabulary of its own.", name=bare.name))
     fit = judge_vocabularies(target.vocabulary, draft.vocabulary)
     if not fit.usable:
         return fit
-    return Fit(fit.fits, f"{fit.reason} {_expectation(target, draft, fit)}", fit.through_text)
+    expected = _expectation(target, draft, fit)
+    return Fit(fit.fits, Phrase("{reason} {expected}", reason=fit.reason, expected=expected), fit.through_text)
 
 
 def judge_backends(target: Backend, draft: Backend) -> Fit:
@@ -103,14 +112,20 @@ def _identity(vocabulary: Vocabulary) -> tuple[object, ...]:
 
 
 def _judge_vocabularies(target: Vocabulary, draft: Vocabulary) -> Fit:
-    for whose, vocabulary in (("target", target), ("draft", draft)):
-        if not vocabulary.fingerprints.any():
-            return Fit(False, f"The tokens of the {whose} stand for no text, so nothing can be translated.")
+    if not target.fingerprints.any():
+        return Fit(False, Phrase("The tokens of the target stand for no text, so nothing can be translated."))
+    if not draft.fingerprints.any():
+        return Fit(False, Phrase("The tokens of the draft stand for no text, so nothing can be translated."))
     difference = check_vocabularies(target, draft)
     if difference is None:
-        return Fit(True, f"Same vocabulary{_other_beginning(target, draft)}.")
-    which = f"{_described(target)} and {_described(draft)}"
-    reason = f"They have different tokenizers ({which}): {difference}, so drafts go through text, which is slower."
+        return Fit(True, Phrase("Same vocabulary{though}.", though=_other_beginning(target, draft)))
+    reason = Phrase(
+        "They have different tokenizers ({target} and {draft}): {difference}, so drafts go through text, which is "
+        "slower.",
+        target=_described(target),
+        draft=_described(draft),
+        difference=difference,
+    )
     return Fit(False, reason, through_text=True)
 
 
@@ -120,13 +135,13 @@ def check_vocabularies(target: Vocabulary, draft: Vocabulary) -> str | None:
         return None
     kinds = {target.kind, draft.kind} - {""}
     if len(kinds) > 1 and kinds != _ALIKE:
-        return "they are of different kinds"
+        return Phrase("they are of different kinds")
     return _check_texts(target, draft)
 
 
 def _check_texts(target: Vocabulary, draft: Vocabulary) -> str | None:
     common = min(target.size, draft.size)
-    longer, which = (target, "target") if target.size > draft.size else (draft, "draft")
+    longer = target if target.size > draft.size else draft
     surplus = int(np.count_nonzero(longer.fingerprints[common:]))
     ours, theirs = target.fingerprints[:common], draft.fingerprints[:common]
     both = (ours != 0) & (theirs != 0)
@@ -134,14 +149,21 @@ def _check_texts(target: Vocabulary, draft: Vocabulary) -> str | None:
     compared = int(np.count_nonzero(both))
     differing = np.flatnonzero(both & (ours != theirs))
     if len(differing) > compared // 2:
-        return "most of their tokens stand for different texts"
+        return Phrase("most of their tokens stand for different texts")
     if len(differing):
-        return f"{len(differing):,} of {compared:,} tokens stand for different texts, the first of them {differing[0]}"
+        return Phrase(
+            "{differing:,} of {compared:,} tokens stand for different texts, the first of them {first}",
+            differing=len(differing),
+            compared=compared,
+            first=int(differing[0]),
+        )
     if surplus > _MAX_SURPLUS:
-        return f"the {which} has {surplus:,} tokens more"
+        if longer is target:
+            return Phrase("the target has {surplus:,} tokens more", surplus=surplus)
+        return Phrase("the draft has {surplus:,} tokens more", surplus=surplus)
     fewest = min(int(np.count_nonzero(ours)), int(np.count_nonzero(theirs)))
     if common > _FIRST_COMPARED and compared <= max(0, fewest - _FIRST_COMPARED) // 2:
-        return "they have too few tokens in common"
+        return Phrase("they have too few tokens in common")
     return None
 
 
@@ -149,31 +171,37 @@ def _other_beginning(target: Vocabulary, draft: Vocabulary) -> str:
     """A draft reads the target's tokens: it may miss a begin token that it is used to, or see another."""
     if draft.begin_id in (None, target.begin_id):
         return ""
-    given = "none" if target.begin_id is None else f"token {target.begin_id}"
-    return f", though the draft is used to begin token {draft.begin_id} and is given {given}"
+    if target.begin_id is None:
+        return Phrase(", though the draft is used to begin token {used} and is given none", used=draft.begin_id)
+    return Phrase(
+        ", though the draft is used to begin token {used} and is given token {given}",
+        used=draft.begin_id,
+        given=target.begin_id,
+    )
 
 
 def _described(vocabulary: Vocabulary) -> str:
-    tokens = f"{vocabulary.size:,} tokens"
-    return f"{vocabulary.kind} with {tokens}" if vocabulary.kind else tokens
+    if not vocabulary.kind:
+        return Phrase("{count:,} tokens", count=vocabulary.size)
+    return Phrase("{kind} with {count:,} tokens", kind=vocabulary.kind, count=vocabulary.size)
 
 
 def _expectation(target: ModelFile, draft: ModelFile, fit: Fit) -> str:
     """What the sizes promise, in a sentence."""
     if draft.path == target.path:
-        return "The draft is the target itself: no speedup."
+        return Phrase("The draft is the target itself: no speedup.")
     ratio = _cost_ratio(target, draft)
     if ratio <= 1.0:
-        return "The draft is not smaller than the target: no speedup."
+        return Phrase("The draft is not smaller than the target: no speedup.")
     if ratio < _HARDLY:
-        return "The draft is hardly smaller than the target: little or no speedup."
-    times = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}"
-    promise = "a speedup can be expected" if fit.fits else "a speedup is possible"
+        return Phrase("The draft is hardly smaller than the target: little or no speedup.")
+    times = Phrase("{ratio:.0f}", ratio=ratio) if ratio >= 10 else Phrase("{ratio:.1f}", ratio=ratio)
+    promise = Phrase("a speedup can be expected") if fit.fits else Phrase("a speedup is possible")
     if ratio < _LITTLE:
-        promise = "a small speedup at best"
+        promise = Phrase("a small speedup at best")
     elif _skill_ratio(target, draft) > _TOO_SMALL:
-        promise = "it may be too small to be right often"
-    return f"The target is {times} times as large as the draft: {promise}."
+        promise = Phrase("it may be too small to be right often")
+    return Phrase("The target is {times} times as large as the draft: {promise}.", times=times, promise=promise)
 
 
 # Ranking ------------------------------------------------------------------------------------------------------------

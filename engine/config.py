@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from engine.errors import InvalidLookahead, InvalidRequest, InvalidSampling, UnknownMethod
+from engine.phrase import Phrase
 
 MAX_LOOKAHEAD = 32
 DEFAULT_LOOKAHEAD = 4
@@ -38,9 +39,13 @@ class Message:
 
     def __post_init__(self) -> None:
         if self.role not in ("system", "user", "assistant"):
-            raise InvalidRequest(f"A message's role must be system, user or assistant, not {self.role!r}.")
+            raise InvalidRequest(
+                Phrase("A message's role must be system, user or assistant, not {role!r}.", role=self.role)
+            )
         if not isinstance(self.content, str):
-            raise InvalidRequest(f"A message's content must be text, not {type(self.content).__name__}.")
+            raise InvalidRequest(
+                Phrase("A message's content must be text, not {name}.", name=type(self.content).__name__)
+            )
 
     @classmethod
     def from_mapping(cls, data: object) -> Message:
@@ -48,7 +53,7 @@ class Message:
         if isinstance(data, Message):
             return data
         if not isinstance(data, Mapping) or not {"role", "content"} <= set(data):
-            raise InvalidRequest('A message must be an object with "role" and "content".')
+            raise InvalidRequest(Phrase('A message must be an object with "role" and "content".'))
         return cls(data["role"], data["content"])
 
 
@@ -80,26 +85,26 @@ class SamplingConfig:
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        _check_number("temperature", self.temperature, "a number from 0 to 100", 0.0, 100.0)
-        _check_whole("top_k", self.top_k, "0 (off) or a whole number above 0")
-        _check_number("top_p", self.top_p, "a number above 0, at most 1", 0.0, 1.0, above=True)
-        _check_number("min_p", self.min_p, "a number from 0 to 1", 0.0, 1.0)
-        _check_number("typical", self.typical, "a number above 0, at most 1", 0.0, 1.0, above=True)
+        _check_number("temperature", self.temperature, Phrase("a number from 0 to 100"), 0.0, 100.0)
+        _check_whole("top_k", self.top_k, Phrase("0 (off) or a whole number above 0"))
+        _check_number("top_p", self.top_p, Phrase("a number above 0, at most 1"), 0.0, 1.0, above=True)
+        _check_number("min_p", self.min_p, Phrase("a number from 0 to 1"), 0.0, 1.0)
+        _check_number("typical", self.typical, Phrase("a number above 0, at most 1"), 0.0, 1.0, above=True)
         _check_number(
             "repeat_penalty",
             self.repeat_penalty,
-            "a number above 0, at most 100",
+            Phrase("a number above 0, at most 100"),
             0.0,
             100.0,
             above=True,
         )
-        _check_number("presence_penalty", self.presence_penalty, "a number from -100 to 100", -100.0, 100.0)
-        _check_number("frequency_penalty", self.frequency_penalty, "a number from -100 to 100", -100.0, 100.0)
-        _check_whole("penalty_window", self.penalty_window, "0 (all) or a whole number above 0")
+        _check_number("presence_penalty", self.presence_penalty, Phrase("a number from -100 to 100"), -100.0, 100.0)
+        _check_number("frequency_penalty", self.frequency_penalty, Phrase("a number from -100 to 100"), -100.0, 100.0)
+        _check_whole("penalty_window", self.penalty_window, Phrase("0 (all) or a whole number above 0"))
         object.__setattr__(self, "logit_bias", _bias(self.logit_bias))
         object.__setattr__(self, "banned_tokens", _token_ids("banned_tokens", self.banned_tokens))
         if self.seed is not None:
-            _check_whole("seed", self.seed, "a whole number from 0 to 2^64 - 1", 2**64 - 1)
+            _check_whole("seed", self.seed, Phrase("a whole number from 0 to 2^64 - 1"), 2**64 - 1)
 
     @property
     def greedy(self) -> bool:
@@ -156,16 +161,20 @@ class SpeculationConfig:
         check_lookahead(self.lookahead)
         object.__setattr__(self, "sources", _sources(self.sources))
         if self.overlap not in ("on", "off", "auto"):
-            raise InvalidRequest(f"Overlap must be 'on', 'off' or 'auto', not {self.overlap!r}.")
+            raise InvalidRequest(
+                Phrase("Overlap must be 'on', 'off' or 'auto', not {overlap!r}.", overlap=self.overlap)
+            )
         if self.method not in METHODS:
             raise UnknownMethod(self.method, METHODS)
         if self.acceptance not in ("rejection", "exact"):
-            raise InvalidRequest(f"Acceptance must be 'rejection' or 'exact', not {self.acceptance!r}.")
+            raise InvalidRequest(
+                Phrase("Acceptance must be 'rejection' or 'exact', not {acceptance!r}.", acceptance=self.acceptance)
+            )
         if self.draft_temperature is not None:
-            _check_number("draft_temperature", self.draft_temperature, "a number from 0 to 100", 0.0, 100.0)
-        _check_number("min_draft_confidence", self.min_draft_confidence, "a number from 0 to 1", 0.0, 1.0)
-        _check_number("adaptive_raise", self.adaptive_raise, "a number from 0 to 1", 0.0, 1.0)
-        _check_number("adaptive_lower", self.adaptive_lower, "a number from 0 to 1", 0.0, 1.0)
+            _check_number("draft_temperature", self.draft_temperature, Phrase("a number from 0 to 100"), 0.0, 100.0)
+        _check_number("min_draft_confidence", self.min_draft_confidence, Phrase("a number from 0 to 1"), 0.0, 1.0)
+        _check_number("adaptive_raise", self.adaptive_raise, Phrase("a number from 0 to 1"), 0.0, 1.0)
+        _check_number("adaptive_lower", self.adaptive_lower, Phrase("a number from 0 to 1"), 0.0, 1.0)
         for bound in (self.adaptive_start, self.adaptive_max):
             if check_lookahead(bound) in (0, "adaptive", "auto", "default"):
                 raise InvalidLookahead(bound)
@@ -199,20 +208,42 @@ class LoadConfig:
     def __post_init__(self) -> None:
         if self.context_length is not None and (not _is_whole(self.context_length) or self.context_length < 8):
             raise InvalidRequest(
-                f"The context must be a whole number of 8 tokens or more, not {self.context_length!r}."
+                Phrase(
+                    "The context must be a whole number of 8 tokens or more, not {context_length!r}.",
+                    context_length=self.context_length,
+                )
             )
         if self.threads is not None and (not _is_whole(self.threads) or not 1 <= self.threads <= 512):
-            raise InvalidRequest(f"Threads must be a whole number from 1 to 512, not {self.threads!r}.")
+            raise InvalidRequest(
+                Phrase("Threads must be a whole number from 1 to 512, not {threads!r}.", threads=self.threads)
+            )
         if self.gpu_layers is not None and (not _is_whole(self.gpu_layers) or self.gpu_layers < -1):
-            raise InvalidRequest(f"GPU layers must be a whole number, -1 for all, not {self.gpu_layers!r}.")
+            raise InvalidRequest(
+                Phrase("GPU layers must be a whole number, -1 for all, not {gpu_layers!r}.", gpu_layers=self.gpu_layers)
+            )
         if self.device is not None and _DEVICE.fullmatch(str(self.device)) is None:
             raise InvalidRequest(
-                f"The device must be auto, cpu, cuda, cuda:0 (or another number) or mps, not {self.device!r}."
+                Phrase(
+                    "The device must be auto, cpu, cuda, cuda:0 (or another number) or mps, not {device!r}.",
+                    device=self.device,
+                )
             )
         if self.dtype is not None and self.dtype not in DTYPES:
-            raise InvalidRequest(f"The number format must be one of {', '.join(DTYPES)}, not {self.dtype!r}.")
+            raise InvalidRequest(
+                Phrase(
+                    "The number format must be one of {dtypes}, not {dtype!r}.",
+                    dtypes=", ".join(DTYPES),
+                    dtype=self.dtype,
+                )
+            )
         if self.cache_type is not None and self.cache_type not in CACHE_TYPES:
-            raise InvalidRequest(f"The cache type must be one of {', '.join(CACHE_TYPES)}, not {self.cache_type!r}.")
+            raise InvalidRequest(
+                Phrase(
+                    "The cache type must be one of {cache_types}, not {cache_type!r}.",
+                    cache_types=", ".join(CACHE_TYPES),
+                    cache_type=self.cache_type,
+                )
+            )
 
 
 class LoadOptions(TypedDict, total=False):
@@ -247,13 +278,17 @@ class GenerationRequest:
 
     def __post_init__(self) -> None:
         if self.max_tokens is not None and (not _is_whole(self.max_tokens) or self.max_tokens < 1):
-            raise InvalidRequest(f"max_tokens must be a whole number above 0, not {self.max_tokens!r}.")
+            raise InvalidRequest(
+                Phrase("max_tokens must be a whole number above 0, not {max_tokens!r}.", max_tokens=self.max_tokens)
+            )
         if not self.prompt:
-            raise InvalidRequest("The prompt is empty. Write something first.")
+            raise InvalidRequest(Phrase("The prompt is empty. Write something first."))
         if not all(map(_is_stop, self.stop)):
-            raise InvalidRequest("A stop string must be text that is not empty.")
+            raise InvalidRequest(Phrase("A stop string must be text that is not empty."))
         if not _is_whole(self.top) or not 0 <= self.top <= MAX_TOP:
-            raise InvalidRequest(f"top must be a whole number from 0 to {MAX_TOP}, not {self.top!r}.")
+            raise InvalidRequest(
+                Phrase("top must be a whole number from 0 to {max_top}, not {top!r}.", max_top=MAX_TOP, top=self.top)
+            )
 
 
 def _is_stop(value: object) -> bool:
@@ -265,7 +300,7 @@ def freeze_prompt(prompt: object) -> str | tuple[Message, ...] | tuple[int, ...]
     if isinstance(prompt, str):
         return prompt
     if not isinstance(prompt, Sequence) or isinstance(prompt, bytes):
-        raise InvalidRequest("A prompt must be text, a list of messages or a list of token ids.")
+        raise InvalidRequest(Phrase("A prompt must be text, a list of messages or a list of token ids."))
     items: list[Any] = list(prompt)
     if all(_is_whole(item) for item in items):
         return tuple(int(item) for item in items)
@@ -288,13 +323,17 @@ def check_lookahead(value: object) -> Lookahead:
 def _sources(value: object) -> tuple[str, ...]:
     names = (value,) if isinstance(value, str) else value
     if not isinstance(names, Sequence) or any(name not in SOURCES for name in names) or len(set(names)) < len(names):
-        raise InvalidRequest(f"Sources must be different ones of {', '.join(SOURCES)}, not {value!r}.")
+        raise InvalidRequest(
+            Phrase(
+                "Sources must be different ones of {sources}, not {value!r}.", sources=", ".join(SOURCES), value=value
+            )
+        )
     return tuple(names)
 
 
 def _bias(value: object) -> tuple[tuple[int, float], ...]:
     """A logit bias as sorted pairs. Raises InvalidSampling."""
-    allowed = "token ids with finite numbers"
+    allowed = Phrase("token ids with finite numbers")
     try:
         pairs = dict(value)  # type: ignore[call-overload]
     except (TypeError, ValueError):
@@ -309,7 +348,7 @@ def _bias(value: object) -> tuple[tuple[int, float], ...]:
 def _token_ids(name: str, value: object) -> tuple[int, ...]:
     good = isinstance(value, Sequence | AbstractSet) and not isinstance(value, str | bytes)
     if not good or not all(_is_whole(token) and token >= 0 for token in value):  # type: ignore[attr-defined]
-        raise InvalidSampling(name, value, "token ids, whole numbers of 0 or more")
+        raise InvalidSampling(name, value, Phrase("token ids, whole numbers of 0 or more"))
     return tuple(sorted({int(token) for token in value}))  # type: ignore[attr-defined]
 
 

@@ -28,6 +28,7 @@ from engine.errors import (
 from engine.events import Event, Finished, GenerationResult, LoadProgress, TokenEvent
 from engine.knowledge import PairKnowledge, learn_pair
 from engine.loop import Events, GenerationLoop
+from engine.phrase import Phrase
 from engine.planning import Models, make_job, make_request, settle_lookahead
 from engine.registry import open_backend
 from engine.sources import resolve_source
@@ -216,7 +217,7 @@ class SpeculativeDecoder:
                 elif isinstance(event, Finished):
                     result = event.result
         if result is None:
-            raise BackendFailure("the reply ended without a result")
+            raise BackendFailure(Phrase("the reply ended without a result"))
         return result
 
     def stream(
@@ -264,7 +265,7 @@ class SpeculativeDecoder:
         request = make_request(prompt, options, self._sampling, self._speculation)
         request = settle_lookahead(request, has_draft=self.draft is not None)
         if self._busy:
-            raise InvalidRequest("This decoder is writing a reply already. Wait for it, or cancel it.")
+            raise InvalidRequest(Phrase("This decoder is writing a reply already. Wait for it, or cancel it."))
         token = cancel or self.cancel_token
         self._busy = True
         try:
@@ -306,7 +307,7 @@ class SpeculativeDecoder:
         if self.target is None:
             raise ModelNotLoaded("target")
         if self._busy:
-            raise InvalidRequest("This decoder is writing a reply. Wait for it, or cancel it.")
+            raise InvalidRequest(Phrase("This decoder is writing a reply. Wait for it, or cancel it."))
         token = cancel or self.cancel_token
         try:
             if not self._calibrated:

@@ -1,6 +1,7 @@
 """Every error that the engine raises on purpose: one base, one class a cause, each composing its own message.
 
-A caller shows `str(error)` to a person as it is: it says what was wrong and what to do.
+A caller shows `str(error)` to a person as it is: it says what was wrong and what to do. In another language the
+message can be said from `error.message`, which remembers what it was made of.
 """
 
 from __future__ import annotations
@@ -9,9 +10,16 @@ import difflib
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.phrase import Phrase
+
 
 class EngineError(Exception):
     """Base of all errors of the engine. `str()` of it is one sentence or two for a person."""
+
+    @property
+    def message(self) -> str:
+        """The same as `str()`; a Phrase where its class or whoever raised it made one."""
+        return self.args[0] if self.args and isinstance(self.args[0], str) else str(self)
 
 
 # Models and pairs ---------------------------------------------------------------------------------------------------
@@ -21,7 +29,7 @@ class ModelNotLoaded(EngineError):
     """A decoder was asked to generate before it had a target."""
 
     def __init__(self, what: str = "target") -> None:
-        super().__init__(f"No {what} model is loaded. Load one first (attach_{what}, or load(…)).")
+        super().__init__(Phrase("No {what} model is loaded. Load one first (attach_{what}, or load(…)).", what=what))
 
 
 class LoadFailed(EngineError):
@@ -30,7 +38,7 @@ class LoadFailed(EngineError):
     def __init__(self, path: str | Path, reason: str) -> None:
         self.path = Path(path)
         self.reason = reason
-        super().__init__(f"Cannot load {self.path.name}: {reason}")
+        super().__init__(Phrase("Cannot load {name}: {reason}", name=self.path.name, reason=reason))
 
 
 class ModelFileBroken(LoadFailed):
@@ -49,8 +57,12 @@ class ModelTooLarge(LoadFailed):
         self.available = available
         super().__init__(
             path,
-            f"it needs about {needed / 2**30:.1f} GiB of memory and {available / 2**30:.1f} GiB are free. "
-            "Choose a smaller model or quantisation, a shorter context, or close other programs.",
+            Phrase(
+                "it needs about {needed:.1f} GiB of memory and {available:.1f} GiB are free. "
+                "Choose a smaller model or quantisation, a shorter context, or close other programs.",
+                needed=needed / 2**30,
+                available=available / 2**30,
+            ),
         )
 
 
@@ -60,7 +72,9 @@ class FolderUnreadable(EngineError):
     def __init__(self, path: str | Path, reason: str) -> None:
         self.path = Path(path)
         self.reason = reason
-        super().__init__(f"Cannot read the folder {self.path}: {reason}. Choose another folder.")
+        super().__init__(
+            Phrase("Cannot read the folder {path}: {reason}. Choose another folder.", path=self.path, reason=reason)
+        )
 
 
 class IncompatiblePair(EngineError):
@@ -68,7 +82,9 @@ class IncompatiblePair(EngineError):
 
     def __init__(self, target: str, draft: str, reason: str) -> None:
         self.reason = reason
-        super().__init__(f"{draft} cannot draft for {target}: {reason}")
+        super().__init__(
+            Phrase("{draft} cannot draft for {target}: {reason}", draft=draft, target=target, reason=reason)
+        )
 
 
 class VocabularyMismatch(IncompatiblePair):
@@ -79,7 +95,7 @@ class UnknownMethod(EngineError):
     """A method name that does not exist."""
 
     def __init__(self, method: str, known: Sequence[str]) -> None:
-        super().__init__(f"Unknown method {method!r}. Known: {', '.join(known)}.")
+        super().__init__(Phrase("Unknown method {method!r}. Known: {known}.", method=method, known=", ".join(known)))
 
 
 class UnknownPreset(EngineError):
@@ -95,7 +111,7 @@ class NotAvailable(EngineError):
     """A feature that this version names but does not have yet, or that what is loaded cannot do."""
 
     def __init__(self, what: str, advice: str) -> None:
-        super().__init__(f"{what} is not available: {advice}")
+        super().__init__(Phrase("{what} is not available: {advice}", what=what, advice=advice))
 
 
 class InstallationDamaged(EngineError):
@@ -129,7 +145,9 @@ class InvalidLookahead(InvalidRequest):
     """A lookahead that is neither a whole number from 0 to 32 nor the name of a policy."""
 
     def __init__(self, value: object) -> None:
-        super().__init__(f"Lookahead must be a whole number from 0 to 32, 'adaptive' or 'auto', not {value!r}.")
+        super().__init__(
+            Phrase("Lookahead must be a whole number from 0 to 32, 'adaptive' or 'auto', not {value!r}.", value=value)
+        )
 
 
 class InvalidSampling(InvalidRequest):
@@ -137,7 +155,9 @@ class InvalidSampling(InvalidRequest):
 
     def __init__(self, parameter: str, value: object, allowed: str) -> None:
         self.parameter = parameter
-        super().__init__(f"{parameter} must be {allowed}, not {value!r}.")
+        super().__init__(
+            Phrase("{parameter} must be {allowed}, not {value!r}.", parameter=parameter, allowed=allowed, value=value)
+        )
 
 
 class ContextFull(EngineError):
@@ -147,8 +167,12 @@ class ContextFull(EngineError):
         self.needed = needed
         self.available = available
         super().__init__(
-            f"The prompt has {needed} tokens and the context holds {available}. "
-            "Shorten it, start a new chat, or load the model with a longer context."
+            Phrase(
+                "The prompt has {needed} tokens and the context holds {available}. "
+                "Shorten it, start a new chat, or load the model with a longer context.",
+                needed=needed,
+                available=available,
+            )
         )
 
 
@@ -158,7 +182,9 @@ class TokenOutOfRange(InvalidRequest):
     def __init__(self, token: int, vocab_size: int) -> None:
         self.token = token
         self.vocab_size = vocab_size
-        super().__init__(f"Token id {token} is not in the vocabulary (0 to {vocab_size - 1}).")
+        super().__init__(
+            Phrase("Token id {token} is not in the vocabulary (0 to {last}).", token=token, last=vocab_size - 1)
+        )
 
 
 class TextNotEncodable(EngineError):
@@ -166,10 +192,14 @@ class TextNotEncodable(EngineError):
 
     def __init__(self, character: str) -> None:
         self.character = character
-        name = f"U+{ord(character):04X}" if len(character) == 1 else "more than one character"
+        name = f"U+{ord(character):04X}" if len(character) == 1 else Phrase("more than one character")
         super().__init__(
-            f"This model's vocabulary has no token for {character!r} ({name}). "
-            "Leave it out of the prompt, or choose another model."
+            Phrase(
+                "This model's vocabulary has no token for {character!r} ({name}). "
+                "Leave it out of the prompt, or choose another model.",
+                character=character,
+                name=name,
+            )
         )
 
 
@@ -178,7 +208,10 @@ class ChatTemplateFailed(EngineError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(
-            f"The model's chat template failed: {reason}. Send plain text (--raw) or choose another model."
+            Phrase(
+                "The model's chat template failed: {reason}. Send plain text (--raw) or choose another model.",
+                reason=reason,
+            )
         )
 
 
@@ -194,15 +227,27 @@ class DegenerateDistribution(EngineError):
     def __init__(self, reason: str, position: int | None = None) -> None:
         self.reason = reason
         self.position = position
-        where = "" if position is None else f" at position {position}"
-        super().__init__(f"The model gave no usable distribution{where}: {reason}. The file may be damaged.")
+        where = "" if position is None else Phrase(" at position {position}", position=position)
+        super().__init__(
+            Phrase(
+                "The model gave no usable distribution{where}: {reason}. The file may be damaged.",
+                where=where,
+                reason=reason,
+            )
+        )
 
 
 class RewindNotSupported(EngineError):
     """A cache was asked to go back to a place that it cannot go back to."""
 
     def __init__(self, length: int, current: int) -> None:
-        super().__init__(f"This model's cache cannot be rewound from {current} to {length} tokens.")
+        super().__init__(
+            Phrase(
+                "This model's cache cannot be rewound from {current} to {length} tokens.",
+                current=current,
+                length=length,
+            )
+        )
 
 
 class BackendFailure(EngineError):
@@ -210,12 +255,12 @@ class BackendFailure(EngineError):
 
     def __init__(self, what: str, position: int | None = None) -> None:
         self.position = position
-        where = "" if position is None else f" at position {position}"
-        super().__init__(f"The model could not be run{where}: {what}.")
+        where = "" if position is None else Phrase(" at position {position}", position=position)
+        super().__init__(Phrase("The model could not be run{where}: {what}.", where=where, what=what))
 
 
 class Cancelled(EngineError):
     """The work was cancelled before there was anything to return."""
 
-    def __init__(self, what: str = "The request") -> None:
-        super().__init__(f"{what} was cancelled.")
+    def __init__(self, what: str = Phrase("The request")) -> None:
+        super().__init__(Phrase("{what} was cancelled.", what=what))

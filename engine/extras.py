@@ -6,6 +6,7 @@ import importlib.util
 from pathlib import Path
 
 from engine.integrity import installation_folder
+from engine.phrase import Phrase
 
 _LIBRARIES = ("torch", "transformers", "safetensors", "tokenizers")
 _GPU_LIBRARIES = ("cuda", "vulkan", "metal", "hip", "sycl", "opencl", "musa", "cann")
@@ -14,8 +15,10 @@ _GPU_LIBRARIES = ("cuda", "vulkan", "metal", "hip", "sycl", "opencl", "musa", "c
 def extra_advice() -> str:
     """What is missing and what to do about it: nothing can be added to a frozen program."""
     if installation_folder() is not None:
-        return "This build of Outrider comes without PyTorch and transformers. Install the full flavour of Outrider."
-    return 'PyTorch and transformers are not installed. Install them with: pip install "outrider[torch]"'
+        return Phrase(
+            "This build of Outrider comes without PyTorch and transformers. Install the full flavour of Outrider."
+        )
+    return Phrase('PyTorch and transformers are not installed. Install them with: pip install "outrider[torch]"')
 
 
 def extra_installed() -> bool:

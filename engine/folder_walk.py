@@ -12,6 +12,7 @@ from typing import Literal
 
 from engine.cancel import CancelToken
 from engine.errors import FolderUnreadable, ModelFileBroken
+from engine.phrase import Phrase
 
 MAX_DEPTH = 12
 MAX_ENTRIES = 200_000
@@ -57,7 +58,9 @@ def find_models(folder: str | Path, *, cancel: CancelToken | None = None) -> lis
     walk = _Walk(cancel)
     found = list(walk.folder(os.fspath(root), 0))
     if walk.full:
-        problem = f"This folder has more than {MAX_ENTRIES:,} files: those behind them are not listed."
+        problem = Phrase(
+            "This folder has more than {count:,} files: those behind them are not listed.", count=MAX_ENTRIES
+        )
         found.append(Found(os.fspath(root), "folder", problem=problem))
     return found
 
@@ -72,7 +75,9 @@ def split_parts(path: Path) -> list[Path]:
         return [path]
     part, parts = int(match["part"]), int(match["parts"])
     if part != 1 or parts == 0:
-        raise ModelFileBroken(path, f"it is part {part} of {parts}. Choose the first part.")
+        raise ModelFileBroken(
+            path, Phrase("it is part {part} of {parts}. Choose the first part.", part=part, parts=parts)
+        )
     stem, suffix = match["stem"], path.name[-5:]
     return [path.with_name(f"{stem}-{n:05}-of-{parts:05}{suffix}") for n in range(1, parts + 1)]
 
@@ -83,14 +88,14 @@ def _check_folder(root: Path) -> None:
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         missing = isinstance(error, FileNotFoundError | NotADirectoryError)
-        raise FolderUnreadable(root, "there is no such folder" if missing else reason) from None
+        raise FolderUnreadable(root, Phrase("there is no such folder") if missing else reason) from None
     if not stat.S_ISDIR(mode):
-        raise FolderUnreadable(root, "it is not a folder")
+        raise FolderUnreadable(root, Phrase("it is not a folder"))
     try:
         with os.scandir(root):
             pass
     except PermissionError:
-        raise FolderUnreadable(root, "this program may not read it") from None
+        raise FolderUnreadable(root, Phrase("this program may not read it")) from None
     except OSError as error:
         raise FolderUnreadable(root, error.strerror or str(error)) from None
 
@@ -116,7 +121,11 @@ class _Walk:
             with os.scandir(folder) as listing:
                 entries = sorted(self._visible(listing), key=lambda entry: entry.name)
         except OSError as error:
-            yield Found(folder, "folder", problem=f"This folder cannot be read: {error.strerror or error}.")
+            yield Found(
+                folder,
+                "folder",
+                problem=Phrase("This folder cannot be read: {reason}.", reason=error.strerror or error),
+            )
             return
         names = {entry.name for entry in entries}
         if _is_model_folder(names):
@@ -129,7 +138,7 @@ class _Walk:
             if depth < MAX_DEPTH:
                 yield from self.folder(entry.path, depth + 1)
             else:
-                yield Found(entry.path, "folder", problem="This folder is nested too deep to be searched.")
+                yield Found(entry.path, "folder", problem=Phrase("This folder is nested too deep to be searched."))
         elif entry.name[-5:].lower() == ".gguf":
             yield from self._gguf(entry, names)
 

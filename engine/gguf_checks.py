@@ -14,6 +14,7 @@ import numpy as np
 from engine import gguf_types as types
 from engine.errors import ModelFileBroken, ModelNotSupported
 from engine.gguf_file import GgufFile, Tensor
+from engine.phrase import Phrase
 from engine.text_table import TextTable
 from engine.vocabulary import TOKENS_KEY, TYPES_KEY
 
@@ -45,9 +46,9 @@ def check_model(header: GgufFile, others: Sequence[GgufFile] = (), *, skip_vocab
     """
     architecture = header.text("general.architecture")
     if not architecture:
-        raise ModelFileBroken(header.path, "its header does not name the kind of model.")
+        raise ModelFileBroken(header.path, Phrase("its header does not name the kind of model."))
     if not header.tensors:
-        raise ModelFileBroken(header.path, "it has no tensors: it is a vocabulary without a model.")
+        raise ModelFileBroken(header.path, Phrase("it has no tensors: it is a vocabulary without a model."))
     tensors = dict(header.tensors)
     for part in others:
         tensors |= part.tensors
@@ -84,14 +85,16 @@ class _Checks:
         value = self._header.metadata.get(name)
         if value is None:
             if required:
-                raise self._broken(f"its header lacks {name!r}.")
+                raise self._broken(Phrase("its header lacks {name!r}.", name=name))
             return None
         if value.is_array:
             return None
         if value.kind != types.UINT32 or not isinstance(value.content, int):
-            raise self._broken(f"the header entry {name!r} is not a number as it should be.")
+            raise self._broken(Phrase("the header entry {name!r} is not a number as it should be.", name=name))
         if not least <= value.content <= most:
-            raise self._broken(f"the header entry {name!r} is {value.content}, which cannot be.")
+            raise self._broken(
+                Phrase("the header entry {name!r} is {content}, which cannot be.", name=name, content=value.content)
+            )
         return value.content
 
     def _list(self, key: str, most: int) -> list[int] | None:
@@ -102,12 +105,12 @@ class _Checks:
             return None
         numbers = self._header.numbers(name)
         if numbers is None or value.kind not in (types.UINT32, types.INT32):
-            raise self._broken(f"the header entry {name!r} is not a list of numbers.")
+            raise self._broken(Phrase("the header entry {name!r} is not a list of numbers.", name=name))
         if value.length < self._layers or value.length > MAX_LAYERS:
-            raise self._broken(f"the header entry {name!r} does not have one number a layer.")
+            raise self._broken(Phrase("the header entry {name!r} does not have one number a layer.", name=name))
         found = [int(number) for number in numbers]
         if found and not (min(found) >= 0 and max(found) <= most):
-            raise self._broken(f"the header entry {name!r} has numbers that cannot be.")
+            raise self._broken(Phrase("the header entry {name!r} has numbers that cannot be.", name=name))
         return found
 
     def types(self) -> None:
@@ -121,10 +124,10 @@ class _Checks:
         ):
             value = header.metadata.get(key)
             if value is not None and (value.is_array or value.kind != kind):
-                raise self._broken(f"the header entry {key!r} has the wrong type.")
+                raise self._broken(Phrase("the header entry {key!r} has the wrong type.", key=key))
         for name, value in header.metadata.items():
             if isinstance(value.content, float) and not math.isfinite(value.content):
-                raise self._broken(f"the header entry {name!r} is not a number.")
+                raise self._broken(Phrase("the header entry {name!r} is not a number.", name=name))
 
     def sizes(self) -> None:
         """Layers, width and context."""
@@ -133,7 +136,9 @@ class _Checks:
         self._whole("context_length", _LEAST_CONTEXT, 2**31 - 1, required=True)
         head = self._whole("wkv.head_size", 1, _MAX_WIDTH)
         if head is not None and self._width % head:
-            raise self._broken(f"its width of {self._width} is no multiple of its head size {head}.")
+            raise self._broken(
+                Phrase("its width of {width} is no multiple of its head size {head}.", width=self._width, head=head)
+            )
         self._whole("nextn_predict_layers", 0, self._layers)
         self._whole("feed_forward_length", 0, 2**24)
         self._list("feed_forward_length", 2**24)
@@ -142,9 +147,11 @@ class _Checks:
             if value is None:
                 continue
             if value.kind != types.FLOAT32 or not isinstance(value.content, float):
-                raise self._broken(f"the header entry {self._key(key)!r} is not a number.")
+                raise self._broken(Phrase("the header entry {key!r} is not a number.", key=self._key(key)))
             if not 0 <= value.content < 1:
-                raise self._broken(f"the header entry {self._key(key)!r} is {value.content:g}.")
+                raise self._broken(
+                    Phrase("the header entry {key!r} is {content:g}.", key=self._key(key), content=value.content)
+                )
 
     def attention(self) -> None:
         """Heads, their widths, and the rotation of positions."""
@@ -152,33 +159,39 @@ class _Checks:
         shared = self._per_layer("attention.head_count_kv", 2**16)
         for ours, theirs in zip(heads, shared, strict=False):
             if ours and theirs and (ours % theirs or theirs > ours):
-                raise self._broken(f"its {ours} heads cannot share {theirs} keys.")
+                raise self._broken(Phrase("its {ours} heads cannot share {theirs} keys.", ours=ours, theirs=theirs))
         most = 2**16
         key_width = self._whole("attention.key_length", 1, most)
         self._whole("attention.value_length", 1, most)
         first = next((count for count in heads if count), 0)
         if first and key_width is None and self._width // first < 1:
-            raise self._broken(f"its {first} heads cannot share a width of {self._width}.")
+            raise self._broken(
+                Phrase("its {first} heads cannot share a width of {width}.", first=first, width=self._width)
+            )
         rotated = self._whole("rope.dimension_count", 0, most)
         if rotated is not None and first:
             width = key_width or self._width // first
             if rotated > width or rotated % 2:
-                raise self._broken(f"its heads are {width} wide, but {rotated} would be rotated.")
+                raise self._broken(
+                    Phrase("its heads are {width} wide, but {rotated} would be rotated.", width=width, rotated=rotated)
+                )
             if self._architecture in _STRICT_ROPE and rotated != width:
-                raise self._broken(f"its heads are {width} wide, but {rotated} would be rotated.")
+                raise self._broken(
+                    Phrase("its heads are {width} wide, but {rotated} would be rotated.", width=width, rotated=rotated)
+                )
         self._rope()
 
     def _rope(self) -> None:
         scaling = self._header.metadata.get(self._key("rope.scaling.type"))
         if scaling is not None and scaling.content not in _ROPE_SCALINGS:
-            raise self._broken(f"its rope scaling {scaling.content!r} is unknown.")
+            raise self._broken(Phrase("its rope scaling {content!r} is unknown.", content=scaling.content))
         base = self._header.metadata.get(self._key("rope.freq_base"))
         if base is not None and (not isinstance(base.content, float) or base.content <= 0):
-            raise self._broken(f"its rope base {base.content!r} cannot be.")
+            raise self._broken(Phrase("its rope base {content!r} cannot be.", content=base.content))
         for key in ("rope.scaling.factor", "rope.scale_linear"):
             factor = self._header.metadata.get(self._key(key))
             if factor is not None and (not isinstance(factor.content, float) or not 0 <= factor.content < 1e6):
-                raise self._broken(f"its rope scaling factor {factor.content!r} cannot be.")
+                raise self._broken(Phrase("its rope scaling factor {content!r} cannot be.", content=factor.content))
 
     def _per_layer(self, key: str, most: int) -> list[int]:
         single = self._whole(key, 0, most)
@@ -191,29 +204,35 @@ class _Checks:
         count = self._whole("expert_count", 0, _MAX_EXPERTS) or 0
         used = max(self._per_layer("expert_used_count", _MAX_EXPERTS), default=0)
         if used > count or (count and not used):
-            raise self._broken(f"it would use {used} of {count} experts.")
+            raise self._broken(Phrase("it would use {used} of {count} experts.", used=used, count=count))
         groups = self._whole("expert_group_count", 0, _MAX_EXPERTS) or 0
         used_groups = self._whole("expert_group_used_count", 0, _MAX_EXPERTS) or 0
         if groups and (groups >= max(count, 1) or count % groups):
-            raise self._broken(f"its {count} experts cannot be in {groups} groups.")
+            raise self._broken(Phrase("its {count} experts cannot be in {groups} groups.", count=count, groups=groups))
         if groups > 1 and not 0 < used_groups < groups:
-            raise self._broken(f"it would use {used_groups} of {groups} groups of experts.")
+            raise self._broken(
+                Phrase(
+                    "it would use {used_groups} of {groups} groups of experts.", used_groups=used_groups, groups=groups
+                )
+            )
 
     def vocabulary(self) -> None:
         """Tokens, what belongs to each of them, and the special ones."""
         header = self._header
         tokenizer = header.text("tokenizer.ggml.model")
         if tokenizer is None:
-            raise self._broken("its header lacks the kind of its tokenizer.")
+            raise self._broken(Phrase("its header lacks the kind of its tokenizer."))
         if tokenizer in ("none", "no_vocab"):
-            raise ModelNotSupported(header.path, "it has no vocabulary. Convert the model again.")
+            raise ModelNotSupported(header.path, Phrase("it has no vocabulary. Convert the model again."))
         if tokenizer == "bert":
-            raise ModelNotSupported(header.path, "it is an embedding model: it measures texts and does not write any.")
+            raise ModelNotSupported(
+                header.path, Phrase("it is an embedding model: it measures texts and does not write any.")
+            )
         if tokenizer not in _TOKENIZERS:
-            raise ModelNotSupported(header.path, f"its tokenizer {tokenizer!r} is unknown.")
+            raise ModelNotSupported(header.path, Phrase("its tokenizer {tokenizer!r} is unknown.", tokenizer=tokenizer))
         value = header.metadata.get(TOKENS_KEY)
         if value is None or value.kind != types.STRING or not value.is_array or not value.length:
-            raise self._broken("its vocabulary is missing.")
+            raise self._broken(Phrase("its vocabulary is missing."))
         self._check_tokens(value.length)
         if tokenizer in _BPE:
             self._merges()
@@ -226,9 +245,9 @@ class _Checks:
         texts = header.texts(TOKENS_KEY)
         # llama.cpp reads a text up to its first zero byte, and gives an empty one a name of its own.
         if texts is not None and texts.repeated():
-            raise self._broken("a token occurs twice in its vocabulary.")
+            raise self._broken(Phrase("a token occurs twice in its vocabulary."))
         if texts is not None and not (_is_text(texts) or _is_text(texts.cut_at_zeros())):
-            raise self._broken("its vocabulary has tokens that are not valid text.")
+            raise self._broken(Phrase("its vocabulary has tokens that are not valid text."))
         for key, kinds in (
             ("tokenizer.ggml.scores", (types.FLOAT32, types.INT32)),
             (TYPES_KEY, (types.INT32,)),
@@ -237,23 +256,25 @@ class _Checks:
             if value is None:
                 continue
             if not value.is_array or value.kind not in kinds or value.length < count:
-                raise self._broken(f"the header entry {key!r} does not fit the {count} tokens.")
+                raise self._broken(
+                    Phrase("the header entry {key!r} does not fit the {count} tokens.", key=key, count=count)
+                )
             numbers = header.numbers(key)
             if numbers is not None and np.any(np.isnan(numbers.astype(np.float64))):
-                raise self._broken(f"the header entry {key!r} is damaged.")
+                raise self._broken(Phrase("the header entry {key!r} is damaged.", key=key))
 
     def _merges(self) -> None:
         key = "tokenizer.ggml.merges"
         value = self._header.metadata.get(key)
         if value is None:
             if self._header.text("tokenizer.ggml.pre") != "kimi-k2":
-                raise self._broken("its vocabulary lacks the merges that its tokenizer needs.")
+                raise self._broken(Phrase("its vocabulary lacks the merges that its tokenizer needs."))
             return
         if not value.is_array or value.kind != types.STRING:
-            raise self._broken(f"the header entry {key!r} is not a list of texts.")
+            raise self._broken(Phrase("the header entry {key!r} is not a list of texts.", key=key))
         texts = self._header.texts(key)
         if texts is not None and not _is_text(texts):
-            raise self._broken("the merges of its vocabulary are not valid text.")
+            raise self._broken(Phrase("the merges of its vocabulary are not valid text."))
 
     def _single_bytes(self) -> None:
         """llama.cpp's tokenizer for RWKV never ends at a byte that begins a token and is none."""
@@ -267,7 +288,7 @@ class _Checks:
             if length >= len(text):
                 single.add(beginning)
         if first - single - {b""}:
-            raise self._broken("its vocabulary lacks single bytes that its tokenizer needs.")
+            raise self._broken(Phrase("its vocabulary lacks single bytes that its tokenizer needs."))
 
     def _special(self, count: int) -> None:
         header = self._header
@@ -277,9 +298,16 @@ class _Checks:
             if value is None:
                 continue
             if value.is_array or value.kind != types.UINT32 or not isinstance(value.content, int):
-                raise self._broken(f"the header entry {key!r} is not a token id.")
+                raise self._broken(Phrase("the header entry {key!r} is not a token id.", key=key))
             if name in _IDS_IN_USE and count <= value.content < 2**32 - 1:
-                raise self._broken(f"{key!r} is {value.content}, but there are {count} tokens.")
+                raise self._broken(
+                    Phrase(
+                        "{key!r} is {content}, but there are {count} tokens.",
+                        key=key,
+                        content=value.content,
+                        count=count,
+                    )
+                )
 
     def formats(self) -> None:
         """Number formats that llama.cpp cannot calculate with: it would end the process at the first token."""
@@ -287,7 +315,9 @@ class _Checks:
             name = types.TENSOR_TYPES[tensor.kind].name
             wrong = name != "F32" if len(tensor.shape) <= 1 else name in _NOT_IN_MATRICES
             if wrong and not any(table in tensor.name for table in _TABLES):
-                raise self._broken(f"the tensor {tensor.name!r} is stored as {name}, which cannot be.")
+                raise self._broken(
+                    Phrase("the tensor {name!r} is stored as {name_2}, which cannot be.", name=tensor.name, name_2=name)
+                )
 
     def shapes(self) -> None:
         """The tensors that every text model has, against the numbers in the header."""
@@ -296,16 +326,20 @@ class _Checks:
             tensor = self._tensors.get(name)
             if tensor is None:
                 if name == "token_embd.weight":
-                    raise self._broken("it lacks the tensor 'token_embd.weight'.")
+                    raise self._broken(Phrase("it lacks the tensor 'token_embd.weight'."))
                 continue
             if tensor.shape != (self._width, tokens):
                 raise self._broken(
-                    f"the tensor {name!r} has the shape {list(tensor.shape)}, "
-                    f"not {[self._width, tokens]} as the header says."
+                    Phrase(
+                        "the tensor {name!r} has the shape {list}, not {value} as the header says.",
+                        name=name,
+                        list=list(tensor.shape),
+                        value=[self._width, tokens],
+                    )
                 )
         norm = self._tensors.get("output_norm.weight")
         if norm is not None and norm.elements != self._width:
-            raise self._broken(f"the tensor 'output_norm.weight' is not {self._width} long.")
+            raise self._broken(Phrase("the tensor 'output_norm.weight' is not {width} long.", width=self._width))
 
 
 def _is_text(texts: TextTable) -> bool:

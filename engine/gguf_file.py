@@ -27,6 +27,7 @@ from engine import gguf_types as types
 from engine.errors import ModelFileBroken, ModelNotSupported
 from engine.gguf_header import Elements, GgufFile, Tensor, Value
 from engine.gguf_pieces import LEAST_BYTES, PREFIX, KnownPieces, Piece, text_places
+from engine.phrase import Phrase
 
 __all__ = ["GgufFile", "Tensor", "Value", "read_gguf"]
 
@@ -43,7 +44,7 @@ _LEAST_READ = 2**15
 _TENSORS = [struct.Struct(f"<{dimensions}QIQ") for dimensions in range(_MAX_DIMENSIONS + 1)]
 """Shape, type and place of a tensor, by the number of its dimensions."""
 _SCALARS = {kind: struct.Struct(f"<{letter}") for kind, letter in types.VALUE_FORMATS.items()}
-_CUT_OFF = "it ends in the middle of its header, as if it had been cut off. Download or copy it again."
+_CUT_OFF = Phrase("it ends in the middle of its header, as if it had been cut off. Download or copy it again.")
 
 
 def read_gguf(path: str | Path, known: KnownPieces | None = None) -> GgufFile:
@@ -55,16 +56,16 @@ def read_gguf(path: str | Path, known: KnownPieces | None = None) -> GgufFile:
     try:
         # Asked before opening: to open a device may do something.
         if not stat.S_ISREG(path.stat().st_mode):
-            raise ModelFileBroken(path, "it is not a file.")
+            raise ModelFileBroken(path, Phrase("it is not a file."))
         with FileIO(path, opener=_open) as file:
             return _Reader(path, file, os.fstat(file.fileno()).st_size, known).read()
     except FileNotFoundError:
-        raise ModelFileBroken(path, "there is no such file.") from None
+        raise ModelFileBroken(path, Phrase("there is no such file.")) from None
     except PermissionError:
-        raise ModelFileBroken(path, "this program may not read it. Change its permissions.") from None
+        raise ModelFileBroken(path, Phrase("this program may not read it. Change its permissions.")) from None
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise ModelFileBroken(path, f"it cannot be read ({reason}).") from None
+        raise ModelFileBroken(path, Phrase("it cannot be read ({reason}).", reason=reason)) from None
 
 
 def _open(path: str, flags: int) -> int:
@@ -113,12 +114,18 @@ class _Reader:
         version = self._read_version()
         tensor_count, value_count = self._u64(), self._u64()
         if max(tensor_count, value_count) > _MAX_ENTRIES:
-            raise self._broken(f"its header claims {tensor_count} tensors and {value_count} entries.")
+            raise self._broken(
+                Phrase(
+                    "its header claims {tensor_count} tensors and {value_count} entries.",
+                    tensor_count=tensor_count,
+                    value_count=value_count,
+                )
+            )
         metadata: dict[str, Value] = {}
         for _ in range(value_count):
             key = self._name("an entry")
             if key in metadata:
-                raise self._broken(f"the header entry {key!r} occurs twice.")
+                raise self._broken(Phrase("the header entry {key!r} occurs twice.", key=key))
             metadata[key] = self._value(key)
         table = self._tensors(tensor_count)
         alignment = self._alignment(metadata)
@@ -134,17 +141,21 @@ class _Reader:
 
     def _read_version(self) -> int:
         if self._size == 0:
-            raise self._broken("it is empty. Download or copy it again.")
+            raise self._broken(Phrase("it is empty. Download or copy it again."))
         if self._size < 4 or self._bytes(4) != b"GGUF":
-            raise self._broken("it is not a GGUF file.")
+            raise self._broken(Phrase("it is not a GGUF file."))
         version = self._u32()
         if version in (2, 3):
             return version
         if version == 1:
-            raise ModelNotSupported(self._path, "it has version 1 of the GGUF format. Convert the model again.")
+            raise ModelNotSupported(self._path, Phrase("it has version 1 of the GGUF format. Convert the model again."))
         if version & 0xFFFF == 0 and version >> 24 in (1, 2, 3):
-            raise ModelNotSupported(self._path, "it was written for big-endian machines. Convert the model again.")
-        raise self._broken(f"its header claims version {version} of the GGUF format, which is unknown here.")
+            raise ModelNotSupported(
+                self._path, Phrase("it was written for big-endian machines. Convert the model again.")
+            )
+        raise self._broken(
+            Phrase("its header claims version {version} of the GGUF format, which is unknown here.", version=version)
+        )
 
     def _broken(self, reason: str) -> ModelFileBroken:
         return ModelFileBroken(self._path, reason)
@@ -164,7 +175,7 @@ class _Reader:
         if self._base + end > self._size:
             raise self._broken(_CUT_OFF)
         if self._base + end > MAX_HEADER:
-            raise self._broken("its header is larger than any model's.")
+            raise self._broken(Phrase("its header is larger than any model's."))
         most = min(self._size, MAX_HEADER) - self._base
         missing = min(max(end, 2 * len(self._data), _LEAST_READ), most) - len(self._data)
         parts = [self._data]
@@ -197,11 +208,11 @@ class _Reader:
     def _name(self, what: str) -> str:
         length = self._u64()
         if not 0 < length <= _MAX_NAME:
-            raise self._broken(f"the name of {what} in its header is damaged.")
+            raise self._broken(Phrase("the name of {what} in its header is damaged.", what=what))
         try:
             return self._bytes(length).decode()
         except UnicodeDecodeError:
-            raise self._broken(f"the name of {what} in its header is damaged.") from None
+            raise self._broken(Phrase("the name of {what} in its header is damaged.", what=what)) from None
 
     def _value(self, key: str) -> Value:
         kind = self._u32()
@@ -209,12 +220,12 @@ class _Reader:
             try:
                 return Value(kind, self._string().decode())
             except UnicodeDecodeError:
-                raise self._broken(f"the header entry {key!r} is not valid text.") from None
+                raise self._broken(Phrase("the header entry {key!r} is not valid text.", key=key)) from None
         if kind == types.ARRAY:
             return self._array(key)
         number = _SCALARS.get(kind)
         if number is None:
-            raise self._broken(f"the header entry {key!r} has the unknown type {kind}.")
+            raise self._broken(Phrase("the header entry {key!r} has the unknown type {kind}.", key=key, kind=kind))
         content: int | float = self._unpack(number)[0]
         return Value(kind, content != 0 if kind == types.BOOL else content)
 
@@ -226,12 +237,14 @@ class _Reader:
         if piece is None and kind == types.STRING:
             self._texts += count
             if self._texts > _MAX_STRINGS:
-                raise self._broken(f"the header entry {key!r} claims {count} texts.")
+                raise self._broken(Phrase("the header entry {key!r} claims {count} texts.", key=key, count=count))
             places = self._skip_texts(count) - start
             piece = self._remember((kind, count), start, places)
         elif piece is None:
             if kind not in types.VALUE_SIZES:
-                raise self._broken(f"the header entry {key!r} is a list of the unknown type {kind}.")
+                raise self._broken(
+                    Phrase("the header entry {key!r} is a list of the unknown type {kind}.", key=key, kind=kind)
+                )
             self._take(count * types.VALUE_SIZES[kind])
             piece = self._remember((kind, count), start, None)
         self._lists[key] = (piece, window, start, places)
@@ -308,19 +321,25 @@ class _Reader:
     def _tensor(self) -> Tensor:
         name = self._name("a tensor")
         if len(name) > _MAX_TENSOR_NAME or len(name.encode()) > _MAX_TENSOR_NAME:
-            raise self._broken(f"the name of the tensor {name[:80]!r} is too long.")
+            raise self._broken(Phrase("the name of the tensor {name!r} is too long.", name=name[:80]))
         dimensions = self._u32()
         if dimensions > _MAX_DIMENSIONS:
-            raise self._broken(f"the tensor {name!r} claims {dimensions} dimensions.")
+            raise self._broken(
+                Phrase("the tensor {name!r} claims {dimensions} dimensions.", name=name, dimensions=dimensions)
+            )
         *shape, kind, offset = self._unpack(_TENSORS[dimensions])
         layout = types.TENSOR_TYPES.get(kind)
         if layout is None:
-            raise self._broken(f"the tensor {name!r} has the unknown type {kind}.")
+            raise self._broken(Phrase("the tensor {name!r} has the unknown type {kind}.", name=name, kind=kind))
         elements = math.prod(shape)
         if not 0 < elements < 2**62:
-            raise self._broken(f"the tensor {name!r} claims the shape {shape}.")
+            raise self._broken(Phrase("the tensor {name!r} claims the shape {shape}.", name=name, shape=shape))
         if (shape and shape[0] % layout.block) or (layout.block > 1 and not shape):
-            raise self._broken(f"the rows of the tensor {name!r} are no whole blocks of {layout.name}.")
+            raise self._broken(
+                Phrase(
+                    "the rows of the tensor {name!r} are no whole blocks of {layout}.", name=name, layout=layout.name
+                )
+            )
         return Tensor(name, tuple(shape), kind, offset, elements, elements // layout.block * layout.size)
 
     def _alignment(self, metadata: dict[str, Value]) -> int:
@@ -329,9 +348,9 @@ class _Reader:
             return _DEFAULT_ALIGNMENT
         alignment = value.content
         if value.kind != types.UINT32 or not isinstance(alignment, int):
-            raise self._broken("its alignment is not a number.")
+            raise self._broken(Phrase("its alignment is not a number."))
         if not 0 < alignment <= _MAX_ALIGNMENT or alignment & (alignment - 1):
-            raise self._broken(f"its alignment is {alignment}, which is no power of two.")
+            raise self._broken(Phrase("its alignment is {alignment}, which is no power of two.", alignment=alignment))
         return alignment
 
     def _placed(self, tensors: list[Tensor], alignment: int, start: int) -> _Placed:
@@ -340,15 +359,19 @@ class _Reader:
         expected = end = 0
         for tensor in tensors:
             if tensor.name in by_name:
-                raise self._broken(f"the tensor {tensor.name!r} occurs twice.")
+                raise self._broken(Phrase("the tensor {name!r} occurs twice.", name=tensor.name))
             if tensor.offset != expected:
-                raise self._broken(f"the tensor {tensor.name!r} is not where it should be.")
+                raise self._broken(Phrase("the tensor {name!r} is not where it should be.", name=tensor.name))
             end = expected + tensor.size
             if start + end > self._size:
                 missing = start + end - self._size
                 raise self._broken(
-                    f"it is cut off: the tensor {tensor.name!r} reaches {missing} bytes past its end. "
-                    "Download or copy it again."
+                    Phrase(
+                        "it is cut off: the tensor {name!r} reaches {missing} bytes past its end. Download or "
+                        "copy it again.",
+                        name=tensor.name,
+                        missing=missing,
+                    )
                 )
             by_name[tensor.name] = tensor
             expected = _padded(end, alignment)

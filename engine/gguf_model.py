@@ -16,6 +16,7 @@ from engine.gguf_checks import check_model
 from engine.gguf_file import GgufFile, read_gguf
 from engine.gguf_pieces import KnownPieces
 from engine.model_file import ROLE_PROBLEMS, ModelFile, Role, printable, problem_of
+from engine.phrase import Phrase
 from engine.vocabulary import TOKENS_KEY, Vocabulary, vocabulary_of_file
 
 _BATCH = 512
@@ -145,9 +146,16 @@ def _role(header: GgufFile) -> tuple[Role, str | None]:
     elif kind == "adapter":
         role = "adapter"
     elif kind not in {"model", ""} or architecture in {"imatrix", "controlvector"}:
-        return "other", f"It holds {printable(kind if kind != 'model' else architecture)} data, not a model."
+        return "other", Phrase(
+            "It holds {kind} data, not a model.", kind=printable(kind if kind != "model" else architecture)
+        )
     elif architecture in _NOT_TOKEN_BY_TOKEN:
-        return "other", (f"It does not write text token by token: {_NOT_TOKEN_BY_TOKEN[architecture]}.")
+        return "other", (
+            Phrase(
+                "It does not write text token by token: {not_token_by_token}.",
+                not_token_by_token=_NOT_TOKEN_BY_TOKEN[architecture],
+            )
+        )
     return role, ROLE_PROBLEMS.get(role)
 
 

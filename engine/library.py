@@ -14,6 +14,7 @@ from engine.folder_walk import Found, find_models, split_parts
 from engine.gguf_model import HeaderReader, inspect_gguf
 from engine.library_cache import Entry, LibraryCache
 from engine.model_file import ModelFile, is_lasting, printable, problem_of
+from engine.phrase import Phrase
 from engine.safetensors_model import folder_name, inspect_safetensors, read_safetensors_folder
 
 __all__ = ["ModelFile", "inspect_model", "scan_folder", "split_parts"]
@@ -108,7 +109,9 @@ class _Scan:
             if missing is None:
                 return self._reader.read(path), True
             model = self._reader.first_part(path)
-            return replace(model, problem=f"A part of it is missing: {printable(missing, 300)}."), True
+            return replace(
+                model, problem=Phrase("A part of it is missing: {missing}.", missing=printable(missing, 300))
+            ), True
         except LoadFailed as error:
             size = sum(stamp[0] for _, stamp in found.stamps if stamp is not None)
             name = folder_name(path) if in_folder else printable(path.stem)

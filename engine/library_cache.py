@@ -20,11 +20,12 @@ from engine._version import __version__
 from engine.cache_files import folder_key, forget_oldest, library_place, read_file, write_file
 from engine.folder_walk import Stamps
 from engine.model_file import ModelFile
+from engine.phrase import packed, unpacked
 from engine.vocabulary import Vocabulary
 
 _FIGURES = tuple(field.name for field in fields(ModelFile) if field.name not in ("path", "vocabulary"))
 _FACTS = tuple(field.name for field in fields(Vocabulary) if field.name != "fingerprints")
-_VERSION = [2, __version__, [*_FIGURES], [*_FACTS]]
+_VERSION = [3, __version__, [*_FIGURES], [*_FACTS]]
 """What was written by anything else is not read."""
 _MOST_FOLDERS = 64
 _MOST_MODELS = 20_000
@@ -62,6 +63,8 @@ class LibraryCache:
             if name is not None and vocabulary is None:
                 return None
             figures = dict(zip(_FIGURES, found["figures"], strict=True))
+            if figures["problem"] is not None:
+                figures["problem"] = unpacked(figures["problem"])
             return Entry(stamps, ModelFile(path=Path(path), vocabulary=vocabulary, **figures))
         except (KeyError, TypeError, ValueError, IndexError, AttributeError):
             return None
@@ -120,8 +123,12 @@ def _to_json(entry: Entry, names: Mapping[int, str]) -> dict[str, Any]:
     return {
         "files": [[name, None if stamp is None else [*stamp]] for name, stamp in entry.stamps],
         "vocabulary": None if model.vocabulary is None else names[id(model.vocabulary)],
-        "figures": [getattr(model, name) for name in _FIGURES],
+        "figures": [_figure(getattr(model, name)) for name in _FIGURES],
     }
+
+
+def _figure(value: Any) -> Any:
+    return packed(value) if isinstance(value, str) else value
 
 
 def _stamps(stored: Any) -> Stamps:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from engine.errors import LoadFailed
+from engine.phrase import Phrase, as_sentence
 
 if TYPE_CHECKING:
     from engine.vocabulary import Vocabulary
@@ -19,10 +20,10 @@ DEFAULT_CONTEXT = 4096
 _LONGEST_NAME = 120
 
 ROLE_PROBLEMS: dict[Role, str] = {
-    "projector": "It is the image part of a model (a projector), not a model that writes text.",
-    "embedding": "It is an embedding model: it measures texts and does not write any.",
-    "draft-head": "It is a draft head, which belongs to a target, not a model of its own.",
-    "adapter": "It is an adapter (LoRA) that goes with a model, not a model.",
+    "projector": Phrase("It is the image part of a model (a projector), not a model that writes text."),
+    "embedding": Phrase("It is an embedding model: it measures texts and does not write any."),
+    "draft-head": Phrase("It is a draft head, which belongs to a target, not a model of its own."),
+    "adapter": Phrase("It is an adapter (LoRA) that goes with a model, not a model."),
 }
 
 
@@ -74,8 +75,13 @@ class ModelFile:
 def problem_of(error: LoadFailed, path: Path | None = None) -> str:
     """An error's reason as a sentence for a list. `path`: what is listed; a file in it that is to blame is named."""
     if path is None or error.path == path:
-        return printable(error.reason[:1].upper() + error.reason[1:], 400)
-    return f"{printable(error.path.name)}: {printable(error.reason, 400)}"
+        return _printable_reason(as_sentence(error.reason))
+    return Phrase("{file}: {reason}", file=printable(error.path.name), reason=_printable_reason(error.reason))
+
+
+def _printable_reason(reason: str) -> str:
+    shown = printable(reason, 400)
+    return reason if shown == reason else shown
 
 
 def is_lasting(error: LoadFailed) -> bool:

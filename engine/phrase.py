@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Mapping
+from typing import Any, Self
 
 
 class Phrase(str):
@@ -12,21 +13,88 @@ class Phrase(str):
     "it has 4,096 tokens". Who speaks another language translates `template` and fills it with `fields`, of which
     those that are phrases themselves are translated likewise. Joining and cutting give a plain `str`.
 
-    Attributes: template (in the form of `str.format`), fields (what is filled in, by name).
+    Attributes: template (in the form of `str.format`), fields (what is filled in, by name), capital (whether its first
+    letter was made a capital, as in a sentence, or a small one, as in a clause; None: it stayed as it is).
     """
 
-    __slots__ = ("fields", "template")
+    __slots__ = ("capital", "fields", "template")
 
     template: str
     fields: dict[str, object]
+    capital: bool | None
 
     def __new__(cls, template: str, /, **fields: object) -> Self:
         """Fill `template` with `fields`."""
-        text = super().__new__(cls, template.format(**fields))
-        text.template = template
-        text.fields = fields
-        return text
+        return cls._made(template, fields, None)
 
-    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, object]]:
+    @classmethod
+    def _made(cls, template: str, fields: dict[str, object], capital: bool | None) -> Self:
+        text = template.format(**fields)
+        phrase = super().__new__(cls, with_initial(text, capital=capital))
+        phrase.template, phrase.fields, phrase.capital = template, fields, capital
+        return phrase
+
+    def as_sentence(self) -> Self:
+        """The same with a capital letter at its beginning."""
+        return self._made(self.template, self.fields, True)
+
+    def as_clause(self) -> Self:
+        """The same with a small letter at its beginning."""
+        return self._made(self.template, self.fields, False)
+
+    def __reduce__(self) -> tuple[object, ...]:
         """How it is copied, and sent to another process."""
-        return (self.template,), self.fields
+        return _remade, (type(self), self.template, self.fields, self.capital)
+
+
+def _remade(kind: type[Phrase], template: str, fields: dict[str, object], capital: bool | None) -> Phrase:
+    return _with_initial(kind(template, **fields), capital)
+
+
+def _with_initial(phrase: Phrase, capital: bool | None) -> Phrase:
+    if capital is None:
+        return phrase
+    return phrase.as_sentence() if capital else phrase.as_clause()
+
+
+def with_initial(text: str, *, capital: bool | None) -> str:
+    """A text with a capital or a small letter at its beginning."""
+    if capital is None:
+        return text
+    return (text[:1].upper() if capital else text[:1].lower()) + text[1:]
+
+
+def as_sentence(text: str) -> str:
+    """A clause with a capital letter at its beginning."""
+    return text.as_sentence() if isinstance(text, Phrase) else with_initial(text, capital=True)
+
+
+def as_clause(text: str) -> str:
+    """A sentence with a small letter at its beginning."""
+    return text.as_clause() if isinstance(text, Phrase) else with_initial(text, capital=False)
+
+
+def packed(text: str) -> str | dict[str, Any]:
+    """A text as JSON can say it, so that a phrase stays one."""
+    if not isinstance(text, Phrase):
+        return text
+    fields = {name: _plain(value) for name, value in text.fields.items()}
+    return {"template": text.template, "fields": fields, "capital": text.capital}
+
+
+def unpacked(data: object) -> str:
+    """What was packed. Raises KeyError, ValueError, TypeError, IndexError for what never was."""
+    if isinstance(data, str):
+        return data
+    if not isinstance(data, Mapping):
+        raise TypeError
+    fields = {
+        str(name): unpacked(value) if isinstance(value, Mapping) else value for name, value in data["fields"].items()
+    }
+    return _with_initial(Phrase(str(data["template"]), **fields), data["capital"])
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, str):
+        return packed(value)
+    return value if isinstance(value, int | float) else str(value)

@@ -33,6 +33,7 @@ from engine.job import Job
 from engine.knowledge import PairKnowledge
 from engine.lookahead import AutoLookahead, LookaheadPolicy, make_policy
 from engine.overlap import overlap_pays
+from engine.phrase import Phrase
 from engine.registry import LATER_METHODS
 from engine.stats import GenerationStats
 from engine.turns import fit_turns
@@ -76,7 +77,7 @@ def make_request(
     speculation = replace(speculation, **_take(rest, SpeculationConfig))
     changed = _take(rest, GenerationRequest)
     if rest:
-        raise InvalidRequest(f"Unknown option {next(iter(rest))!r}.")
+        raise InvalidRequest(Phrase("Unknown option {option!r}.", option=next(iter(rest))))
     for name in ("stop", "stop_tokens"):
         if name in changed:
             value = changed[name]
@@ -121,7 +122,7 @@ def make_job(
     _check_token_ids(request, target.vocab_size)
     tokens, dropped = _encode(request, target)
     if not tokens:
-        raise InvalidRequest("The prompt has no tokens. Write something first.")
+        raise InvalidRequest(Phrase("The prompt has no tokens. Write something first."))
     stop_tokens = target.eos_token_ids | frozenset(request.stop_tokens)
     method, sources = choose_sources(speculation, has_draft=models.draft is not None)
     lookahead = _lookahead(speculation, sources)
@@ -157,9 +158,18 @@ def choose_sources(speculation: SpeculationConfig, *, has_draft: bool) -> tuple[
     """
     method, sources = speculation.method, speculation.sources
     if method in LATER_METHODS:
-        raise NotAvailable(f"The method {method}", "it comes with a later version; use draft-model or ngram.")
+        raise NotAvailable(
+            Phrase("The method {method}", method=method),
+            Phrase("it comes with a later version; use draft-model or ngram."),
+        )
     if sources and method not in ("auto", *sources):
-        raise InvalidRequest(f"The method {method} does not go with the sources {', '.join(sources)}. Leave one out.")
+        raise InvalidRequest(
+            Phrase(
+                "The method {method} does not go with the sources {sources}. Leave one out.",
+                method=method,
+                sources=", ".join(sources),
+            )
+        )
     if not sources and method == "auto":
         drafts = ("draft-model",) if has_draft else ()
         sources = ("ngram", *drafts) if speculation.lookahead == "auto" else drafts

@@ -27,6 +27,7 @@ from engine.hidden import HIDDEN_COMMAND
 from engine.library import inspect_model
 from engine.memory import available_memory
 from engine.needs import memory_needs
+from engine.phrase import Phrase, as_clause, unpacked
 from engine.verdicts import is_remembered, remember, verdict_key
 
 VERDICT_MARK = b"outrider-probe "
@@ -54,7 +55,7 @@ def check_model_file(
     """
     model = inspect_model(config.path)
     if not model.usable:
-        raise ModelNotSupported(config.path, _as_reason(model.problem or "it is not a model."))
+        raise ModelNotSupported(config.path, as_clause(model.problem or Phrase("it is not a model.")))
     if config.trusted:
         return
     _check_cancel(cancel)
@@ -87,7 +88,7 @@ def _try_in_child(
         while True:
             _check_cancel(cancel)
             if monotonic() > limit:
-                raise ModelFileBroken(config.path, "llama.cpp does not get done with it.")
+                raise ModelFileBroken(config.path, Phrase("llama.cpp does not get done with it."))
             try:
                 line = lines.get(timeout=_POLL_S)
             except Empty:
@@ -119,7 +120,7 @@ def _message(line: bytes) -> dict[str, Any] | None:
 
 def _obey(path: Path, said: dict[str, Any]) -> None:
     """Raise the error that the child's verdict names."""
-    verdict, reason = said["verdict"], str(said.get("reason", ""))
+    verdict, reason = said["verdict"], _reason(said.get("reason", ""))
     if verdict == "good":
         return
     if verdict == "not supported":
@@ -129,14 +130,23 @@ def _obey(path: Path, said: dict[str, Any]) -> None:
     raise LoadFailed(path, reason)
 
 
+def _reason(said: object) -> str:
+    try:
+        return unpacked(said)
+    except (KeyError, ValueError, TypeError, IndexError):
+        return str(said)
+
+
 def _death(path: Path, code: int, noise: list[str]) -> LoadFailed:
     """The error for a child that ended without a verdict."""
     if code == 1 and any(line.startswith("Traceback") for line in noise):
-        return LoadFailed(path, f"the process that tries it failed ({noise[-1][:200]}).")
+        return LoadFailed(path, Phrase("the process that tries it failed ({noise}).", noise=noise[-1][:200]))
     words = ("GGML_ASSERT", "GGML_ABORT", "what():")
     complaints = [line for line in noise if any(word in line for word in words)]
     detail = complaints[-1][:200] if complaints else f"it ended with {code}"
-    return ModelFileBroken(path, f"llama.cpp cannot run this file ({detail}). Download or convert the model again.")
+    return ModelFileBroken(
+        path, Phrase("llama.cpp cannot run this file ({detail}). Download or convert the model again.", detail=detail)
+    )
 
 
 @contextmanager
@@ -196,7 +206,3 @@ def _command(config: LoadConfig) -> list[str]:
 def _check_cancel(cancel: CancelToken | None) -> None:
     if cancel is not None:
         cancel.check("Loading the model")
-
-
-def _as_reason(problem: str) -> str:
-    return problem[:1].lower() + problem[1:]

@@ -30,6 +30,7 @@ from engine.errors import (
     ModelNotSupported,
     TextNotEncodable,
 )
+from engine.phrase import Phrase, packed
 
 if sys.platform != "win32":
     import resource
@@ -81,10 +82,10 @@ def run(settings: str) -> int:
     except LoadFailed as error:
         verdict, reason = _explained(error.reason)
     except _Failed as error:
-        verdict, reason = "broken", str(error)
+        verdict, reason = "broken", error.args[0]
     except (EngineError, ArithmeticError, LookupError, TypeError, ValueError, MemoryError) as error:
-        verdict, reason = "broken", f"it cannot be run ({error})."
-    _say(out, verdict=verdict, reason=reason)
+        verdict, reason = "broken", Phrase("it cannot be run ({reason}).", reason=str(error))
+    _say(out, verdict=verdict, reason=packed(reason))
     return 0
 
 
@@ -92,8 +93,11 @@ def _explained(complaint: str) -> tuple[str, str]:
     """The verdict and the reason for a person in what llama.cpp complains of."""
     unknown = _UNKNOWN.search(complaint)
     if unknown is not None:
-        return "not supported", f"this version does not know the {unknown[1]} {unknown[2]!r}. Choose another model."
-    return "broken", re.sub(r"(\w+: )?error loading model: ", "", complaint) + " Download or convert it again."
+        return "not supported", Phrase(
+            "this version does not know the {kind} {name!r}. Choose another model.", kind=unknown[1], name=unknown[2]
+        )
+    complaint = re.sub(r"(\w+: )?error loading model: ", "", complaint)
+    return "broken", Phrase("{complaint} Download or convert it again.", complaint=complaint)
 
 
 def _own_output() -> BinaryIO:
@@ -208,4 +212,4 @@ def _try_reply(backend: Backend) -> None:
 
 def _check(rows: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> None:
     if not np.all(np.isfinite(rows.max(axis=1))):
-        raise _Failed("it gives no usable numbers: its weights are damaged.")
+        raise _Failed(Phrase("it gives no usable numbers: its weights are damaged."))

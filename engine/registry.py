@@ -13,6 +13,7 @@ from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.errors import ModelFileBroken, ModelNotSupported, NotAvailable
 from engine.extras import extra_advice
+from engine.phrase import Phrase
 from engine.probe import check_model_file
 from engine.safetensors_file import model_folder
 
@@ -64,11 +65,11 @@ def open_backend(
     """
     path = Path(config.path).expanduser()
     if not path.exists():
-        raise ModelFileBroken(path, "there is no such file.")
+        raise ModelFileBroken(path, Phrase("there is no such file."))
     if path.is_dir() or path.suffix.lower() == ".safetensors":
         folder = model_folder(path)
         if folder is None:
-            raise ModelNotSupported(path, "there is no config.json that says what kind of model it is.")
+            raise ModelNotSupported(path, Phrase("there is no config.json that says what kind of model it is."))
         config = replace(config, path=folder)
         return _backend("transformers").open(config, progress=_stage(progress, "loading"), cancel=cancel)
     gpu_layers = 0 if config.device == "cpu" else config.gpu_layers
@@ -85,7 +86,7 @@ def _backend(name: str) -> type[_Opens]:
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in _EXTRA:
             raise
-        raise NotAvailable("Loading safetensors models", extra_advice()) from None
+        raise NotAvailable(Phrase("Loading safetensors models"), extra_advice()) from None
 
 
 def _stage(progress: Callable[[str, float], None] | None, stage: str) -> Callable[[float], None] | None:

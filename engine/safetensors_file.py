@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from engine.errors import ModelFileBroken, ModelNotSupported
+from engine.phrase import Phrase
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
@@ -129,9 +130,12 @@ def read_safetensors_model(folder: str | Path) -> SafetensorsModel:
         tensors |= {name: file.tensors[name] for name in wanted}
     for name, part in (weight_map or {}).items():
         if name not in tensors:
-            raise ModelFileBroken(folder, f"its part {part} lacks the tensor {name!r}. Download the model again.")
+            raise ModelFileBroken(
+                folder,
+                Phrase("its part {part} lacks the tensor {name!r}. Download the model again.", part=part, name=name),
+            )
     if not tensors:
-        raise ModelFileBroken(folder, "its files have no tensors.")
+        raise ModelFileBroken(folder, Phrase("its files have no tensors."))
     return SafetensorsModel(folder, tuple(file.path for file in files), tensors, sum(file.size for file in files))
 
 
@@ -141,31 +145,31 @@ def read_safetensors(path: str | Path) -> SafetensorsFile:
     try:
         # Asked before opening: to open a pipe is to wait for its other end.
         if not stat.S_ISREG(path.stat().st_mode):
-            raise ModelFileBroken(path, "it is not a file.")
+            raise ModelFileBroken(path, Phrase("it is not a file."))
         with path.open("rb") as file:
             return _read(path, file, os.fstat(file.fileno()).st_size)
     except FileNotFoundError:
-        raise ModelFileBroken(path, "there is no such file. Download the model again.") from None
+        raise ModelFileBroken(path, Phrase("there is no such file. Download the model again.")) from None
     except PermissionError:
-        raise ModelFileBroken(path, "this program may not read it. Change its permissions.") from None
+        raise ModelFileBroken(path, Phrase("this program may not read it. Change its permissions.")) from None
     except OSError as error:
-        raise ModelFileBroken(path, f"it cannot be read ({error.strerror or error}).") from None
+        raise ModelFileBroken(path, Phrase("it cannot be read ({reason}).", reason=error.strerror or error)) from None
 
 
 def read_json(path: Path, most: int = _MAX_INDEX) -> dict[str, Any]:
     """The object in a JSON file of at most `most` bytes. Raises ModelFileBroken."""
     try:
         if not stat.S_ISREG(path.stat().st_mode) or path.stat().st_size > most:
-            raise ModelFileBroken(path, "it is no JSON file of a model.")
+            raise ModelFileBroken(path, Phrase("it is no JSON file of a model."))
         loaded = json.loads(path.read_bytes())
     except FileNotFoundError:
-        raise ModelFileBroken(path, "there is no such file.") from None
+        raise ModelFileBroken(path, Phrase("there is no such file.")) from None
     except OSError as error:
-        raise ModelFileBroken(path, f"it cannot be read ({error.strerror or error}).") from None
+        raise ModelFileBroken(path, Phrase("it cannot be read ({reason}).", reason=error.strerror or error)) from None
     except (ValueError, RecursionError):
-        raise ModelFileBroken(path, f"it is not valid JSON. {_CUT_OFF}") from None
+        raise ModelFileBroken(path, Phrase("it is not valid JSON. Download or copy it again.")) from None
     if not isinstance(loaded, dict):
-        raise ModelFileBroken(path, f"it is not a JSON object. {_CUT_OFF}")
+        raise ModelFileBroken(path, Phrase("it is not a JSON object. Download or copy it again."))
     return loaded
 
 
@@ -192,34 +196,36 @@ def _weight_map(path: Path) -> dict[str, str]:
     """Which file each tensor is in, from an index; only files of the same folder."""
     found = read_json(path).get("weight_map")
     if not isinstance(found, dict) or not found:
-        raise ModelFileBroken(path, f"it does not say where the tensors are. {_CUT_OFF}")
+        raise ModelFileBroken(path, Phrase("it does not say where the tensors are. Download or copy it again."))
     for name in found.values():
         if not isinstance(name, str) or Path(name).name != name or not name.endswith(".safetensors"):
-            raise ModelFileBroken(path, f"it names {str(name)[:80]!r}, which is no safetensors file of the folder.")
+            raise ModelFileBroken(
+                path, Phrase("it names {name!r}, which is no safetensors file of the folder.", name=str(name)[:80])
+            )
     if len(set(found.values())) > _MAX_PARTS or len(found) > _MAX_TENSORS:
-        raise ModelFileBroken(path, "it names more files and tensors than any model has.")
+        raise ModelFileBroken(path, Phrase("it names more files and tensors than any model has."))
     return found
 
 
 def _read(path: Path, file: BinaryIO, size: int) -> SafetensorsFile:
     if size == 0:
-        raise ModelFileBroken(path, f"it is empty. {_CUT_OFF}")
+        raise ModelFileBroken(path, Phrase("it is empty. Download or copy it again."))
     beginning = file.read(_LENGTH_BYTES + 1)
     length = int.from_bytes(beginning[:_LENGTH_BYTES], "little")
     if size <= _LENGTH_BYTES or not 2 <= length <= MAX_HEADER or beginning[_LENGTH_BYTES:] != b"{":
-        raise ModelFileBroken(path, f"it is not a safetensors file. {_CUT_OFF}")
+        raise ModelFileBroken(path, Phrase("it is not a safetensors file. Download or copy it again."))
     start = _LENGTH_BYTES + length
     if start > size:
-        raise ModelFileBroken(path, f"it is cut off in its header. {_CUT_OFF}")
+        raise ModelFileBroken(path, Phrase("it is cut off in its header. Download or copy it again."))
     try:
         header = json.loads(beginning[_LENGTH_BYTES:] + file.read(length - 1), object_pairs_hook=_without_repeats)
     except (ValueError, RecursionError):
-        raise ModelFileBroken(path, f"its header is damaged. {_CUT_OFF}") from None
+        raise ModelFileBroken(path, Phrase("its header is damaged. Download or copy it again.")) from None
     metadata = header.pop("__metadata__", None) or {}
     if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
-        raise ModelFileBroken(path, f"its header is damaged. {_CUT_OFF}")
+        raise ModelFileBroken(path, Phrase("its header is damaged. Download or copy it again."))
     if len(header) > _MAX_TENSORS:
-        raise ModelFileBroken(path, f"its header claims {len(header)} tensors.")
+        raise ModelFileBroken(path, Phrase("its header claims {header} tensors.", header=len(header)))
     tensors = {name: _tensor(path, name, entry, start) for name, entry in header.items()}
     _check_places(path, tensors, start, size)
     return SafetensorsFile(path, size, tensors, metadata)
@@ -234,18 +240,30 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _tensor(path: Path, name: str, entry: object, start: int) -> StoredTensor:
     if not isinstance(entry, dict):
-        raise ModelFileBroken(path, f"its header is damaged at the tensor {name[:80]!r}. {_CUT_OFF}")
+        raise ModelFileBroken(
+            path, Phrase("its header is damaged at the tensor {name!r}. Download or copy it again.", name=name[:80])
+        )
     dtype, shape, offsets = entry.get("dtype"), _sizes(entry.get("shape")), _sizes(entry.get("data_offsets"))
     if not isinstance(dtype, str) or shape is None or offsets is None or len(offsets) != 2:
-        raise ModelFileBroken(path, f"its header is damaged at the tensor {name[:80]!r}. {_CUT_OFF}")
+        raise ModelFileBroken(
+            path, Phrase("its header is damaged at the tensor {name!r}. Download or copy it again.", name=name[:80])
+        )
     if dtype not in BITS:
-        raise ModelNotSupported(path, f"its tensor {name[:80]!r} has the unknown number format {dtype[:20]!r}.")
+        raise ModelNotSupported(
+            path,
+            Phrase("its tensor {name!r} has the unknown number format {dtype!r}.", name=name[:80], dtype=dtype[:20]),
+        )
     begin, end = offsets
     bits = math.prod(shape) * BITS[dtype]
     if end < begin or bits != 8 * (end - begin):
         raise ModelFileBroken(
             path,
-            f"the tensor {name[:80]!r} takes {end - begin} bytes, which cannot be of shape {list(shape)}. {_CUT_OFF}",
+            Phrase(
+                "the tensor {name!r} takes {count} bytes, which cannot be of shape {shape}. Download or copy it again.",
+                name=name[:80],
+                count=end - begin,
+                shape=list(shape),
+            ),
         )
     return StoredTensor(name, dtype, shape, start + begin, end - begin)
 
@@ -263,9 +281,23 @@ def _check_places(path: Path, tensors: dict[str, StoredTensor], start: int, size
     expected = start
     for tensor in sorted(tensors.values(), key=lambda tensor: (tensor.offset, tensor.size)):
         if tensor.offset != expected:
-            raise ModelFileBroken(path, f"the tensor {tensor.name[:80]!r} is not where it should be. {_CUT_OFF}")
+            raise ModelFileBroken(
+                path,
+                Phrase(
+                    "the tensor {name!r} is not where it should be. Download or copy it again.", name=tensor.name[:80]
+                ),
+            )
         expected += tensor.size
     if expected > size:
-        raise ModelFileBroken(path, f"it is cut off: {expected - size} bytes of its tensors are missing. {_CUT_OFF}")
+        raise ModelFileBroken(
+            path,
+            Phrase(
+                "it is cut off: {count} bytes of its tensors are missing. Download or copy it again.",
+                count=expected - size,
+            ),
+        )
     if expected < size:
-        raise ModelFileBroken(path, f"it has {size - expected} bytes more than its tensors. {_CUT_OFF}")
+        raise ModelFileBroken(
+            path,
+            Phrase("it has {count} bytes more than its tensors. Download or copy it again.", count=size - expected),
+        )

@@ -13,6 +13,7 @@ from pathlib import Path
 from engine.config import MAX_LOOKAHEAD
 from engine.errors import LoadFailed, ModelNotSupported
 from engine.model_file import ROLE_PROBLEMS, ModelFile, Role, is_lasting, printable, problem_of
+from engine.phrase import Phrase, as_clause
 from engine.safetensors_file import SafetensorsModel, StoredTensor, read_json, read_safetensors_model
 from engine.tokenizer_json import vocabulary_of_tokenizer_json
 from engine.vocabulary import Vocabulary, vocabulary_from_tokens
@@ -74,7 +75,7 @@ def inspect_safetensors(folder: Path) -> ModelFile:
     """What a folder's model is, its headers checked. Raises ModelFileBroken, ModelNotSupported."""
     model, config = _outline(folder)
     if model.problem is not None:
-        raise ModelNotSupported(folder, model.problem[:1].lower() + model.problem[1:])
+        raise ModelNotSupported(folder, as_clause(model.problem))
     return _with_weights(model, config)
 
 
@@ -151,15 +152,19 @@ def _role(config: Config) -> tuple[Role, str | None]:
     if any(map(_DRAFT_HEAD.search, [*classes, str(kind)])) or any(name in config for name in _HEAD_ENTRIES):
         role = "draft-head"
     elif config.get("is_encoder_decoder") is True or kind in _TRANSLATORS:
-        return "other", "It turns one text into another (encoder and decoder): it does not continue a text."
+        return "other", Phrase("It turns one text into another (encoder and decoder): it does not continue a text.")
     elif kind in _ENCODERS and not (config.get("is_decoder") is True and any(map(_WRITES.search, classes))):
         role = "embedding"
     elif kind in _WITHOUT_TEXT:
-        return "other", "It is a model for pictures or sound: it does not write text."
+        return "other", Phrase("It is a model for pictures or sound: it does not write text.")
     elif not isinstance(kind, str) and not classes:
-        return "other", "Its config.json does not name the kind of model, so it is no language model that can be used."
+        return "other", Phrase(
+            "Its config.json does not name the kind of model, so it is no language model that can be used."
+        )
     elif classes and not any(map(_WRITES.search, classes)):
-        return "other", f"It is a {printable(classes[0])}, which has no output layer that writes text."
+        return "other", Phrase(
+            "It is a {classes}, which has no output layer that writes text.", classes=printable(classes[0])
+        )
     return role, ROLE_PROBLEMS.get(role)
 
 

@@ -14,6 +14,7 @@ from typing import Literal
 
 from engine.bundled import bundled_pair
 from engine.errors import ModelFileBroken
+from engine.phrase import Phrase
 
 QUANTISATIONS = (
     *("Q4_K_M", "Q8_0", "Q5_K_M", "Q6_K", "Q4_K_S", "Q5_K_S", "Q4_0", "IQ4_XS", "IQ4_NL", "Q4_1", "Q5_0", "Q5_1"),
@@ -51,7 +52,7 @@ def resolve_source(name: str | Path, part: Literal["target", "draft"] = "target"
         return path
     match = _NAME.fullmatch(text)
     if match is None:
-        raise ModelFileBroken(path, "there is no such file.")
+        raise ModelFileBroken(path, Phrase("there is no such file."))
     return _in_cache(path, match)
 
 
@@ -80,11 +81,15 @@ def _in_cache(path: Path, match: re.Match[str]) -> Path:
     place = _repository_folder(cache, repository)
     if place is None:
         if match["owner"] is None and match["quantisation"] is None:
-            raise ModelFileBroken(path, "there is no such file.")
+            raise ModelFileBroken(path, Phrase("there is no such file."))
         raise ModelFileBroken(
             path,
-            f"there is no such file, and no {repository} in the Hugging Face cache ({cache}). "
-            f"Download it first: hf download {repository}",
+            Phrase(
+                "there is no such file, and no {repository} in the Hugging Face cache ({cache}). "
+                "Download it first: hf download {repository}",
+                repository=repository,
+                cache=cache,
+            ),
         )
     return _in_repository(path, place, repository, match["quantisation"], match["file"])
 
@@ -92,7 +97,7 @@ def _in_cache(path: Path, match: re.Match[str]) -> Path:
 def _in_repository(path: Path, place: Path, repository: str, quantisation: str | None, file: str | None) -> Path:
     snapshot = _snapshot(place)
     if snapshot is None:
-        raise _incomplete(path, repository, "has no files")
+        raise _incomplete(path, repository, Phrase("has no files"))
     if file is not None:
         return _whole(_named_file(path, snapshot, repository, file), path, repository)
     if quantisation is None and (found := _safetensors(snapshot, path, repository)) is not None:
@@ -100,7 +105,9 @@ def _in_repository(path: Path, place: Path, repository: str, quantisation: str |
     files = _gguf_files(snapshot)
     if not files:
         unfinished = any(place.glob("blobs/*.incomplete"))
-        raise _incomplete(path, repository, "was not downloaded to its end" if unfinished else "has no weights")
+        raise _incomplete(
+            path, repository, Phrase("was not downloaded to its end") if unfinished else Phrase("has no weights")
+        )
     return _whole(_chosen(path, files, quantisation), path, repository)
 
 
@@ -134,7 +141,12 @@ def _snapshot(place: Path) -> Path | None:
 
 def _incomplete(path: Path, repository: str, what: str) -> ModelFileBroken:
     return ModelFileBroken(
-        path, f"{repository} in the Hugging Face cache {what}. Download it again: hf download {repository}"
+        path,
+        Phrase(
+            "{repository} in the Hugging Face cache {what}. Download it again: hf download {repository}",
+            repository=repository,
+            what=what,
+        ),
     )
 
 
@@ -146,7 +158,7 @@ def _safetensors(folder: Path, path: Path, repository: str) -> Path | None:
     needed = {"config.json"} | {name for name in names if name.endswith(".safetensors")} | _parts_in_index(folder)
     missing = next((name for name in sorted(needed) if not (folder / name).is_file()), None)
     if missing is not None:
-        raise _incomplete(path, repository, f"lacks {missing}")
+        raise _incomplete(path, repository, Phrase("lacks {missing}", missing=missing))
     return folder
 
 
@@ -170,7 +182,9 @@ def _in_local_folder(folder: Path) -> Path:
     try:
         names = {entry.name for entry in folder.iterdir()}
     except OSError as error:
-        raise ModelFileBroken(folder, f"this folder cannot be read ({error.strerror or error}).") from None
+        raise ModelFileBroken(
+            folder, Phrase("this folder cannot be read ({reason}).", reason=error.strerror or error)
+        ) from None
     if {"snapshots", "refs"} <= names and folder.name.startswith("models--"):
         return _in_repository(folder, folder, folder.name[8:].replace("--", "/"), None, None)
     if "config.json" in names and any(name.endswith((".safetensors", _INDEX)) for name in names):
@@ -178,7 +192,9 @@ def _in_local_folder(folder: Path) -> Path:
     files = [file for file in _gguf_files(folder) if file.parent == folder]
     if len({_without_quantisation(file) for file in files}) > 1:
         there = ", ".join(file.name for file in files[:10])
-        raise ModelFileBroken(folder, f"this folder has several models. Choose a file in it: {there}.")
+        raise ModelFileBroken(
+            folder, Phrase("this folder has several models. Choose a file in it: {there}.", there=there)
+        )
     return _chosen(folder, files, None) if files else folder
 
 
@@ -206,7 +222,10 @@ def _chosen(path: Path, files: list[Path], quantisation: str | None) -> Path:
     found = next((file for file in files if _has_quantisation(file, quantisation)), None)
     if found is None:
         there = ", ".join(file.name for file in files[:20])
-        raise ModelFileBroken(path, f"it has no file in {quantisation}. There are: {there}.")
+        raise ModelFileBroken(
+            path,
+            Phrase("it has no file in {quantisation}. There are: {there}.", quantisation=quantisation, there=there),
+        )
     return found
 
 
@@ -226,10 +245,15 @@ def _without_quantisation(file: Path) -> str:
 def _named_file(path: Path, snapshot: Path, repository: str, file: str) -> Path:
     wanted = snapshot / file
     if ".." in wanted.parts:
-        raise ModelFileBroken(path, "a file of a model cannot lie outside it.")
+        raise ModelFileBroken(path, Phrase("a file of a model cannot lie outside it."))
     if not wanted.is_symlink() and not wanted.exists():
         raise ModelFileBroken(
-            path, f"{repository} in the Hugging Face cache has no {file}. Download it: hf download {repository} {file}"
+            path,
+            Phrase(
+                "{repository} in the Hugging Face cache has no {file}. Download it: hf download {repository} {file}",
+                repository=repository,
+                file=file,
+            ),
         )
     return wanted
 
@@ -241,7 +265,7 @@ def _whole(file: Path, path: Path, repository: str) -> Path:
     for number in range(1, count + 1):
         part = file if match is None else _part(file, match, number)
         if not part.is_file():
-            raise _incomplete(path, repository, f"lacks {part.name}")
+            raise _incomplete(path, repository, Phrase("lacks {name}", name=part.name))
     return file
 
 

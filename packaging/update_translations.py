@@ -22,6 +22,8 @@ SOURCE_LANGUAGE = "en"
 _FORMS = {"en": 2, "de": 2}
 """How many forms a noun has, by the number before it."""
 _ENGINE = "engine"
+_FROM_DATA = frozenset({_ENGINE, "Starters"})
+"""Contexts of what the program knows only when it runs: found as `Phrase`, and in a file."""
 _OWNERS = {"window": "MainWindow"}
 """Whose `tr` is called outside of a class."""
 
@@ -63,6 +65,18 @@ class _Reader(ast.NodeVisitor):
         self._found = found
         self._name = name
         self._classes: list[str] = []
+        self._constants: dict[str, str] = {}
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        """A context may be a constant of the file."""
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            self._constants |= {each.id: node.value.value for each in node.targets if isinstance(each, ast.Name)}
+        self.generic_visit(node)
+
+    def _constant(self, node: ast.expr) -> str | None:
+        if isinstance(node, ast.Name):
+            return self._constants.get(node.id)
+        return str(node.value) if isinstance(node, ast.Constant) else None
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         """Its name is the context of `self.tr`."""
@@ -75,12 +89,13 @@ class _Reader(ast.NodeVisitor):
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if called == "tr" and isinstance(node.func, ast.Attribute):
             self._take(node, self._owner(node.func.value), node.args[:1], plural=len(node.args) > 2)
-        elif called in {"translate", "QT_TRANSLATE_NOOP"} and len(node.args) > 1:
-            context = node.args[0]
-            if isinstance(context, ast.Constant):
-                self._take(node, str(context.value), node.args[1:2], plural=len(node.args) > 3)
-            elif not (isinstance(context, ast.Name) and context.id == "_ENGINE"):
-                self._mistake(node, "the context is not written out")
+        elif called in {"tr", "translate", "QT_TRANSLATE_NOOP"} and len(node.args) > 1:
+            context = self._constant(node.args[0])
+            if context is None:
+                if isinstance(node.args[1], ast.Constant) and isinstance(node.args[1].value, str):  # else it moves
+                    self._mistake(node, "the context is not written out")
+            elif context not in _FROM_DATA:
+                self._take(node, context, node.args[1:2], plural=len(node.args) > 3)
         elif called == "Phrase" and node.args:
             self._take(node, _ENGINE, node.args[:1], plural=False)
         self.generic_visit(node)
