@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,10 +19,12 @@ from app.state.plain import plain_mapping
 from engine import MAX_LOOKAHEAD
 
 THEMES = ("system", "light", "dark")
+DRAFTINGS = ("", "model", "automatic", "ngram", "none")
 FONT_POINTS = (6, 40)
 """The smallest and the largest size of the font that can be chosen."""
 _LARGEST = 16 * 2**20
 _MOST_FOLDERS = 64
+_OLD_S = 60.0
 _MOST_OPTIONS = 10_000
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([_-][A-Za-z0-9]{1,8}){0,3}")
 
@@ -30,8 +33,8 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([_-][A-Za-z0-9]{1,8}){0,3}")
 class Settings:
     """Remembered choices. `target` "" is the bundled one; `draft` "" is none, None the bundled one.
 
-    `models_folders`: in their order; `load_options`: how a model is loaded, by its path; `geometry` is Qt's own form in
-    base64; `left_width`, `right_width` in pixels; `conversation` is the number of the one that is open, 0 for none;
+    `drafting`: how the draft was chosen (app.state.models.Drafting), "" in old files; `models_folders`: in
+    their order; `load_options`: how a model is loaded, by its path; `geometry` is Qt's own form in base64; `left_width`, `right_width` in pixels; `conversation` is the number of the one that is open, 0 for none;
     `font_points` 0: the platform's size; `language` "": the system's; `notify`: when a long reply has ended behind
     other windows; `first_launch`: the program was never used; `method`, `acceptance`, `overlap`: of every reply;
     `sampling`: what new conversations begin with (GenerationChoice.to_mapping); `presets`, `prompts`: the user's own
@@ -44,6 +47,7 @@ class Settings:
     models_folders: list[str] = field(default_factory=list)
     target: str = ""
     draft: str | None = None
+    drafting: str = ""
     lookahead: Lookahead = "auto"
     load_options: dict[str, dict[str, Any]] = field(default_factory=dict)
     theme: str = "system"
@@ -106,7 +110,7 @@ class Settings:
 
 NAMES = tuple(each.name for each in fields(Settings) if each.name != "listener")
 _FLAGS = ("left_shown", "right_shown", "tokens_colored", "notify", "first_launch")
-_ONE_OF = {"theme": THEMES, "method": METHODS, "acceptance": ACCEPTANCES, "overlap": OVERLAPS}
+_ONE_OF = {"theme": THEMES, "drafting": DRAFTINGS, "method": METHODS, "acceptance": ACCEPTANCES, "overlap": OVERLAPS}
 _RANGES = {
     "conversation": (0, 2**63 - 1),
     "lookahead": (0, MAX_LOOKAHEAD),
@@ -219,6 +223,7 @@ class SettingsFile:
         self.trouble, self._keep_off = None, False
         if self.path is None:
             return Settings()
+        self._sweep(self.path)
         try:
             with self.path.open("rb") as file:
                 data = file.read(_LARGEST + 1)
@@ -233,6 +238,14 @@ class SettingsFile:
             self.trouble = SettingsTrouble("damaged", self.path, self._put_aside(self.path))
             return Settings()
         return Settings.from_mapping(told)
+
+    def _sweep(self, path: Path) -> None:
+        """Take away what a killed program had half written, long ago enough that nobody is writing it."""
+        now = datetime.now(UTC).timestamp()
+        with contextlib.suppress(OSError):
+            for part in path.parent.glob(f".{path.stem[:32]}-*.part"):
+                if now - part.stat().st_mtime > _OLD_S:
+                    part.unlink()
 
     def _put_aside(self, path: Path) -> Path | None:
         """Rename a damaged file, over no other one. None: it could not be done; the next save replaces it."""
