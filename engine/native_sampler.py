@@ -128,7 +128,7 @@ class NativeCandidates(Candidates):
         if name not in ("_weights", "_tokens", "_mass", "normaliser"):
             raise AttributeError(name)
         chunk = self._chunk
-        _, left, tokens, weights, self._mass, _ = _PROPOSAL.unpack_from(chunk.memory, self.place - chunk.place)
+        _, left, tokens, weights, self._mass, _ = _PROPOSAL.unpack_from(chunk.memory.data, self.place - chunk.place)
         self._weights = chunk.view(weights, left, np.float32)
         self._tokens = chunk.view(tokens, left, np.intp) if tokens else None
         self.normaliser = None
@@ -175,7 +175,8 @@ class NativeSampler:
         self._logprobs, self._tokens = self._work.logprobs, self._work.tokens
         self._history: History | None = None
         self._changes = -1
-        self._behind, self._oldest = (_INT * _BEHIND)(), (_INT * _BEHIND)()
+        self._behind: Any = (_INT * _BEHIND)()
+        self._oldest: Any = (_INT * _BEHIND)()
         self._work.counted.oldest = ctypes.addressof(self._oldest)
         self._chunk = _Chunk(_CHUNK)
         self._rows: NDArray[np.float32] | None = None
@@ -262,11 +263,11 @@ class NativeSampler:
             self._changes = past.changes
             counted = self._work.counted
             counted.count, counted.tokens, counted.numbers = past.places
-            oldest = list(past.oldest(_BEHIND))
+            oldest = past.oldest(_BEHIND)
             self._oldest[: len(oldest)] = oldest
             counted.held = min(self._window, len(past))
         if more:
-            self._behind[:more] = list(behind)
+            self._behind[:more] = behind
         return more
 
     def _find(self, rows: NDArray[np.float32]) -> int:

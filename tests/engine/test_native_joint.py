@@ -95,7 +95,7 @@ def test_penalties_that_forget_the_round_fail(monkeypatch: pytest.MonkeyPatch) -
     def forgetful(self: NativeSampler, rows: Any, part: range, *rest: Any) -> Judged:
         proposed, _, position, history = rest
         tokens: list[int] = []
-        kept, logprobs = 0, []
+        kept, logprobs = 0, list[float]()
         for i in part:  # Each by itself, as if it were the first one of its round.
             found = judge(self, rows[i:], range(1), proposed[i:], None, position + i, history)
             tokens, kept, logprobs = tokens + found.tokens, kept + found.kept, logprobs + found.logprobs
