@@ -252,8 +252,9 @@ class LibraryDialog(QDialog):
     def open(self) -> None:
         """Come to the front."""
         self.shown.emit()
+        if self.isVisible():
+            self.raise_()
         self.show()
-        self.raise_()
         self.activateWindow()
         self.table.setFocus()
 

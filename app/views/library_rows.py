@@ -85,7 +85,7 @@ class LibraryModel(QAbstractTableModel):
         if not index.isValid():
             return None
         row, column = self._rows[index.row()], COLUMNS[index.column()]
-        give: dict[int, Callable[[], Any]] = {
+        answers: dict[int, Callable[[], Any]] = {
             _DISPLAY: lambda: cell(row, column),
             ROW_ROLE: lambda: row,
             SORT_ROLE: lambda: sort_value(row, column),
@@ -93,7 +93,8 @@ class LibraryModel(QAbstractTableModel):
             int(Qt.ItemDataRole.ForegroundRole): lambda: self._color(row, column),
             int(Qt.ItemDataRole.ToolTipRole): lambda: f"{row.path}\n{state_words(row)}",
             int(Qt.ItemDataRole.AccessibleTextRole): lambda: _spoken(row, column),
-        }.get(int(role))
+        }
+        give = answers.get(int(role))
         return None if give is None else give()
 
     def _color(self, row: LibraryRow, column: str) -> Any:
@@ -128,7 +129,7 @@ class LibraryFilter(QSortFilterProxyModel):
         words = text.casefold().split()
         if words != self._words:
             self._words = words
-            self.invalidateFilter()
+            self.invalidate()
 
     def filterAcceptsRow(self, source_row: int, source_parent: Index) -> bool:  # noqa: N802 - Qt's name
         """Whether all words are there."""

@@ -58,20 +58,23 @@ def cell(row: LibraryRow, column: str) -> str:
     return state_words(row)
 
 
-def sort_value(row: LibraryRow, column: str) -> str | int:
-    """What a column is sorted by. States: loaded, chosen, what fits, too large, not there, not usable."""
+def sort_value(row: LibraryRow, column: str) -> str | float:
+    """What a column is sorted by: one type a column, as Qt would compare small and large whole numbers wrongly.
+
+    States: loaded, chosen, what fits, too large, not there, not usable.
+    """
     if column == "name":
         # 7B before 13B.
         return _NUMBER.sub(lambda found: found[0].zfill(8), row.name.casefold())
     if column == "quantisation":
         return row.quantisation.casefold()
     if column == "context":
-        return row.context_max
+        return float(row.context_max)
     if column == "state":
         if row.loaded:
-            return 0
-        return 1 if row.chosen else 2 + ("ok", "large", "away", "problem").index(row.state)
-    return {"parameters": row.parameters, "size": row.size, "memory": row.needed}[column]
+            return 0.0
+        return 1.0 if row.chosen else 2.0 + ("ok", "large", "away", "problem").index(row.state)
+    return float({"parameters": row.parameters, "size": row.size, "memory": row.needed}[column])
 
 
 def context_words(row: LibraryRow) -> str:
