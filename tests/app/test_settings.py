@@ -68,6 +68,7 @@ FULL = Settings(
     models_folders=["/models", "/more models"],
     target="/a.gguf",
     draft="",
+    drafting="ngram",
     lookahead=7,
     load_options={"/a.gguf": {"threads": 4, "context": None}},
     theme="dark",
