@@ -130,6 +130,7 @@ PARTS = (
     Part("overlap", "Overlapped drafting against the ideal", "overlap", "overlap", 1),
     Part("acceptance", "Acceptance by rule", "acceptance", "acceptance --seeds 2", 1),
     Part("window", "The window while a reply streams", "window", "window --replies 2", 1),
+    Part("long_reply", "A long reply in the whole window", "long_reply", "long_reply --runs 1 --tokens 2000", 2),
     Part("conversation", "A long conversation in the window", "conversation", "conversation --opens 1", 1),
     Part("library", "How long a scan takes", "library", "library --models 50 --runs 1", 2, 1, 8),
     Part(
