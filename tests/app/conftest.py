@@ -56,7 +56,7 @@ def open_window(
         *,
         pair: tuple[Path, Path] | None = None,
         settings: Settings | None = None,
-        size: tuple[int, int] = (1280, 800),
+        size: tuple[int, int] | None = (1280, 800),
         ready: bool = True,
         **more: Any,
     ) -> Window:
@@ -73,7 +73,8 @@ def open_window(
         parts = build(qapp, loop, file, make_decoder=make, **more)
         window = Window(parts, qtbot, loop)
         opened.append(window)
-        parts.window.resize(*size)
+        if size is not None:
+            parts.window.resize(*size)
         parts.window.show()
         if ready:
             window.ready()
