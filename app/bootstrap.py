@@ -10,7 +10,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from time import perf_counter
@@ -43,7 +43,7 @@ from app.settings import Settings, SettingsFile
 from app.settings_keeper import SettingsKeeper
 from app.single_instance import Claim
 from app.state import code_colors, markdown_parser
-from app.state.models import ModelList
+from app.state.models import ModelList, Selection
 from app.state.transcript import Problem
 from app.translation import install
 from app.views.main_window import MainWindow
@@ -96,7 +96,8 @@ def build(
     """
     settings = settings_file.load()
     if models_folder is not None:
-        settings.models_folder = str(models_folder)
+        first = str(models_folder)
+        settings.models_folders = [first, *(folder for folder in settings.models_folders if folder != first)]
     install(app, settings.language)
     trouble = settings_file.trouble
     problems = [] if trouble is None else [Problem(trouble_words(trouble))]
@@ -107,9 +108,11 @@ def build(
     icons = str(files("resources").joinpath("icons")).replace("\\", "/")
     theme = Theme(app, sheet or "", icons, settings.theme)  # type: ignore[arg-type]
     models = ModelList(bundled)
-    _choose_as_before(models, settings)
+    lost = _choose_as_before(models, settings)
     bridge = EngineBridge(loop, trusted=bundled or (), make_decoder=make_decoder)
     desk = ModelDesk(loop, bridge, models, settings)
+    if lost is not None:
+        desk.wish(lost)
     if model is not None:
         desk.open_model(model)
     conversations = ConversationDesk(loop, store)
@@ -149,18 +152,29 @@ def _or_none(give: Callable[[], Any], problems: list[Problem]) -> Any:
         return None
 
 
-def _choose_as_before(models: ModelList, settings: Settings) -> None:
-    """Choose what was chosen in the last run, as far as it is still there."""
-    models.choose(lookahead=settings.lookahead)
-    if settings.target and Path(settings.target).is_file():
-        models.choose(target=Path(settings.target))
-        models.choose_no_draft()
-    elif settings.target:
-        return
-    if settings.draft == "":
-        models.choose_no_draft()
-    elif settings.draft is not None and Path(settings.draft).is_file():
-        models.choose(draft=Path(settings.draft))
+def _choose_as_before(models: ModelList, settings: Settings) -> Selection | None:
+    """Choose what was chosen in the last run. What of it is not there at present is given back."""
+    own = models.bundled or (None, None)
+    of_old = {None: "automatic", "": "none"}.get(settings.draft, "model")
+    drafting: Any = settings.drafting or of_old
+    target = Path(settings.target) if settings.target else own[0]
+    draft = Path(settings.draft) if settings.draft else own[1] if settings.draft is None else None
+    if drafting in ("ngram", "none") or (drafting == "automatic" and settings.target and settings.draft is None):
+        draft = None
+    chosen = Selection(target, draft, settings.lookahead, drafting)
+    lost = [path for path in (target, draft) if path not in (None, *own) and not _is_there(path)]
+    if target in lost:
+        models.choose(lookahead=settings.lookahead)
+    else:
+        models.selection = replace(chosen, draft=None, drafting="automatic") if lost else chosen
+    return chosen if lost else None
+
+
+def _is_there(path: Path | None) -> bool:
+    try:
+        return path is not None and path.exists()
+    except OSError:
+        return False
 
 
 def _begin(parts: Parts, problems: list[Problem]) -> None:
@@ -188,8 +202,7 @@ def _begin_work(parts: Parts, problems: list[Problem]) -> None:
     """Now the heavy things."""
     for problem in problems:
         parts.controller.report(problem)
-    folder = parts.settings.models_folder
-    parts.desk.begin(Path(folder).expanduser() if folder else None)
+    parts.desk.begin([Path(folder).expanduser() for folder in parts.settings.models_folders])
     QTimer.singleShot(0, parts.window, parts.window.panel.build_plots)
     QTimer.singleShot(0, parts.window, lambda: parts.log.open(qt_version))
     threading.Thread(target=_load_readers, name="outrider-imports", daemon=True).start()

@@ -7,13 +7,17 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
+from app.folder_watch import places_to_watch
+from app.jobs import Job, Look, Ways
 from app.state.compare import ProofProgress, ProofRequest
 from app.state.context_use import TokenCount
 from app.state.generation import GenerationChoice
+from app.state.load_options import LoadOptions
 from app.state.models import Loaded, Lookahead
 from app.state.trace import TOP
 from engine import (
@@ -38,7 +42,12 @@ from engine import (
     scan_folder,
 )
 
+__all__ = ["EngineBridge", "Job", "Look", "ModelsChanged", "TimedEvent", "Ways"]
+
 T = TypeVar("T")
+
+
+UNASKED = Ways()
 TimedEvent = tuple[float, Event]
 _SLICE_S = 0.005
 _REPORT_S = 0.25
@@ -50,43 +59,6 @@ class ModelsChanged(EngineError):
 
     def __init__(self) -> None:
         super().__init__("Other models were loaded meanwhile. Start again to measure those.")
-
-
-class Job(Generic[T]):
-    """A piece of work for the worker thread. `await job.result` gives what it gives or raises what it raises."""
-
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, work: Callable[[CancelToken], T], *, background: bool = False
-    ) -> None:
-        self.result: asyncio.Future[T] = loop.create_future()
-        self.background = background
-        self.cancelled = False
-        self.withdraw: Callable[[], None] = lambda: None
-        self._work = work
-        self._token = CancelToken()
-
-    def cancel(self) -> None:
-        """Stop at the next step: the result is then the error Cancelled, or what there is of a reply.
-
-        It is never lost: the engine forgets a token's request when it has met it, this job does not.
-        """
-        self.cancelled = True
-        self._token.cancel()
-        self.withdraw()
-
-    def make_way(self) -> None:
-        """Stop for now (background jobs); the worker will begin it again."""
-        self._token.cancel()
-
-    def wait_again(self) -> None:
-        """It has made way and waits for its next turn."""
-        self._token.clear()
-
-    def run(self) -> T:
-        """Do the work (on the worker thread)."""
-        if self.cancelled:
-            raise Cancelled
-        return self._work(self._token)
 
 
 class EngineBridge:
@@ -111,6 +83,8 @@ class EngineBridge:
         self.measuring = False
         self.proving = False
         self.token_names: dict[int, str] = {}
+        self._how = Ways()
+        self._held: dict[Job[Loaded], Ways] = {}
         self._put_off = False
         self._loop = loop
         self._trusted = frozenset(trusted)
@@ -126,9 +100,42 @@ class EngineBridge:
 
     # Jobs -------------------------------------------------------------------------------------------------------------
 
-    def load(self, target: Path | None, draft: Path | None) -> Job[Loaded]:
-        """Load what is not loaded yet. Raises LoadFailed and its kinds, VocabularyMismatch, Cancelled."""
-        return self._submit(Job(self._loop, lambda cancel: self._load(target, draft, cancel)))
+    def load(self, wanted: Loaded, how: Ways = UNASKED, *, hold: bool = False) -> Job[Loaded]:
+        """Load what is not loaded yet, or not in this way.
+
+        `hold`: it does not begin before `go_on`. Raises LoadFailed and its kinds, VocabularyMismatch, Cancelled.
+        """
+        job = Job(self._loop, lambda cancel: self._load(wanted, self._held.pop(job, how), cancel))
+        if not hold:
+            return self._submit(job)
+        self._held[job] = how
+        job.withdraw = lambda: self._drop(job)
+        return job
+
+    def go_on(self, job: Job[Loaded], how: Ways) -> None:
+        """Let a load that was held begin, in this way."""
+        if job in self._held:
+            self._held[job] = how
+            self._submit(job)
+
+    def _drop(self, job: Job[Loaded]) -> None:
+        self._held.pop(job, None)
+        self._deliver(job, None, Cancelled())
+
+    def unload(self) -> Job[Loaded]:
+        """Free the models, once a reply that is being written is over."""
+        return self._submit(Job(self._loop, lambda _cancel: self._unload()))
+
+    def has(self, wanted: Loaded, how: Ways) -> bool:
+        """Whether just this is loaded, in this way."""
+        return all(self.kept(wanted, how)) and self.loaded.draft == wanted.draft
+
+    def kept(self, wanted: Loaded, how: Ways) -> tuple[bool, bool]:
+        """Whether there is nothing to be loaded for the target, and for the draft."""
+        pairs = (wanted.target, how.target), (wanted.draft, how.draft)
+        there = (self.loaded.target, self._how.target), (self.loaded.draft, self._how.draft)
+        target, draft = (want[0] is None or want == have for want, have in zip(pairs, there, strict=True))
+        return target, draft
 
     def reply(
         self, messages: Sequence[Message], lookahead: Lookahead, choice: GenerationChoice | None = None
@@ -161,6 +168,15 @@ class EngineBridge:
         earlier runs too, takes no time.
         """
         return self._submit(Job(self._loop, self._measure, background=True))
+
+    def look(self, folder: Path) -> Job[Look]:
+        """Look for models in a folder, and where new ones could appear, in the background. Raises as `scan`."""
+        work = lambda cancel: Look(scan_folder(folder, cancel=cancel), *places_to_watch(folder))  # noqa: E731
+        return self._submit(Job(self._loop, work, background=True))
+
+    def places(self, folder: Path) -> Job[tuple[tuple[str, ...], tuple[str, ...]]]:
+        """Where something could happen that concerns a folder (app.folder_watch), in the background."""
+        return self._submit(Job(self._loop, lambda _cancel: places_to_watch(folder), background=True))
 
     def scan(self, folder: Path) -> Job[tuple[ModelFile, ...]]:
         """Look for models in a folder, in the background. Raises FolderUnreadable, Cancelled."""
@@ -205,7 +221,7 @@ class EngineBridge:
         """Cancel everything and end the thread. False: it did not end in time (seconds)."""
         with self._changed:
             self._closing = True
-            for job in (*self._urgent, *self._background, self._running):
+            for job in (*self._held, *self._urgent, *self._background, self._running):
                 if job is not None:
                     job.cancel()
             self._changed.notify()
@@ -280,26 +296,34 @@ class EngineBridge:
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(settle)
 
-    def _load(self, target: Path | None, draft: Path | None, cancel: CancelToken) -> Loaded:
-        decoder = self._decoder
+    def _load(self, wanted: Loaded, how: Ways, cancel: CancelToken) -> Loaded:
+        decoder, target, draft = self._decoder, wanted.target, wanted.draft
         self._put_off = False
         try:
-            if target is not None and target != self.loaded.target:
-                decoder.attach_target(self._config(target), progress=self._note_progress, cancel=cancel)
+            if target is not None and (target, how.target) != (self.loaded.target, self._how.target):
+                config = self._config(target, how.target, how)
+                decoder.attach_target(config, progress=self._note_progress, cancel=cancel)
                 self.token_names = {}
+                self._how = replace(self._how, target=how.target)
                 self._note_loaded(target, self.loaded.draft)
             cancel.check()
-            if draft != self.loaded.draft:
-                source = None if draft is None else self._config(draft)
+            if draft != self.loaded.draft or (draft is not None and how.draft != self._how.draft):
+                source = None if draft is None else self._config(draft, how.draft, how)
                 decoder.attach_draft(source, progress=self._note_progress, cancel=cancel)
+                self._how = replace(self._how, draft=how.draft)
                 self._note_loaded(self.loaded.target, draft)
         finally:
             self.progress = None
         return self.loaded
 
-    def _config(self, path: Path) -> LoadConfig:
+    def _unload(self) -> Loaded:
+        self._decoder.close()
+        self.loaded = Loaded()
+        return self.loaded
+
+    def _config(self, path: Path, options: LoadOptions, how: Ways) -> LoadConfig:
         # The bundled files came with the program: no need to try them in a child process first.
-        return LoadConfig(path, trusted=path in self._trusted)
+        return options.config(path, trusted=path in self._trusted, despite_memory=how.despite_memory)
 
     def _note_loaded(self, target: Path | None, draft: Path | None) -> None:
         """The engine drops a draft that does not fit a new target."""

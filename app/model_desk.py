@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+import contextlib
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QMetaMethod, QObject, Signal
 
-from app.bridge import EngineBridge, Job
+from app.bridge import EngineBridge, Job, Ways
 from app.error_report import describe
+from app.folder_desk import FolderDesk
+from app.load_gate import LoadGate
 from app.settings import Settings
 from app.state.activity import Activity
-from app.state.models import Loaded, Lookahead, ModelList, file_label
-from engine import Cancelled, EngineError
+from app.state.library import Library
+from app.state.load_options import LoadOptions
+from app.state.models import DraftKey, Loaded, Lookahead, ModelList, Selection, file_label, file_size
+from engine import Cancelled, EngineError, IncompatiblePair, LoadFailed, ModelTooLarge, available_memory
 
 
 class NothingChosen(EngineError):
@@ -24,63 +29,79 @@ class NothingChosen(EngineError):
 class ModelDesk(QObject):
     """The models of this run.
 
-    Attributes: models (the state that the pickers show), settings.
-    Signals: changed() (the pickers must be drawn again), failed(Problem), working() (something began).
+    Attributes: models (the state that the pickers show), library (the same as a table), settings.
+    Signals: changed() (the pickers must be drawn again), failed(Problem), working() (something began), announce(words):
+    a load waits, as it would not fit in memory, until `load_anyway` or `decline_load`; without words that is over.
     """
 
     changed = Signal()
     failed = Signal(object)
     working = Signal()
+    announce = Signal(str)
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, bridge: EngineBridge, models: ModelList, settings: Settings
     ) -> None:
         super().__init__()
         self.models = models
+        self.library = Library(models)
         self.settings = settings
+        self._folders = FolderDesk(loop, bridge, models)
+        self._folders.found.connect(self._found)
+        self._folders.failed.connect(self.failed)
+        self._folders.working.connect(self.working)
+        self._gate = LoadGate(bridge, models)
         self._loop = loop
         self._bridge = bridge
         self._tasks: set[asyncio.Task[None]] = set()
         self._loading: Job[Loaded] | None = None
         self._wanted = Loaded()
+        self._how = Ways()
         self._shared: Job[Loaded] | None = None
-        self._scanning: Job[Any] | None = None
         self._measuring: Job[None] | None = None
-        self._scanned_folder: Path | None = None
+        self._wish: Selection | None = None
         self._opened: Path | None = None
         self._before = models.selection
 
     # Intents ----------------------------------------------------------------------------------------------------------
 
-    def begin(self, folder: Path | None) -> None:
-        """After the first paint: look into the bundled files, load the chosen pair, scan the models folder."""
-        self._start(self._begin(folder))
+    def begin(self, folders: Sequence[Path] = ()) -> None:
+        """After the first paint: look into the bundled files, load the chosen pair, scan the models folders."""
+        self._start(self._begin(folders))
+
+    def wish(self, selection: Selection) -> None:
+        """Before `begin`: what was chosen in the last run is not there at present.
+
+        It is chosen when it is back, unless something else is chosen meanwhile.
+        """
+        self._wish = selection
 
     def open_model(self, path: Path) -> None:
-        """Before `begin`: use this target, without a draft, as the program was started with it.
+        """Before `begin`: use this target, as the program was started with it, with the best draft that is there.
 
         It holds for this run: the next start is as before, unless a target is picked meanwhile. If it cannot be loaded,
         what was chosen before is chosen again.
         """
         self._opened, self._before = path, self.models.selection
         self.models.choose(target=path)
-        self.models.choose_no_draft()
+        self.models.choose_drafting("automatic")
 
     def choose_target(self, path: Path) -> None:
         """Use this target from the next message on."""
-        self._opened = None
+        self._opened = self._wish = None
         self.models.choose(target=path)
-        if self.models.bundled and path == self.models.bundled[0] and self.models.selection.draft is None:
-            self.models.choose(draft=self.models.bundled[1])
+        if self.models.selection.drafting == "automatic":
+            self.models.choose_drafting("automatic")
         self._remember()
         self._start(self._judge(new_target=True))
 
-    def choose_draft(self, path: Path | None) -> None:
-        """Use this draft, or none, from the next message on."""
-        if path is None:
-            self.models.choose_no_draft()
+    def choose_draft(self, draft: DraftKey) -> None:
+        """Use this draft from the next message on, or "automatic", "ngram", or None for none."""
+        self._wish = None
+        if isinstance(draft, Path):
+            self.models.choose(draft=draft)
         else:
-            self.models.choose(draft=path)
+            self.models.choose_drafting(draft or "none")
         self._remember()
 
     def choose_lookahead(self, lookahead: Lookahead) -> None:
@@ -90,25 +111,44 @@ class ModelDesk(QObject):
         self._measure_ahead()
 
     def choose_folder(self, folder: Path) -> None:
-        """Look for models there, now and in later runs."""
-        self._start(self._scan(folder))
+        """As `add_folder`."""
+        self.add_folder(folder)
+
+    def add_folder(self, folder: Path) -> None:
+        """Look for models there too, now and in later runs."""
+        self._start(self._add(folder))
+
+    def remove_folder(self, folder: Path) -> None:
+        """Look there no more. What is loaded from there stays loaded."""
+        self._folders.forget(folder)
+        self._remember_folders()
 
     def scan_again(self) -> None:
-        """Look again into the models folder."""
-        if self.models.folder is not None:
-            self._start(self._scan(self.models.folder))
+        """Look again into the models folders."""
+        for folder in self.models.folders:
+            self._start(self._scan(folder))
+
+    def set_options(self, path: Path, options: LoadOptions) -> None:
+        """Load this model so from the next message on, now and in later runs."""
+        self.models.set_options(path, options)
+        kept = {name: value for name, value in self.settings.load_options.items() if name != str(path)}
+        if options.to_mapping():
+            kept[str(path)] = options.to_mapping()
+        self.settings.load_options = kept
+        self.changed.emit()
 
     def cancel(self) -> None:
-        """Stop a load, else a measurement, else a scan."""
+        """Stop a load, else a measurement, else the scans."""
         if self._loading is not None:
             self._loading.cancel()
         elif self._measuring is not None:
             self._measuring.cancel()
-        elif self._scanning is not None:
-            self._scanning.cancel()
+        else:
+            self._folders.cancel()
 
     def stop(self) -> None:
         """End everything that runs, for closing."""
+        self._folders.stop()
         for task in self._tasks:
             task.cancel()
 
@@ -117,12 +157,13 @@ class ModelDesk(QObject):
     @property
     def busy(self) -> bool:
         """Whether a load, a measurement or a scan is running."""
-        return any(job is not None for job in (self._loading, self._measuring, self._scanning))
+        loading = self._loading is not None and self._loading is not self._gate.held
+        return loading or self._measuring is not None or self._folders.scanning is not None
 
     @property
     def settled(self) -> bool:
         """Whether everything that was begun here is over."""
-        return not self._tasks
+        return not self._tasks and self._folders.settled
 
     def nothing_chosen(self) -> EngineError:
         """The error for a question without a target."""
@@ -131,39 +172,113 @@ class ModelDesk(QObject):
     def load(self, wanted: Loaded) -> Job[Loaded] | None:
         """A job that loads what is wanted (one that is running already, if it does so), or None if all is there.
 
-        Whoever awaits it calls `load_ended` afterwards, whatever came of it.
+        Whoever awaits it calls `load_ended` afterwards, whatever came of it. Where it would not fit in memory it waits
+        for the user, who is asked by `announce`.
         """
+        how = self._gate.ways(wanted)
         if self._loading is not None:
-            if self._wanted == wanted and not self._loading.cancelled:
+            if (self._wanted, self._how) == (wanted, how) and not self._loading.cancelled:
                 self._shared = self._loading
                 return self._loading
             self._loading.cancel()
-        elif self._bridge.loaded == wanted:
+        elif self._bridge.has(wanted, how):
             return None
-        self._wanted = wanted
-        self._loading = self._bridge.load(wanted.target, wanted.draft)
+        self._wanted, self._how = wanted, how
+        asked = self.isSignalConnected(QMetaMethod.fromSignal(self.announce))
+        shortage = self._gate.shortage(wanted, how) if asked else None
+        self._loading = self._gate.load(wanted, how, hold=shortage is not None)
+        if shortage is not None:
+            self.announce.emit(self._shortage_words(wanted, *shortage))
         self.working.emit()
         return self._loading
 
+    def load_now(self) -> None:
+        """Load what is chosen, without waiting for the next message."""
+        self._start(self._load_ahead())
+
+    def load_anyway(self) -> None:
+        """Try the load that was announced although memory seems too short."""
+        self.announce.emit("")
+        if self._gate.go_on():
+            self.working.emit()
+        elif self._gate.refused is not None:
+            self.models.selection = self._gate.refused
+            self._gate.accept_refused()
+            self._start(self._load_ahead())
+            self.changed.emit()
+
+    def decline_load(self) -> None:
+        """Leave the load that was announced; what is loaded is chosen."""
+        self.announce.emit("")
+        if self._gate.held is not None:
+            self._gate.held.cancel()
+            self.models.show_loaded(self._bridge.loaded)
+            self._remember()
+
+    def unload(self) -> None:
+        """Free the models, after the reply that is being written. The next message loads what is chosen again."""
+        self._start(self._unload())
+
+    async def _unload(self) -> None:
+        if self._loading is not None:
+            self._loading.cancel()
+        with contextlib.suppress(Cancelled):
+            await self._bridge.unload().result
+        self._note_memory()
+        self.changed.emit()
+
     def load_ended(self, job: Job[Loaded]) -> None:
         """Take note of what is loaded now; after a failure the pickers show just that."""
-        self.models.loaded = self._bridge.loaded
+        self._note_memory()
         if job is not self._loading:
             return
         self._loading = None
+        if self._gate.ended(job):
+            self.announce.emit("")
         error = None if job.result.cancelled() else job.result.exception()
         if error is not None and not isinstance(error, Cancelled):
-            if self._opened is not None and self._bridge.loaded.target != self._opened == self._wanted.target:
-                self._opened = None
-                self.models.selection = self._before
-                self._start(self._load_ahead())
-            else:
-                self.models.show_loaded(self._bridge.loaded)
-            self._start(self._judge())
+            self._load_failed(error)
         self.changed.emit()
+
+    def _load_failed(self, error: BaseException) -> None:
+        if isinstance(error, ModelTooLarge):
+            self._gate.refuse(self.models.selection, self._wanted)
+            self.announce.emit(str(error))
+        of_draft = isinstance(error, LoadFailed) and error.path == self._wanted.draft
+        if isinstance(error, IncompatiblePair) or of_draft:
+            self.models.refuse(self._wanted.draft)
+        if self._opened is not None and self._bridge.loaded.target != self._opened == self._wanted.target:
+            self._opened = None
+            self.models.selection = self._before
+            self._start(self._load_ahead())
+        else:
+            if self._wish is None and isinstance(error, LoadFailed) and not error.path.exists():
+                self._wish = self.models.selection
+            self.models.show_loaded(self._bridge.loaded)
+        self._start(self._judge())
+
+    def _shortage_words(self, wanted: Loaded, needed: int, free: int) -> str:
+        models = [self.name_of(path) for path in (wanted.target, wanted.draft) if path is not None]
+        if len(models) == 2:
+            text = self.tr(
+                "{target} and {draft} need about {needed} of memory, and {free} are free. Loading them may slow this "
+                "computer down, or fail."
+            )
+        else:
+            text = self.tr(
+                "{target} needs about {needed} of memory, and {free} are free. Loading it may slow this computer "
+                "down, or fail."
+            )
+        return text.format(target=models[0], draft=models[-1], needed=file_size(needed), free=file_size(free) or "0")
+
+    def _note_memory(self) -> None:
+        self.models.loaded = self._bridge.loaded
+        self.models.free = available_memory()
 
     def activity(self) -> Activity:
         """What is going on here."""
+        if self._loading is not None and self._loading is self._gate.held:
+            return Activity("asking", self.name_of(self._wanted.target))
         if self._loading is not None:
             progress = self._bridge.progress
             if progress is None:
@@ -172,8 +287,9 @@ class ModelDesk(QObject):
             return Activity(progress.stage, self.name_of(path), progress.fraction)
         if self._bridge.measuring:
             return Activity("measuring")
-        if self._scanning is not None and self._scanned_folder is not None:
-            return Activity("scanning", self._scanned_folder.name or str(self._scanned_folder))
+        folder = self._folders.scanning
+        if folder is not None:
+            return Activity("scanning", folder.name or str(folder))
         return Activity()
 
     def name_of(self, path: Path | None) -> str:
@@ -181,7 +297,10 @@ class ModelDesk(QObject):
         model = self.models.by_path(path)
         return model.name if model is not None else file_label(path) if path is not None else ""
 
-    async def _begin(self, folder: Path | None) -> None:
+    async def _begin(self, folders: Sequence[Path]) -> None:
+        self._note_memory()
+        for path, options in self.settings.load_options.items():
+            self.models.set_options(Path(path), LoadOptions.from_mapping(options))
         if self.models.bundled is not None:
             try:
                 self.models.set_bundled(await self._bridge.scan(self.models.bundled[0].parent).result)
@@ -189,9 +308,8 @@ class ModelDesk(QObject):
                 self.failed.emit(describe(error))
         self.changed.emit()
         self._start(self._load_ahead())
-        if folder is not None:
-            await self._scan(folder)
-        else:
+        scanned = [await self._folders.scan(folder, keep=True) for folder in folders]
+        if not any(scanned):
             await self._judge()
 
     async def _load_ahead(self) -> None:
@@ -234,24 +352,26 @@ class ModelDesk(QObject):
     # Scanning and judging ---------------------------------------------------------------------------------------------
 
     async def _scan(self, folder: Path) -> None:
-        if self._scanning is not None:
-            self._scanning.cancel()
-        job = self._scanning = self._bridge.scan(folder)
-        self._scanned_folder = folder
-        self.working.emit()
-        try:
-            found = await job.result
-        except Cancelled:
-            return
-        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the window
-            self.failed.emit(describe(error))
-            return
-        finally:
-            if self._scanning is job:
-                self._scanning = None
-        self.models.set_found(folder, found)
-        self._remember()
-        await self._judge()
+        await self._folders.scan(folder)
+
+    async def _add(self, folder: Path) -> None:
+        if await self._folders.scan(folder):
+            self._remember_folders()
+
+    def _found(self) -> None:
+        """The list of models changed."""
+        self.models.free = available_memory()
+        wish = self._wish
+        if wish is not None and wish.target is not None and self._is_there(wish.target):
+            self._wish = None
+            if self.models.loaded != Loaded(wish.target, wish.draft):
+                self.models.selection = wish
+                self._start(self._load_ahead())
+        self._start(self._judge())
+
+    def _is_there(self, path: Path) -> bool:
+        model = self.models.by_path(path)
+        return model is not None and model.usable and not self.models.is_away(path)
 
     async def _judge(self, *, new_target: bool = False) -> None:
         """Find out which drafts fit the chosen target; let go of a chosen one that does not.
@@ -264,21 +384,27 @@ class ModelDesk(QObject):
         if target is not None and target.path != self.models.selection.target:
             return
         self.models.set_fits(fits)
-        draft = self.models.selection.draft
-        fit = fits.get(draft) if draft is not None else None
-        if fit is not None and not (fit.fits if new_target else fit.usable):
-            self.models.choose_no_draft()
-            self._remember()
+        chosen = self.models.selection
+        fit = fits.get(chosen.draft) if chosen.draft is not None else None
+        unfit = fit is not None and not (fit.fits if new_target else fit.usable)
+        if chosen.drafting == "automatic" or unfit:
+            self.models.choose_drafting("automatic")
+            if self.models.selection != chosen:
+                self._remember()
         self.changed.emit()
 
     def _remember(self) -> None:
         chosen, bundled = self.models.selection, self.models.bundled
         own = bundled or (None, None)
-        if self._opened is None:
+        if self._opened is None and self._wish is None:
             self.settings.target = "" if chosen.target in (None, own[0]) else str(chosen.target)
             self.settings.draft = None if chosen.draft == own[1] else str(chosen.draft or "")
+            self.settings.drafting = chosen.drafting
         self.settings.lookahead = chosen.lookahead
-        self.settings.models_folder = str(self.models.folder or self.settings.models_folder)
+        self.changed.emit()
+
+    def _remember_folders(self) -> None:
+        self.settings.models_folders = [str(folder) for folder in self.models.folders]
         self.changed.emit()
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:

@@ -35,11 +35,10 @@ class Settings:
 
     `drafting`: how the draft was chosen (app.state.models.Drafting), "" in old files; `models_folders`: in their order;
     `load_options`: how a model is loaded, by its path; `geometry` is Qt's own form in base64; `left_width`,
-    `right_width` in pixels; `conversation` is the number of the one that is open, 0 for none;
-    `font_points` 0: the platform's size; `language` "": the system's; `notify`: when a long reply has ended behind
-    other windows; `first_launch`: the program was never used; `method`, `acceptance`, `overlap`: of every reply;
-    `sampling`: what new conversations begin with (GenerationChoice.to_mapping); `presets`, `prompts`: the user's own
-    (app.state.presets).
+    `right_width` in pixels; `conversation` is the number of the one that is open, 0 for none; `font_points` 0: the
+    platform's size; `language` "": the system's; `notify`: when a long reply has ended behind other windows;
+    `first_launch`: the program was never used; `method`, `acceptance`, `overlap`: of every reply; `sampling`: what new
+    conversations begin with (GenerationChoice.to_mapping); `presets`, `prompts`: the user's own (app.state.presets).
 
     Lists and mappings in it are replaced, never changed in place: each setting that is set to another value is told to
     the `listener` by its name, which saves all of them (see app.settings_keeper).

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Work = Literal["idle", "checking", "loading", "measuring", "reading", "writing", "scanning", "proving", "queued"]
+Work = Literal[
+    "idle", "checking", "loading", "measuring", "reading", "writing", "scanning", "proving", "queued", "asking"
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ class LoadOptions:
         )
 
 
+AS_THE_ENGINE_DOES = LoadOptions()
 FIELDS: tuple[Field, ...] = get_args(Field)
 CACHE_CHOICES: tuple[CacheType, ...] = CACHE_TYPES
 

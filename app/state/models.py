@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from app.state.load_options import LoadOptions, needs_with
+from app.state.load_options import AS_THE_ENGINE_DOES, LoadOptions, needs_with
 from engine import MAX_LOOKAHEAD, Fit, MemoryNeeds, ModelFile, rank_drafts
 
 Lookahead = int | Literal["auto"]
@@ -36,7 +36,7 @@ class Selection:
     def draft_key(self) -> DraftKey:
         """The line of the draft picker that is chosen."""
         if self.drafting in ("automatic", "ngram"):
-            return self.drafting  # type: ignore[return-value]
+            return self.drafting
         return self.draft
 
 
@@ -53,7 +53,8 @@ class Choice:
     """One line of a picker. `problem`: why it cannot be chosen, None if it can. `hint`: more about it.
 
     `kind`: a model, or a line whose words are the view's (automatic, n-gram, none); then `label` is what automatic has
-    picked. `slower`: proposals go through text. `shortage`: bytes needed and free, of what memory is too short for.
+    picked. `slower`: proposals go through text. `shortage`: bytes needed and free, of what memory is too short for;
+    `away`: its folder is not there at present.
     """
 
     path: Path | None
@@ -63,6 +64,7 @@ class Choice:
     kind: Drafting = "model"
     slower: bool = False
     shortage: tuple[int, int] | None = None
+    away: bool = False
 
     @property
     def key(self) -> DraftKey:
@@ -70,7 +72,6 @@ class Choice:
         return self.path if self.kind in ("model", "none") else self.kind  # type: ignore[return-value]
 
 
-_AS_THE_ENGINE_DOES = LoadOptions()
 _PAYS = 1.5
 """A draft of which the target is not so many times as large saves nothing: automatic leaves it alone."""
 
@@ -88,13 +89,14 @@ class ModelList:
         self.away: frozenset[Path] = frozenset()
         self.free = 0
         self.loaded = Loaded()
-        self.selection = Selection(*bundled) if bundled else Selection()
+        self.selection = Selection(*bundled, drafting="automatic") if bundled else Selection(drafting="automatic")
         self._bundled_models: tuple[ModelFile, ...] = tuple(_unread(path) for path in bundled or ())
         self._found: dict[Path, tuple[ModelFile, ...]] = {}
         self._all: tuple[ModelFile, ...] | None = None
         self._home: dict[Path, Path] = {}
         self._options: dict[Path, LoadOptions] = {}
         self._fits: Mapping[Path, Fit] = {}
+        self._refused: set[Path] = set()
 
     # What is there ----------------------------------------------------------------------------------------------------
 
@@ -140,13 +142,16 @@ class ModelList:
         )
         self._all = None
 
-    def set_found(self, folder: Path, models: tuple[ModelFile, ...]) -> None:
-        """What is in a models folder, which is there (again)."""
+    def set_found(self, folder: Path, models: tuple[ModelFile, ...]) -> bool:
+        """What is in a models folder, which is there (again). Whether that is something new."""
+        if folder not in self.away and self._found.get(folder) == models:
+            return False
         if folder not in self.folders:
             self.folders += (folder,)
         self._found[folder] = models
         self.away -= {folder}
         self._all = None
+        return True
 
     def set_away(self, folder: Path) -> None:
         """A models folder that is not there at present: its models stay in the list, and cannot be chosen."""
@@ -164,9 +169,9 @@ class ModelList:
 
     # How they are loaded ----------------------------------------------------------------------------------------------
 
-    def options(self, path: Path) -> LoadOptions:
+    def options(self, path: Path | None) -> LoadOptions:
         """How a model is loaded."""
-        return self._options.get(path, _AS_THE_ENGINE_DOES)
+        return AS_THE_ENGINE_DOES if path is None else self._options.get(path, AS_THE_ENGINE_DOES)
 
     def set_options(self, path: Path, options: LoadOptions) -> None:
         """Load it like this from now on."""
@@ -186,7 +191,14 @@ class ModelList:
         """The lines of the target picker."""
         names = _labels(self.models)
         listed = [
-            Choice(model.path, names[model.path], self._problem(model), hint(model), shortage=self._shortage(model))
+            Choice(
+                model.path,
+                names[model.path],
+                model.problem,
+                hint(model),
+                shortage=self._shortage(model),
+                away=self._is_out_of_reach(model.path),
+            )
             for model in self.models
         ]
         return _with_missing(listed, self.selection.target)
@@ -196,7 +208,7 @@ class ModelList:
         names = _labels(self.models)
         target = self.by_path(self.selection.target)
         listed = [self._draft(model, names[model.path], target) for model in self._ranked(target)]
-        listed.sort(key=lambda choice: choice.problem is not None or choice.shortage is not None)
+        listed.sort(key=lambda choice: choice.problem is not None or choice.shortage is not None or choice.away)
         best = self.best_draft()
         special = [
             Choice(None, "" if best is None else names.get(best, ""), kind="automatic"),
@@ -213,10 +225,17 @@ class ModelList:
         for model in self._ranked(target):
             fit = self._fits.get(model.path)
             pays = model.size_bytes * _PAYS < target.size_bytes
-            good = fit is not None and fit.fits and pays and self._problem(model) is None
-            if good and self._shortage(model, beside=target) is None:
+            good = fit is not None and fit.fits and pays and model.path not in self._refused
+            if good and not self.is_away(model.path) and self._shortage(model, beside=target) is None:
                 return model.path
-        return None
+        own = self.bundled
+        unread = own is not None and target.path == own[0] and own[1] not in self._fits
+        return own[1] if own is not None and unread and own[1] not in self._refused else None
+
+    def refuse(self, draft: Path | None) -> None:
+        """Automatic leaves a draft alone in this run that could not be loaded."""
+        if draft is not None:
+            self._refused.add(draft)
 
     def _ranked(self, target: ModelFile | None) -> list[ModelFile]:
         """The models, those that fit the target first, as far as they have been judged."""
@@ -228,15 +247,17 @@ class ModelList:
 
     def _draft(self, model: ModelFile, name: str, target: ModelFile | None) -> Choice:
         fit = self._fits.get(model.path)
-        problem = self._problem(model) or (fit.reason if fit is not None and not fit.usable else None)
+        problem = model.problem or (fit.reason if fit is not None and not fit.usable else None)
         more = fit.reason if fit is not None and fit.usable else ""
         shortage = None if problem is not None or target is None else self._shortage(model, beside=target)
         slower = fit is not None and fit.through_text
         said = "\n".join(filter(None, (hint(model), more)))
-        return Choice(model.path, name, problem, said, slower=slower, shortage=shortage)
+        return Choice(
+            model.path, name, problem, said, slower=slower, shortage=shortage, away=self._is_out_of_reach(model.path)
+        )
 
-    def _problem(self, model: ModelFile) -> str | None:
-        return model.problem
+    def _is_out_of_reach(self, path: Path) -> bool:
+        return self.is_away(path) and path not in (self.loaded.target, self.loaded.draft)
 
     def _shortage(self, model: ModelFile, beside: ModelFile | None = None) -> tuple[int, int] | None:
         """Bytes that a model needs and bytes that are free for it, where those are too few."""

@@ -24,7 +24,9 @@ def worded(choice: Choice) -> Choice:
         return replace(choice, label=tr("Models", "none"), hint=tr("Models", "Plain decoding: no draft"))
     label = tr("Models", "{model} · slower").format(model=choice.label) if choice.slower else choice.label
     problem = choice.problem
-    if problem is None and choice.shortage is not None:
+    if choice.away:
+        problem = tr("Models", "Its folder is not there at present.")
+    elif problem is None and choice.shortage is not None:
         problem = shortage_words(*choice.shortage)
     return replace(choice, label=label, problem=problem)
 

@@ -112,6 +112,7 @@ def activity_word(activity: Activity) -> str:
         "reading": QCoreApplication.translate("Activity", "Reading the prompt ({subject} tokens)"),
         "scanning": QCoreApplication.translate("Activity", "Looking for models in {subject}"),
         "proving": QCoreApplication.translate("Activity", "Waiting for the measurement to end"),
+        "asking": QCoreApplication.translate("Activity", "Waiting: shall {subject} be loaded?"),
         "queued": QCoreApplication.translate("Activity", "Waiting for the reply in another chat"),
     }
     word = patterns.get(activity.work, "").format(subject=activity.subject)

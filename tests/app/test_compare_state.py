@@ -221,8 +221,8 @@ def test_a_job_that_is_cancelled_before_its_turn_ends_at_once(loop: asyncio.Abst
     script = Script(load_s=1.0)
     bridge = EngineBridge(loop, make_decoder=lambda: ScriptedDecoder(script))  # type: ignore[arg-type, return-value]
     try:
-        first = bridge.load(Path("a"), None)
-        second = bridge.load(Path("b"), None)
+        first = bridge.load(Loaded(Path("a")))
+        second = bridge.load(Loaded(Path("b")))
         second.cancel()
         qtbot.waitUntil(second.result.done)
         assert isinstance(second.result.exception(), Cancelled)

@@ -1,5 +1,6 @@
 """What is told of the lookahead: state alone, without a window."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -174,7 +175,7 @@ def test_another_choice_takes_the_note_along() -> None:
 
 def test_auto_is_what_is_chosen_first() -> None:
     models = ModelList((TARGET, DRAFT))
-    assert models.selection == selection()
+    assert models.selection == replace(selection(), drafting="automatic")
     models.choose(lookahead=5)
     models.choose_no_draft()
     assert models.selection == selection(5, None)

@@ -106,7 +106,7 @@ def test_missing_starters_are_a_message(open_window: OpenWindow, monkeypatch: py
 
 
 def test_a_folder_that_cannot_be_read(open_window: OpenWindow, tmp_path: Path) -> None:
-    window = open_window(Script(), settings=Settings(models_folder=str(tmp_path / "gone")))
+    window = open_window(Script(), settings=Settings(models_folders=[str(tmp_path / "gone")]))
     window.wait(window.notices)
     assert "there is no such folder" in window.notices()[0]
     (tmp_path / "file").touch()
@@ -115,7 +115,8 @@ def test_a_folder_that_cannot_be_read(open_window: OpenWindow, tmp_path: Path) -
     assert "it is not a folder" in window.notices()[1]
     (tmp_path / "empty").mkdir()
     window.main.folder_chosen.emit(str(tmp_path / "empty"))
-    window.wait(lambda: window.parts.settings.models_folder == str(tmp_path / "empty"))
+    folders = [str(tmp_path / "gone"), str(tmp_path / "empty")]
+    window.wait(lambda: window.parts.settings.models_folders == folders)
     assert window.ask("Hello").status == "done"
 
 

@@ -1,0 +1,139 @@
+"""Looks after the models folders: scans them, watches them, notices when one is gone and when it is back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from app.bridge import EngineBridge, Job, Look
+from app.error_report import describe
+from app.folder_watch import FolderWatch
+from app.state.models import ModelList
+from app.state.transcript import Problem
+from engine import Cancelled, FolderUnreadable
+
+
+class FolderDesk(QObject):
+    """The models folders of this run.
+
+    Signals: found() (the list of models changed), failed(Problem), working() (a scan began).
+    """
+
+    found = Signal()
+    failed = Signal(object)
+    working = Signal()
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, bridge: EngineBridge, models: ModelList) -> None:
+        super().__init__()
+        self._loop = loop
+        self._bridge = bridge
+        self._models = models
+        self._jobs: dict[Path, Job[Look]] = {}
+        self._tasks: set[asyncio.Task[bool]] = set()
+        self._watch = FolderWatch(self)
+        self._watch.changed.connect(self._stirred)
+
+    @property
+    def scanning(self) -> Path | None:
+        """The folder that is being scanned."""
+        return next(iter(self._jobs), None)
+
+    @property
+    def settled(self) -> bool:
+        """Whether everything that was begun here is over."""
+        return not self._tasks
+
+    def cancel(self) -> None:
+        """Stop the scans."""
+        for job in list(self._jobs.values()):
+            job.cancel()
+
+    def stop(self) -> None:
+        """End everything, for closing."""
+        self._watch.stop()
+        for task in self._tasks:
+            task.cancel()
+
+    def forget(self, folder: Path) -> None:
+        """Look there no more."""
+        job = self._jobs.pop(folder, None)
+        if job is not None:
+            job.cancel()
+        self._watch.forget(folder)
+        self._models.forget_folder(folder)
+        self.found.emit()
+
+    async def scan(self, folder: Path, *, keep: bool = False, quietly: bool = False) -> bool:
+        """Look for models there and watch it from now on. Whether that could be done.
+
+        `keep`: a folder that is not there stays among the models folders, and is read when it comes back. `quietly`:
+        it was not asked for, and no progress is shown.
+        """
+        before = self._jobs.get(folder)
+        if before is not None:
+            before.cancel()
+        job = self._bridge.look(folder)
+        if not quietly:
+            self._jobs[folder] = job
+            self.working.emit()
+        try:
+            look = await job.result
+        except Cancelled:
+            return False
+        except FolderUnreadable as error:
+            self._lost(folder, error, keep=keep or folder in self._models.folders)
+            return False
+        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the window
+            self.failed.emit(describe(error))
+            return False
+        finally:
+            if self._jobs.get(folder) is job:
+                del self._jobs[folder]
+        if quietly and folder not in self._models.folders:
+            return False
+        self._watch.watch(folder, look.folders, look.files)
+        if self._models.set_found(folder, look.models):
+            self.found.emit()
+        return True
+
+    def note_loss(self, folder: Path, reason: str) -> bool:
+        """A folder is not there any more; whether that is news."""
+        if folder in self._models.away:
+            return False
+        self._models.set_away(folder)
+        self._start(self._watch_lost(folder))
+        self.found.emit()
+        return True
+
+    def _lost(self, folder: Path, error: FolderUnreadable, *, keep: bool) -> None:
+        if not keep:
+            self.failed.emit(describe(error))
+        elif self.note_loss(folder, error.reason):
+            text = self.tr(
+                "The models folder {folder} cannot be read at present ({reason}). What is loaded goes on working; "
+                "the folder is read again as soon as it is back."
+            )
+            self.failed.emit(Problem(text.format(folder=folder, reason=error.reason), None, "choose-folder"))
+
+    async def _watch_lost(self, folder: Path) -> bool:
+        """Where it could come back is found out aside: the disk may be slow to answer that it is not there."""
+        try:
+            places = await self._bridge.places(folder).result
+        except Cancelled:
+            return False
+        if folder in self._models.away:
+            self._watch.watch(folder, *places, away=True)
+        return True
+
+    def _stirred(self, folder: Path) -> None:
+        if folder in self._models.folders:
+            self._start(self.scan(folder, quietly=True))
+
+    def _start(self, work: Coroutine[Any, Any, bool]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,81 @@
+"""Between the wish to load models and the load: their options, and a question where memory seems too short."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from app.bridge import EngineBridge, Job, Ways
+from app.state.models import Loaded, ModelList, Selection
+from engine import available_memory
+
+
+class LoadGate:
+    """Lets loads through.
+
+    Attributes: held (the load that waits for the user, or None); refused (what was chosen when the engine found the
+    memory too short, or None).
+    """
+
+    def __init__(self, bridge: EngineBridge, models: ModelList) -> None:
+        self.held: Job[Loaded] | None = None
+        self.refused: Selection | None = None
+        self._bridge = bridge
+        self._models = models
+        self._asked: tuple[Loaded, Ways] | None = None
+        self._accepted: set[tuple[Loaded, Ways]] = set()
+
+    def ways(self, wanted: Loaded) -> Ways:
+        """How these models are to be loaded."""
+        plain = Ways(self._models.options(wanted.target), self._models.options(wanted.draft))
+        return replace(plain, despite_memory=(wanted, plain) in self._accepted)
+
+    def shortage(self, wanted: Loaded, how: Ways) -> tuple[int, int] | None:
+        """Bytes that a load takes beyond what is loaded and bytes that are free, where those are too few.
+
+        None also where nothing is known of the models, and where the user wants it all the same. What is loaded stays
+        until the other is there, so its memory is not free.
+        """
+        if how.despite_memory:
+            return None
+        needed = 0
+        for path, there in zip((wanted.target, wanted.draft), self._bridge.kept(wanted, how), strict=True):
+            model = None if there else self._models.by_path(path)
+            if model is not None and model.usable and model.size_bytes:
+                needed += self._models.needs(model).in_memory
+        free = self._models.free = available_memory()
+        return (needed, free) if needed > free else None
+
+    def load(self, wanted: Loaded, how: Ways, *, hold: bool) -> Job[Loaded]:
+        """A load, which waits for `go_on` if it is to be held."""
+        job = self._bridge.load(wanted, how, hold=hold)
+        if hold:
+            self.held, self._asked = job, (wanted, how)
+        return job
+
+    def go_on(self) -> bool:
+        """Let the load begin that is held. False: there is none."""
+        if self.held is None or self._asked is None:
+            return False
+        job, (wanted, how) = self.held, self._asked
+        self.held = self._asked = None
+        self._accepted.add((wanted, how))
+        self._bridge.go_on(job, replace(how, despite_memory=True))
+        return True
+
+    def ended(self, job: Job[Loaded]) -> bool:
+        """A load is over; whether it was being held."""
+        if job is not self.held:
+            return False
+        self.held = self._asked = None
+        return True
+
+    def refuse(self, chosen: Selection, wanted: Loaded) -> None:
+        """The engine itself found memory too short for this."""
+        self.refused = chosen
+        self._asked = wanted, replace(self.ways(wanted), despite_memory=False)
+
+    def accept_refused(self) -> None:
+        """It is to be tried all the same."""
+        if self._asked is not None:
+            self._accepted.add(self._asked)
+        self.refused = self._asked = None
