@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
@@ -9,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from app.conversation_desk import ConversationDesk
 from app.settings import Settings
 from app.state.generation import CONVERSATION, FIELDS, SPECULATION, GenerationChoice
-from app.state.models import Lookahead
+from app.state.models import Lookahead, Selection
 
 
 class ChoiceDesk(QObject):
@@ -40,6 +41,14 @@ class ChoiceDesk(QObject):
         shown = self._conversations.open
         kept = self._for_next if shown is None else shown.settings
         return GenerationChoice.from_mapping({name: kept[name] for name in CONVERSATION if name in kept}, self.defaults)
+
+    def asked(self, selection: Selection) -> GenerationChoice:
+        """That, with the draft that is chosen: none, or the text so far, decides the method."""
+        own = self.own
+        method = selection.method or own.method
+        if method == "draft-model" and selection.draft is None:
+            method = "auto"
+        return replace(own, method=method)
 
     def choose(self, choice: GenerationChoice) -> None:
         """Ask the next replies of the chat on the screen with this; its speculation is that of all chats."""
