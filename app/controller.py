@@ -19,6 +19,7 @@ from app.state.metrics import Metrics
 from app.state.models import Loaded
 from app.state.transcript import Entry, Exchange, Problem, Transcript
 from app.store_errors import StoreError
+from app.translation import say_error
 from app.turns import Turn, TurnRunner
 
 
@@ -107,7 +108,7 @@ class ChatController(QObject):
         try:
             found = self.conversations.begin(conversation)
         except StoreError as error:
-            self.report(Problem(str(error)))
+            self.report(Problem(say_error(error)))
             return
         if found is not None:
             self._show(found)
@@ -264,7 +265,7 @@ class ChatController(QObject):
             conversation = self.conversations.current()
             question = self.conversations.keeper.ask(conversation, exchange.question)
         except StoreError as error:
-            self.report(Problem(str(error)))
+            self.report(Problem(say_error(error)))
             return None
         exchange.question_id, exchange.created = question.id, question.created
         exchange.question_branch = conversation.branch(question.id)
@@ -279,7 +280,7 @@ class ChatController(QObject):
             self.transcript.messages_for(exchange),
             chosen.lookahead,
             Loaded(chosen.target, chosen.draft),
-            self.choices.own,
+            self.choices.asked(chosen),
         )
         if conversation is not None and exchange.question_id is not None and exchange.reply_id is None:
             target, draft = self.desk.name_of(chosen.target), self.desk.name_of(chosen.draft)

@@ -22,6 +22,7 @@ from app.store_errors import ChangeRefused, StoreError
 from app.store_keeper import StoreKeeper
 from app.store_memory import MemoryStore
 from app.store_search import Found
+from app.translation import say_error
 
 _FLUSH_S = 0.2
 _REST_S = 0.001
@@ -135,9 +136,9 @@ class ConversationDesk(QObject):
         if error is None:
             self.saving_again.emit()
         elif isinstance(error, ChangeRefused):
-            self.failed.emit(Problem(str(error)))
+            self.failed.emit(Problem(say_error(error)))
         else:
-            self.trouble.emit(Problem(str(error)))
+            self.trouble.emit(Problem(say_error(error)))
 
     # Choosing ---------------------------------------------------------------------------------------------------------
 
@@ -272,7 +273,7 @@ class ConversationDesk(QObject):
                 found = self.keeper.search(self._query)
             except StoreError as error:
                 found = []
-                self.failed.emit(Problem(str(error)))
+                self.failed.emit(Problem(say_error(error)))
             self.list.show_found(self._query, [*self._found(found)])
         self.list_changed.emit()
 
@@ -325,14 +326,14 @@ class ConversationDesk(QObject):
             else:
                 self.keeper.export_json(found, path)
         except (ExportFailed, StoreError) as error:
-            self.failed.emit(Problem(str(error)))
+            self.failed.emit(Problem(say_error(error)))
 
     def bring_in(self, path: Path) -> Conversation | None:
         """Add the conversation of a JSON file, and open it. None where it can't be read (that is told)."""
         try:
             found = self.keeper.import_json(path)
         except (ImportRefused, StoreError) as error:
-            self.failed.emit(Problem(str(error)))
+            self.failed.emit(Problem(say_error(error)))
             return None
         self._summaries[found.id] = found.summary()
         self._show_list()
@@ -343,7 +344,7 @@ class ConversationDesk(QObject):
         try:
             return self.keeper.load(conversation)
         except StoreError as error:
-            self.failed.emit(Problem(str(error)))
+            self.failed.emit(Problem(say_error(error)))
             return None
 
     def _words(self) -> Words:

@@ -10,13 +10,14 @@ from PySide6.QtCore import QCoreApplication
 from app.log_file import about, note_error
 from app.resources import ResourceDamaged
 from app.state.transcript import Action, Problem
+from app.translation import say_error
 from engine import ContextFull, EngineError, FolderUnreadable, LoadFailed
 
 
 def describe(error: BaseException) -> Problem:
     """The message for an error. Ours say it all themselves; any other is logged and comes with details to report."""
     if isinstance(error, EngineError | ResourceDamaged):
-        return Problem(str(error), None, _action(error))
+        return Problem(say_error(error), None, _action(error))
     note_error(error)
     if isinstance(error, MemoryError):
         text = QCoreApplication.translate(

@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from importlib.resources import files
 
+from engine import Phrase
+
 _MOST = 10
 
 
@@ -14,7 +16,9 @@ class ResourceDamaged(Exception):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        super().__init__(f"{name}, a part of Outrider, is missing or damaged. Install Outrider again.")
+        super().__init__(
+            Phrase("{name}, a part of Outrider, is missing or damaged. Install Outrider again.", name=name)
+        )
 
 
 @dataclass(frozen=True, slots=True)

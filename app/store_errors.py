@@ -7,6 +7,8 @@ import shutil
 import sqlite3
 from pathlib import Path
 
+from engine import Phrase
+
 
 class StoreError(Exception):
     """Base of all errors of the store. `str()` of it is a sentence or two for a person. Attribute: path."""
@@ -24,8 +26,14 @@ class StoreTooNew(StoreError):
         self.known = known
         super().__init__(
             path,
-            f"The conversations in {path} were written by a newer version of Outrider (format {version}, and this one "
-            f"knows {known}). Nothing was changed. Start the newer version to read them.",
+            Phrase(
+                "The conversations in {path} were written by a newer version of Outrider (format "
+                "{version}, and this one knows {known}). Nothing was changed. Start the newer version to "
+                "read them.",
+                path=path,
+                version=version,
+                known=known,
+            ),
         )
 
 
@@ -36,8 +44,12 @@ class StoreDamaged(StoreError):
         self.reason = reason
         super().__init__(
             path,
-            f"The conversations in {path} cannot be read: {reason}. Put a copy of it from a backup there, "
-            "or move it away to begin with an empty list.",
+            Phrase(
+                "The conversations in {path} cannot be read: {reason}. Put a copy of it from a backup "
+                "there, or move it away to begin with an empty list.",
+                path=path,
+                reason=reason,
+            ),
         )
 
 
@@ -47,7 +59,12 @@ class StoreNotOpen(StoreError):
     def __init__(self, path: Path, reason: str) -> None:
         self.reason = reason
         super().__init__(
-            path, f"Cannot open the conversations in {path}: {reason}. Make the folder and the file writable."
+            path,
+            Phrase(
+                "Cannot open the conversations in {path}: {reason}. Make the folder and the file writable.",
+                path=path,
+                reason=reason,
+            ),
         )
 
 
@@ -57,8 +74,11 @@ class NoRoomForStore(StoreError):
     def __init__(self, path: Path) -> None:
         super().__init__(
             path,
-            f"Cannot open the conversations in {path}: there is no space left. "
-            "Free some space and start Outrider again.",
+            Phrase(
+                "Cannot open the conversations in {path}: there is no space left. Free some space and "
+                "start Outrider again.",
+                path=path,
+            ),
         )
 
 
@@ -67,7 +87,11 @@ class StoreInUse(StoreError):
 
     def __init__(self, path: Path) -> None:
         super().__init__(
-            path, f"Another program is using the conversations in {path}. Close the other Outrider and start again."
+            path,
+            Phrase(
+                "Another program is using the conversations in {path}. Close the other Outrider and start again.",
+                path=path,
+            ),
         )
 
 
@@ -81,8 +105,11 @@ class DiskFull(NotSaved):
     def __init__(self, path: Path) -> None:
         super().__init__(
             path,
-            f"There is no space left in {path.parent}: what is new is not saved yet. Free some space; "
-            "it is then saved by itself, as long as Outrider is open.",
+            Phrase(
+                "There is no space left in {parent}: what is new is not saved yet. Free some space; it "
+                "is then saved by itself, as long as Outrider is open.",
+                parent=path.parent,
+            ),
         )
 
 
@@ -93,8 +120,12 @@ class NotWritable(NotSaved):
         self.reason = reason
         super().__init__(
             path,
-            f"What is new cannot be saved in {path.parent}: {reason}. It is tried again every few seconds, "
-            "as long as Outrider is open.",
+            Phrase(
+                "What is new cannot be saved in {parent}: {reason}. It is tried again every few seconds, "
+                "as long as Outrider is open.",
+                parent=path.parent,
+                reason=reason,
+            ),
         )
 
 
@@ -103,7 +134,7 @@ class ChangeRefused(StoreError):
 
     def __init__(self, path: Path, reason: str) -> None:
         self.reason = reason
-        super().__init__(path, f"A change could not be saved: {reason}.")
+        super().__init__(path, Phrase("A change could not be saved: {reason}.", reason=reason))
 
 
 def opening_error(path: Path, error: sqlite3.Error | OSError) -> StoreError:
@@ -130,7 +161,7 @@ def writing_error(path: Path, error: Exception) -> StoreError:
     if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_full(path)):
         return DiskFull(path)
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return NotWritable(path, f"the file is damaged ({error})")
+        return NotWritable(path, Phrase("the file is damaged ({reason})", reason=error))
     if code in _PASSING:
         return NotWritable(path, str(error))
     return ChangeRefused(path, str(error))

@@ -64,6 +64,12 @@ def say(text: str) -> str:
     return (said[:1].upper() if text.capital else said[:1].lower()) + said[1:]
 
 
+def say_error(error: BaseException) -> str:
+    """What an error of ours says, in the language of the window."""
+    told = error.args[0] if error.args else ""
+    return say(told) if isinstance(told, Phrase) else str(error)
+
+
 def fill(template: str, /, **fields: object) -> str:
     """As `template.format(**fields)`, but numbers are written as people here write them."""
     return _FORMATTER.vformat(template, (), fields)

@@ -18,6 +18,7 @@ from typing import Any, TypeGuard
 
 from app.state.conversation import ROLES, STATUSES, UNFINISHED, Conversation, StoredMessage, clean
 from app.state.kept import stats_from_kept
+from engine import Phrase
 
 FORMAT = "outrider-conversation"
 VERSION = 1
@@ -37,7 +38,7 @@ class ImportRefused(Exception):
     def __init__(self, name: str, reason: str) -> None:
         self.name = name
         self.reason = reason
-        super().__init__(f"Cannot import {name}: {reason}. Nothing was changed.")
+        super().__init__(Phrase("Cannot import {name}: {reason}. Nothing was changed.", name=name, reason=reason))
 
 
 class ExportFailed(Exception):
@@ -46,7 +47,11 @@ class ExportFailed(Exception):
     def __init__(self, path: Path, reason: str) -> None:
         self.path = path
         self.reason = reason
-        super().__init__(f"Cannot write {path}: {reason}. Choose another folder, or free some space.")
+        super().__init__(
+            Phrase(
+                "Cannot write {path}: {reason}. Choose another folder, or free some space.", path=path, reason=reason
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,16 +185,16 @@ def from_json(data: bytes, new_id: Callable[[], int], name: str = "the file") ->
     Raises ImportRefused where anything in it makes no sense: then nothing of it is given.
     """
     if len(data) > LARGEST_FILE:
-        raise ImportRefused(name, f"it is larger than {LARGEST_FILE // 2**20} MiB")
+        raise ImportRefused(name, Phrase("it is larger than {count} MiB", count=LARGEST_FILE // 2**20))
     try:
         told = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_no_key_twice, parse_constant=_no_constant)
         return _Reader(new_id).read(told)
     except _Senseless as error:
-        raise ImportRefused(name, str(error)) from error
+        raise ImportRefused(name, error.args[0]) from error
     except UnicodeDecodeError as error:
-        raise ImportRefused(name, "it is no text in UTF-8") from error
+        raise ImportRefused(name, Phrase("it is no text in UTF-8")) from error
     except (ValueError, RecursionError, MemoryError) as error:
-        raise ImportRefused(name, "it is no JSON, or damaged") from error
+        raise ImportRefused(name, Phrase("it is no JSON, or damaged")) from error
 
 
 class _Senseless(ValueError):
@@ -199,12 +204,12 @@ class _Senseless(ValueError):
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise _Senseless("a name stands twice in one object")
+        raise _Senseless(Phrase("a name stands twice in one object"))
     return found
 
 
 def _no_constant(constant: str) -> None:
-    raise _Senseless(f"{constant} is no number")
+    raise _Senseless(Phrase("{constant} is no number", constant=constant))
 
 
 class _Reader:
@@ -217,12 +222,12 @@ class _Reader:
 
     def read(self, told: object) -> Imported:
         if not isinstance(told, dict) or told.get("format") != FORMAT:
-            raise _Senseless("it is no conversation of Outrider")
+            raise _Senseless(Phrase("it is no conversation of Outrider"))
         version = told.get("version")
         if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
-            raise _Senseless("a newer version of Outrider wrote it; import it there")
+            raise _Senseless(Phrase("a newer version of Outrider wrote it; import it there"))
         if version != VERSION or isinstance(version, bool):
-            raise _Senseless("its version is unknown")
+            raise _Senseless(Phrase("its version is unknown"))
         conversation = Conversation(
             self._new_id(),
             _time(told, "created"),
@@ -233,33 +238,35 @@ class _Reader:
         updated = _time(told, "updated")
         messages = told.get("messages")
         if not isinstance(messages, list):
-            raise _Senseless("it has no list of messages")
+            raise _Senseless(Phrase("it has no list of messages"))
         if len(messages) > _MOST_MESSAGES:
-            raise _Senseless(f"it has more than {_MOST_MESSAGES} messages")
+            raise _Senseless(Phrase("it has more than {count} messages", count=_MOST_MESSAGES))
         for place, each in enumerate(messages, 1):
             try:
                 conversation.add(self._message(each))
             except _Senseless as error:
-                raise _Senseless(f"message {place}: {error}") from error
+                raise _Senseless(Phrase("message {place}: {reason}", place=place, reason=error.args[0])) from error
             except (ValueError, KeyError) as error:
-                raise _Senseless(f"message {place} does not fit below the one that it names") from error
+                raise _Senseless(
+                    Phrase("message {place} does not fit below the one that it names", place=place)
+                ) from error
         self._choose(conversation, told, messages)
         conversation.updated = updated
         return Imported(conversation, self._traces)
 
     def _message(self, told: object) -> StoredMessage:
         if not isinstance(told, dict):
-            raise _Senseless("it is no object")
+            raise _Senseless(Phrase("it is no object"))
         number, parent = told.get("id"), told.get("parent")
         if not _is_id(number) or number in self._ids:
-            raise _Senseless("its id is missing, or there twice")
+            raise _Senseless(Phrase("its id is missing, or there twice"))
         if parent is not None and (not _is_id(parent) or parent not in self._ids):
-            raise _Senseless("its parent is not among the messages before it")
+            raise _Senseless(Phrase("its parent is not among the messages before it"))
         if told.get("role") not in ROLES:
-            raise _Senseless("its role is unknown")
+            raise _Senseless(Phrase("its role is unknown"))
         status = told.get("status", "done")
         if status not in STATUSES or status in UNFINISHED:
-            raise _Senseless("its status is unknown")
+            raise _Senseless(Phrase("its status is unknown"))
         message = StoredMessage(
             self._new_id(),
             None if parent is None else self._ids[parent],
@@ -277,7 +284,7 @@ class _Reader:
         self._ids[number] = message.id
         if told.get("trace") is not None:
             if message.role != "assistant":
-                raise _Senseless("a question has no trace")
+                raise _Senseless(Phrase("a question has no trace"))
             self._traces[message.id] = _bytes(told["trace"])
         return message
 
@@ -290,7 +297,7 @@ class _Reader:
             elif _is_id(chosen) and self._ids.get(chosen) in conversation.children(parent):
                 child = self._ids[chosen]
             else:
-                raise _Senseless("the branch that was shown is not there")
+                raise _Senseless(Phrase("the branch that was shown is not there"))
             conversation.point(parent, child)
 
 
@@ -301,21 +308,21 @@ def _is_id(value: object) -> TypeGuard[int]:
 def _time(told: Mapping[str, Any], name: str) -> float:
     value = told.get(name)
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= _LAST_DAY:
-        raise _Senseless(f"“{name}” is no time")
+        raise _Senseless(Phrase("“{name}” is no time", name=name))
     return float(value)
 
 
 def _flag(told: Mapping[str, Any], name: str) -> bool:
     value = told.get(name, False)
     if not isinstance(value, bool):
-        raise _Senseless(f"“{name}” is neither true nor false")
+        raise _Senseless(Phrase("“{name}” is neither true nor false", name=name))
     return value
 
 
 def _text(told: Mapping[str, Any], name: str, default: str | None = None) -> str:
     value = told.get(name, default)
     if not isinstance(value, str) or clean(value) != value:
-        raise _Senseless(f"“{name}” is no text")
+        raise _Senseless(Phrase("“{name}” is no text", name=name))
     return value
 
 
@@ -328,7 +335,7 @@ def _values(told: Mapping[str, Any], name: str) -> dict[str, Any] | None:
     if value is None:
         return None
     if not isinstance(value, dict):
-        raise _Senseless(f"“{name}” is no object")
+        raise _Senseless(Phrase("“{name}” is no object", name=name))
     level: list[Any] = [value]
     for _ in range(_DEEPEST):
         inner: list[Any] = []
@@ -338,12 +345,12 @@ def _values(told: Mapping[str, Any], name: str) -> dict[str, Any] | None:
             elif isinstance(each, list):
                 inner += each
             elif isinstance(each, float) and not math.isfinite(each):
-                raise _Senseless(f"a number in “{name}” is too large")
+                raise _Senseless(Phrase("a number in “{name}” is too large", name=name))
             elif isinstance(each, str) and clean(each) != each:
-                raise _Senseless(f"a text in “{name}” is none")
+                raise _Senseless(Phrase("a text in “{name}” is none", name=name))
         level = inner
     if level:
-        raise _Senseless(f"“{name}” is nested too deeply")
+        raise _Senseless(Phrase("“{name}” is nested too deeply", name=name))
     return value
 
 
@@ -353,7 +360,7 @@ def _bytes(value: object) -> bytes:
             return base64.b64decode(value, validate=True)
     except (binascii.Error, ValueError):
         pass
-    raise _Senseless("its trace is damaged")
+    raise _Senseless(Phrase("its trace is damaged"))
 
 
 # Files --------------------------------------------------------------------------------------------------------------
@@ -365,7 +372,7 @@ def read_file(path: Path, new_id: Callable[[], int]) -> Imported:
         with path.open("rb") as file:
             data = file.read(LARGEST_FILE + 1)
     except OSError as error:
-        raise ImportRefused(path.name, error.strerror or "it cannot be read") from error
+        raise ImportRefused(path.name, error.strerror or Phrase("it cannot be read")) from error
     return from_json(data, new_id, path.name)
 
 
@@ -381,7 +388,7 @@ def write_file(path: Path, text: str) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             beside.unlink()
-        raise ExportFailed(path, error.strerror or "it cannot be written") from error
+        raise ExportFailed(path, error.strerror or Phrase("it cannot be written")) from error
 
 
 def file_name(conversation: Conversation, suffix: str) -> str:

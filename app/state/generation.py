@@ -171,7 +171,7 @@ def check(name: str, text: str) -> str | None:
     try:
         value = parse(name, text)
     except EngineError as error:
-        return str(error)
+        return error.message
     if GenerationChoice().with_value(name, value) is None:
         most = {"stop": f"{MOST_STOPS} of {LONGEST_STOP:,} characters", "system": f"{LONGEST_SYSTEM:,} characters"}
         return f"{name} must be text, at most {most.get(name, 'short')}."

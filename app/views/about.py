@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
 
 from app.licences import Component, components, text_of, versions
 from app.resources import ResourceDamaged, read_bytes
+from app.translation import say_error
 from app.views.theme import fixed_font
 
 _ICON = 56
@@ -224,7 +225,7 @@ class AboutDialog(QDialog):
             self._parts = components()
         except ResourceDamaged as damage:
             self._parts = ()
-            self.notice.setText(str(damage))
+            self.notice.setText(say_error(damage))
         self.notice.setVisible(not self._parts)
         self.splitter.setVisible(bool(self._parts))
         self.list.addItems([f"{part.name} {part.version}".strip() for part in self._parts])
@@ -241,7 +242,7 @@ class AboutDialog(QDialog):
         try:
             text = text_of(part)
         except ResourceDamaged as damage:
-            text = str(damage)
+            text = say_error(damage)
         self.text.setPlainText(text or self.tr("No text of the licence was installed with this part."))
 
     def _copy(self) -> None:
