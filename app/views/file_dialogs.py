@@ -1,4 +1,4 @@
-"""Asks for the files of an export and an import."""
+"""Asks for files and folders."""
 
 from __future__ import annotations
 
@@ -38,6 +38,13 @@ def ask_what_to_attach(parent: QWidget) -> list[Path]:
     title = QCoreApplication.translate("Files", "Attach text files")
     chosen, _ = QFileDialog.getOpenFileNames(parent, title, str(_documents()))
     return [Path(each) for each in chosen]
+
+
+def ask_for_models_folder(parent: QWidget, start: Path | None) -> Path | None:
+    """A folder with models; None: none. `start`: where to begin to look."""
+    title = QCoreApplication.translate("Files", "Add a models folder")
+    chosen = QFileDialog.getExistingDirectory(parent, title, str(start or Path.home()))
+    return Path(chosen) if chosen else None
 
 
 def _documents() -> Path:

@@ -65,7 +65,10 @@ class DropVeil(QFrame):
         title = QLabel(self.tr("Drop it here"), self)
         title.setObjectName("panelTitle")
         text = QLabel(
-            self.tr("A model becomes the target, a folder is searched for models, a conversation (.json) is imported."),
+            self.tr(
+                "A model becomes the target, a folder is searched for models, a conversation (.json) is imported, "
+                "a text goes with the question."
+            ),
             self,
         )
         text.setObjectName("hint")
