@@ -19,6 +19,7 @@ from app.state.activity import Activity
 from app.state.library import Library
 from app.state.load_options import LoadOptions
 from app.state.models import DraftKey, Loaded, Lookahead, ModelList, Selection, file_label, file_size
+from app.translation import say
 from engine import Cancelled, EngineError, IncompatiblePair, LoadFailed, ModelTooLarge, available_memory
 
 
@@ -269,7 +270,9 @@ class ModelDesk(QObject):
                 "{target} needs about {needed} of memory, and {free} are free. Loading it may slow this computer "
                 "down, or fail."
             )
-        return text.format(target=models[0], draft=models[-1], needed=file_size(needed), free=file_size(free) or "0")
+        return text.format(
+            target=models[0], draft=models[-1], needed=say(file_size(needed)), free=say(file_size(free)) or "0"
+        )
 
     def _note_memory(self) -> None:
         self.models.loaded = self._bridge.loaded

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from app.state.load_options import AS_THE_ENGINE_DOES, LoadOptions, needs_with
-from engine import MAX_LOOKAHEAD, Fit, MemoryNeeds, ModelFile, rank_drafts
+from engine import MAX_LOOKAHEAD, Fit, MemoryNeeds, ModelFile, Phrase, rank_drafts
 
 Lookahead = int | Literal["auto"]
 """What the picker offers: 0 to MAX_LOOKAHEAD, or auto."""
@@ -251,7 +251,7 @@ class ModelList:
         more = fit.reason if fit is not None and fit.usable else ""
         shortage = None if problem is not None or target is None else self._shortage(model, beside=target)
         slower = fit is not None and fit.through_text
-        said = "\n".join(filter(None, (hint(model), more)))
+        said = Phrase("{file}\n{fit}", file=hint(model), fit=more) if more else hint(model)
         return Choice(
             model.path, name, problem, said, slower=slower, shortage=shortage, away=self._is_out_of_reach(model.path)
         )
@@ -322,7 +322,7 @@ def _labels(models: Sequence[ModelFile]) -> dict[Path, str]:
 def hint(model: ModelFile) -> str:
     """More about a model: its file and how large that is."""
     size = file_size(model.size_bytes)
-    return f"{model.path.name} · {size}" if size else model.path.name
+    return Phrase("{file} · {size}", file=model.path.name, size=size) if size else model.path.name
 
 
 def file_label(path: Path) -> str:
@@ -343,8 +343,8 @@ def file_size(size: int) -> str:
     """A file's size: 1.2 MB. Empty where it is not known."""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
         if size >= factor:
-            return f"{size / factor:.1f} {unit}"
-    return f"{size} bytes" if size else ""
+            return Phrase("{size:.1f} {unit}", size=size / factor, unit=unit)
+    return Phrase("{count} bytes", count=size) if size else ""
 
 
 def _unread(path: Path) -> ModelFile:

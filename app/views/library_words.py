@@ -47,14 +47,14 @@ def cell(row: LibraryRow, column: str) -> str:
     if column == "quantisation":
         return row.quantisation or UNKNOWN
     if column == "size":
-        return file_size(row.size) or UNKNOWN
+        return say(file_size(row.size)) or UNKNOWN
     if column == "context":
         return context_words(row)
     if column == "memory":
-        return file_size(row.needed) or UNKNOWN
+        return say(file_size(row.needed)) or UNKNOWN
     if row.state == "large" and not row.loaded:
         words = QCoreApplication.translate("Library", "Needs {needed}, {free} free")
-        return words.format(needed=file_size(row.needed), free=file_size(row.free))
+        return words.format(needed=say(file_size(row.needed)), free=say(file_size(row.free)))
     return state_words(row)
 
 
@@ -101,7 +101,7 @@ def state_words(row: LibraryRow) -> str:
         return QCoreApplication.translate("Library", "Its folder is not there at present")
     if row.state == "large":
         words = QCoreApplication.translate("Library", "Too large: needs {needed}, {free} free")
-        return words.format(needed=file_size(row.needed), free=file_size(row.free))
+        return words.format(needed=say(file_size(row.needed)), free=say(file_size(row.free)))
     chosen = {
         "target": QCoreApplication.translate("Library", "Target, not loaded yet"),
         "draft": QCoreApplication.translate("Library", "Draft, not loaded yet"),
@@ -112,19 +112,21 @@ def state_words(row: LibraryRow) -> str:
 
 def facts(row: LibraryRow) -> str:
     """All figures of a model in a line."""
-    parts = [parameters(row.parameters), row.quantisation, file_size(row.size)]
+    parts = [parameters(row.parameters), row.quantisation, say(file_size(row.size))]
     if row.context_max:
         words = QCoreApplication.translate("Library", "context {context}")
         parts.append(words.format(context=context_words(row)))
     if row.needed:
         words = QCoreApplication.translate("Library", "needs {needed} of memory")
-        parts.append(words.format(needed=file_size(row.needed)))
+        parts.append(words.format(needed=say(file_size(row.needed))))
     return SEPARATOR.join(part for part in parts if part)
 
 
 def free_words(free: int) -> str:
     """How much memory is free: 5.6 GB free."""
-    return QCoreApplication.translate("Library", "{free} of memory free").format(free=file_size(free)) if free else ""
+    return (
+        QCoreApplication.translate("Library", "{free} of memory free").format(free=say(file_size(free))) if free else ""
+    )
 
 
 def row_words(row: LibraryRow) -> str:

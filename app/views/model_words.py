@@ -7,6 +7,7 @@ from dataclasses import replace
 from PySide6.QtCore import QCoreApplication
 
 from app.state.models import Choice, file_size
+from app.translation import say
 
 
 def worded(choice: Choice) -> Choice:
@@ -28,10 +29,10 @@ def worded(choice: Choice) -> Choice:
         problem = tr("Models", "Its folder is not there at present.")
     elif problem is None and choice.shortage is not None:
         problem = shortage_words(*choice.shortage)
-    return replace(choice, label=label, problem=problem)
+    return replace(choice, label=label, problem=None if problem is None else say(problem), hint=say(choice.hint))
 
 
 def shortage_words(needed: int, free: int) -> str:
     """Why a model does not fit: bytes that it needs and that are free."""
     text = QCoreApplication.translate("Models", "It needs about {needed} of memory, and {free} are free.")
-    return text.format(needed=file_size(needed), free=file_size(free) or "0")
+    return text.format(needed=say(file_size(needed)), free=say(file_size(free)) or "0")
