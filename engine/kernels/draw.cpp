@@ -199,7 +199,7 @@ Distribution distribution(Row row, const Work & work, Behind behind, int64_t * t
     Left left = {-1, 1.0, 0.0};
     float own = 0.0f;
     if (draws) {
-        left = choose(shaped, rules.cuts, tokens, weights);
+        left = choose(shaped, rules.cuts, tokens, weights, !rules.reshape());
     } else {
         own = highest(shaped);
         if (std::isfinite(own)) {

@@ -322,8 +322,8 @@ struct Left {
 ///
 /// `tokens`, `weights`: room for all of the row each. What is left gets its ids there, ascending, and its weights.
 /// Without a rule `tokens` stays as it is, the weights are those of all. `count` is -1 where the best logit is no finite
-/// number or one is no number at all.
-Left choose(Row row, const Cuts & cuts, int64_t * tokens, float * weights) {
+/// number or one is no number at all. Without `normalises` the normaliser is left out.
+Left choose(Row row, const Cuts & cuts, int64_t * tokens, float * weights, bool normalises = true) {
     const float peak = highest(row);
     if (!std::isfinite(peak)) {
         return {-1, 0.0, 0.0};
@@ -333,11 +333,15 @@ Left choose(Row row, const Cuts & cuts, int64_t * tokens, float * weights) {
     if (cuts.top_k > 0 && cuts.top_k < row.count) {
         left.count = keep_best(row, cuts.top_k, peak, tokens, weights);
         left.mass = weigh({weights, left.count}, peak, scale, weights);
-        left.normaliser = peak + std::log(weigh(row, peak, 1.0f, nullptr));
+        left.normaliser = normalises ? peak + std::log(weigh(row, peak, 1.0f, nullptr)) : 0.0;
     } else {
-        const Sums sums = weigh_twice(row, peak, scale, weights);
-        left.mass = sums.scaled;
-        left.normaliser = peak + std::log(sums.plain);
+        if (normalises) {
+            const Sums sums = weigh_twice(row, peak, scale, weights);
+            left.mass = sums.scaled;
+            left.normaliser = peak + std::log(sums.plain);
+        } else {
+            left.mass = weigh(row, peak, scale, weights);
+        }
         if (cuts.top_p != 1.0) {
             left.count = keep_likely({weights, left.count}, left.mass, cuts.top_p, tokens, weights);
         } else if (cuts.min_p > 0.0) {
