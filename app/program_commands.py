@@ -204,3 +204,8 @@ def _register_view(parts: Parts) -> None:
             section=VIEW,
             checked=lambda mode=mode: theme.mode == mode,  # type: ignore[misc]
         )
+    larger: Sequence[Keys] = [QKeySequence.StandardKey.ZoomIn, "Ctrl+="]
+    add("view.larger", tr("Larger letters"), lambda: window.change_font(1), shortcut=larger, section=VIEW)
+    smaller = QKeySequence.StandardKey.ZoomOut
+    add("view.smaller", tr("Smaller letters"), lambda: window.change_font(-1), shortcut=smaller, section=VIEW)
+    add("view.usual", tr("Letters of the usual size"), lambda: window.change_font(0), shortcut="Ctrl+0", section=VIEW)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QByteArray, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QMoveEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.resources import StarterPrompt
-from app.settings import Settings
+from app.settings import FONT_POINTS, Settings
 from app.state.conversation_list import ConversationList
 from app.state.metrics import Metrics
 from app.views.commands import Commands
@@ -31,6 +31,7 @@ from app.views.speculation_panel import SpeculationPanel
 from app.views.theme import Theme
 from app.views.transcript_view import COLUMN, TranscriptView
 from app.views.welcome import WelcomeView
+from app.views.window_place import place_of, put_back
 
 NARROW = 1_000
 CHAT_LEAST = 420
@@ -146,6 +147,10 @@ class MainWindow(QMainWindow):
         self.bar.theme_chosen.connect(self.choose_theme)
         self.bar.quit_wanted.connect(self.close)
         self.transcript.acted.connect(self._act)
+        self.splitter.splitterMoved.connect(self._note_widths)
+        # A starter, or an edited question: the next thing is written in the prompt box.
+        self.prompt_sent.connect(lambda: self.prompt.setFocus())
+        self.transcript.edit_asked.connect(lambda: self.prompt.setFocus())
 
     # Intents ----------------------------------------------------------------------------------------------------------
 
@@ -189,6 +194,12 @@ class MainWindow(QMainWindow):
         """Light, dark, or what the system uses; remembered."""
         self._settings.theme = mode
         self._theme.set_mode(mode)  # type: ignore[arg-type]
+
+    def change_font(self, step: int) -> None:
+        """Larger or smaller letters, by `step` points; 0: the platform's size. Remembered."""
+        points = 0 if step == 0 else min(max(round(self._theme.points) + step, FONT_POINTS[0]), FONT_POINTS[1])
+        self._settings.font_points = points
+        self._theme.set_font_points(points)
 
     # Rendering --------------------------------------------------------------------------------------------------------
 
@@ -261,23 +272,37 @@ class MainWindow(QMainWindow):
     # The window itself ------------------------------------------------------------------------------------------------
 
     def _restore(self) -> None:
-        geometry = QByteArray.fromBase64(self._settings.geometry.encode("ascii", "ignore"))
-        if geometry.isEmpty() or not self.restoreGeometry(geometry):
-            room = self.screen().availableSize()
-            self.resize(min(DEFAULT[0], room.width()), min(DEFAULT[1], room.height()))
+        put_back(self, self._settings.geometry, QSize(*DEFAULT))
         self.bar.tokens_button.setChecked(self._settings.tokens_colored)
         self.transcript.show_tokens(self._settings.tokens_colored)
         self._fold()
 
     def note_layout(self) -> None:
         """Put window and panel sizes into the settings."""
-        self._settings.geometry = bytes(self.saveGeometry().toBase64().data()).decode("ascii")
+        self._settings.geometry = place_of(self)
         self._note_widths()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Fold and unfold."""
         super().resizeEvent(event)
         self._fold()
+        self._note_place()
+
+    def moveEvent(self, event: QMoveEvent) -> None:  # noqa: N802 - Qt's name
+        """Remember the place."""
+        super().moveEvent(event)
+        self._note_place()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Remember whether it is maximised."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.WindowStateChange:
+            self._note_place()
+
+    def _note_place(self) -> None:
+        """At once: the program may be killed. Not before it is shown, nor while it is being built."""
+        if self._painted and self.isVisible() and not self.isMinimized():
+            self._settings.geometry = place_of(self)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Tell the first paint, once it is over."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import pyqtgraph
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QFontMetrics, QMouseEvent, QWheelEvent
-from PySide6.QtWidgets import QScrollBar, QSizePolicy, QWidget
+from PySide6.QtWidgets import QApplication, QScrollBar, QSizePolicy, QWidget
 
 from app.views.theme import Theme
 
@@ -31,14 +31,17 @@ def axis_width(metrics: QFontMetrics) -> int:
 
 
 def dress_axes(plot: pyqtgraph.PlotItem, theme: Theme, labels: Mapping[str, str]) -> None:
-    """Give the axes their labels (by side) and the theme's colours."""
+    """Give the axes their labels (by side), the theme's colours, and letters of its size."""
+    font = QApplication.font()
     for side, label in labels.items():
         axis = plot.getAxis(side)
         axis.setPen(pyqtgraph.mkPen(theme.color("border"), width=1))
         axis.setTextPen(theme.color("muted"))
-        axis.setStyle(tickLength=0, maxTickLevel=0, autoReduceTextSpace=False)
+        axis.setStyle(tickLength=0, maxTickLevel=0, autoReduceTextSpace=False, tickFont=font)
+        axis.label.setFont(font)
         axis.enableAutoSIPrefix(False)
         plot.setLabel(side, label, color=theme.tokens.muted)
+    plot.getAxis("left").setWidth(axis_width(QFontMetrics(font)))
 
 
 class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
@@ -94,7 +97,6 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         plot.getViewBox().setDefaultPadding(0.02)
         plot.disableAutoRange()
         plot.layout.setContentsMargins(0, 8, 12, 0)
-        plot.getAxis("left").setWidth(axis_width(self.fontMetrics()))
         if top is not None:
             steps = [top * quarter / 4 for quarter in range(5)]
             plot.getAxis("left").setTicks([[(step, f"{step:.0f}") for step in steps]])
@@ -175,6 +177,7 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self._line.setPen(pyqtgraph.mkPen(theme.color("accent"), width=2 * dots))
         self._dashes.setPen(pyqtgraph.mkPen(theme.color("muted"), width=1.5 * dots, style=Qt.PenStyle.DashLine))
         self._dashes_label.setColor(theme.color("muted"))
+        self._dashes_label.setFont(QApplication.font())
         dot = theme.color("muted")
         dot.setAlpha(110)
         self._dots.setPen(None)

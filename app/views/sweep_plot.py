@@ -8,10 +8,10 @@ import numpy as np
 import pyqtgraph
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
 from app.state.compare import SWEEP_MOST, SweepPoint
-from app.views.plots import axis_width, dress_axes
+from app.views.plots import dress_axes
 from app.views.theme import Theme
 
 HEIGHT = 260
@@ -43,7 +43,6 @@ class SweepPlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         plot.showGrid(x=False, y=True, alpha=_GRID)
         plot.disableAutoRange()
         plot.layout.setContentsMargins(0, 8, 8, 0)
-        plot.getAxis("left").setWidth(axis_width(self.fontMetrics()))
         plot.getAxis("bottom").setTicks([[(k, str(k)) for k in range(0, SWEEP_MOST + 1, 2)]])
         self._whiskers = pyqtgraph.ErrorBarItem(beam=0.25)
         self._line = pyqtgraph.PlotCurveItem(antialias=True)
@@ -125,3 +124,4 @@ class SweepPlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self._auto.setPen(pyqtgraph.mkPen(accent, width=1.5 * dots, style=Qt.PenStyle.DotLine))
         for item, color in (*zip(self._ends, (muted, accent), strict=True), (self._name, theme.color("text"))):
             item.setColor(color)
+            item.setFont(QApplication.font())

@@ -84,12 +84,25 @@ DARK = Tokens(
 
 
 class Theme(QObject):
-    """The theme in use. Attributes: mode (as chosen), tokens. Signal: changed()."""
+    """The theme in use: colours, and how large the letters are.
+
+    Attributes: mode (as chosen), tokens, font_points (as chosen, 0 for the platform's). Signal: changed().
+    """
 
     changed = Signal()
 
-    def __init__(self, app: QApplication, style_sheet: str, icon_folder: str = "", mode: Mode = "system") -> None:
+    def __init__(
+        self,
+        app: QApplication,
+        style_sheet: str,
+        icon_folder: str = "",
+        mode: Mode = "system",
+        font_points: int = 0,
+    ) -> None:
         super().__init__()
+        self._platform_font = _platform_font(app)
+        self._applied: tuple[bool, int] | None = None
+        self.font_points = font_points
         self._icon_folder = icon_folder
         self.mode: Mode = mode
         self.tokens = LIGHT
@@ -106,20 +119,40 @@ class Theme(QObject):
         self._apply()
 
     @property
+    def points(self) -> float:
+        """The size of the letters that is in use."""
+        return self.font_points or self._platform_font.pointSizeF()
+
+    def set_font_points(self, points: int) -> None:
+        """Use letters of this size; 0 is the platform's."""
+        self.font_points = points
+        self._apply()
+
+    @property
     def dark(self) -> bool:
         """Whether the dark theme is in use."""
         if self.mode == "system":
-            return self._app.styleHints().colorScheme() == Qt.ColorScheme.Dark
+            return self._system_is_dark()
         return self.mode == "dark"
+
+    def _system_is_dark(self) -> bool:
+        return self._app.styleHints().colorScheme() == Qt.ColorScheme.Dark
 
     def color(self, name: str) -> QColor:
         """A token as a colour."""
         return QColor(getattr(self.tokens, name))
 
     def _apply(self) -> None:
+        """Make the window look so, unless it does."""
+        wanted = (self.dark, self.font_points)
+        if wanted == self._applied:
+            return
+        before, self._applied = self._applied, wanted
         self.tokens = DARK if self.dark else LIGHT
         self._app.setPalette(_palette(self.tokens))
-        size = self._app.font().pointSizeF()
+        if before is None or before[1] != self.font_points:
+            self._set_font()
+        size = self.points
         sizes = {
             "small": f"{size * 0.92:.2f}pt",
             "large": f"{size * 1.25:.2f}pt",
@@ -130,10 +163,27 @@ class Theme(QObject):
         self._app.setStyleSheet(sheet)
         self.changed.emit()
 
+    def _set_font(self) -> None:
+        font = QFont(self._platform_font)
+        font.setPointSizeF(self.points)
+        if font != self._app.font():
+            self._app.setFont(font)
+
+
+def _platform_font(app: QApplication) -> QFont:
+    """The font as it was before anybody chose a size; a theme that is made later (in tests) sees the same."""
+    name = "platformFont"
+    if app.property(name) is None:
+        app.setProperty(name, app.font())
+    font = app.property(name)
+    return QFont(font)
+
 
 def fixed_font() -> QFont:
-    """The platform's font for code."""
-    return QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    """The platform's font for code, as large as the text."""
+    font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    font.setPointSizeF(QApplication.font().pointSizeF())
+    return font
 
 
 def _palette(tokens: Tokens) -> QPalette:
