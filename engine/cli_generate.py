@@ -97,6 +97,7 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
         help="default: with auto the quickest measured, else one a physical core, one for a tiny model",
     )
     models.add_argument("--gpu-layers", type=int, metavar="N", help="-1: all")
+    models.add_argument("--cache-type", metavar="F", help="f16, q8_0, q4_0; for GGUF models")
     models.add_argument("--device", metavar="D", help="auto, cpu, cuda, cuda:1, mps (auto)")
     models.add_argument("--dtype", metavar="F", help="float32, bfloat16, float16; for safetensors models")
     models.add_argument("--heads", metavar="H", help=_LATER)
@@ -250,6 +251,7 @@ def _load_models(
             gpu_layers=args.gpu_layers,
             device=args.device,
             dtype=args.dtype,
+            cache_type=args.cache_type,
             progress=show,
             cancel=cancel,
         )

@@ -403,8 +403,8 @@ def load(
 ) -> SpeculativeDecoder:
     """A decoder with its models loaded.
 
-    `options`: `context_length` in tokens, `threads`, `gpu_layers` (-1: all), `device` and `dtype` as in LoadConfig,
-    for both models.
+    `options`: `context_length` in tokens, `threads`, `gpu_layers` (-1: all), `device`, `dtype` and `cache_type` as in
+    LoadConfig, for both models.
     Raises LoadFailed and its kinds, VocabularyMismatch, Cancelled.
 
     >>> from engine import bundled_pair, load

@@ -61,9 +61,11 @@ class LookaheadWatch:
         """No reply yet."""
         self.begin()
         lookahead, has_draft = self._selection.lookahead, self._selection.draft is not None
-        if lookahead == "auto":
+        if self._selection.drafting == "none":
+            self.note = LookaheadNote("off", 0, has_draft=False)
+        elif lookahead == "auto":
             self.note = LookaheadNote("ready", has_draft=has_draft)
-        elif lookahead and has_draft:
+        elif lookahead and (has_draft or self._selection.drafting == "ngram"):
             self.note = LookaheadNote("fixed", lookahead)
         else:
             self.note = LookaheadNote("off", lookahead, has_draft=has_draft)

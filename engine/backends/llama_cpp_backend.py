@@ -322,7 +322,7 @@ def _make_rows_alike(model: Any, params: Any, config: LoadConfig) -> None:
     with a float32 cache and without flash attention, which turns it into float16). Where engine/kernels are not at work
     there is more to do: llama.cpp's own flash attention shares a long cache among threads for a token alone and not for
     several; the logits differ by up to 0.7 (measured, from 300 tokens of context on), so it is left out. A quantised
-    cache has no other way than llama.cpp's flash attention, which adds up its values in float32.
+    cache can only be read by flash attention: engine/kernels' gives the same rows then too, llama.cpp's nearly does.
     """
     if config.cache_type in ("q8_0", "q4_0"):
         return

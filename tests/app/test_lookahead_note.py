@@ -178,6 +178,6 @@ def test_auto_is_what_is_chosen_first() -> None:
     assert models.selection == replace(selection(), drafting="automatic")
     models.choose(lookahead=5)
     models.choose_no_draft()
-    assert models.selection == selection(5, None)
+    assert models.selection == replace(selection(5, None), drafting="none")
     models.choose(lookahead="auto")
     assert models.selection.lookahead == "auto"
