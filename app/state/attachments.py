@@ -11,6 +11,7 @@ import re
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -126,6 +127,7 @@ def join_question(typed: str, attachments: Sequence[Attachment]) -> str:
     return "\n\n".join([*parts, typed] if typed.strip() or not parts else parts)
 
 
+@lru_cache(maxsize=16)
 def split_question(question: str) -> tuple[str, tuple[Attachment, ...]]:
     """What was typed, and the files before it. Where there are none the question is what was typed."""
     if not question.startswith(_HEAD):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from app.state.attachments import split_question
 from app.state.transcript import Entry, Exchange
 
 _QUESTION_SHARE = 0.85
@@ -16,6 +17,8 @@ _REPLY_LINE = 1.45
 _NOTICE = 64
 _QUESTION_ROOM, _REPLY_ROOM = 60, 52
 """What an exchange needs beside its text: the box, the actions, the line below."""
+_FILE = 30
+"""A file of a question, folded."""
 _SHOWN = 20_000
 """Characters of a question that are shown at most."""
 
@@ -32,7 +35,9 @@ class Letters:
         """A guess of how tall an entry is."""
         if not isinstance(entry, Exchange):
             return _NOTICE
-        question = self._lines(entry.question[:_SHOWN], self.width * _QUESTION_SHARE) * self.line + _QUESTION_ROOM
+        typed, files = split_question(entry.question)
+        question = self._lines(typed[:_SHOWN], self.width * _QUESTION_SHARE) * self.line + _QUESTION_ROOM
+        question += len(files) * _FILE
         reply = entry.reply
         if not reply and entry.problem is None:
             return int(question)

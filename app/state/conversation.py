@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from app.state.attachments import split_question
+
 Role = Literal["user", "assistant"]
 MessageStatus = Literal["waiting", "writing", "done", "cancelled", "failed", "interrupted"]
 ROLES: tuple[Role, ...] = ("user", "assistant")
@@ -256,8 +258,14 @@ def clean(text: str) -> str:
 
 
 def title_from(question: str) -> str:
-    """A title for a conversation that begins with this question: its first sentence, without Markdown marks."""
-    fenced = False
+    """A title for a conversation that begins with this question: its first sentence, without Markdown marks.
+
+    Of a question that is only files it is the name of the first.
+    """
+    typed, files = split_question(question)
+    if files and not typed.strip():
+        return _shorten(files[0].name)
+    question, fenced = typed, False
     for line in question[:_FIRST_PART].splitlines():
         if _FENCE.match(line):
             fenced = not fenced

@@ -47,7 +47,7 @@ class ExchangeView(EntryView):
         self._fed = 0
         self._theme = theme
         self._busy = False
-        self.question = QuestionBox(exchange.question, self)
+        self.question = QuestionBox(exchange.question, theme, self)
         self.reply = ReplyText(theme, self)
         self.reply.setAccessibleName(self.tr("Reply"))
         self.reply.setMinimumHeight(0)

@@ -1,4 +1,4 @@
-"""The user's message: a tinted box at the right, which becomes an editor."""
+"""The user's message: a tinted box at the right, with its files folded, which becomes an editor."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QTextOption
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from app.state.attachments import join_question, split_question
+from app.views.chips import ChipRow
 from app.views.prompt_box import PromptEdit
+from app.views.quoted_file import QuotedFile
 from app.views.tall_text import TallText
+from app.views.theme import Theme
 
 _SURELY_WIDE = 2_000
 """Characters from which on a question takes all the width it may: laying it out twice would take too long."""
@@ -20,17 +24,20 @@ _SHOWN = 20_000
 class QuestionBox(QFrame):
     """The user's message: a tinted box, as wide as its text. While `editor` is not None, its text is being edited.
 
+    Attribute: files (those that went with it).
     Signals: sent(text), left() (the editor was closed, either way).
     """
 
     sent = Signal(str)
     left = Signal()
 
-    def __init__(self, text: str, parent: QWidget | None = None) -> None:
+    def __init__(self, question: str, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("question")
         self.editor: QuestionEditor | None = None
-        self._whole = text
+        text, attachments = split_question(question)
+        self._whole = question
+        self._theme = theme
         self._room = 0
         self._busy = False
         self.text = TallText(self)
@@ -40,7 +47,13 @@ class QuestionBox(QFrame):
         self.text.setPlainText(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
         layout = self._rows = QVBoxLayout(self)
         layout.setContentsMargins(12, 8, 12, 8)
+        self.files = [QuotedFile(attachment, theme, self) for attachment in attachments]
+        for file in self.files:
+            file.turned.connect(self._fit_again)
+            layout.addWidget(file, 0, Qt.AlignmentFlag.AlignLeading)
         layout.addWidget(self.text)
+        self._typed = bool(text.strip())
+        self.text.setVisible(self._typed)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
     def fit_into(self, width: int) -> None:
@@ -54,17 +67,25 @@ class QuestionBox(QFrame):
             document = self.text.document().clone()
             document.setTextWidth(-1)
             wanted = math.ceil(document.idealWidth()) + 2
-        self.text.setFixedWidth(max(min(wanted, width - 24), 16))
+        wanted = max([wanted if self._typed else 0, *(file.wanted(width - 24) for file in self.files)])
+        wanted = max(min(wanted, width - 24), 16)
+        for file in self.files:
+            file.fit_into(wanted)
+        self.text.setFixedWidth(wanted)
         self.text.fit()
+
+    def _fit_again(self) -> None:
+        self.fit_into(self._room)
 
     def edit(self) -> None:
         """Put an editor in the place of the text."""
         if self.editor is None:
-            self.editor = QuestionEditor(self._whole, self)
+            self.editor = QuestionEditor(self._whole, self._theme, self)
             self.editor.set_busy(self._busy)
             self.editor.sent.connect(self._send)
             self.editor.cancelled.connect(self._leave)
-            self.text.hide()
+            for part in (*self.files, self.text):
+                part.hide()
             self._rows.addWidget(self.editor)
             self.fit_into(self._room)
             self.editor.show()
@@ -85,8 +106,10 @@ class QuestionBox(QFrame):
             return
         editor, self.editor = self.editor, None
         self._rows.removeWidget(editor)
-        self.text.show()
-        self.text.setFocus(Qt.FocusReason.OtherFocusReason)
+        for file in self.files:
+            file.show()
+        self.text.setVisible(self._typed)
+        (self.text if self._typed else self.files[0].header).setFocus(Qt.FocusReason.OtherFocusReason)
         editor.hide()
         editor.deleteLater()
         self.fit_into(self._room)
@@ -94,14 +117,19 @@ class QuestionBox(QFrame):
 
 
 class QuestionEditor(QWidget):
-    """Edits a question. Enter or Ctrl+Enter sends, Esc cancels. Signals: sent(text), cancelled()."""
+    """Edits a question; its files can be taken away. Enter or Ctrl+Enter sends, Esc cancels.
+
+    Signals: sent(text), cancelled().
+    """
 
     sent = Signal(str)
     cancelled = Signal()
 
-    def __init__(self, text: str, parent: QWidget | None = None) -> None:
+    def __init__(self, question: str, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._busy = False
+        text, self._files = split_question(question)
+        self.chips = ChipRow(theme, self)
         self.edit = PromptEdit(self)
         self.edit.setAccessibleName(self.tr("Edit your message"))
         self.edit.setPlainText(text)
@@ -119,8 +147,12 @@ class QuestionEditor(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
+        layout.addWidget(self.chips)
         layout.addWidget(self.edit)
         layout.addLayout(buttons)
+        self.chips.show_files(self._files)
+        self.chips.removed.connect(self._take_away)
+        self.chips.emptied.connect(self.edit.setFocus)
         self.edit.submitted.connect(self._submit)
         self.send_button.clicked.connect(self._submit)
         self.cancel_button.clicked.connect(self.cancelled)
@@ -144,9 +176,14 @@ class QuestionEditor(QWidget):
         return super().event(event)
 
     def _submit(self) -> None:
-        text = self.edit.toPlainText().strip("\n")
-        if not self._busy and text.strip():
-            self.sent.emit(text)
+        if self.send_button.isEnabled():
+            self.sent.emit(join_question(self.edit.toPlainText().strip("\n"), self._files))
+
+    def _take_away(self, place: int) -> None:
+        self._files = self._files[:place] + self._files[place + 1 :]
+        self.chips.show_files(self._files)
+        self._show_state()
 
     def _show_state(self) -> None:
-        self.send_button.setEnabled(not self._busy and bool(self.edit.toPlainText().strip()))
+        something = bool(self._files or self.edit.toPlainText().strip())
+        self.send_button.setEnabled(not self._busy and something)

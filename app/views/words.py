@@ -21,6 +21,30 @@ def tokens(count: int) -> str:
     return QCoreApplication.translate("Figures", "{count} tokens").format(count=f"{count:,}")
 
 
+def lines(count: int) -> str:
+    """A number of lines: 12 lines."""
+    if count == 1:
+        return QCoreApplication.translate("Figures", "1 line")
+    return QCoreApplication.translate("Figures", "{count} lines").format(count=f"{count:,}")
+
+
+def duration(seconds: float) -> str:
+    """How long something took: 0.4 s, 12 s, 3 min 20 s."""
+    if seconds < 0.05:
+        return QCoreApplication.translate("Figures", "under 0.1 s")
+    if seconds < 9.95:
+        return QCoreApplication.translate("Figures", "{seconds} s").format(seconds=f"{seconds:.1f}")
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes == 0:
+        return QCoreApplication.translate("Figures", "{seconds} s").format(seconds=rest)
+    return QCoreApplication.translate("Figures", "{minutes} min {seconds} s").format(minutes=minutes, seconds=rest)
+
+
+def times(speedup: float) -> str:
+    """A speedup: 1.6×."""
+    return QCoreApplication.translate("Figures", "{speedup}×").format(speedup=f"{speedup:.1f}")
+
+
 def speed(tokens_per_second: float | None) -> str:
     """A speed: 41 tok/s."""
     if tokens_per_second is None:
@@ -73,13 +97,19 @@ def without_oldest(count: int) -> str:
 
 
 def summary(exchange: Exchange) -> str:
-    """The line under a reply: 128 tokens · 41 tok/s · 72 % accepted."""
+    """The line under a reply: 128 tokens · 41 tok/s · 72 % accepted · 3.4 s · 1.6×.
+
+    The time is from the question being taken up to its end. A speedup is there once plain speed was measured.
+    """
     parts: list[str] = []
     stats = exchange.stats
     if stats is not None:
         parts += [tokens(stats.emitted), speed(stats.tokens_per_second)]
         if stats.proposed > _FEW * stats.emitted:
             parts.append(accepted(stats.acceptance_rate))
+        parts.append(duration(stats.total_ms / 1000.0))
+        if stats.speedup is not None and stats.proposed:
+            parts.append(times(stats.speedup))
     parts += _endings(exchange)
     if exchange.dropped_turns:
         parts.append(without_oldest(exchange.dropped_turns))

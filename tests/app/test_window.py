@@ -1,5 +1,6 @@
 """The window with a scripted decoder: writing, reading, choosing."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QWidget
 
 from app.settings import Settings
 from app.state.transcript import Exchange
-from app.views.words import percent, speed, summary
+from app.views.words import duration, percent, speed, summary
 from engine import GenerationResult, GenerationStats, Message
 from helpers.app_window import OpenWindow
 from helpers.scripted_decoder import Script
@@ -128,7 +129,7 @@ def test_figures_under_the_reply_and_at_the_side(open_window: OpenWindow) -> Non
     exchange = window.ask("Count")
     view = window.view(exchange)
     stats = window.stats(exchange)
-    assert view.summary.text() == f"30 tokens · {speed(stats.tokens_per_second)} · 50 % accepted"
+    assert view.summary.text() == f"30 tokens · {speed(stats.tokens_per_second)} · 50 % accepted · 0.1 s"
     panel = window.main.panel
     window.wait(lambda: panel.counters["rounds"].text() == "10")
     counters = {name: label.text() for name, label in panel.counters.items()}
@@ -153,8 +154,20 @@ def test_a_few_probes_of_a_plain_reply_make_no_rate() -> None:
         exchange.end(GenerationResult("So.", (1,) * 100, 5, 5, "stop", "draft-model", "auto", stats))
         return summary(exchange)
 
-    assert line(0) == line(5) == "100 tokens · 100 tok/s"
-    assert line(6) == "100 tokens · 100 tok/s · 0 % accepted"
+    assert line(0) == line(5) == "100 tokens · 100 tok/s · 1.0 s"
+    assert line(6) == "100 tokens · 100 tok/s · 0 % accepted · 1.0 s"
+
+
+def test_a_speedup_is_told_once_plain_speed_was_measured() -> None:
+    stats = GenerationStats(rounds=50, proposed=60, accepted=50, rejected=10, corrections=50, total_ms=205_000.0)
+    exchange = Exchange("Why?")
+    exchange.end(GenerationResult("So.", (1,) * 100, 5, 5, "stop", "draft-model", 4, stats))
+    assert summary(exchange) == "100 tokens · 0.5 tok/s · 83 % accepted · 3 min 25 s"
+    exchange.stats = replace(stats, plain_tokens_per_second=0.3)
+    assert summary(exchange).endswith(" · 3 min 25 s · 1.6×")
+    assert [duration(seconds) for seconds in (0.01, 0.3, 9.96, 59.7, 61)] == [
+        "under 0.1 s", "0.3 s", "10 s", "1 min 0 s", "1 min 1 s",
+    ]  # fmt: skip
 
 
 def test_figures_read_well() -> None:
