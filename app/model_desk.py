@@ -19,7 +19,7 @@ from app.state.activity import Activity
 from app.state.library import Library
 from app.state.load_options import LoadOptions
 from app.state.models import DraftKey, Loaded, Lookahead, ModelList, Selection, file_label, file_size
-from app.translation import say
+from app.translation import say, say_error
 from engine import Cancelled, EngineError, IncompatiblePair, LoadFailed, ModelTooLarge, available_memory
 
 
@@ -244,7 +244,7 @@ class ModelDesk(QObject):
     def _load_failed(self, error: BaseException) -> None:
         if isinstance(error, ModelTooLarge):
             self._gate.refuse(self.models.selection, self._wanted)
-            self.announce.emit(str(error))
+            self.announce.emit(say_error(error))
         of_draft = isinstance(error, LoadFailed) and error.path == self._wanted.draft
         if isinstance(error, IncompatiblePair) or of_draft:
             self.models.refuse(self._wanted.draft)

@@ -75,6 +75,11 @@ def fill(template: str, /, **fields: object) -> str:
     return _FORMATTER.vformat(template, (), fields)
 
 
+def number(value: float, digits: int = 0) -> str:
+    """A number as people here write it, with so many digits behind the point."""
+    return QLocale().toString(float(value), "f", digits)
+
+
 class _Formatter(string.Formatter):
     """Knows the forms of numbers that our texts use: none, `,`, and `.1f` or `,.1f`."""
 

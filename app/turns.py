@@ -20,6 +20,7 @@ from app.state.metrics import Metrics
 from app.state.models import Loaded, Lookahead
 from app.state.trace import TokenTrace
 from app.state.transcript import Exchange, Problem
+from app.translation import number
 from engine import Cancelled, Finished, GenerationResult, Message, PromptProgress, TokenEvent
 
 DRAIN_MS = 40
@@ -236,7 +237,7 @@ class TurnRunner(QObject):
             return Activity("writing")
         if turn is not None and turn.reading is not None:
             read = turn.reading
-            return Activity("reading", f"{read.total:,}", read.evaluated / read.total if read.total else None)
+            return Activity("reading", number(read.total), read.evaluated / read.total if read.total else None)
         if turn is not None and self._bridge.proving:
             return Activity("proving")
         return self._desk.activity()

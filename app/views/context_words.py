@@ -6,13 +6,14 @@ from PySide6.QtCore import QCoreApplication
 
 from app.state.attachments import NotAttached
 from app.state.context_use import ContextUse
+from app.translation import number
 
 
 def context_words(use: ContextUse | None) -> str:
     """The words of the meter: 1,234 of 4,096 tokens."""
     if use is None:
         return ""
-    used, available = f"{use.used:,}", f"{use.available:,}"
+    used, available = number(use.used), number(use.available)
     if not use.fits:
         text = QCoreApplication.translate("Context", "too long: {used} tokens, {available} fit")
     elif use.dropped:
@@ -32,22 +33,22 @@ def context_details(use: ContextUse | None) -> str:
             "Your message and the system prompt alone have {used} tokens, and the context holds {available}. "
             "Shorten it, leave a file out, or load the target with a longer context.",
         )
-        return text.format(used=f"{use.used:,}", available=f"{use.available:,}")
+        return text.format(used=number(use.used), available=number(use.available))
     lines = [
         QCoreApplication.translate(
             "Context", "The model reads {used} tokens, and its context holds {available}."
-        ).format(used=f"{use.used:,}", available=f"{use.available:,}")
+        ).format(used=number(use.used), available=number(use.available))
     ]
     if use.typed:
         typed = QCoreApplication.translate("Context", "What you write now: {count}.")
-        lines.append(typed.format(count=f"{use.typed:,}"))
+        lines.append(typed.format(count=number(use.typed)))
     if use.dropped:
         dropped = QCoreApplication.translate(
             "Context",
             "There is no room for the oldest {count} messages: it is not shown them. A line in the conversation shows "
             "where they end. The system prompt and your question always stay.",
         )
-        lines.append(dropped.format(count=f"{use.dropped:,}"))
+        lines.append(dropped.format(count=number(use.dropped)))
     else:
         lines.append(
             QCoreApplication.translate(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.state.figures import TimeSplit
+from app.translation import number
 from app.views.theme import Theme
 from app.views.words import SEPARATOR, percent
 
@@ -45,7 +46,7 @@ class PositionBars(QWidget):
         proposed, accepted = self.pairs[place]
         rate = percent(accepted / proposed if proposed else None)
         return self.tr("position {place}: {rate} of {proposed}").format(
-            place=place + 1, rate=rate, proposed=f"{proposed:,}"
+            place=place + 1, rate=rate, proposed=number(proposed)
         )
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
@@ -198,4 +199,6 @@ class TimeBar(QWidget):
 
 def duration(milliseconds: float) -> str:
     """A time in its unit: 850 ms, 1.2 s."""
-    return f"{milliseconds:,.0f} ms" if milliseconds < 1_000.0 else f"{milliseconds / 1000.0:,.1f} s"
+    if milliseconds < 1_000.0:
+        return QCoreApplication.translate("Figures", "{count} ms").format(count=number(float(milliseconds)))
+    return QCoreApplication.translate("Figures", "{count} s").format(count=number(milliseconds / 1000.0, 1))

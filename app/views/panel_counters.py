@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app.state.metrics import Metrics
+from app.translation import number
 from app.views.words import UNKNOWN, percent, speed
 
 
@@ -44,11 +45,11 @@ class CounterGrid(QWidget):
         """Show these."""
         length = metrics.mean_length
         texts = {
-            "rounds": f"{metrics.rounds:,}",
-            "proposed": f"{metrics.proposed:,}",
-            "accepted": f"{metrics.accepted:,}",
+            "rounds": number(metrics.rounds),
+            "proposed": number(metrics.proposed),
+            "accepted": number(metrics.accepted),
             "rate": percent(metrics.acceptance_rate),
-            "length": UNKNOWN if length is None else f"{length:.2f}",
+            "length": UNKNOWN if length is None else number(length, 2),
             "speed": speed(metrics.tokens_per_second),
         }
         for key, text in texts.items():

@@ -6,6 +6,7 @@ from PySide6.QtCore import QCoreApplication
 
 from app.state.compare import AUTO, PLAIN, Pair, ProofKind, ProofRun, Verdict, as_lookahead, doubts, outcome
 from app.state.models import Lookahead
+from app.translation import number
 from app.views.words import SEPARATOR, UNKNOWN, accepted, percent, speed
 from engine import Spread, WayFigures, WaysReport
 
@@ -28,7 +29,12 @@ def pair_words(pair: Pair, kind: ProofKind) -> str:
         parts.append(QCoreApplication.translate("Proof", "no draft"))
     if kind == "compare":
         compared = AUTO if pair.lookahead == 0 or not pair.draft else pair.lookahead
-        parts.append(QCoreApplication.translate("Proof", "lookahead {lookahead}").format(lookahead=compared))
+        auto = QCoreApplication.translate("Proof", "auto")
+        parts.append(
+            QCoreApplication.translate("Proof", "lookahead {lookahead}").format(
+                lookahead=auto if compared == AUTO else compared
+            )
+        )
     return SEPARATOR.join(parts)
 
 
@@ -92,7 +98,7 @@ def speed_words(way: WayFigures | None) -> str:
 
 def speedup_words(way: WayFigures | None) -> str:
     """The speedup: 1.37×."""
-    return f"{UNKNOWN}×" if way is None or way.speedup is None else f"{way.speedup.median:.2f}×"
+    return f"{UNKNOWN}×" if way is None or way.speedup is None else f"{number(way.speedup.median, 2)}×"
 
 
 def outcome_words(way: WayFigures | None) -> str:
@@ -106,7 +112,7 @@ def outcome_words(way: WayFigures | None) -> str:
         "unknown": QCoreApplication.translate("Proof", "too few turns to tell"),
     }[outcome(way)]
     spread = QCoreApplication.translate("Proof", "middle half {low} to {high}").format(
-        low=f"{way.speedup.low:.2f}", high=f"{way.speedup.high:.2f}"
+        low=number(way.speedup.low, 2), high=number(way.speedup.high, 2)
     )
     return words + SEPARATOR + spread
 
@@ -118,10 +124,10 @@ def rounds_words(way: WayFigures | None) -> str:
     parts = [accepted(way.acceptance_rate)]
     if way.mean_length is not None:
         pattern = QCoreApplication.translate("Proof", "{length} tokens a round")
-        parts.append(pattern.format(length=f"{way.mean_length:.1f}"))
+        parts.append(pattern.format(length=number(way.mean_length, 1)))
     if way.name == AUTO and way.average_lookahead is not None:
         pattern = QCoreApplication.translate("Proof", "K = {k} on average")
-        parts.append(pattern.format(k=f"{way.average_lookahead:.1f}"))
+        parts.append(pattern.format(k=number(way.average_lookahead, 1)))
     return SEPARATOR.join(parts)
 
 

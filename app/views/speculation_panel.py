@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 from app.state.figures import Figures
 from app.state.lookahead import LookaheadNote
 from app.state.metrics import Metrics
+from app.translation import number
 from app.views.drawing_turns import TURNS
 from app.views.panel_bars import PositionBars, TimeBar
 from app.views.panel_counters import CounterGrid
@@ -42,6 +43,11 @@ _NOTES = (
 """What may be said of the lookahead: there is always room for the longest."""
 
 
+_PLOT_HEIGHT = 150
+_LARGE = 1.2
+"""Letters so much larger than usual may need more width than there is."""
+
+
 class SpeculationPanel(QScrollArea):
     """Shows the figures of the reply that is being written, or of the last one. Draws nothing while hidden."""
 
@@ -60,7 +66,10 @@ class SpeculationPanel(QScrollArea):
         self._plots: tuple[LivePlot, LivePlot] | None = None
         self._figures = Figures()
         self._paused = False
+        self._holders: list[QWidget] = []
         self._build()
+        self._fit_letters()
+        theme.changed.connect(self._fit_letters)
         self._again = QTimer(self)
         self._again.setSingleShot(True)
         self._again.timeout.connect(self.refresh)
@@ -133,12 +142,20 @@ class SpeculationPanel(QScrollArea):
         place = QVBoxLayout()
         place.setContentsMargins(0, 0, 0, 0)
         holder = QWidget()
-        holder.setMinimumHeight(150)
         holder.setLayout(place)
+        self._holders.append(holder)
         layout.addWidget(figure)
         layout.addWidget(caption)
         layout.addWidget(holder, 1)
         return figure, place
+
+    def _fit_letters(self) -> None:
+        """Room for the plots, which grow with the letters; far larger ones are wider than a panel may be."""
+        scale = max(self._theme.scale, 1.0)
+        for holder in self._holders:
+            holder.setMinimumHeight(round(_PLOT_HEIGHT * scale))
+        policies = Qt.ScrollBarPolicy
+        self.setHorizontalScrollBarPolicy(policies.ScrollBarAsNeeded if scale > _LARGE else policies.ScrollBarAlwaysOff)
 
     def build_plots(self) -> None:
         """Make the plots. Called once the window is on screen."""
@@ -243,7 +260,7 @@ class SpeculationPanel(QScrollArea):
         self.rate_figure.setText(accepted(metrics.acceptance_rate))
         told = speed(metrics.tokens_per_second)
         if metrics.speedup is not None:
-            told += f"{SEPARATOR}{metrics.speedup:.1f}×"
+            told += f"{SEPARATOR}{number(metrics.speedup, 1)}×"
         self.speed_figure.setText(told)
 
     @property

@@ -9,6 +9,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.state.trace import TOP, Alternative, TokenRecord
+from app.translation import number
 from app.views.theme import RADIUS, Theme, fixed_font
 from app.views.words import SEPARATOR, UNKNOWN
 from engine import Origin
@@ -37,8 +38,8 @@ def probability_words(logprob: float | None) -> str:
         return UNKNOWN
     percent = 100.0 * exp(min(logprob, 0.0))
     if percent < 0.05:
-        return "< 0.1 %"
-    return f"{percent:.0f} %" if percent >= 99.95 else f"{percent:.1f} %"
+        return f"< {number(0.1, 1)} %"
+    return f"{number(percent)} %" if percent >= 99.95 else f"{number(percent, 1)} %"
 
 
 def origin_words(origin: Origin) -> str:
@@ -161,14 +162,14 @@ class TokenCard(QFrame):
         grid.setVerticalSpacing(2)
         grid.setColumnStretch(0, 1)
         self.rows: list[tuple[QLabel, ShareBar, QLabel]] = []
-        for number in range(TOP):
+        for row in range(TOP):
             name, bar, value = QLabel(self), ShareBar(self._theme, self), QLabel(self)
             name.setFont(fixed_font())
             name.setTextFormat(Qt.TextFormat.PlainText)
             value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             value.setMinimumWidth(value.fontMetrics().horizontalAdvance("< 0.1 %"))
             for column, widget in enumerate((name, bar, value)):
-                grid.addWidget(widget, number, column)
+                grid.addWidget(widget, row, column)
             self.rows.append((name, bar, value))
         return grid
 
@@ -179,12 +180,12 @@ class TokenCard(QFrame):
         self.target.setText(probability_words(record.logprob))
         self.draft.setText(probability_words(record.draft_logprob))
         self.alternatives_title.setVisible(bool(record.alternatives))
-        for number, row in enumerate(self.rows):
-            known = number < len(record.alternatives)
+        for rank, row in enumerate(self.rows):
+            known = rank < len(record.alternatives)
             for widget in row:
                 widget.setVisible(known)
             if known:
-                self._tell_alternative(row, record.alternatives[number], chosen=record.token)
+                self._tell_alternative(row, record.alternatives[rank], chosen=record.token)
         self._move_to(place)
 
     def _tell_alternative(self, row: tuple[QLabel, ShareBar, QLabel], other: Alternative, *, chosen: int) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from app.state.trace import ORIGINS, TokenTrace
+from app.translation import number
 from app.views.theme import Theme
 from app.views.token_painter import UNDERLINES, paint_token
 from app.views.token_text import TokenText
@@ -44,7 +45,7 @@ class TokenLegend(QWidget):
         if shown == self.counts:
             return
         self.counts = shown
-        self.setAccessibleName(", ".join(f"{_word(origin)} {count:,}" for origin, count in shown.items()))
+        self.setAccessibleName(", ".join(f"{_word(origin)} {number(count)}" for origin, count in shown.items()))
         self._fit()
         self.update()
 
@@ -57,12 +58,12 @@ class TokenLegend(QWidget):
         metrics, height = self.fontMetrics(), self._line_height()
         x = y = 0
         for origin, count in self.counts.items():
-            number = f"{count:,}"
+            figure = number(count)
             width = metrics.horizontalAdvance(_word(origin)) + 2 * _PAD
-            whole = width + _PAD + metrics.horizontalAdvance(number)
+            whole = width + _PAD + metrics.horizontalAdvance(figure)
             if x and x + whole > self.width():
                 x, y = 0, y + height
-            found.append((origin, QRect(x, y, width, height - 4), number))
+            found.append((origin, QRect(x, y, width, height - 4), figure))
             x += whole + _GAP
         return found
 
@@ -87,14 +88,14 @@ class TokenLegend(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         metrics, theme = self.fontMetrics(), self._theme
-        for origin, rect, number in self._chips():
+        for origin, rect, figure in self._chips():
             baseline = rect.top() + (rect.height() + metrics.ascent() - metrics.descent()) / 2
             color = QColor(0, 0, 0, 0) if origin == "plain" else theme.color(origin)
             paint_token(painter, QRectF(rect), baseline, color, UNDERLINES[origin], theme.color("muted"))
             painter.setPen(theme.color("text"))
             painter.drawText(rect.left() + _PAD, round(baseline), _word(origin))
             painter.setPen(theme.color("muted"))
-            painter.drawText(rect.right() + 1 + _PAD, round(baseline), number)
+            painter.drawText(rect.right() + 1 + _PAD, round(baseline), figure)
 
 
 class TokenReply(QWidget):

@@ -1,0 +1,203 @@
+"""A language that no text of ours is in by chance: «Çöþý» for Copy. What reads as English was never translated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QAbstractListModel,
+    QCoreApplication,
+    QModelIndex,
+    QObject,
+    Qt,
+    QTranslator,
+)
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QComboBox,
+    QGraphicsScene,
+    QGraphicsSimpleTextItem,
+    QGraphicsTextItem,
+    QGraphicsView,
+    QMenu,
+    QTabBar,
+    QWidget,
+)
+from update_translations import Text, find_texts
+
+_PLAIN = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_OTHER = "ÅƁÇÐÉƑĜĤÎĴĶĻṀÑÖÞǪŔŠŢÛṼŴẊÝŽåƀçðéƒĝĥîĵķļɱñöþǫŕšţûṽŵẋýž"
+_LETTERS = str.maketrans(_PLAIN, _OTHER)
+_KEPT = re.compile(r"\{[^{}]*\}|%L?n|%[1-9]|<[^<>]*>|&(?:amp|lt|gt|quot|nbsp|#\d+);")
+"""Fields, numbers, tags and entities stay as they are."""
+_NOT_TEXT = frozenset({"objectName", "styleSheet", "windowFilePath", "windowRole", "inputMask", "markdown", "html"})
+_ROLES = (
+    Qt.ItemDataRole.DisplayRole,
+    Qt.ItemDataRole.ToolTipRole,
+    Qt.ItemDataRole.AccessibleTextRole,
+    Qt.ItemDataRole.AccessibleDescriptionRole,
+    Qt.ItemDataRole.StatusTipRole,
+)
+_MOST_ROWS = 60
+
+
+class PseudoTranslator(QTranslator):
+    """Translates what goes through translation in the right context, and nothing else."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._known = {(text.context, text.source) for text in find_texts().texts}
+
+    def translate(self, context: str, source: str, disambiguation: str | None = None, n: int = -1) -> str | None:  # type: ignore[override]
+        """The text, with other letters and in «»; None where it is not known."""
+        if source == "QT_LAYOUT_DIRECTION" or not (context.startswith("Q") or (context, source) in self._known):
+            return None
+        return pseudo(source)
+
+    def isEmpty(self) -> bool:  # noqa: N802 - the name is Qt's
+        """Never: else Qt would not install it."""
+        return False
+
+
+def pseudo(source: str) -> str:
+    """A text in the pseudo-language."""
+    pieces: list[str] = []
+    end = 0
+    for kept in _KEPT.finditer(source):
+        pieces += [source[end : kept.start()].translate(_LETTERS), kept[0]]
+        end = kept.end()
+    return "«" + "".join([*pieces, source[end:].translate(_LETTERS)]) + "»"
+
+
+def speak_pseudo(app: QCoreApplication) -> PseudoTranslator:
+    """Install it."""
+    translator = PseudoTranslator(app)
+    assert app.installTranslator(translator)
+    return translator
+
+
+class LeftOut:
+    """Collects texts that were never translated. `data`: what is no text of ours, as regular expressions."""
+
+    def __init__(self, data: Iterable[str]) -> None:
+        self._data = re.compile("|".join(f"(?:{each})" for each in data))
+        self.found: dict[str, str] = {}
+        """Each text, and where it was seen first."""
+        self.seen = 0
+
+    def look(self) -> None:
+        """At everything that there is in all windows now, whether it is on screen or not."""
+        for widget in QApplication.allWidgets():
+            if _of_pyqtgraph(widget):
+                continue
+            for where, text in texts_of(widget):
+                self.check(text, f"{_path(widget)}: {where}")
+
+    def check(self, text: str, where: str) -> None:
+        """One text."""
+        self.seen += 1
+        bare = re.sub(r"(?s)<style.*?</style>|<[^<>]*>", " ", text) if "<" in text and ">" in text else text
+        if re.search(r"[A-Za-z]{2}", self._data.sub(" ", bare)):
+            self.found.setdefault(text, where)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{text!r}  ({where})" for text, where in sorted(self.found.items()))
+
+
+def texts_of(widget: QWidget) -> Iterator[tuple[str, str]]:
+    """All that a widget says, with what it says it by."""
+    yield from _properties(widget)
+    for action in widget.actions():
+        yield from _properties(action)
+    yield from _choices(widget)
+    if isinstance(widget, QAbstractItemView) and widget.model() is not None:
+        yield from _rows(widget, QModelIndex())
+        for section in range(_columns(widget.model(), QModelIndex())):
+            yield from _one("header", widget.model().headerData(section, Qt.Orientation.Horizontal))
+    if isinstance(widget, QGraphicsView):
+        yield from _drawn(widget.scene())
+
+
+def _choices(widget: QWidget) -> Iterator[tuple[str, str]]:
+    if isinstance(widget, QComboBox):
+        for place in range(widget.count()):
+            for role in _ROLES:
+                yield from _one(f"item {place}", widget.itemData(place, role))
+    if isinstance(widget, QTabBar):
+        for place in range(widget.count()):
+            yield from _one("tab", widget.tabText(place))
+            yield from _one("tab", widget.tabToolTip(place))
+
+
+def _drawn(scene: QGraphicsScene | None) -> Iterator[tuple[str, str]]:
+    for item in () if scene is None else scene.items():
+        if isinstance(item, QGraphicsTextItem):
+            yield from _one("item", item.toPlainText())
+        elif isinstance(item, QGraphicsSimpleTextItem):
+            yield from _one("item", item.text())
+
+
+def _properties(thing: QWidget | QAction) -> Iterator[tuple[str, str]]:
+    kinds = thing.metaObject()
+    for place in range(kinds.propertyCount()):
+        each = kinds.property(place)
+        if each.typeName() == "QString" and each.name() not in _NOT_TEXT:
+            yield from _one(each.name(), thing.property(each.name()))
+    if isinstance(thing, QAction) and thing.shortcut().toString():
+        yield from _one("shortcut", thing.shortcut().toString(thing.shortcut().SequenceFormat.NativeText))
+
+
+def _rows(view: QAbstractItemView, parent: QModelIndex) -> Iterator[tuple[str, str]]:
+    model = view.model()
+    for row in range(min(model.rowCount(parent), _MOST_ROWS)):
+        for column in range(_columns(model, parent)):
+            index = model.index(row, column, parent)
+            for role in _ROLES:
+                yield from _one(f"row {row}", index.data(role))
+        yield from _rows(view, model.index(row, 0, parent))
+
+
+def _columns(model: QAbstractItemModel, parent: QModelIndex) -> int:
+    # Qt keeps that of a list to itself.
+    return 1 if isinstance(model, QAbstractListModel) else model.columnCount(parent)
+
+
+def _one(where: str, text: object) -> Iterator[tuple[str, str]]:
+    if isinstance(text, str) and text:
+        yield where, text
+
+
+def _of_pyqtgraph(widget: QWidget) -> bool:
+    """Its plots make menus, and ours never show them."""
+    each: QWidget | None = widget
+    while each is not None:
+        if isinstance(each, QMenu) and (
+            each.title() == "Plot Options" or type(each).__module__.startswith("pyqtgraph")
+        ):
+            return True
+        each = each.parentWidget()
+    return False
+
+
+def _path(widget: QWidget) -> str:
+    names: list[str] = []
+    each: QWidget | None = widget
+    while each is not None and len(names) < 4:
+        names.append(type(each).__name__)
+        each = each.parentWidget()
+    return " in ".join(names)
+
+
+def open_menus(widget: QWidget) -> list[QMenu]:
+    """Show every menu once, as some are only filled then; gives them."""
+    menus = [menu for menu in widget.findChildren(QMenu) if not menu.isVisible()]
+    for menu in menus:
+        menu.aboutToShow.emit()
+    return menus
+
+
+__all__ = ["LeftOut", "PseudoTranslator", "Text", "open_menus", "pseudo", "speak_pseudo", "texts_of"]
