@@ -17,6 +17,7 @@ from app.proof_windows import ProofWindows
 from app.single_instance import Call
 from app.views.file_dialogs import ask_what_to_import, ask_where_to_save
 from app.views.settings_words import trouble_words
+from app.wiring_models import connect_models
 
 _LONG = 500
 """Entries of a conversation from which on a garbage collection that looks at all of them would be felt."""
@@ -25,7 +26,6 @@ _LONG = 500
 def connect(parts: Parts) -> None:
     """Connect everything."""
     _connect_chat(parts)
-    _connect_models(parts)
     _connect_conversations(parts)
     _connect_proof(parts)
     parts.keeper.trouble.connect(lambda trouble: parts.window.notice.show_trouble(trouble_words(trouble)))
@@ -35,6 +35,7 @@ def connect(parts: Parts) -> None:
         bring_in=lambda: _import(parts),
         about=lambda: _show_about(parts),
     )
+    connect_models(parts)
     connect_prompt(parts)
     parts.window.bar.fill_menu(parts.window.commands)
 
@@ -85,18 +86,6 @@ def leave_out() -> None:
     """Leave what lives now out of later collections, which are short then."""
     gc.collect(1)  # what is young and garbage would stay for ever
     gc.freeze()
-
-
-def _connect_models(parts: Parts) -> None:
-    bar, desk = parts.window.bar, parts.desk
-    parts.window.folder_chosen.connect(lambda folder: desk.choose_folder(Path(folder)))
-    bar.target_chosen.connect(desk.choose_target)
-    bar.draft_chosen.connect(desk.choose_draft)
-    bar.lookahead_chosen.connect(desk.choose_lookahead)
-    bar.rescan_wanted.connect(desk.scan_again)
-    bar.about_wanted.connect(lambda: _show_about(parts))
-    desk.changed.connect(lambda: bar.show_models(desk.models))
-    bar.show_models(desk.models)
 
 
 def _connect_conversations(parts: Parts) -> None:

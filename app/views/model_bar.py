@@ -1,4 +1,4 @@
-"""The bar on top: target, draft, lookahead, models folder, menu, panels."""
+"""The bar on top: target, draft, lookahead, models, menu, panels."""
 
 from __future__ import annotations
 
@@ -31,6 +31,9 @@ _MENU = (
     "models.folder",
     "models.rescan",
     "",
+    "chat.generation",
+    "program.settings",
+    "",
     "program.palette",
     "program.shortcuts",
     "program.about",
@@ -42,14 +45,15 @@ _MENU = (
 class ModelBar(QFrame):
     """The pickers and buttons on top.
 
-    Signals: target_chosen(Path), draft_chosen(Path | None), lookahead_chosen(int | "auto"), folder_wanted(),
-    rescan_wanted(), theme_chosen(mode), left_toggled(bool), right_toggled(bool), tokens_toggled(bool), about_wanted(),
-    compare_wanted(), sweep_wanted(), quit_wanted().
+    Signals: target_chosen(Path), draft_chosen(DraftKey), lookahead_chosen(int | "auto"), library_wanted(),
+    folder_wanted(), rescan_wanted(), theme_chosen(mode), left_toggled(bool), right_toggled(bool), tokens_toggled(bool),
+    about_wanted(), compare_wanted(), sweep_wanted(), quit_wanted().
     """
 
     target_chosen = Signal(object)
     draft_chosen = Signal(object)
     lookahead_chosen = Signal(object)
+    library_wanted = Signal()
     folder_wanted = Signal()
     rescan_wanted = Signal()
     theme_chosen = Signal(str)
@@ -101,8 +105,8 @@ class ModelBar(QFrame):
         ):
             button.setCheckable(True)
             button.clicked.connect(signal)
-        self.folder_button = icon_button(self._theme, "folder-open", self.tr("Choose the models folder"), self)
-        self.folder_button.clicked.connect(self.folder_wanted)
+        self.library_button = icon_button(self._theme, "stack", self.tr("Models and their folders"), self)
+        self.library_button.clicked.connect(self.library_wanted)
         self.menu_button = icon_button(self._theme, "gear-six", self.tr("Settings"), self)
         self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._menu = self._make_menu()
@@ -135,7 +139,7 @@ class ModelBar(QFrame):
             field.addWidget(picker, 1)
             layout.addLayout(field, stretch)
             self._fields.append((field, label))
-        layout.addWidget(self.folder_button)
+        layout.addWidget(self.library_button)
         self._gap = layout.count()
         layout.addStretch(1)
         layout.addWidget(self.tokens_button)
@@ -174,7 +178,7 @@ class ModelBar(QFrame):
     def show_models(self, models: ModelList) -> None:
         """Show what can be chosen and what is chosen."""
         chosen = models.selection
-        self.target.fill(models.targets(), chosen.target, self.tr("Choose a target"))
+        self.target.fill([worded(choice) for choice in models.targets()], chosen.target, self.tr("Choose a target"))
         self.draft.fill([worded(choice) for choice in models.drafts()], chosen.draft_key, "")
         self.lookahead.setCurrentIndex(0 if chosen.lookahead == "auto" else 1 + chosen.lookahead)
         loaded = models.loaded

@@ -32,6 +32,7 @@ from app.views.hover import settle_hover
 
 PATH_ROLE = int(Qt.ItemDataRole.UserRole)
 MORE_ROLE = PATH_ROLE + 1
+DIM_ROLE = PATH_ROLE + 2
 _POPUP_MOST = 560
 _PAD_X, _PAD_Y, _BETWEEN = 8, 5, 2
 _SMALL = 0.92
@@ -39,14 +40,13 @@ _FIGURES = " · "
 
 
 def shortened(text: str, metrics: QFontMetrics, width: int) -> str:
-    """A text that fits: whole, else without its figures (what follows a ` · `), else cut in the middle.
+    """A text that fits: whole, else without its last figures (what follows a ` · `), else cut in the middle.
 
     Models of one family begin and end alike: what is between tells them apart least.
     """
-    if metrics.horizontalAdvance(text) <= width:
-        return text
-    name = text.split(_FIGURES, 1)[0]
-    return metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, max(width, 0))
+    while metrics.horizontalAdvance(text) > width and _FIGURES in text:
+        text = text.rsplit(_FIGURES, 1)[0]
+    return metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, max(width, 0))
 
 
 class ChoiceDelegate(QStyledItemDelegate):
@@ -63,7 +63,7 @@ class ChoiceDelegate(QStyledItemDelegate):
             return
         widget.style().drawControl(QStyle.ControlElement.CE_ItemViewItem, drawn, painter, widget)
         place = drawn.rect.adjusted(_PAD_X, _PAD_Y, -_PAD_X, -_PAD_Y)
-        enabled = bool(index.flags() & Qt.ItemFlag.ItemIsEnabled)
+        enabled = bool(index.flags() & Qt.ItemFlag.ItemIsEnabled) and not index.data(DIM_ROLE)
         muted = drawn.palette.color(QPalette.ColorRole.PlaceholderText)
         painter.save()
         painter.setFont(drawn.font)
@@ -178,11 +178,14 @@ class Picker(QComboBox):
 
 
 def _item(choice: Choice) -> QStandardItem:
+    """What memory is too short for looks greyed, but can be chosen: the load is announced, and may be tried."""
     item = QStandardItem(choice.label)
+    more = choice.hint if choice.problem is None and choice.kind != "model" else choice.problem
     item.setData(choice.key, PATH_ROLE)
-    item.setData(choice.problem or "", MORE_ROLE)
+    item.setData(more or "", MORE_ROLE)
+    item.setData(choice.shortage is not None, DIM_ROLE)
     item.setToolTip(choice.problem or choice.hint)
     item.setData(choice.problem or choice.hint, Qt.ItemDataRole.AccessibleDescriptionRole)
-    item.setEnabled(choice.problem is None)
+    item.setEnabled(choice.problem is None or (choice.shortage is not None and not choice.away))
     item.setEditable(False)
     return item
