@@ -47,5 +47,23 @@ def ask_for_models_folder(parent: QWidget, start: Path | None) -> Path | None:
     return Path(chosen) if chosen else None
 
 
+def ask_where_to_put(parent: QWidget, title: str, name: str) -> Path | None:
+    """Where to write a JSON file; None: nowhere. An ending that is missing is added."""
+    kinds = QCoreApplication.translate("Files", "JSON (*.json)")
+    chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_documents() / name), kinds)
+    if not chosen:
+        return None
+    path = Path(chosen)
+    ending = path.with_name(path.name + ".json")
+    return path if path.suffix or ending.exists() else ending
+
+
+def ask_what_to_open(parent: QWidget, title: str) -> Path | None:
+    """A JSON file to be read; None: none."""
+    kinds = QCoreApplication.translate("Files", "JSON (*.json)")
+    chosen, _ = QFileDialog.getOpenFileName(parent, title, str(_documents()), kinds)
+    return Path(chosen) if chosen else None
+
+
 def _documents() -> Path:
     return Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation))
