@@ -29,12 +29,13 @@ class ChatController(QObject):
     Attributes: transcript, metrics, desk (the models), conversations, choices (what replies are asked with), activity.
     Signals: entry_added(Exchange | Notice), reply_grew(Exchange, text), reply_ended(Exchange), cleared(), opened()
     (other entries are shown), activity_changed(), busy_changed(bool), metrics_changed(), started_writing(Exchange).
-    What is not on the screen makes no signal.
+    What is not on the screen makes no signal but any_reply_ended(Exchange).
     """
 
     entry_added = Signal(object)
     reply_grew = Signal(object, str)
     reply_ended = Signal(object)
+    any_reply_ended = Signal(object)
     cleared = Signal()
     opened = Signal()
     activity_changed = Signal()
@@ -312,6 +313,7 @@ class ChatController(QObject):
         self._keep_reply(turn)
         if self._is_shown(turn):
             self.reply_ended.emit(turn.exchange)
+        self.any_reply_ended.emit(turn.exchange)
         self._note_turns()
 
     def _keep_reply(self, turn: Turn) -> None:

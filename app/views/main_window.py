@@ -36,6 +36,7 @@ from app.views.window_place import place_of, put_back
 NARROW = 1_000
 CHAT_LEAST = 420
 LEFT_LEAST, RIGHT_LEAST = 176, 240
+LEFT_MOST, RIGHT_MOST = 360, 480
 MINIMUM = (720, 480)
 DEFAULT = (1_280, 800)
 
@@ -91,10 +92,6 @@ class MainWindow(QMainWindow):
         self.splitter = QSplitter(Qt.Orientation.Horizontal, self)
         self.splitter.setChildrenCollapsible(False)
         self.splitter.setHandleWidth(5)
-        self.left.setMinimumWidth(LEFT_LEAST)
-        self.left.setMaximumWidth(360)
-        self.panel.setMinimumWidth(RIGHT_LEAST)
-        self.panel.setMaximumWidth(480)
         for index, widget in enumerate((self.left, self._make_chat(), self.panel)):
             self.splitter.addWidget(widget)
             self.splitter.setStretchFactor(index, int(index == 1))
@@ -149,8 +146,8 @@ class MainWindow(QMainWindow):
         self.transcript.acted.connect(self._act)
         self.splitter.splitterMoved.connect(self._note_widths)
         # A starter, or an edited question: the next thing is written in the prompt box.
-        self.prompt_sent.connect(lambda: self.prompt.setFocus())
-        self.transcript.edit_asked.connect(lambda: self.prompt.setFocus())
+        self.prompt_sent.connect(self.enter_prompt)
+        self.transcript.edit_asked.connect(self.enter_prompt)
 
     # Intents ----------------------------------------------------------------------------------------------------------
 
@@ -167,6 +164,10 @@ class MainWindow(QMainWindow):
         if self.left.isHidden():
             self.show_left(True)
         self.left.begin_search()
+
+    def enter_prompt(self) -> None:
+        """The keyboard to the prompt."""
+        self.prompt.setFocus()
 
     def enter_transcript(self) -> None:
         """The keyboard to the conversation, where the arrows scroll."""
@@ -198,8 +199,14 @@ class MainWindow(QMainWindow):
     def change_font(self, step: int) -> None:
         """Larger or smaller letters, by `step` points; 0: the platform's size. Remembered."""
         points = 0 if step == 0 else min(max(round(self._theme.points) + step, FONT_POINTS[0]), FONT_POINTS[1])
+        before = self._theme.scale
+        self._note_widths()
         self._settings.font_points = points
         self._theme.set_font_points(points)
+        ratio = self._theme.scale / before
+        self._settings.left_width = round(self._settings.left_width * ratio)
+        self._settings.right_width = round(self._settings.right_width * ratio)
+        self._fit_panels()
 
     # Rendering --------------------------------------------------------------------------------------------------------
 
@@ -242,9 +249,18 @@ class MainWindow(QMainWindow):
         self.bar.left_button.setChecked(not self.left.isHidden())
         self.bar.right_button.setChecked(not self.panel.isHidden())
 
+    def _fit_panels(self) -> None:
+        """Large letters need wide panels."""
+        scale = max(self._theme.scale, 1.0)
+        for panel, least, most in ((self.left, LEFT_LEAST, LEFT_MOST), (self.panel, RIGHT_LEAST, RIGHT_MOST)):
+            panel.setMinimumWidth(min(round(least * scale), MINIMUM[0] - CHAT_LEAST - 10))
+            panel.setMaximumWidth(round(most * scale))
+        self._fold()
+        self._set_widths()
+
     def _fold(self) -> None:
-        """Below 1,000 px there is no room for side panels, unless one is asked for."""
-        narrow = self.width() < NARROW
+        """Below 1,000 px (with letters of the usual size) no room for side panels, unless one is asked for."""
+        narrow = self.width() < NARROW * max(self._theme.scale, 1.0)
         if narrow == self._narrow:
             return
         self._note_widths()
@@ -275,7 +291,7 @@ class MainWindow(QMainWindow):
         put_back(self, self._settings.geometry, QSize(*DEFAULT))
         self.bar.tokens_button.setChecked(self._settings.tokens_colored)
         self.transcript.show_tokens(self._settings.tokens_colored)
-        self._fold()
+        self._fit_panels()
 
     def note_layout(self) -> None:
         """Put window and panel sizes into the settings."""

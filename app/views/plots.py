@@ -65,8 +65,6 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
     ) -> None:
         super().__init__(parent)
         self.setAccessibleName(name)
-        self.setMinimumHeight(HEIGHT)
-        self.setMaximumHeight(2 * HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._theme = theme
@@ -172,6 +170,9 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         theme = self._theme
         self.setBackground(theme.color("background"))
         dress_axes(self.getPlotItem(), theme, self._labels)
+        height = round(HEIGHT * max(theme.scale, 1.0))
+        self.setMinimumHeight(height)
+        self.setMaximumHeight(2 * height)
         # These pens count the dots of the screen.
         dots = self.devicePixelRatioF()
         self._line.setPen(pyqtgraph.mkPen(theme.color("accent"), width=2 * dots))

@@ -123,6 +123,11 @@ class Theme(QObject):
         """The size of the letters that is in use."""
         return self.font_points or self._platform_font.pointSizeF()
 
+    @property
+    def scale(self) -> float:
+        """How much larger the letters are than the platform's."""
+        return self.points / self._platform_font.pointSizeF()
+
     def set_font_points(self, points: int) -> None:
         """Use letters of this size; 0 is the platform's."""
         self.font_points = points
