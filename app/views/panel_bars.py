@@ -60,7 +60,8 @@ class PositionBars(QWidget):
     def _room(self) -> QRectF:
         """Where the bars stand: beside the numbers, above the positions."""
         height = self.fontMetrics().height()
-        return QRectF(self.rect()).adjusted(50.0, height / 2, -12.0, -(2.0 * height + 4.0))
+        beside = max(50.0, self.fontMetrics().horizontalAdvance(percent(1.0)) + 10.0)
+        return QRectF(self.rect()).adjusted(beside, height / 2, -12.0, -(2.0 * height + 4.0))
 
     def _bar(self, place: int) -> QRectF:
         room, number = self._room(), max(len(self.pairs), 4)
