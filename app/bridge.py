@@ -202,7 +202,7 @@ class EngineBridge:
         fits: dict[Path, Fit] = {}
         began = perf_counter()
         for draft in drafts:
-            if draft.usable and draft.vocabulary is not None and target.vocabulary is not None:
+            if draft.usable and draft.size_bytes and target.vocabulary is not None:
                 fits[draft.path] = judge_pair(target, draft)
             if perf_counter() - began > _SLICE_S:
                 await asyncio.sleep(0)

@@ -54,7 +54,7 @@ class Choice:
 
     `kind`: a model, or a line whose words are the view's (automatic, n-gram, none); then `label` is what automatic has
     picked. `slower`: proposals go through text. `shortage`: bytes needed and free, of what memory is too short for;
-    `away`: its folder is not there at present.
+    `beside`: as a draft, beside the target; `away`: its folder is not there at present.
     """
 
     path: Path | None
@@ -65,6 +65,7 @@ class Choice:
     slower: bool = False
     shortage: tuple[int, int] | None = None
     away: bool = False
+    beside: bool = False
 
     @property
     def key(self) -> DraftKey:
@@ -252,9 +253,8 @@ class ModelList:
         shortage = None if problem is not None or target is None else self._shortage(model, beside=target)
         slower = fit is not None and fit.through_text
         said = Phrase("{file}\n{fit}", file=hint(model), fit=more) if more else hint(model)
-        return Choice(
-            model.path, name, problem, said, slower=slower, shortage=shortage, away=self._is_out_of_reach(model.path)
-        )
+        away = self._is_out_of_reach(model.path)
+        return Choice(model.path, name, problem, said, "model", slower, shortage, away, beside=True)
 
     def _is_out_of_reach(self, path: Path) -> bool:
         return self.is_away(path) and path not in (self.loaded.target, self.loaded.draft)
@@ -333,9 +333,9 @@ def file_label(path: Path) -> str:
 def parameters(count: int) -> str:
     """A number of parameters as people say it: 260K, 12M, 1.1B."""
     for unit, factor in (("B", 10**9), ("M", 10**6), ("K", 10**3)):
-        if count >= factor:
-            value = count / factor
-            return f"{value:.1f}".removesuffix(".0") + unit if value < 10 else f"{value:.0f}{unit}"
+        value = count / factor
+        if round(value, 3) >= 1:
+            return f"{value:.1f}".removesuffix(".0") + unit if value < 9.95 else f"{value:.0f}{unit}"
     return str(count) if count else ""
 
 

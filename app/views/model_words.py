@@ -24,12 +24,17 @@ def worded(choice: Choice) -> Choice:
     if choice.kind == "none":
         return replace(choice, label=tr("Models", "none"), hint=tr("Models", "Plain decoding: no draft"))
     label = tr("Models", "{model} · slower").format(model=choice.label) if choice.slower else choice.label
-    problem = choice.problem
+    problem, hint = choice.problem, say(choice.hint)
     if choice.away:
         problem = tr("Models", "Its folder is not there at present.")
-    elif problem is None and choice.shortage is not None:
-        problem = shortage_words(*choice.shortage)
-    return replace(choice, label=label, problem=None if problem is None else say(problem), hint=say(choice.hint))
+    elif problem is None and choice.shortage is not None and choice.beside:
+        needed, free = (say(file_size(size)) or "0" for size in choice.shortage)
+        text = tr("Models", "It needs about {needed} of memory; beside the target {free} are free.")
+        problem = text.format(needed=needed, free=free)
+    elif choice.shortage is not None:
+        # A target can be loaded all the same: before that is tried, the user is asked.
+        hint += "\n" + shortage_words(*choice.shortage)
+    return replace(choice, label=label, problem=None if problem is None else say(problem), hint=hint)
 
 
 def shortage_words(needed: int, free: int) -> str:
