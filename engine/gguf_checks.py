@@ -316,7 +316,7 @@ class _Checks:
             wrong = name != "F32" if len(tensor.shape) <= 1 else name in _NOT_IN_MATRICES
             if wrong and not any(table in tensor.name for table in _TABLES):
                 raise self._broken(
-                    Phrase("the tensor {name!r} is stored as {name_2}, which cannot be.", name=tensor.name, name_2=name)
+                    Phrase("the tensor {name!r} is stored as {stored}, which cannot be.", name=tensor.name, stored=name)
                 )
 
     def shapes(self) -> None:
@@ -331,10 +331,10 @@ class _Checks:
             if tensor.shape != (self._width, tokens):
                 raise self._broken(
                     Phrase(
-                        "the tensor {name!r} has the shape {list}, not {value} as the header says.",
+                        "the tensor {name!r} has the shape {shape}, not {told} as the header says.",
                         name=name,
-                        list=list(tensor.shape),
-                        value=[self._width, tokens],
+                        shape=list(tensor.shape),
+                        told=[self._width, tokens],
                     )
                 )
         norm = self._tensors.get("output_norm.weight")

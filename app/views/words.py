@@ -7,6 +7,7 @@ from PySide6.QtCore import QCoreApplication
 from app.state.activity import Activity
 from app.state.lookahead import LookaheadNote
 from app.state.transcript import Exchange
+from app.translation import number
 
 SEPARATOR = " · "
 _FEW = 0.05
@@ -16,24 +17,20 @@ UNKNOWN = "–"
 
 def tokens(count: int) -> str:
     """A number of tokens: 128 tokens."""
-    if count == 1:
-        return QCoreApplication.translate("Figures", "1 token")
-    return QCoreApplication.translate("Figures", "{count} tokens").format(count=f"{count:,}")
+    return QCoreApplication.translate("Figures", "%Ln tokens", None, count)
 
 
 def lines(count: int) -> str:
     """A number of lines: 12 lines."""
-    if count == 1:
-        return QCoreApplication.translate("Figures", "1 line")
-    return QCoreApplication.translate("Figures", "{count} lines").format(count=f"{count:,}")
+    return QCoreApplication.translate("Figures", "%Ln lines", None, count)
 
 
 def duration(seconds: float) -> str:
     """How long something took: 0.4 s, 12 s, 3 min 20 s."""
     if seconds < 0.05:
-        return QCoreApplication.translate("Figures", "under 0.1 s")
+        return QCoreApplication.translate("Figures", "under {seconds} s").format(seconds=number(0.1, 1))
     if seconds < 9.95:
-        return QCoreApplication.translate("Figures", "{seconds} s").format(seconds=f"{seconds:.1f}")
+        return QCoreApplication.translate("Figures", "{seconds} s").format(seconds=number(seconds, 1))
     minutes, rest = divmod(round(seconds), 60)
     if minutes == 0:
         return QCoreApplication.translate("Figures", "{seconds} s").format(seconds=rest)
@@ -42,22 +39,22 @@ def duration(seconds: float) -> str:
 
 def times(speedup: float) -> str:
     """A speedup: 1.6×."""
-    return QCoreApplication.translate("Figures", "{speedup}×").format(speedup=f"{speedup:.1f}")
+    return QCoreApplication.translate("Figures", "{speedup}×").format(speedup=number(speedup, 1))
 
 
 def speed(tokens_per_second: float | None) -> str:
     """A speed: 41 tok/s."""
     if tokens_per_second is None:
         return QCoreApplication.translate("Figures", "{speed} tok/s").format(speed=UNKNOWN)
-    number = f"{tokens_per_second:.1f}" if tokens_per_second < 10 else f"{tokens_per_second:,.0f}"
-    return QCoreApplication.translate("Figures", "{speed} tok/s").format(speed=number)
+    figure = number(tokens_per_second, 1 if tokens_per_second < 10 else 0)
+    return QCoreApplication.translate("Figures", "{speed} tok/s").format(speed=figure)
 
 
 def percent(rate: float | None) -> str:
     """A rate 0..1: 72 %."""
     if rate is None:
         return f"{UNKNOWN} %"
-    return f"{100.0 * rate:.0f} %"
+    return f"{number(100.0 * rate)} %"
 
 
 def accepted(rate: float | None) -> str:
@@ -78,7 +75,7 @@ def lookahead_words(note: LookaheadNote) -> str:
     if not note.has_draft:
         patterns["off"] = QCoreApplication.translate("Lookahead", "plain: no draft is chosen")
         patterns["plain"] = QCoreApplication.translate("Lookahead", "plain: the text repeats too little")
-    speedup = UNKNOWN if note.speedup is None else f"{note.speedup:.2f}"
+    speedup = UNKNOWN if note.speedup is None else number(note.speedup, 2)
     return patterns[note.kind].format(k=note.lookahead, speedup=speedup)
 
 
@@ -91,9 +88,7 @@ def lookahead_source(note: LookaheadNote) -> str:
 
 def without_oldest(count: int) -> str:
     """How many messages the model was not shown: without the oldest 2 messages."""
-    if count == 1:
-        return QCoreApplication.translate("Figures", "without the oldest message")
-    return QCoreApplication.translate("Figures", "without the oldest {count} messages").format(count=f"{count:,}")
+    return QCoreApplication.translate("Figures", "without the oldest %Ln messages", None, count)
 
 
 def summary(exchange: Exchange) -> str:
