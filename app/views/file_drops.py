@@ -31,6 +31,14 @@ class FileDrops(QObject):
 
     def eventFilter(self, _watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         """Files come over the window: from here on the veil looks after them."""
+        if event.type() == QEvent.Type.Drop and isinstance(event, QDropEvent) and event.mimeData().hasUrls():
+            # Let go before the veil was under them.
+            if self.veil is not None:
+                self.veil.hide()
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.accept()
+            self.take(event.mimeData())
+            return True
         if event.type() != QEvent.Type.DragEnter or not isinstance(event, QDragEnterEvent):
             return False
         if not event.mimeData().hasUrls():

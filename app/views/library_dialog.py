@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QPushButt
 from app.state.activity import Activity
 from app.state.library import LibraryRow
 from app.state.models import Choice
+from app.views.cut_label import CutLabel
 from app.views.icons import icon, icon_button, keep_icon
 from app.views.library_folders import FolderList
 from app.views.library_rows import LibraryFilter, LibraryModel
@@ -96,6 +97,7 @@ class LibraryDialog(QDialog):
         self.name = QLabel(self)
         self.name.setObjectName("cardTitle")
         self.facts = QLabel(self)
+        self.path = CutLabel(self)
         self.state = QLabel(self)
         self.state.setObjectName("loadState")
         self.state.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -103,6 +105,7 @@ class LibraryDialog(QDialog):
             label.setTextFormat(Qt.TextFormat.PlainText)
             label.setWordWrap(True)
         self.facts.setObjectName("hint")
+        self.path.setObjectName("hint")
         self.empty = QLabel(self)
         self.empty.setObjectName("hint")
         self.empty.setWordWrap(True)
@@ -151,6 +154,7 @@ class LibraryDialog(QDialog):
         details.setSpacing(2)
         details.addLayout(title)
         details.addWidget(self.facts)
+        details.addWidget(self.path)
         details.addWidget(self.state)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 16, 16, 12)
@@ -220,6 +224,7 @@ class LibraryDialog(QDialog):
         self.name.setText(row.name if row is not None else "")
         self.facts.setText(facts(row) if row is not None else "")
         self.facts.setVisible(bool(self.facts.text()))
+        self.path.show_text(str(row.path) if row is not None else "")
         self.state.setText(state_words(row) if row is not None else "")
         self.state.setProperty("bad", row is not None and row.state in ("large", "problem"))
         self.state.style().polish(self.state)

@@ -8,6 +8,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt,
 from PySide6.QtGui import (
     QFont,
     QFontMetrics,
+    QGuiApplication,
     QPainter,
     QPaintEvent,
     QPalette,
@@ -64,7 +65,8 @@ class ChoiceDelegate(QStyledItemDelegate):
         widget.style().drawControl(QStyle.ControlElement.CE_ItemViewItem, drawn, painter, widget)
         place = drawn.rect.adjusted(_PAD_X, _PAD_Y, -_PAD_X, -_PAD_Y)
         enabled = bool(index.flags() & Qt.ItemFlag.ItemIsEnabled) and not index.data(DIM_ROLE)
-        muted = drawn.palette.color(QPalette.ColorRole.PlaceholderText)
+        # The view's own palette has this half transparent.
+        muted = QGuiApplication.palette().color(QPalette.ColorRole.PlaceholderText)
         painter.save()
         painter.setFont(drawn.font)
         painter.setPen(drawn.palette.color(QPalette.ColorRole.Text) if enabled else muted)

@@ -44,10 +44,12 @@ class Walk:
         self.shot(2, "welcome")
 
     def choose_folder(self) -> None:
-        """The models folder, in the file dialog."""
+        """A models folder is added to the library, in the file dialog."""
         walker = self.walker
-        walker.click("Choose the models folder")
-        walker.answer("Choose the models folder", self.folder)
+        walker.click("Models and their folders")
+        walker.click("Add folder…", window="Models")
+        walker.answer("Add a models folder", self.folder)
+        walker.click("Close", window="Models")
         self.pick("Target", "my-target")
         self.pick("Draft", "my-draft")
         self.pick("Lookahead", "4")

@@ -1,0 +1,37 @@
+"""A line of text that is cut in the middle where there is no room for all of it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+
+
+class CutLabel(QLabel):
+    """For paths, whose beginning and end tell most. All of it is the tooltip and what is read out."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._whole = ""
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def show_text(self, text: str) -> None:
+        """Show this; nothing takes no room."""
+        self._whole = text
+        self.setToolTip(text)
+        self.setAccessibleName(text)
+        self.setVisible(bool(text))
+        self._cut()
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """One line."""
+        return QSize(0, self.fontMetrics().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Cut it anew."""
+        super().resizeEvent(event)
+        self._cut()
+
+    def _cut(self) -> None:
+        self.setText(self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideMiddle, self.width()))
