@@ -9,11 +9,13 @@ from pathlib import Path
 from PySide6.QtCore import Qt, QTimer
 
 from app.conversation_desk import Export
+from app.notifications import Notifier
 from app.parts import Parts
 from app.places import data_folder, flavour
 from app.program_commands import register as register_commands
 from app.prompt_wiring import connect_prompt
 from app.proof_windows import ProofWindows
+from app.settings_windows import SettingsWindows
 from app.single_instance import Call
 from app.views.file_dialogs import ask_what_to_import, ask_where_to_save
 from app.views.settings_words import trouble_words
@@ -37,6 +39,7 @@ def connect(parts: Parts) -> None:
     )
     connect_models(parts)
     connect_prompt(parts)
+    SettingsWindows(parts).register()
     parts.window.bar.fill_menu(parts.window.commands)
 
 
@@ -66,6 +69,9 @@ def _connect_chat(parts: Parts) -> None:
     last = [0]
     controller.opened.connect(lambda: _spare_collections(parts, last))
     controller.busy_changed.connect(window.show_busy)
+    notifier = Notifier(window, parts.settings)
+    controller.any_reply_ended.connect(notifier.note)
+    notifier.clicked.connect(window.come_up)
     controller.activity_changed.connect(lambda: window.strip.show_activity(controller.activity))
     # Behind what else the end of a reply makes: drawing the plots takes as long.
     controller.metrics_changed.connect(window.panel.refresh, Qt.ConnectionType.QueuedConnection)

@@ -86,12 +86,13 @@ class SettingsDialog(QDialog):
 
     def open_at(self, page: PageName | None = None) -> None:
         """Come to the front, at a page (None: where it was)."""
-        if not self.isVisible():
+        if self.isVisible():
+            self.raise_()
+        else:
             self.shown.emit()
         if page is not None:
             self.tabs.setCurrentIndex(PAGES.index(page))
         self.show()
-        self.raise_()
         self.activateWindow()
 
     def show_choices(self, own: GenerationChoice, defaults: GenerationChoice, *, anew: bool = False) -> None:

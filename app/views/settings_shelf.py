@@ -100,6 +100,7 @@ class ShelfBar(QWidget):
         self.picker.fill([Choice(None, name) for name in names], None, missing)
         for row, name in enumerate(names):
             self.picker.setItemData(row, name, PATH_ROLE)
+        self.picker.setPlaceholderText(missing)
         self.picker.setCurrentIndex(names.index(current) if current in names else -1)
         self._current = current
         own = any(self.shelf.shown(item) == current for item in self.shelf.own)

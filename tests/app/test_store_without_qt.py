@@ -27,7 +27,15 @@ except ModuleNotFoundError as error:
     print(error)
 """
 
-TESTS = ("test_column", "test_conversation", "test_conversation_files", "test_markdown_blocks", "test_state")
+TESTS = (
+    "test_column",
+    "test_conversation",
+    "test_conversation_files",
+    "test_generation",
+    "test_markdown_blocks",
+    "test_presets",
+    "test_state",
+)
 
 
 def test_all_of_state_is_there_without_qt() -> None:
