@@ -178,7 +178,8 @@ class ModelBar(QFrame):
     def show_models(self, models: ModelList) -> None:
         """Show what can be chosen and what is chosen."""
         chosen = models.selection
-        self.target.fill([worded(choice) for choice in models.targets()], chosen.target, self.tr("Choose a target"))
+        targets = [worded(choice) for choice in models.targets()]
+        self.target.fill(targets, chosen.target, self.tr("Choose a target"), to_try=True)
         self.draft.fill([worded(choice) for choice in models.drafts()], chosen.draft_key, "")
         self.lookahead.setCurrentIndex(0 if chosen.lookahead == "auto" else 1 + chosen.lookahead)
         loaded = models.loaded

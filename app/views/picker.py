@@ -162,8 +162,11 @@ class Picker(QComboBox):
         super().hidePopup()
         settle_hover(self)
 
-    def fill(self, choices: Sequence[Choice], chosen: object, missing: str) -> None:
-        """Show these lines; those with a problem are greyed and say it. `missing`: shown where none is chosen."""
+    def fill(self, choices: Sequence[Choice], chosen: object, missing: str, *, to_try: bool = False) -> None:
+        """Show these lines; those with a problem are greyed and say it. `missing`: shown where none is chosen.
+
+        `to_try`: what only memory is too short for can be chosen all the same; the load is announced.
+        """
         state = (tuple(choices), chosen)
         if state == self._shown:
             return
@@ -171,7 +174,7 @@ class Picker(QComboBox):
         model = QStandardItemModel(self)
         current = -1
         for row, choice in enumerate(choices):
-            model.appendRow(_item(choice))
+            model.appendRow(_item(choice, to_try=to_try))
             if choice.key == chosen:
                 current = row
         self.setModel(model)  # the one before was ours, and goes with this
@@ -179,8 +182,7 @@ class Picker(QComboBox):
         self.setPlaceholderText(missing)
 
 
-def _item(choice: Choice) -> QStandardItem:
-    """What memory is too short for looks greyed, but can be chosen: the load is announced, and may be tried."""
+def _item(choice: Choice, *, to_try: bool) -> QStandardItem:
     item = QStandardItem(choice.label)
     more = choice.hint if choice.problem is None and choice.kind != "model" else choice.problem
     item.setData(choice.key, PATH_ROLE)
@@ -188,6 +190,6 @@ def _item(choice: Choice) -> QStandardItem:
     item.setData(choice.shortage is not None, DIM_ROLE)
     item.setToolTip(choice.problem or choice.hint)
     item.setData(choice.problem or choice.hint, Qt.ItemDataRole.AccessibleDescriptionRole)
-    item.setEnabled(choice.problem is None or (choice.shortage is not None and not choice.away))
+    item.setEnabled(choice.problem is None or (to_try and choice.shortage is not None and not choice.away))
     item.setEditable(False)
     return item
