@@ -177,6 +177,8 @@ class ReplyText:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._stop = tuple(stop)
         self._held = ""
+        self._whole = not self._stop
+        """Whether neither half a character nor the beginning of a stop string may be held back."""
         self._shown: list[str] = []
         self.stopped = False
 
@@ -187,8 +189,16 @@ class ReplyText:
 
     def push(self, token: int) -> str:
         """The text that one more token releases; may be empty."""
-        self._held += self._decoder.decode(self._tokenizer.piece(token))
-        return self._release(self._cut())
+        piece = self._tokenizer.piece(token)
+        if self._whole and piece.isascii():  # Nothing waits, and nothing needs to.
+            text = piece.decode("ascii")
+            if text:
+                self._shown.append(text)
+            return text
+        self._held += self._decoder.decode(piece)
+        released = self._release(self._cut())
+        self._whole = not (self._stop or self._held or self._decoder.getstate()[0])
+        return released
 
     def finish(self) -> str:
         """The rest that was held back for a stop string that did not come. Half a character is dropped."""

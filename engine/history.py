@@ -58,8 +58,11 @@ class History(Sequence[int]):
             self._begin(committed)
         self.changes += 1
         new = committed[self._known :]
-        wanted = [*new, *proposed]
         behind, kept = self._behind, 0
+        if not behind and not proposed:
+            self._follow(new)
+            return self
+        wanted = [*new, *proposed]
         for token, known in zip(wanted, behind, strict=False):
             if token != known:
                 break
@@ -71,6 +74,16 @@ class History(Sequence[int]):
         del behind[: len(new)]
         self._known += len(new)
         return self
+
+    def _follow(self, new: Sequence[int]) -> None:
+        """Committed tokens more, with nothing behind them."""
+        for token in new:
+            self._count(token)
+        leaving = self._known - self.window
+        self._known += len(new)
+        if self.window:
+            for place in range(max(leaving, 0), leaving + len(new)):
+                self._discount(self._committed[place])
 
     def append(self, token: int) -> None:
         """One token more, behind the committed ones."""
@@ -84,9 +97,9 @@ class History(Sequence[int]):
 
     def oldest(self, most: int) -> Sequence[int]:
         """The first tokens of the window in their order, at most so many: those that leave it next."""
-        first = max(len(self) - self.window, 0)
         if not self.window:
             return ()
+        first = max(len(self) - self.window, 0)
         return self[first : first + most] if self._behind else self._committed[first : first + most]
 
     @property

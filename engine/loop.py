@@ -129,7 +129,7 @@ class GenerationLoop:
             return job.verifier.verify(self._committed[-1], Draft(), self._committed, self._emitted, lambda: draft)
         if draft.tokens:
             job.target.mark()
-        room = self._room_ahead(draft, lookahead)
+        room = 0 if self._ahead is None else self._room_ahead(draft, lookahead)
         if self._ahead is None or not room:
             return job.verifier.verify(self._committed[-1], draft, self._committed, self._emitted)
         self._ahead.start(room)

@@ -177,6 +177,8 @@ class NativeSampler:
         self._changes = -1
         self._behind: Any = (_INT * _BEHIND)()
         self._oldest: Any = (_INT * _BEHIND)()
+        self._noting: Sequence[int] = ()
+        self._noted = 0
         self._work.counted.oldest = ctypes.addressof(self._oldest)
         self._chunk = _Chunk(_CHUNK)
         self._rows: NDArray[np.float32] | None = None
@@ -195,8 +197,8 @@ class NativeSampler:
         """The draft's token at `position` of the reply, or None where the model is not sure enough.
 
         `rows`: shape (1, n), of which the first `count` logits count. `size`: of the vocabulary that the token is for.
-        For the penalties: `history`, and `behind` it the rest of the tokens before this one. Raises
-        DegenerateDistribution, TokenOutOfRange.
+        For the penalties: `history`, and `behind` it the rest of the tokens before this one: from one call to the
+        next the same list may only grow at its end. Raises DegenerateDistribution, TokenOutOfRange.
         """
         place = self._rows_place if rows is self._rows else self._find(rows)
         chunk = self._chunk
@@ -266,8 +268,11 @@ class NativeSampler:
             oldest = past.oldest(_BEHIND)
             self._oldest[: len(oldest)] = oldest
             counted.held = min(self._window, len(past))
-        if more:
-            self._behind[:more] = behind
+        if behind is self._noting and more == self._noted + 1:  # A draft's tokens come one by one.
+            self._behind[self._noted] = behind[-1]
+        else:
+            self._behind[:more] = behind[:more]
+        self._noting, self._noted = behind, more
         return more
 
     def _find(self, rows: NDArray[np.float32]) -> int:
@@ -286,5 +291,8 @@ def records_of(probs: object, count: int) -> bytes | None:
     """What `judge` is told of a draft's distributions; None where not all `count` were made by such a sampler."""
     if not isinstance(probs, Drawn):
         return None
-    places = [each.place for each in probs.candidates if isinstance(each, NativeCandidates)]
+    try:
+        places = [each.place for each in probs.candidates]  # type: ignore[attr-defined]
+    except AttributeError:
+        return None
     return struct.pack(f"{count}P", *places) if len(places) == count else None

@@ -14,8 +14,12 @@ CHUNK = 128
 
 def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
     """How many leading tokens are alike."""
-    count = min(len(first), len(second))
-    return next((index for index in range(count) if first[index] != second[index]), count)
+    count = 0
+    for mine, theirs in zip(first, second, strict=False):
+        if mine != theirs:
+            break
+        count += 1
+    return count
 
 
 def keep_prefix(backend: Backend, tokens: Sequence[int]) -> int:

@@ -138,15 +138,21 @@ class LlamaCppBackend(Backend):
             self.threads = n
 
     def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
+        held, count = len(self._tokens), len(tokens)
+        alone = count == 1 == n_outputs and self._state is None and not self._replay
+        if alone and held < self.context_length and 0 <= tokens[0] < self.vocab_size and self._free.alive:
+            # A draft's next token, where there is nothing else to do.
+            self._decode(tokens, held, 1)
+            self._tokens.append(tokens[0])
+            return self._rows(1, 1)
         self._check_open()
-        held = len(self._tokens)
-        if not tokens or not 0 <= n_outputs <= min(len(tokens), MAX_LOOKAHEAD + 1):
-            raise BackendFailure(f"{n_outputs} rows were asked of {len(tokens)} tokens", held)
+        if not count or not 0 <= n_outputs <= min(count, MAX_LOOKAHEAD + 1):
+            raise BackendFailure(f"{n_outputs} rows were asked of {count} tokens", held)
         if min(tokens) < 0 or max(tokens) >= self.vocab_size:
             wrong = next(token for token in tokens if not 0 <= token < self.vocab_size)
             raise TokenOutOfRange(wrong, self.vocab_size)
-        if held + len(tokens) > self.context_length:
-            raise ContextFull(held + len(tokens), self.context_length)
+        if held + count > self.context_length:
+            raise ContextFull(held + count, self.context_length)
         start = held - len(self._replay)
         if self._state is not None and not self._state.prepare(start, len(tokens)):
             raise BackendFailure("its state could not be saved", held)
@@ -208,11 +214,12 @@ class LlamaCppBackend(Backend):
 
     def truncate(self, length: int) -> None:
         self._check_open()
-        if not 0 <= length <= self.length:
-            raise RewindNotSupported(length, self.length)
-        if length == self.length:
+        known = len(self._tokens)
+        if not 0 <= length <= known:
+            raise RewindNotSupported(length, known)
+        if length == known:
             return
-        held = self.length - len(self._replay)
+        held = known - len(self._replay)
         if length >= held:
             self._replay = self._replay[: length - held]
         elif length == 0:

@@ -55,10 +55,12 @@ class DraftModelDrafter(Drafter):
         self._cancel = CancelToken()
         self._committed: list[int] = []
         self._history = History(sampling.penalty_window)
-        self._penalised = sampling.penalised
+        self._penalised, self._draws = sampling.penalised, not sampling.greedy
         self._counted = False
         """Whether the history is that of this round's last proposal (with a sampler: of this round)."""
         self._live: list[Proposal] = []
+        self._ahead: list[int] = []
+        """The tokens of the live proposals; a new list wherever any of them go."""
         self._offered = 0
         self._declined = False
         self._prompt_length = 0
@@ -68,7 +70,7 @@ class DraftModelDrafter(Drafter):
         self._cancel = cancel
         self._backend.watch(cancel)
         self._committed = list(prompt_tokens)
-        self._live = []
+        self._live, self._ahead = [], []
         self._counted = False
         self._offered = 0
         self._declined = False
@@ -104,32 +106,30 @@ class DraftModelDrafter(Drafter):
         elif rewind.kind == "none":
             n = min(n, 1)
         while self._offered < n:
-            self._extend(n if goes_on is None else self._offered + 1, lambda: self._cancel.cancelled)
+            self._extend(n if goes_on is None else self._offered + 1)
             if len(self._live) <= self._offered:
                 break
             self._offered = min(n, len(self._live)) if goes_on is None else self._offered + 1
             if goes_on is not None and not goes_on(self._offered, exp(self._live[self._offered - 1].logprob)):
                 break
-        return self._draft(self._live[: self._offered])
+        return self._draft(0, self._offered)
 
     def propose_ahead(self, n: int, stop: Callable[[], bool]) -> Draft:
         if not self._offered:
             return Draft()
-        self._extend(self._offered + n, lambda: stop() or self._cancel.cancelled)
-        return self._draft(self._live[self._offered : self._offered + n])
+        self._extend(self._offered + n, stop)
+        return self._draft(self._offered, self._offered + n)
 
-    def _extend(self, count: int, stop: Callable[[], bool]) -> None:
-        """Draft on until there are `count` live proposals, or the draft ends before."""
-        backend, live, committed = self._backend, self._live, self._committed
-        while len(live) < count and not self._declined and not (live and live[-1].token in self._stop_tokens):
+    def _extend(self, count: int, stop: Callable[[], bool] | None = None) -> None:
+        """Draft on until there are `count` live proposals, or the draft ends before; or it is told to stop."""
+        backend, live, ahead, committed = self._backend, self._live, self._ahead, self._committed
+        while len(live) < count and not self._declined and not (live and ahead[-1] in self._stop_tokens):
             held = backend.length
-            feed = [proposal.token for proposal in live[max(held - len(committed), 0) :]]
-            if held < len(committed):
-                feed = committed[held:] + feed
+            feed = ahead[held - len(committed) :] if held >= len(committed) else committed[held:] + ahead
             if not feed:  # The draft declined here, and all that it had proposed was accepted.
                 backend.truncate(held - 1)
                 continue
-            if stop() or held + len(feed) > backend.context_length:
+            if self._cancel.cancelled or (stop is not None and stop()) or held + len(feed) > backend.context_length:
                 return
             rows = backend.forward(feed, 1)
             self.forwards += 1
@@ -140,31 +140,28 @@ class DraftModelDrafter(Drafter):
                 self._declined = True
             else:
                 live.append(proposal)
+                ahead.append(proposal.token)
 
-    def _draft(self, proposals: Sequence[Proposal]) -> Draft:
+    def _draft(self, first: int, last: int) -> Draft:
+        """The live proposals from `first` to before `last`."""
+        proposals = self._live[first:last]
         probs = None
-        if proposals and not self._sampling.greedy:
-            probs = Drawn(proposal.probs for proposal in proposals if proposal.probs is not None)
-        return Draft(
-            tuple([proposal.token for proposal in proposals]),
-            probs,
-            tuple([proposal.logprob for proposal in proposals]),
-            source=self.name,
-        )
+        if proposals and self._draws:
+            probs = Drawn([proposal.probs for proposal in proposals if proposal.probs is not None])
+        logprobs = tuple([proposal.logprob for proposal in proposals])
+        return Draft(tuple(self._ahead[first:last]), probs, logprobs, source=self.name)
 
     def _draw(self, rows: Logits) -> Proposal | None:
         """The next proposal, or None where the model is not confident: that is decided before the draw."""
         sampling = self._sampling
-        live = self._live
-        position = len(self._committed) - self._prompt_length + len(live)
+        position = len(self._committed) - self._prompt_length + len(self._live)
         if self._sampler is not None:
-            room = self._shared_vocab, self._vocab_size
-            if not self._penalised:
-                return self._sampler.propose(rows, *room, position)
-            if not self._counted:
+            if self._penalised and not self._counted:
                 self._history.after(self._committed)
                 self._counted = True
-            return self._sampler.propose(rows, *room, position, self._history, [each.token for each in live])
+            return self._sampler.propose(
+                rows, self._shared_vocab, self._vocab_size, position, self._history, self._ahead
+            )
         history = self._before() if self._penalised else ()
         row = rows[0][: self._shared_vocab]
         if self._greedy:
@@ -179,11 +176,11 @@ class DraftModelDrafter(Drafter):
 
     def _before(self) -> History:
         """All tokens before the next proposal."""
-        history, live = self._history, self._live
-        if self._counted and len(history) + 1 == len(self._committed) + len(live):
-            history.append(live[-1].token)
+        history, ahead = self._history, self._ahead
+        if self._counted and len(history) + 1 == len(self._committed) + len(ahead):
+            history.append(ahead[-1])
         else:
-            history.after(self._committed, [proposal.token for proposal in live])
+            history.after(self._committed, ahead)
         self._counted = True
         return history
 
@@ -192,8 +189,9 @@ class DraftModelDrafter(Drafter):
         known = len(self._committed)
         self._counted = False
         self._committed.extend(committed_tokens)
-        kept = common_prefix([proposal.token for proposal in self._live], committed_tokens)
-        self._live = self._live[kept:] if 0 < kept == len(committed_tokens) else []
+        kept = common_prefix(self._ahead, committed_tokens)
+        kept = kept if 0 < kept == len(committed_tokens) else len(self._live)
+        self._live, self._ahead = self._live[kept:], self._ahead[kept:]
         if not self._live:
             self._declined = False
             if backend.length > known:
