@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from functools import cache
 from pathlib import Path
 
 from engine.integrity import installation_folder
@@ -29,6 +30,7 @@ def extra_installed() -> bool:
         return False
 
 
+@cache
 def gpu_library_installed() -> bool:
     """Whether the installed llama.cpp comes with code for graphics cards."""
     spec = importlib.util.find_spec("llama_cpp")
