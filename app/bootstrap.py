@@ -22,6 +22,7 @@ from PySide6 import __version__ as qt_version
 from PySide6.QtCore import QEvent, QTimer
 from PySide6.QtWidgets import QApplication
 
+from app import introduction
 from app.application import Application
 from app.attachment_desk import AttachmentDesk
 from app.bridge import EngineBridge
@@ -32,6 +33,7 @@ from app.controller import ChatController
 from app.conversation_desk import ConversationDesk
 from app.damage_dialog import report
 from app.error_report import describe
+from app.folder_watch import is_there
 from app.log_file import LOGGER, ProgramLog, note_error
 from app.model_desk import ModelDesk
 from app.parts import Parts
@@ -162,19 +164,12 @@ def _choose_as_before(models: ModelList, settings: Settings) -> Selection | None
     if drafting in ("ngram", "none") or (drafting == "automatic" and settings.target and settings.draft is None):
         draft = None
     chosen = Selection(target, draft, settings.lookahead, drafting)
-    lost = [path for path in (target, draft) if path not in (None, *own) and not _is_there(path)]
+    lost = [path for path in (target, draft) if path is not None and path not in own and not is_there(path)]
     if target in lost:
         models.choose(lookahead=settings.lookahead)
     else:
         models.selection = replace(chosen, draft=None, drafting="automatic") if lost else chosen
     return chosen if lost else None
-
-
-def _is_there(path: Path | None) -> bool:
-    try:
-        return path is not None and path.exists()
-    except OSError:
-        return False
 
 
 def _begin(parts: Parts, problems: list[Problem]) -> None:
@@ -269,8 +264,10 @@ def run(
         loop = qasync.QEventLoop(app)
         asyncio.set_event_loop(loop)
         store = None if claim is None else claim.store
+        used_before = wishes.model is not None or (store is not None and store.exists())
         parts = build(app, loop, settings_file, models_folder=wishes.models_folder, model=wishes.model, store=store)
         parts.installation, parts.log = installation, log
+        introduction.begin(parts, used_before=used_before)
         if claim is not None:
             _hear_calls(parts, claim)
         app.file_opened.connect(lambda path: parts.desk.choose_target(Path(path)))

@@ -1,9 +1,10 @@
-"""What belongs to the prompt: the files of a question, and how full the context is."""
+"""What belongs to the prompt: the files of a question, how full the context is, and the first look at it all."""
 
 from __future__ import annotations
 
 from app.attachment_desk import AttachmentDesk
 from app.context_desk import ContextDesk
+from app.introduction import Introduction
 from app.parts import Parts
 from app.state.attachments import NotAttached
 from app.state.context_use import last_dropped
@@ -16,6 +17,7 @@ def connect_prompt(parts: Parts) -> None:
     """Connect the prompt box, its files and the context meter."""
     _connect_files(parts, parts.attachments)
     _connect_meter(parts, parts.context)
+    Introduction(parts)
     add, tr = parts.window.commands.add, parts.window.tr
     add("chat.attach", tr("Attach text files…"), lambda: _attach(parts), shortcut="Ctrl+Shift+A", section=CHAT)
 

@@ -46,7 +46,7 @@ class MainWindow(QMainWindow):
 
     Attribute: commands (what can be done, with the keys).
     Signals: painted() (once, when the window is on screen), closed(), folder_chosen(str), cancel_wanted(),
-    new_chat_wanted(), prompt_sent(text).
+    new_chat_wanted(), prompt_sent(text), introduction_left().
     """
 
     painted = Signal()
@@ -55,6 +55,7 @@ class MainWindow(QMainWindow):
     cancel_wanted = Signal()
     new_chat_wanted = Signal()
     prompt_sent = Signal(str)
+    introduction_left = Signal()
 
     def __init__(
         self,
@@ -70,6 +71,8 @@ class MainWindow(QMainWindow):
         self._theme = theme
         self._settings = settings
         self._painted = False
+        self._empty = True
+        self._introduction: QWidget | None = None
         self._narrow: bool | None = None
         self.commands = Commands(self)
         self.bar = ModelBar(theme, self)
@@ -211,8 +214,28 @@ class MainWindow(QMainWindow):
     # Rendering --------------------------------------------------------------------------------------------------------
 
     def show_chat(self, *, empty: bool) -> None:
-        """Show the conversation, or what an empty chat offers."""
-        self._pages.setCurrentWidget(self.welcome if empty else self.transcript)
+        """Show the conversation, or what an empty chat offers; a first look at the program stays until there is one."""
+        self._empty = empty
+        if not empty:
+            self.end_introduction()
+        if self._introduction is None:
+            self._pages.setCurrentWidget(self.welcome if empty else self.transcript)
+
+    def introduce(self, view: QWidget) -> None:
+        """Show this in the place of the conversation, until something is asked or it is left."""
+        self.end_introduction()
+        self._introduction = view
+        self._pages.addWidget(view)
+        self._pages.setCurrentWidget(view)
+
+    def end_introduction(self) -> None:
+        """Show the conversation again."""
+        view, self._introduction = self._introduction, None
+        if view is not None:
+            self._pages.removeWidget(view)
+            view.deleteLater()
+            self.show_chat(empty=self._empty)
+            self.introduction_left.emit()
 
     def show_busy(self, busy: bool) -> None:
         """Send or Cancel."""

@@ -29,8 +29,11 @@ class Walk:
             self.walker.shot(self._pictures / f"{number:02}-{step}-{self._look}.png", window)
 
     def welcome(self, theme: str) -> None:
-        """An empty home: a greeting, the bundled pair, no conversation."""
+        """An empty home: what the two models do, then a greeting, the bundled pair, no conversation."""
         walker = self.walker
+        walker.reads("Two models, one text")
+        self.shot(0, "first-start")
+        walker.click("Try the demo pair")
         walker.reads("What shall we talk about?")
         assert walker.find("Target", kind="Picker").text.startswith("Outrider demo target")
         assert self.conversations() == []
