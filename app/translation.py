@@ -5,15 +5,14 @@ English is the language of the sources. A file for it exists all the same, for t
 
 from __future__ import annotations
 
-import contextlib
 import string
 from collections.abc import Sequence
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
-from app.resources import ResourceDamaged, read_bytes
 from engine import Phrase
 
 LANGUAGES = {"en": "English", "de": "Deutsch"}
@@ -34,10 +33,10 @@ def install(app: QCoreApplication, language: str = "") -> str:
         old.deleteLater()
     QLocale.setDefault(_locale(code))
     # The last one that is installed is asked first.
-    with contextlib.suppress(OSError):
-        _add(app, _qt_file(code).read_bytes())
-    with contextlib.suppress(ResourceDamaged):
-        _add(app, read_bytes("translations", f"outrider_{code}.qm"))
+    _add(app, _qt_file(code))
+    # By its path: Qt would not keep the bytes that it is given.
+    with as_file(files("resources").joinpath("translations", f"outrider_{code}.qm")) as path:
+        _add(app, path)
     return code
 
 
@@ -110,10 +109,10 @@ def _locale(code: str) -> QLocale:
     return system if choose("", [system.name()]) == code and system.language() != QLocale.Language.C else QLocale(code)
 
 
-def _add(app: QCoreApplication, data: bytes) -> None:
+def _add(app: QCoreApplication, file: Path) -> None:
     translator = QTranslator(app)
     translator.setObjectName(_OURS)
-    if translator.load(data):
+    if translator.load(str(file)):
         app.installTranslator(translator)
 
 

@@ -76,7 +76,7 @@ class _Reader(ast.NodeVisitor):
     def _constant(self, node: ast.expr) -> str | None:
         if isinstance(node, ast.Name):
             return self._constants.get(node.id)
-        return str(node.value) if isinstance(node, ast.Constant) else None
+        return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         """Its name is the context of `self.tr`."""

@@ -1,3 +1,28 @@
 <?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE TS>
-<TS version="2.1" language="en" sourcelanguage="en"></TS>
+<TS version="2.1" language="en" sourcelanguage="en">
+    <context>
+        <name>Figures</name>
+        <message numerus="yes">
+            <source>%Ln tokens</source>
+            <translation>
+                <numerusform>%Ln token</numerusform>
+                <numerusform>%Ln tokens</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <source>%Ln lines</source>
+            <translation>
+                <numerusform>%Ln line</numerusform>
+                <numerusform>%Ln lines</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <source>without the oldest %Ln messages</source>
+            <translation>
+                <numerusform>without the oldest message</numerusform>
+                <numerusform>without the oldest %Ln messages</numerusform>
+            </translation>
+        </message>
+    </context>
+</TS>
