@@ -174,10 +174,6 @@ class EngineBridge:
         work = lambda cancel: Look(scan_folder(folder, cancel=cancel), *places_to_watch(folder))  # noqa: E731
         return self._submit(Job(self._loop, work, background=True))
 
-    def places(self, folder: Path) -> Job[tuple[tuple[str, ...], tuple[str, ...]]]:
-        """Where something could happen that concerns a folder (app.folder_watch), in the background."""
-        return self._submit(Job(self._loop, lambda _cancel: places_to_watch(folder), background=True))
-
     def scan(self, folder: Path) -> Job[tuple[ModelFile, ...]]:
         """Look for models in a folder, in the background. Raises FolderUnreadable, Cancelled."""
         work = lambda cancel: scan_folder(folder, cancel=cancel)  # noqa: E731

@@ -105,7 +105,7 @@ class FolderDesk(QObject):
         if folder in self._models.away:
             return False
         self._models.set_away(folder)
-        self._start(self._watch_lost(folder))
+        self._watch.watch(folder)
         self.found.emit()
         return True
 
@@ -118,16 +118,6 @@ class FolderDesk(QObject):
                 "the folder is read again as soon as it is back."
             )
             self.failed.emit(Problem(text.format(folder=folder, reason=error.reason), None, "choose-folder"))
-
-    async def _watch_lost(self, folder: Path) -> bool:
-        """Where it could come back is found out aside: the disk may be slow to answer that it is not there."""
-        try:
-            places = await self._bridge.places(folder).result
-        except Cancelled:
-            return False
-        if folder in self._models.away:
-            self._watch.watch(folder, *places, away=True)
-        return True
 
     def _stirred(self, folder: Path) -> None:
         if folder in self._models.folders:

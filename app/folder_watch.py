@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from PySide6.QtCore import QFileSystemWatcher, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QFileSystemWatcher, QObject, QSocketNotifier, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 
 MOST_FOLDERS = 512
@@ -19,21 +20,17 @@ _DEPTH = 6
 _YOUNG_S = 600.0
 QUIET_MS = 400
 """Nothing more happened for so long: then it is worth a look."""
+GROWING_MS = 3_000
+"""A file that is being written is looked at so often, however many times it is written to."""
 AWAY_MS = 3_000
 """How often is looked for a folder that is not there: the coming of a disk is no event."""
 
 
 def places_to_watch(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The folders in which models could appear, and the files that are young enough to be still in the making.
-
-    Of a folder that is not there the nearest one around it, in which it could appear.
-    """
-    root = os.fspath(folder)
-    if not Path(root).is_dir():
-        return (_nearest(root),), ()
+    """The folders in which models could appear, and the files that are young enough to be still in the making."""
     folders: list[str] = []
     files: list[tuple[float, str]] = []
-    for path in _walk(root, 0):
+    for path in _walk(os.fspath(folder), 0):
         folders.append(path)
         files += _young(path)
         if len(folders) >= MOST_FOLDERS:
@@ -42,10 +39,27 @@ def places_to_watch(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(folders), tuple(path for _, path in files[:MOST_FILES])
 
 
-def _nearest(path: str) -> str:
-    while not os.path.isdir(path) and os.path.dirname(path) != path:  # noqa: PTH112, PTH120 - no error for odd ones
-        path = os.path.dirname(path)  # noqa: PTH120
-    return path
+def is_there(path: Path) -> bool:
+    """Whether there is such a file or folder, and it can be looked at."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """Which folder a name stands for now; None where it stands for none that can be read."""
+    try:
+        status = folder.stat()
+        with os.scandir(folder):
+            return status.st_dev, status.st_ino
+    except OSError:
+        return None
+
+
+def _around(folder: Path) -> list[str]:
+    """The folders around it that are there: they tell when one of them is renamed, made or taken away."""
+    return [os.fspath(parent) for parent in folder.absolute().parents if os.access(parent, os.R_OK | os.X_OK)]
 
 
 def _walk(folder: str, depth: int) -> Iterator[str]:
@@ -79,7 +93,9 @@ def _young(folder: str) -> list[tuple[float, str]]:
 class FolderWatch(QObject):
     """Says when something happens in one of the folders. Signal: changed(Path), some time after the last event.
 
-    No timer runs while nothing happens and all folders are there.
+    Around each folder the folders that it lies in are watched, and which file systems are mounted (Linux): for what
+    happens there only is looked whether the name still stands for the same folder. No timer runs while nothing happens
+    and all folders are there.
     """
 
     changed = Signal(object)
@@ -88,30 +104,34 @@ class FolderWatch(QObject):
         super().__init__(parent)
         self._watcher = QFileSystemWatcher(self)
         self._roots: dict[Path, frozenset[str]] = {}
+        self._identities: dict[Path, tuple[int, int] | None] = {}
         self._owners: defaultdict[str, set[Path]] = defaultdict(set)
-        self._away: set[Path] = set()
         self._stirred: set[Path] = set()
         self._quiet = QTimer(self, singleShot=True, interval=QUIET_MS)
         self._quiet.timeout.connect(self._tell)
+        self._growing = QTimer(self, singleShot=True, interval=GROWING_MS)
+        self._growing.timeout.connect(self._tell)
         self._slow = QTimer(self, interval=AWAY_MS)
-        self._slow.timeout.connect(self._look_for_lost)
+        self._slow.timeout.connect(self.look)
         self._watcher.directoryChanged.connect(self._stir)
-        self._watcher.fileChanged.connect(self._stir)
+        self._watcher.fileChanged.connect(self._grew)
+        self._mounts = _watch_mounts(self)
         app = QGuiApplication.instance()
         if isinstance(app, QGuiApplication):
             app.applicationStateChanged.connect(self._came_back)
 
-    def watch(self, folder: Path, folders: Iterable[str], files: Iterable[str], *, away: bool = False) -> None:
-        """Watch these places for a models folder, in place of those before. `away`: it is not there at present."""
-        wanted = frozenset((*folders, *files))
+    def watch(self, folder: Path, folders: Iterable[str] = (), files: Iterable[str] = ()) -> None:
+        """Watch these places for a models folder, in place of those before. Without any: it is not there at present."""
+        inside = frozenset((*folders, *files))
         before = self._roots.get(folder, frozenset())
+        wanted = inside.union(_around(folder))
         for path in before - wanted:
             self._owners[path].discard(folder)
         for path in wanted:
             self._owners[path].add(folder)
         self._roots[folder] = wanted
+        self._identities[folder] = _identity(folder) if inside else None
         self._settle(before | wanted)
-        (self._away.add if away else self._away.discard)(folder)
         self._pace()
 
     def forget(self, folder: Path) -> None:
@@ -120,7 +140,7 @@ class FolderWatch(QObject):
         for path in before:
             self._owners[path].discard(folder)
         self._settle(before)
-        self._away.discard(folder)
+        self._identities.pop(folder, None)
         self._stirred.discard(folder)
         self._pace()
 
@@ -129,29 +149,48 @@ class FolderWatch(QObject):
         for folder in list(self._roots):
             self.forget(folder)
         self._quiet.stop()
+        self._growing.stop()
+        self._mounts = None
 
-    def _settle(self, paths: Iterable[str]) -> None:
-        """Watch those of these places that somebody wants, and no others of them."""
-        held = {*self._watcher.directories(), *self._watcher.files()}
-        gone = [path for path in paths if not self._owners[path] and path in held]
-        new = [path for path in paths if self._owners[path] and path not in held]
-        for path in paths:
-            if not self._owners[path]:
-                del self._owners[path]
-        if gone:
-            self._watcher.removePaths(gone)
-        if new:
-            self._watcher.addPaths(new)
+    def look(self) -> None:
+        """Whether each name still stands for the same folder."""
+        moved = {folder for folder, before in self._identities.items() if _identity(folder) != before}
+        if moved:
+            self._stirred |= moved
+            self._quiet.start()
+
+    def _settle(self, paths: frozenset[str]) -> None:
+        """Watch those of these places that somebody wants, and no others of them.
+
+        All are watched anew: behind the same name may be another folder by now, of which nobody would tell.
+        """
+        held = {*self._watcher.directories(), *self._watcher.files()} & paths
+        if held:
+            self._watcher.removePaths([*held])
+        wanted = [path for path in paths if self._owners[path]]
+        for path in paths.difference(wanted):
+            del self._owners[path]
+        if wanted:
+            self._watcher.addPaths(wanted)
 
     def _pace(self) -> None:
-        if self._away and not self._slow.isActive():
-            self._slow.start()
-        elif not self._away:
-            self._slow.stop()
+        away = None in self._identities.values()
+        if away != self._slow.isActive():
+            (self._slow.start if away else self._slow.stop)()
 
     def _stir(self, path: str) -> None:
+        inside = {folder for folder in self._owners.get(path, ()) if not _lies_in(folder, path)}
+        if inside:
+            self._stirred |= inside
+            self._quiet.start()
+        self.look()
+
+    def _grew(self, path: str) -> None:
+        """A file is being written: it is watched again after the next look."""
+        self._watcher.removePath(path)
         self._stirred |= self._owners.get(path, set())
-        self._quiet.start()
+        if not self._growing.isActive():
+            self._growing.start()
 
     def _tell(self) -> None:
         stirred, self._stirred = self._stirred, set()
@@ -159,16 +198,37 @@ class FolderWatch(QObject):
             if folder in self._roots:
                 self.changed.emit(folder)
 
-    def _look_for_lost(self) -> None:
-        """Ask about those that are away only where they seem to be back: a mount is no event that is told."""
-        for folder in self._away:
-            if os.access(folder, os.R_OK | os.X_OK):
-                self._stirred.add(folder)
-        if self._stirred and not self._quiet.isActive():
-            self._tell()
-
     def _came_back(self, state: Qt.ApplicationState) -> None:
         """The user has been elsewhere: what happened there on a network is told by nobody."""
         if state == Qt.ApplicationState.ApplicationActive and self._roots:
             self._stirred |= set(self._roots)
             self._quiet.start()
+
+
+def _lies_in(folder: Path, path: str) -> bool:
+    """Whether a models folder lies in another, and is not that one itself."""
+    around = Path(path)
+    return around != folder and around in folder.absolute().parents
+
+
+class _Mounts(QObject):
+    """Says when a file system is mounted or taken away (Linux, proc(5)). Signal: changed()."""
+
+    changed = Signal()
+
+    def __init__(self, handle: int, parent: QObject) -> None:
+        super().__init__(parent)
+        self._notifier = QSocketNotifier(handle, QSocketNotifier.Type.Exception, self)
+        self._notifier.activated.connect(self.changed)
+        self.destroyed.connect(lambda: os.close(handle))
+
+
+def _watch_mounts(watch: FolderWatch) -> _Mounts | None:
+    if sys.platform != "linux":
+        return None
+    try:
+        mounts = _Mounts(os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC), watch)
+    except OSError:
+        return None
+    mounts.changed.connect(watch.look)
+    return mounts

@@ -13,6 +13,7 @@ from PySide6.QtCore import QMetaMethod, QObject, Signal
 from app.bridge import EngineBridge, Job, Ways
 from app.error_report import describe
 from app.folder_desk import FolderDesk
+from app.folder_watch import is_there
 from app.load_gate import LoadGate
 from app.settings import Settings
 from app.state.activity import Activity
@@ -253,7 +254,7 @@ class ModelDesk(QObject):
             self.models.selection = self._before
             self._start(self._load_ahead())
         else:
-            if self._wish is None and isinstance(error, LoadFailed) and not error.path.exists():
+            if self._wish is None and isinstance(error, LoadFailed) and not is_there(error.path):
                 self._wish = self.models.selection
             self.models.show_loaded(self._bridge.loaded)
         self._start(self._judge())

@@ -22,6 +22,7 @@ from engine.errors import (
     Cancelled,
     IncompatiblePair,
     InvalidRequest,
+    LoadFailed,
     ModelNotLoaded,
     TokenOutOfRange,
 )
@@ -173,7 +174,6 @@ class SpeculativeDecoder:
             self._configs[part] = None
             return model
         config = model if isinstance(model, LoadConfig) else LoadConfig(Path(model))
-        config = replace(config, path=resolve_source(config.path, part))
 
         def report(stage: str, fraction: float) -> None:
             if progress is not None:
@@ -181,10 +181,14 @@ class SpeculativeDecoder:
 
         token = cancel or self.cancel_token
         try:
+            config = replace(config, path=resolve_source(config.path, part))
             backend = open_backend(config, progress=report, cancel=token)
         except Cancelled:
             token.clear()
             raise
+        except OSError as error:  # A file or a disk that goes away in the middle of it.
+            reason = Phrase("it cannot be read ({error}).", error=error.strerror or error)
+            raise LoadFailed(config.path, reason) from None
         self._configs[part] = config
         return backend
 

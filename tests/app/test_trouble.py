@@ -9,6 +9,7 @@ from PySide6.QtGui import QGuiApplication
 import app.bootstrap
 from app.resources import ResourceDamaged
 from app.settings import Settings
+from app.views.error_dialog import ErrorDialog
 from engine import ContextFull, ModelFileBroken, VocabularyMismatch
 from helpers.app_window import OpenWindow
 from helpers.scripted_decoder import Script
@@ -35,10 +36,14 @@ def test_an_unexpected_error_offers_details(open_window: OpenWindow) -> None:
     exchange = window.ask("Break")
     problem = window.problem(exchange)
     assert "Traceback" not in problem.text.toPlainText()
-    window.press("Copy details", problem)
+    window.press("Details…", problem)
+    dialog = window.main.findChild(ErrorDialog)
+    assert dialog is not None
+    dialog.copy_button.click()
     copied = QGuiApplication.clipboard().text()
-    assert "RuntimeError: boom" in copied
+    assert "builtins.RuntimeError" in copied
     assert "Outrider" in copied
+    dialog.close()
     assert window.ask("Again").status == "done"
 
 
@@ -215,7 +220,7 @@ def test_a_picker_takes_effect_with_the_next_message(open_window: OpenWindow, tm
     exchange = window.send("Hello")
     window.wait(lambda: exchange.reply)
     before = len(script.loads)
-    window.main.bar.draft_chosen.emit(None)
+    window.main.bar.draft_chosen.emit("ngram")
     row = window.main.bar.lookahead.findText("7")
     window.main.bar.lookahead.setCurrentIndex(row)
     window.main.bar.lookahead.activated.emit(row)

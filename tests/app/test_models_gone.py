@@ -1,0 +1,253 @@
+"""Models folders that vanish and come back, and what appears in them: real files, the real engine."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.settings import Settings
+from app.state.models import Loaded
+from helpers.app_window import OpenWindow, Window
+from helpers.powers import without_powers
+
+Pair = tuple[Path, Path]
+STORY = "Tell me a long story about a lonely lighthouse and the sea."
+
+
+@pytest.fixture
+def copies(tmp_path: Path, demo_pair: Pair) -> Pair:
+    """The demo pair in a models folder of the user's."""
+    folder = tmp_path / "disk" / "models"
+    folder.mkdir(parents=True)
+    return tuple(Path(shutil.copy(path, folder)) for path in demo_pair)  # type: ignore[return-value]
+
+
+def settings_for(copies: Pair) -> Settings:
+    return Settings(
+        models_folders=[str(copies[0].parent)],
+        target=str(copies[0]),
+        draft=str(copies[1]),
+        drafting="model",
+        lookahead=4,
+    )
+
+
+@pytest.fixture
+def window(open_window: OpenWindow, copies: Pair, demo_pair: Pair) -> Window:
+    """A window with the copies loaded."""
+    window = open_window(pair=demo_pair, settings=settings_for(copies))
+    assert window.desk.models.loaded == Loaded(*copies)
+    return window
+
+
+def states(window: Window) -> dict[str, str]:
+    return {row.path.name: row.state for row in window.desk.library.rows() if row.folder is not None}
+
+
+def is_away(window: Window) -> bool:
+    return bool(window.desk.models.away)
+
+
+def told_once(window: Window, folder: Path) -> bool:
+    (notice,) = window.notices()
+    return notice.startswith(f"The models folder {folder} cannot be read at present (")
+
+
+def test_a_folder_that_is_renamed_and_comes_back(window: Window, copies: Pair) -> None:
+    folder = copies[0].parent
+    moved = folder.rename(folder.with_name("elsewhere"))
+    window.wait(lambda: is_away(window))
+    window.wait(window.notices)
+    assert told_once(window, folder)
+    assert set(states(window).values()) == {"away"}
+    exchange = window.ask(STORY)
+    assert exchange.status == "done"
+    assert window.stats(exchange).accepted > 0, "what is loaded goes on working, the draft too"
+    window.desk.choose_lookahead(2)
+    assert window.ask("Hello!").status == "done"
+    moved.rename(folder)
+    window.wait(lambda: not is_away(window))
+    assert set(states(window).values()) == {"ok"}
+    assert window.desk.models.selection.target == copies[0]
+    assert len(window.notices()) == 1, "one message for one loss"
+    assert window.ask("Hello!").status == "done"
+
+
+def test_while_a_reply_is_written(window: Window, copies: Pair) -> None:
+    folder = copies[0].parent
+    exchange = window.send(STORY)
+    window.wait(lambda: exchange.reply)
+    moved = folder.rename(folder.with_name("elsewhere"))
+    window.ended(exchange)
+    assert exchange.status == "done"
+    window.wait(window.notices)
+    assert told_once(window, folder)
+    again = window.ask("Go on.")
+    assert again.status == "done"
+    shutil.rmtree(moved)
+    assert window.ask("And on.").status == "done", "even its files may be deleted"
+
+
+def test_while_models_are_loaded(open_window: OpenWindow, copies: Pair, demo_pair: Pair) -> None:
+    folder = copies[0].parent
+    window = open_window(pair=demo_pair, settings=Settings(models_folders=[str(folder)], lookahead=4))
+    assert window.desk.models.loaded == Loaded(*demo_pair)
+    window.desk.choose_target(copies[0])
+    window.desk.choose_draft(copies[1])
+    exchange = window.send(STORY)
+    window.wait(lambda: window.controller.activity.work in ("checking", "loading"))
+    moved = folder.rename(folder.with_name("elsewhere"))
+    window.ended(exchange)
+    window.wait(lambda: is_away(window))
+    assert exchange.status == "failed"
+    assert "Cannot load demo-" in window.said(exchange)
+    assert window.problem(exchange).problem.details is None
+    assert window.desk.models.loaded.target in (demo_pair[0], copies[0])
+    again = window.ask("Hello!")
+    assert again.status == "done", "with what is loaded"
+    assert len(window.notices()) == 1
+    moved.rename(folder)
+    window.wait(lambda: not is_away(window))
+    window.wait(lambda: window.desk.models.loaded == Loaded(*copies), 20_000)
+    assert window.desk.models.selection.target == copies[0], "what was wanted is picked up again"
+    assert window.ask("Hello!").status == "done"
+
+
+def test_permissions_that_are_taken_away(open_window: OpenWindow, copies: Pair, demo_pair: Pair) -> None:
+    folder = copies[0].parent
+    with without_powers():
+        window = open_window(pair=demo_pair, settings=settings_for(copies))
+        exchange = window.send(STORY)
+        window.wait(lambda: exchange.reply)
+        folder.chmod(0)
+        try:
+            window.ended(exchange)
+            assert exchange.status == "done"
+            window.wait(window.notices)
+            assert told_once(window, folder)
+            assert "may not read it" in window.notices()[0]
+            assert window.ask("Hello!").status == "done"
+            window.desk.unload()
+            window.wait(lambda: window.desk.settled)
+            failed = window.ask("Hello again!")
+            assert failed.status == "failed"
+            assert window.problem(failed).problem.details is None, window.problem(failed).problem.details
+        finally:
+            folder.chmod(0o700)
+        window.wait(lambda: not is_away(window))
+        window.wait(lambda: window.desk.models.loaded == Loaded(*copies), 20_000)
+        assert window.ask("And now?").status == "done"
+
+
+def test_a_folder_that_is_missing_at_the_start(open_window: OpenWindow, copies: Pair, demo_pair: Pair) -> None:
+    folder = copies[0].parent
+    hidden = folder.rename(folder.parent.with_name("not mounted yet"))
+    folder.parent.rmdir()
+    window = open_window(pair=demo_pair, settings=settings_for(copies))
+    window.wait(window.notices)
+    assert told_once(window, folder)
+    assert window.desk.models.loaded.target == demo_pair[0]
+    assert window.ask("Hello!").status == "done"
+    assert window.parts.settings.target == str(copies[0]), "it stays what was chosen"
+    folder.parent.mkdir()
+    hidden.rename(folder)
+    window.wait(lambda: window.desk.models.loaded == Loaded(*copies), 20_000)
+    assert window.main.bar.target.currentText().startswith("demo-target")
+    assert window.ask("Hello!").status == "done"
+    assert len(window.notices()) == 1
+
+
+def test_what_is_chosen_meanwhile_stays(open_window: OpenWindow, copies: Pair, demo_pair: Pair) -> None:
+    folder = copies[0].parent
+    hidden = folder.rename(folder.with_name("not mounted yet"))
+    window = open_window(pair=demo_pair, settings=settings_for(copies))
+    window.desk.choose_target(demo_pair[0])
+    hidden.rename(folder)
+    window.wait(lambda: not is_away(window))
+    window.wait(lambda: window.desk.settled)
+    assert window.desk.models.selection.target == demo_pair[0]
+    assert window.parts.settings.target == ""
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own, mounted."""
+    place = tmp_path / "mounted"
+    place.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "tmpfs", place], capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip("nothing can be mounted here")
+    yield place
+    subprocess.run(["umount", "-l", place], capture_output=True, check=False)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="nothing is mounted there like this")
+def test_a_disk_that_is_unmounted(open_window: OpenWindow, disk: Path, demo_pair: Pair) -> None:
+    copies: Pair = tuple(Path(shutil.copy(path, disk)) for path in demo_pair)  # type: ignore[assignment]
+    window = open_window(pair=demo_pair, settings=settings_for(copies))
+    exchange = window.send(STORY)
+    window.wait(lambda: exchange.reply)
+    subprocess.run(["umount", "-l", disk], check=True)
+    window.ended(exchange)
+    assert exchange.status == "done"
+    window.wait(lambda: states(window) == {}, 10_000)
+    assert window.ask("Hello!").status == "done"
+
+
+# What appears ---------------------------------------------------------------------------------------------------------
+
+
+def test_new_files_appear_and_deleted_ones_go(window: Window, copies: Pair) -> None:
+    folder = copies[0].parent
+    shutil.copy(copies[1], folder / "copied.gguf")
+    window.wait(lambda: "copied.gguf" in states(window))
+    below = folder / "below" / "deeper"
+    below.mkdir(parents=True)
+    window.qtbot.wait(1_000)
+    shutil.copy(copies[1], below / "deep.gguf")
+    window.wait(lambda: "deep.gguf" in states(window))
+    (folder / "copied.gguf").unlink()
+    window.wait(lambda: "copied.gguf" not in states(window))
+    assert window.notices() == []
+
+
+def test_a_download_is_usable_when_it_is_complete(window: Window, copies: Pair) -> None:
+    whole = copies[1].read_bytes()
+    with (copies[0].parent / "coming.gguf").open("wb") as file:
+        file.write(whole[:500_000])
+        file.flush()
+        window.wait(lambda: states(window).get("coming.gguf") == "problem")
+        file.write(whole[500_000:])
+    window.wait(lambda: states(window)["coming.gguf"] == "ok")
+
+
+def test_no_timer_runs_while_nothing_happens(window: Window, copies: Pair) -> None:
+    watch = window.desk._folders._watch
+    window.wait(lambda: not watch._quiet.isActive() and not watch._growing.isActive())
+    assert not watch._slow.isActive()
+    folder = copies[0].parent
+    moved = folder.rename(folder.with_name("elsewhere"))
+    window.wait(lambda: is_away(window) and watch._slow.isActive())
+    moved.rename(folder)
+    window.wait(lambda: not is_away(window))
+    assert not watch._slow.isActive()
+
+
+def test_several_folders_are_added_and_removed(window: Window, copies: Pair, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    shutil.copy(copies[1], other / "more.gguf")
+    window.desk.add_folder(other)
+    window.wait(lambda: "more.gguf" in states(window))
+    folders = [str(copies[0].parent), str(other)]
+    window.wait(lambda: window.parts.settings.models_folders == folders)
+    window.desk.remove_folder(copies[0].parent)
+    assert {*states(window)} == {"more.gguf"}
+    assert window.parts.settings.models_folders == [str(other)]
+    assert window.ask("Hello!").status == "done", "what is loaded stays"
+    shutil.copy(copies[1], copies[0].parent / "unseen.gguf")
+    window.qtbot.wait(800)
+    assert {*states(window)} == {"more.gguf"}
