@@ -95,8 +95,7 @@ class LibraryTable(QTableView):
         metrics = self.fontMetrics()
         self.verticalHeader().setDefaultSectionSize(metrics.height() + 14)
         widths = {
-            column: max(metrics.horizontalAdvance(_SAMPLES[column]), metrics.horizontalAdvance(heading(column)) + 16)
-            + 20
+            column: max(metrics.horizontalAdvance(_SAMPLES[column]), metrics.horizontalAdvance(heading(column))) + 36
             for column in _SAMPLES
         }
         room = self.viewport().width()

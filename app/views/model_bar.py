@@ -178,9 +178,9 @@ class ModelBar(QFrame):
     def show_models(self, models: ModelList) -> None:
         """Show what can be chosen and what is chosen."""
         chosen = models.selection
-        targets = [worded(choice) for choice in models.targets()]
-        self.target.fill(targets, chosen.target, self.tr("Choose a target"), to_try=True)
-        self.draft.fill([worded(choice) for choice in models.drafts()], chosen.draft_key, "")
+        missing = self.tr("Choose a target")
+        self.target.fill(models.targets(), chosen.target, missing, words=worded, to_try=True)
+        self.draft.fill(models.drafts(), chosen.draft_key, "", words=worded)
         self.lookahead.setCurrentIndex(0 if chosen.lookahead == "auto" else 1 + chosen.lookahead)
         loaded = models.loaded
         self._tell(self.target, self.tr("Target"), chosen.target, loaded.target, loaded)

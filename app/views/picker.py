@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -162,10 +162,19 @@ class Picker(QComboBox):
         super().hidePopup()
         settle_hover(self)
 
-    def fill(self, choices: Sequence[Choice], chosen: object, missing: str, *, to_try: bool = False) -> None:
+    def fill(
+        self,
+        choices: Sequence[Choice],
+        chosen: object,
+        missing: str,
+        *,
+        words: Callable[[Choice], Choice] | None = None,
+        to_try: bool = False,
+    ) -> None:
         """Show these lines; those with a problem are greyed and say it. `missing`: shown where none is chosen.
 
-        `to_try`: what only memory is too short for can be chosen all the same; the load is announced.
+        `words`: gives a line its words, where it has none yet. `to_try`: what only memory is too short for can be
+        chosen all the same; the load is announced.
         """
         state = (tuple(choices), chosen)
         if state == self._shown:
@@ -174,7 +183,7 @@ class Picker(QComboBox):
         model = QStandardItemModel(self)
         current = -1
         for row, choice in enumerate(choices):
-            model.appendRow(_item(choice, to_try=to_try))
+            model.appendRow(_item(choice if words is None else words(choice), to_try=to_try))
             if choice.key == chosen:
                 current = row
         self.setModel(model)  # the one before was ours, and goes with this
