@@ -50,6 +50,12 @@ class ChoiceDesk(QObject):
             method = "auto"
         return replace(own, method=method)
 
+    def applied(self, selection: Selection) -> Selection:
+        """What is chosen, with the lookahead that the next reply is really asked with."""
+        has_draft = selection.draft is not None
+        lookahead = self.asked(selection).lookahead_for(selection.lookahead, has_draft=has_draft)
+        return replace(selection, lookahead=lookahead)
+
     def choose(self, choice: GenerationChoice) -> None:
         """Ask the next replies of the chat on the screen with this; its speculation is that of all chats."""
         shown = self._conversations.open

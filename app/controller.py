@@ -16,7 +16,7 @@ from app.state.activity import Activity
 from app.state.conversation import Conversation
 from app.state.kept import exchanges, models, stats_to_kept
 from app.state.metrics import Metrics
-from app.state.models import Loaded
+from app.state.models import Loaded, Selection
 from app.state.transcript import Entry, Exchange, Problem, Transcript
 from app.store_errors import StoreError
 from app.translation import say_error
@@ -56,7 +56,8 @@ class ChatController(QObject):
         self.desk = desk
         self.conversations = conversations
         self.choices = choices
-        self._turns = TurnRunner(loop, bridge, desk)
+        self._turns = TurnRunner(loop, bridge, desk, self._selection)
+        choices.changed.connect(self._turns.note_choice)
         self._was_busy = False
         self._turns.grew.connect(self._grew)
         self._turns.began_writing.connect(self._began)
@@ -274,7 +275,7 @@ class ChatController(QObject):
         return conversation
 
     def _make_turn(self, exchange: Exchange, conversation: Conversation | None) -> Turn:
-        chosen = self.desk.models.selection
+        chosen = self._selection()
         turn = Turn(
             exchange,
             conversation,
@@ -293,6 +294,10 @@ class ChatController(QObject):
             exchange.reply_branch = conversation.branch(reply.id)
             exchange.models = models(target, draft)
         return turn
+
+    def _selection(self) -> Selection:
+        """What is chosen, as the next reply is asked with it."""
+        return self.choices.applied(self.desk.models.selection)
 
     def _begin(self, turn: Turn) -> None:
         self._turns.start(turn)

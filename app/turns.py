@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -17,7 +17,7 @@ from app.state.activity import Activity
 from app.state.conversation import Conversation
 from app.state.generation import GenerationChoice
 from app.state.metrics import Metrics
-from app.state.models import Loaded, Lookahead
+from app.state.models import Loaded, Lookahead, Selection
 from app.state.trace import TokenTrace
 from app.state.transcript import Exchange, Problem
 from app.translation import number
@@ -64,10 +64,18 @@ class TurnRunner(QObject):
     activity_changed = Signal()
     metrics_changed = Signal()
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, bridge: EngineBridge, desk: ModelDesk) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        bridge: EngineBridge,
+        desk: ModelDesk,
+        selection: Callable[[], Selection],
+    ) -> None:
+        """`selection` gives what the next reply is written with."""
         super().__init__()
         self.metrics = Metrics()
-        self.metrics.choose(desk.models.selection)
+        self._selection = selection
+        self.metrics.choose(selection())
         self.turns: list[Turn] = []
         self.activity = Activity()
         self._desk = desk
@@ -79,7 +87,7 @@ class TurnRunner(QObject):
         self._timer.setInterval(DRAIN_MS)
         self._timer.timeout.connect(self._tick)
         desk.working.connect(self._wake)
-        desk.changed.connect(self._note_choice)
+        desk.changed.connect(self.note_choice)
 
     @property
     def running(self) -> Turn | None:
@@ -124,7 +132,7 @@ class TurnRunner(QObject):
             self._ticks = 0
             # The figures of the last reply stand until there are new ones: nothing blinks, and a short reply is not
             # slowed.
-            self.metrics.choose(self._desk.models.selection)
+            self.metrics.choose(self._selection())
             self.metrics.begin()
             await self._load_for(turn)
             job = self._bridge.reply(turn.messages, turn.lookahead, turn.choice)
@@ -175,7 +183,7 @@ class TurnRunner(QObject):
             self.metrics.end(turn.result.stats if turn.result is not None else None)
         self.ended.emit(turn)
         self.metrics_changed.emit()
-        self._note_choice()
+        self.note_choice()
         self._show_activity()
         if self.running is not None:
             self.running.first.set()
@@ -242,9 +250,9 @@ class TurnRunner(QObject):
             return Activity("proving")
         return self._desk.activity()
 
-    def _note_choice(self) -> None:
-        """Between replies the figures' note on the lookahead follows the pickers."""
-        if self.running is None and self.metrics.choose(self._desk.models.selection):
+    def note_choice(self) -> None:
+        """Something else is chosen: between replies the figures' note on the lookahead follows."""
+        if self.running is None and self.metrics.choose(self._selection()):
             self.metrics_changed.emit()
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:

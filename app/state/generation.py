@@ -10,7 +10,7 @@ from typing import Any
 
 from app.state.conversation import clean
 from app.state.models import Lookahead
-from engine import EngineError, GenerationRequest, Message, SamplingConfig, SpeculationConfig
+from engine import DEFAULT_LOOKAHEAD, EngineError, GenerationRequest, Message, SamplingConfig, SpeculationConfig
 
 METHODS = ("auto", "draft-model", "ngram", "autoregressive")
 """Methods that can be chosen in the window: those that it has the models for."""
@@ -77,23 +77,32 @@ class GenerationChoice:
         return SamplingConfig(**{name: getattr(self, name) for name in SAMPLING})
 
     def options(self, lookahead: Lookahead) -> dict[str, Any]:
-        """All that the engine takes by name, beside the messages.
-
-        With a seed a reply is to come out the same again: then auto is a fixed lookahead where it would have to be
-        (`default`, see SpeculationConfig), and nothing overlaps unless that was asked for.
-        """
-        repeats = self.seed is not None
-        if self.method == "autoregressive":
-            lookahead = 0
+        """All that the engine takes by name, beside the messages. `lookahead`: what `lookahead_for` gives."""
         return {
             **{name: getattr(self, name) for name in SAMPLING},
             "max_tokens": self.max_tokens,
             "stop": self.stop,
             "method": self.method,
             "acceptance": self.acceptance,
-            "overlap": "off" if repeats and self.overlap == "auto" else self.overlap,
-            "lookahead": "default" if repeats and lookahead == "auto" else lookahead,
+            "overlap": "off" if self.repeats and self.overlap == "auto" else self.overlap,
+            "lookahead": lookahead,
         }
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a reply that is drawn is to come out the same again."""
+        return self.seed is not None and self.temperature > 0
+
+    def lookahead_for(self, lookahead: Lookahead, *, has_draft: bool) -> Lookahead:
+        """The lookahead that is asked for where `lookahead` is chosen.
+
+        None with plain decoding. For a reply that is to come out the same again, auto is a fixed one where what is
+        drawn would depend on the timing (see SpeculationConfig on 'default').
+        """
+        if self.method == "autoregressive":
+            return 0
+        judged = has_draft and self.acceptance == "rejection" and self.method != "ngram"
+        return DEFAULT_LOOKAHEAD if lookahead == "auto" and self.repeats and judged else lookahead
 
     def messages(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """What the model reads: the system prompt first, where there is one."""

@@ -1,5 +1,7 @@
 """What a reply is asked with: values, their checks while they are typed, and what the engine gets."""
 
+from dataclasses import replace
+
 import pytest
 
 from app.state.generation import (
@@ -12,7 +14,7 @@ from app.state.generation import (
     parse,
     show,
 )
-from engine import InvalidRequest, InvalidSampling, Message, SamplingConfig, UnknownMethod
+from engine import DEFAULT_LOOKAHEAD, InvalidRequest, InvalidSampling, Message, SamplingConfig, UnknownMethod
 
 FULL = GenerationChoice(
     temperature=0.8,
@@ -159,17 +161,22 @@ def test_the_engine_says_what_is_wrong(name: str, text: str, says: str) -> None:
 def test_a_seed_repeats_a_reply() -> None:
     """With a fixed lookahead and nothing overlapping, unless that was asked for."""
     plain = GenerationChoice(temperature=0.8)
-    assert plain.options("auto")["lookahead"] == "auto"
+    assert plain.lookahead_for("auto", has_draft=True) == "auto"
     assert plain.options("auto")["overlap"] == "auto"
     seeded = GenerationChoice(temperature=0.8, seed=1)
-    assert seeded.options("auto")["lookahead"] == "default"
-    assert seeded.options(7)["lookahead"] == 7
+    assert seeded.lookahead_for("auto", has_draft=True) == DEFAULT_LOOKAHEAD
+    assert seeded.lookahead_for(7, has_draft=True) == 7
+    assert seeded.lookahead_for("auto", has_draft=False) == "auto", "an index proposes what is drawn alike"
+    assert replace(seeded, acceptance="exact").lookahead_for("auto", has_draft=True) == "auto"
+    assert replace(seeded, method="ngram").lookahead_for("auto", has_draft=True) == "auto"
+    assert replace(seeded, temperature=0.0).lookahead_for("auto", has_draft=True) == "auto", "greedy repeats anyway"
     assert seeded.options("auto")["overlap"] == "off"
-    assert GenerationChoice(seed=1, overlap="on").options("auto")["overlap"] == "on"
+    assert replace(seeded, overlap="on").options("auto")["overlap"] == "on"
 
 
 def test_plain_decoding_proposes_nothing() -> None:
-    assert GenerationChoice(method="autoregressive").options("auto")["lookahead"] == 0
+    choice = GenerationChoice(method="autoregressive")
+    assert [choice.lookahead_for(each, has_draft=True) for each in ("auto", 0, 7)] == [0, 0, 0]
 
 
 def test_the_system_prompt_comes_first() -> None:
