@@ -66,11 +66,19 @@ class _Reader(ast.NodeVisitor):
         self._name = name
         self._classes: list[str] = []
         self._constants: dict[str, str] = {}
+        self._short: dict[str, ast.expr] = {}
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        """A context may be a constant of the file."""
+        """A context may be a constant of the file, and `tr` may be somebody's under a short name."""
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             self._constants |= {each.id: node.value.value for each in node.targets if isinstance(each, ast.Name)}
+        for target in node.targets:
+            pairs = [(target, node.value)]
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                pairs = list(zip(target.elts, node.value.elts, strict=False))
+            for name, value in pairs:
+                if isinstance(name, ast.Name) and isinstance(value, ast.Attribute) and value.attr == "tr":
+                    self._short[name.id] = value.value
         self.generic_visit(node)
 
     def _constant(self, node: ast.expr) -> str | None:
@@ -89,6 +97,8 @@ class _Reader(ast.NodeVisitor):
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if called == "tr" and isinstance(node.func, ast.Attribute):
             self._take(node, self._owner(node.func.value), node.args[:1], plural=len(node.args) > 2)
+        elif isinstance(node.func, ast.Name) and called in self._short:
+            self._take(node, self._owner(self._short[called]), node.args[:1], plural=len(node.args) > 2)
         elif called in {"tr", "translate", "QT_TRANSLATE_NOOP"} and len(node.args) > 1:
             context = self._constant(node.args[0])
             if context is None:

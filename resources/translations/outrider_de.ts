@@ -528,6 +528,33 @@
         </message>
     </context>
     <context>
+        <name>ErrorDialog</name>
+        <message>
+            <source>Error report</source>
+            <translation>Fehlerbericht</translation>
+        </message>
+        <message>
+            <source>This is what the makers of Outrider need to find the mistake: versions, the names of the models, and where in the program it happened. No word of your conversations is in it.</source>
+            <translation>Das brauchen die Macher von Outrider, um den Fehler zu finden: Versionen, die Namen der Modelle, und wo im Programm es geschah. Kein Wort Ihrer Unterhaltungen ist darin.</translation>
+        </message>
+        <message>
+            <source>Copy</source>
+            <translation>Kopieren</translation>
+        </message>
+        <message>
+            <source>Open the log folder</source>
+            <translation>Ordner des Protokolls öffnen</translation>
+        </message>
+        <message>
+            <source>Close</source>
+            <translation>Schließen</translation>
+        </message>
+        <message>
+            <source>Copied</source>
+            <translation>Kopiert</translation>
+        </message>
+    </context>
+    <context>
         <name>Errors</name>
         <message>
             <source>There is not enough memory for this. Choose a smaller model, or close other programs.</source>
@@ -1107,6 +1134,146 @@
             <translation>Beenden</translation>
         </message>
         <message>
+            <source>New chat</source>
+            <translation>Neuer Chat</translation>
+        </message>
+        <message>
+            <source>Go to the prompt</source>
+            <translation>Zur Eingabe</translation>
+        </message>
+        <message>
+            <source>Go to the conversation</source>
+            <translation>Zur Unterhaltung</translation>
+        </message>
+        <message>
+            <source>Cancel what is going on</source>
+            <translation>Abbrechen, was gerade läuft</translation>
+        </message>
+        <message>
+            <source>Search the conversations</source>
+            <translation>Unterhaltungen durchsuchen</translation>
+        </message>
+        <message>
+            <source>Next conversation</source>
+            <translation>Nächste Unterhaltung</translation>
+        </message>
+        <message>
+            <source>Previous conversation</source>
+            <translation>Vorige Unterhaltung</translation>
+        </message>
+        <message>
+            <source>Rename this conversation</source>
+            <translation>Diese Unterhaltung umbenennen</translation>
+        </message>
+        <message>
+            <source>Delete this conversation</source>
+            <translation>Diese Unterhaltung löschen</translation>
+        </message>
+        <message>
+            <source>Undo deleting a conversation</source>
+            <translation>Löschen einer Unterhaltung rückgängig machen</translation>
+        </message>
+        <message>
+            <source>Export as Markdown…</source>
+            <translation>Als Markdown exportieren…</translation>
+        </message>
+        <message>
+            <source>Export as JSON…</source>
+            <translation>Als JSON exportieren…</translation>
+        </message>
+        <message>
+            <source>Import a conversation…</source>
+            <translation>Unterhaltung importieren…</translation>
+        </message>
+        <message>
+            <source>Choose a target…</source>
+            <translation>Zielmodell wählen…</translation>
+        </message>
+        <message>
+            <source>Choose a draft…</source>
+            <translation>Entwurf wählen…</translation>
+        </message>
+        <message>
+            <source>Choose the lookahead…</source>
+            <translation>Vorausschau wählen…</translation>
+        </message>
+        <message>
+            <source>Choose the models folder…</source>
+            <translation>Modellordner wählen…</translation>
+        </message>
+        <message>
+            <source>Look for models again</source>
+            <translation>Noch einmal nach Modellen suchen</translation>
+        </message>
+        <message>
+            <source>Compare plain and speculative…</source>
+            <translation>Einfach und spekulativ vergleichen…</translation>
+        </message>
+        <message>
+            <source>Lookahead sweep…</source>
+            <translation>Vorausschau durchprobieren…</translation>
+        </message>
+        <message>
+            <source>Show the chats</source>
+            <translation>Die Chats zeigen</translation>
+        </message>
+        <message>
+            <source>Show the Speculation panel</source>
+            <translation>Die Seite „Spekulation“ zeigen</translation>
+        </message>
+        <message>
+            <source>Colour tokens</source>
+            <translation>Tokens einfärben</translation>
+        </message>
+        <message>
+            <source>Theme: as the system</source>
+            <translation>Erscheinungsbild: wie das System</translation>
+        </message>
+        <message>
+            <source>Theme: light</source>
+            <translation>Erscheinungsbild: hell</translation>
+        </message>
+        <message>
+            <source>Theme: dark</source>
+            <translation>Erscheinungsbild: dunkel</translation>
+        </message>
+        <message>
+            <source>Larger letters</source>
+            <translation>Größere Schrift</translation>
+        </message>
+        <message>
+            <source>Smaller letters</source>
+            <translation>Kleinere Schrift</translation>
+        </message>
+        <message>
+            <source>Letters of the usual size</source>
+            <translation>Schrift in üblicher Größe</translation>
+        </message>
+        <message>
+            <source>Attach text files…</source>
+            <translation>Textdateien anhängen…</translation>
+        </message>
+        <message>
+            <source>Open the log folder</source>
+            <translation>Ordner des Protokolls öffnen</translation>
+        </message>
+        <message>
+            <source>The log is in {folder}.</source>
+            <translation>Das Protokoll liegt in {folder}.</translation>
+        </message>
+        <message>
+            <source>There is no log yet in {folder}.</source>
+            <translation>In {folder} gibt es noch kein Protokoll.</translation>
+        </message>
+        <message>
+            <source>Settings…</source>
+            <translation>Einstellungen…</translation>
+        </message>
+        <message>
+            <source>Sampling and system prompt of this conversation…</source>
+            <translation>Sampling und Systemanweisung dieser Unterhaltung…</translation>
+        </message>
+        <message>
             <source>Choose the models folder</source>
             <translation>Modellordner wählen</translation>
         </message>
@@ -1121,6 +1288,26 @@
         <message>
             <source>Everything is saved again.</source>
             <translation>Alles ist wieder gespeichert.</translation>
+        </message>
+        <message>
+            <source>Models…</source>
+            <translation>Modelle…</translation>
+        </message>
+        <message>
+            <source>Add a models folder…</source>
+            <translation>Modellordner hinzufügen…</translation>
+        </message>
+        <message>
+            <source>Options of the target…</source>
+            <translation>Optionen des Zielmodells…</translation>
+        </message>
+        <message>
+            <source>Load what is chosen</source>
+            <translation>Laden, was gewählt ist</translation>
+        </message>
+        <message>
+            <source>Unload the models</source>
+            <translation>Modelle entladen</translation>
         </message>
         <message>
             <source>{name} is no file and no folder that can be read.</source>
@@ -1520,8 +1707,8 @@
             <translation>Neuer Chat</translation>
         </message>
         <message>
-            <source>Copy details</source>
-            <translation>Einzelheiten kopieren</translation>
+            <source>Details…</source>
+            <translation>Einzelheiten…</translation>
         </message>
     </context>
     <context>

@@ -6,21 +6,34 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QFileDialog,
+    QStackedWidget,
+    QTabWidget,
+)
 
 import app.bootstrap
 import app.bridge
+import app.views.about
+from app.licences import Component
 from app.resources import starter_prompts
+from app.state.compare import ProofKind
 from app.translation import install
+from app.views.link_question import LinkQuestion
 from engine import ContextFull, ModelFileBroken
 from helpers.app_window import OpenWindow, Window
 from helpers.pseudo_language import LeftOut, open_menus, pseudo, speak_pseudo
 from helpers.scripted_decoder import Script
 from helpers.scripted_proof import ScriptedProof
 
+ENDING = frozenset({"program.quit"})
 REPLY = "zzz zz zzz **zzzz** zzz\n\n```python\nzzz = 1\n```\n\n- zzz\n- zzzz"
+KINDS: tuple[ProofKind, ...] = ("compare", "sweep")
 UNITS = r"\b(?:[kKMGT]i?B|[KMBT]|px|pt)\b"
-NAMES = r"xx\w*(?:\.gguf)?|\bzz+\b|python|Outrider|outrider|RuntimeError"
+NAMES = r"xx\w*(?:\.gguf)?|\bzz+\b|python|Outrider|outrider|RuntimeError|Deutsch|English|Qt|PySide6|https"
 
 
 @pytest.fixture
@@ -114,15 +127,79 @@ def test_compare_and_sweep(open_pseudo: OpenWindow, left_out: LeftOut, monkeypat
     monkeypatch.setattr(app.bridge, "measure_ways", ScriptedProof({"plain": 50.0, "4": 68.5, "auto": 70.0}))
     window = open_pseudo(Script(REPLY))
     window.ask("zz zzz")
-    for kind in ("compare", "sweep"):
+    for kind in KINDS:
         getattr(window.main.bar, f"{kind}_wanted").emit()
     left_out.look()
-    for kind in ("compare", "sweep"):
+    for kind in KINDS:
         dialog = next(each for each in _dialogs() if getattr(each, "kind", "") == kind)
         dialog.start.click()
-        window.wait(lambda kind=kind: window.parts.proof.runs[kind].status == "done", 30_000)
+        window.wait(lambda kind=kind: _is_done(window, kind), 30_000)  # type: ignore[misc]
         left_out.look()
     _nothing(left_out)
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
+def test_what_every_command_opens(
+    open_pseudo: OpenWindow, left_out: LeftOut, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Menus, palette, sheets, dialogs and questions, each as it opens; dialogs of files only with their titles."""
+    _note_file_dialogs(monkeypatch, left_out)
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda _url: True)
+    # What the parts of the program and their licences are called is their own affair.
+    part = Component("zz", "1", "zzz", "", ())
+    monkeypatch.setattr(app.views.about, "components", lambda: (part,))
+    monkeypatch.setattr(app.views.about, "versions", lambda: [("zz", "1")])
+    window = open_pseudo(Script(REPLY))
+    window.ask("zz zzz")
+    window.main.commands.refresh()
+    for key in [each.key for each in window.main.commands]:
+        if key in ENDING:
+            continue
+        window.main.commands.run(key)
+        window.qtbot.wait(5)
+        open_menus(window.main)
+        for dialog in [each for each in QApplication.topLevelWidgets() if isinstance(each, QDialog)]:
+            _turn_pages(dialog)
+        left_out.look()
+        for each in QApplication.topLevelWidgets():
+            if each is not window.main and each.isVisible():
+                each.close()
+    _nothing(left_out)
+
+
+def _note_file_dialogs(monkeypatch: pytest.MonkeyPatch, left_out: LeftOut) -> None:
+    def note(kind: str, empty: Any) -> None:
+        def ask(_parent: object = None, caption: str = "", _folder: str = "", kinds: object = "", *_: object) -> Any:
+            left_out.check(caption, kind)
+            if isinstance(kinds, str):
+                left_out.check(re.sub(r"\*\.\w+", "", kinds), kind)
+            return empty
+
+        monkeypatch.setattr(QFileDialog, kind, staticmethod(ask))
+
+    for kind in ("getOpenFileName", "getSaveFileName"):
+        note(kind, ("", ""))
+    note("getOpenFileNames", ([], ""))
+    note("getExistingDirectory", "")
+
+
+def _turn_pages(dialog: QDialog) -> None:
+    for pages in dialog.findChildren(QTabWidget):
+        for place in range(pages.count()):
+            pages.setCurrentIndex(place)
+    for stack in dialog.findChildren(QStackedWidget):
+        for place in range(stack.count()):
+            stack.setCurrentIndex(place)
+
+
+def test_the_question_about_a_link(open_pseudo: OpenWindow, left_out: LeftOut) -> None:
+    window = open_pseudo(Script(REPLY))
+    LinkQuestion("https://zz.zzz/zzzz", window.main).show()
+    _nothing(left_out)
+
+
+def _is_done(window: Window, kind: ProofKind) -> bool:
+    return window.parts.proof.runs[kind].status == "done"
 
 
 def _dialogs() -> list[Any]:

@@ -52,7 +52,7 @@ class PseudoTranslator(QTranslator):
         super().__init__(parent)
         self._known = {(text.context, text.source) for text in find_texts().texts}
 
-    def translate(self, context: str, source: str, disambiguation: str | None = None, n: int = -1) -> str | None:  # type: ignore[override]
+    def translate(self, context: str, source: str, disambiguation: str | None = None, n: int = -1) -> str | None:
         """The text, with other letters and in «»; None where it is not known."""
         if source == "QT_LAYOUT_DIRECTION" or not (context.startswith("Q") or (context, source) in self._known):
             return None
@@ -145,8 +145,9 @@ def _properties(thing: QWidget | QAction) -> Iterator[tuple[str, str]]:
     kinds = thing.metaObject()
     for place in range(kinds.propertyCount()):
         each = kinds.property(place)
-        if each.typeName() == "QString" and each.name() not in _NOT_TEXT:
-            yield from _one(each.name(), thing.property(each.name()))
+        name = str(each.name())
+        if str(each.typeName()) == "QString" and name not in _NOT_TEXT:
+            yield from _one(name, thing.property(name))
     if isinstance(thing, QAction) and thing.shortcut().toString():
         yield from _one("shortcut", thing.shortcut().toString(thing.shortcut().SequenceFormat.NativeText))
 
