@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import traceback
+from datetime import UTC, datetime
+from pathlib import Path
 
 from PySide6 import __version__ as qt_version
 from PySide6.QtCore import QCoreApplication
 
-from app.log_file import about, note_error
+from app.log_file import about, note_error, trace_of
 from app.resources import ResourceDamaged
 from app.state.transcript import Action, Problem
 from app.translation import say_error
@@ -40,6 +41,30 @@ def _action(error: BaseException) -> Action | None:
 
 
 def details(error: BaseException) -> str:
-    """Where and under what an error happened, for a report. Holds no text of the conversation on purpose."""
-    trace = "".join(traceback.format_exception(error))
-    return f"{about(qt_version)}\n\n{trace}"
+    """Where and under what an error happened, for a report.
+
+    No text of the conversation is in it: messages that may quote one are left out. Nor is the user's folder.
+    """
+    return _without_home(trace_of(error))
+
+
+def report(problem: Problem, *, target: str, draft: str, now: datetime | None = None) -> str:
+    """A problem as a report to the makers: versions, system, the names of the models, and where it happened."""
+    when = (now or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M UTC")
+    lines = [
+        about(qt_version),
+        f"Target: {target or 'none'}",
+        f"Draft: {draft or 'none'}",
+        f"Time of this report: {when}",
+        "",
+        problem.details or problem.text,
+    ]
+    return "\n".join(lines)
+
+
+def _without_home(text: str) -> str:
+    try:
+        home = str(Path.home())
+    except RuntimeError:  # nobody's
+        return text
+    return text.replace(home, "~") if len(home) > 1 else text

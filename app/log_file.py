@@ -78,7 +78,12 @@ def about(qt_version: str = "") -> str:
 
 def note_error(error: BaseException) -> None:
     """Log an error that nobody expected: where it happened, without what its message may quote."""
-    LOGGER.error("%s", "\n".join(_trace(error)))
+    LOGGER.error("%s", trace_of(error))
+
+
+def trace_of(error: BaseException) -> str:
+    """Where and under what an error happened, without what its message may quote of a conversation."""
+    return "\n".join(_trace(error))
 
 
 def without_quotes(message: str) -> str:

@@ -6,6 +6,7 @@ from app.attachment_desk import AttachmentDesk
 from app.context_desk import ContextDesk
 from app.introduction import Introduction
 from app.parts import Parts
+from app.report_windows import ReportWindows
 from app.state.attachments import NotAttached
 from app.state.context_use import last_dropped
 from app.views.commands import CHAT
@@ -18,6 +19,7 @@ def connect_prompt(parts: Parts) -> None:
     _connect_files(parts, parts.attachments)
     _connect_meter(parts, parts.context)
     Introduction(parts)
+    ReportWindows(parts)
     add, tr = parts.window.commands.add, parts.window.tr
     add("chat.attach", tr("Attach text files…"), lambda: _attach(parts), shortcut="Ctrl+Shift+A", section=CHAT)
 

@@ -66,11 +66,10 @@ class ContextMeter(QAbstractButton):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(theme.color("border"))
         painter.drawRoundedRect(bar, _THICK / 2, _THICK / 2)
-        full = use is not None and (not use.fits or use.dropped > 0)
         if use is not None and use.fraction > 0:
             width = max(_BAR * use.fraction, _THICK)
             part = QRectF(bar.right() - width if right else bar.left(), bar.top(), width, _THICK)
-            painter.setBrush(theme.color("danger" if full else "accent"))
+            painter.setBrush(theme.color("accent" if use.fits else "danger"))
             painter.drawRoundedRect(part, _THICK / 2, _THICK / 2)
         painter.setPen(theme.color("danger" if use is not None and not use.fits else "muted"))
         text = self.rect().adjusted(_PAD, 0, -_PAD - _BAR - _GAP, 0)

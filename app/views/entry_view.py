@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.state.transcript import Action, Problem
@@ -81,9 +80,10 @@ class EntryView(QFrame):
 
 
 class ProblemView(EntryView):
-    """What went wrong and what to do. Signal: acted(action)."""
+    """What went wrong and what to do. Signals: acted(action), details_wanted(Problem)."""
 
     acted = Signal(str)
+    details_wanted = Signal(object)
 
     def __init__(self, problem: Problem, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -123,9 +123,9 @@ class ProblemView(EntryView):
             button.clicked.connect(lambda: self.acted.emit(action))
             row.addWidget(button)
         if self.problem.details is not None:
-            copy = QPushButton(self.tr("Copy details"), self)
-            copy.clicked.connect(self._copy)
-            row.addWidget(copy)
+            details = QPushButton(self.tr("Details…"), self)
+            details.clicked.connect(self._show_details)
+            row.addWidget(details)
         if row.count():
             row.addStretch(1)
             layout.addLayout(row)
@@ -133,5 +133,5 @@ class ProblemView(EntryView):
     def _draw_icon(self) -> None:
         self._icon.setPixmap(icon(self._theme, "warning-circle", "danger").pixmap(18, 18))
 
-    def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(self.problem.details or self.problem.text)
+    def _show_details(self) -> None:
+        self.details_wanted.emit(self.problem)

@@ -16,13 +16,14 @@ from app.views.theme import Theme
 class EntryViews(QObject):
     """The views that there are. All signals are those of the views.
 
-    Signals: resized(entry), acted(action), edit_asked(Exchange, text), regenerate_asked(Exchange),
-    continue_asked(Exchange), delete_asked(Exchange), branch_asked(Exchange, part, step), trace_wanted(Exchange),
-    pointed(view, QRect).
+    Signals: resized(entry), acted(action), details_wanted(Problem), edit_asked(Exchange, text),
+    regenerate_asked(Exchange), continue_asked(Exchange), delete_asked(Exchange), branch_asked(Exchange, part, step),
+    trace_wanted(Exchange), pointed(view, QRect).
     """
 
     resized = Signal(object)
     acted = Signal(str)
+    details_wanted = Signal(object)
     edit_asked = Signal(object, str)
     regenerate_asked = Signal(object)
     continue_asked = Signal(object)
@@ -149,6 +150,7 @@ class EntryViews(QObject):
     def _problem_view(self, problem: Problem, parent: QWidget | None = None) -> ProblemView:
         view = ProblemView(problem, self._theme, parent or self._page)
         view.acted.connect(self.acted)
+        view.details_wanted.connect(self.details_wanted)
         return view
 
 

@@ -33,12 +33,14 @@ _KEYS = {
 class TranscriptView(ColumnView):
     """Shows entries.
 
-    Signals: acted(action) (a button of a problem), edit_asked(Exchange, text), regenerate_asked(Exchange),
-    continue_asked(Exchange), delete_asked(Exchange), branch_asked(Exchange, "question" | "reply", -1 | 1),
+    Signals: acted(action) (a button of a problem), details_wanted(Problem), edit_asked(Exchange, text),
+    regenerate_asked(Exchange), continue_asked(Exchange), delete_asked(Exchange),
+    branch_asked(Exchange, "question" | "reply", -1 | 1),
     trace_wanted(Exchange) (the record of its tokens is to be put into it at once).
     """
 
     acted = Signal(str)
+    details_wanted = Signal(object)
     edit_asked = Signal(object, str)
     regenerate_asked = Signal(object)
     continue_asked = Signal(object)
@@ -62,6 +64,7 @@ class TranscriptView(ColumnView):
     def _connect(self) -> None:
         views = self._views
         views.acted.connect(self.acted)
+        views.details_wanted.connect(self.details_wanted)
         views.edit_asked.connect(self.edit_asked)
         views.regenerate_asked.connect(self.regenerate_asked)
         views.continue_asked.connect(self.continue_asked)
