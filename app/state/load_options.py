@@ -60,7 +60,7 @@ def check(field: Field, text: str) -> str | None:
     try:
         read(field, text)
     except InvalidRequest as error:
-        return str(error)
+        return error.message
     return None
 
 
