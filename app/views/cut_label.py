@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 
@@ -34,4 +34,10 @@ class CutLabel(QLabel):
         self._cut()
 
     def _cut(self) -> None:
-        self.setText(self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideMiddle, self.width()))
+        self.setText(ltr(self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideMiddle, self.width())))
+
+
+def ltr(text: str) -> str:
+    """A path or a figure with its unit, which are written from the left in every language."""
+    mirrored = QGuiApplication.layoutDirection() == Qt.LayoutDirection.RightToLeft
+    return f"\u2066{text}\u2069" if mirrored and text else text

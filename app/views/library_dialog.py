@@ -13,6 +13,7 @@ from app.state.activity import Activity
 from app.state.library import LibraryRow
 from app.state.models import Choice
 from app.views.cut_label import CutLabel
+from app.views.flow_layout import FlowLayout
 from app.views.icons import icon, icon_button, keep_icon
 from app.views.library_folders import FolderList
 from app.views.library_rows import LibraryFilter, LibraryModel
@@ -85,7 +86,7 @@ class LibraryDialog(QDialog):
         self.sorting.fill([Choice(None, heading(column)) for column in COLUMNS], None, "")
         for place in range(len(COLUMNS)):
             self.sorting.setItemData(place, place, PATH_ROLE)
-        self.sorting.setMinimumContentsLength(max(len(heading(column)) for column in COLUMNS))
+        self.sorting.setMinimumContentsLength(10)
         self.sort_label = QLabel(self.tr("Sort by"), self)
         self.sort_label.setObjectName("hint")
         self.sort_label.setBuddy(self.sorting)
@@ -140,11 +141,10 @@ class LibraryDialog(QDialog):
         self.pages = QStackedWidget(self)
         self.pages.addWidget(self.table)
         self.pages.addWidget(self.empty)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
+        buttons = FlowLayout()
         for button in (self.target_button, self.draft_button, self.options_button, self.load_button):
             buttons.addWidget(button)
-        buttons.addStretch(1)
+        buttons.add_stretch()
         buttons.addWidget(self.close_button)
         title = QHBoxLayout()
         title.setSpacing(12)

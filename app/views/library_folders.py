@@ -9,6 +9,8 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QListWidget, QListWidgetItem, QPushButton, QSizePolicy, QWidget
 
+from app.views.cut_label import ltr
+
 _MOST_LINES = 3
 
 
@@ -75,7 +77,9 @@ class FolderList(QFrame):
         kept = self._chosen()
         self.list.clear()
         for folder in folders:
-            words = self.tr("{folder} · not there at present").format(folder=folder) if folder in gone else str(folder)
+            words = ltr(str(folder))
+            if folder in gone:
+                words = self.tr("{folder} · not there at present").format(folder=words)
             item = QListWidgetItem(words, self.list)
             item.setData(Qt.ItemDataRole.UserRole, folder)
             item.setToolTip(words)

@@ -19,6 +19,7 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from app.state.library import LibraryRow
+from app.views.cut_label import ltr
 from app.views.library_words import COLUMNS, cell, heading, heading_help, row_words, sort_value, state_words
 from app.views.theme import Theme
 
@@ -86,7 +87,7 @@ class LibraryModel(QAbstractTableModel):
             return None
         row, column = self._rows[index.row()], COLUMNS[index.column()]
         answers: dict[int, Callable[[], Any]] = {
-            _DISPLAY: lambda: cell(row, column),
+            _DISPLAY: lambda: ltr(cell(row, column)) if column in _FIGURES else cell(row, column),
             ROW_ROLE: lambda: row,
             SORT_ROLE: lambda: sort_value(row, column),
             int(Qt.ItemDataRole.TextAlignmentRole): lambda: _side(column),

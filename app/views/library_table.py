@@ -60,8 +60,8 @@ class LibraryTable(QTableView):
         return QSize(_NAME_LEAST + _STATE_LEAST, 6 * self.verticalHeader().defaultSectionSize())
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """The heading and three rows."""
-        return QSize(_NAME_LEAST + _STATE_LEAST, 4 * self.verticalHeader().defaultSectionSize() + 4)
+        """The heading and two rows."""
+        return QSize(_NAME_LEAST + _STATE_LEAST, 3 * self.verticalHeader().defaultSectionSize() + 4)
 
     def choose(self, index: QModelIndex) -> None:
         """Choose a row, without a word to anyone."""
