@@ -131,7 +131,7 @@ async def walk(parts: Parts, gallery: Gallery, folder: Path) -> None:
     await gallery.shot("edit")
     _press(Qt.Key.Key_Escape)
     window.commands.run("conversations.search")
-    QTest.keyClicks(window.focusWidget() or window, "honey")
+    QTest.keyClicks(window.focusWidget(), "honey")
     await gallery.shot("search")
     _press(Qt.Key.Key_Escape)
     await _trouble(parts, gallery)
