@@ -20,6 +20,7 @@ from app.state.attachments import (
     split_question,
 )
 from app.state.conversation import title_from
+from app.turns import Turn
 from app.views.context_words import refusal
 from helpers.app_window import OpenWindow, Window
 from helpers.scripted_decoder import Script
@@ -255,13 +256,14 @@ def test_a_real_model_reads_the_file(open_window: OpenWindow, demo_pair: tuple[P
     counted = window.parts.attachments.attachments[0].tokens
     assert counted is not None
     assert 8 < counted < use.typed < use.used
-    turns = []
+    turns: list[Turn] = []
     window.controller._turns.ended.connect(turns.append)
     window.key(Qt.Key.Key_Return)
     exchange = window.first()
     window.ended(exchange, 60_000)
     assert exchange.status == "done"
     assert exchange.reply
+    assert turns[0].result is not None
     assert turns[0].result.prompt_tokens == use.used
     footer = window.view(exchange).summary.text()
     assert " tokens · " in footer

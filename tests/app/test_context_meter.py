@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.state.context_use import ContextUse, last_dropped
-from app.state.transcript import Exchange, Notice, Problem
+from app.state.transcript import Entry, Exchange, Notice, Problem
 from app.views.context_words import context_details, context_words
 from engine import ModelFileBroken
 from helpers.app_window import OpenWindow, Window
@@ -46,6 +46,13 @@ def test_while_a_reply_is_written_it_follows(open_window: OpenWindow) -> None:
     assert not window.parts.context._tasks, "nothing waits behind the reply"
     window.controller.cancel()
     window.ended(exchange)
+
+
+def asked(window: Window) -> Exchange:
+    """The last question."""
+    entry = window.controller.transcript.entries[-1]
+    assert isinstance(entry, Exchange)
+    return entry
 
 
 def counted_now(window: Window) -> int:
@@ -89,7 +96,7 @@ def test_where_the_dropped_part_ends() -> None:
         each.status = "done"
     failed = Exchange("never answered")
     failed.fail(Problem("Oh"))
-    entries = [answered[0], failed, answered[1], Notice(Problem("Hm")), answered[2], answered[3]]
+    entries: list[Entry] = [answered[0], failed, answered[1], Notice(Problem("Hm")), answered[2], answered[3]]
     assert last_dropped(entries, 0) is None
     assert last_dropped(entries, 2) is answered[0]
     assert last_dropped(entries, 4) is answered[1]
@@ -108,7 +115,6 @@ def test_a_real_conversation_outgrows_its_context(open_window: OpenWindow, demo_
     window = open_window(pair=demo_pair)
     use = counted(window)
     filling = "a red fox and a blue bird " * (use.available // 16)
-    exchange = None
     turns: list[Any] = []
     window.controller._turns.ended.connect(turns.append)
     for turn in range(4):
@@ -116,17 +122,14 @@ def test_a_real_conversation_outgrows_its_context(open_window: OpenWindow, demo_
         window.prompt.set_text(question)
         use = counted(window)
         window.key(Qt.Key.Key_Return)
-        exchange = window.controller.transcript.entries[-1]
-        assert isinstance(exchange, Exchange)
-        window.wait(lambda asked=exchange: asked.status == "writing" or asked.ended, 60_000)
+        window.wait(lambda: asked(window).status == "writing" or asked(window).ended, 60_000)
         window.controller.cancel()
-        window.ended(exchange)
-        assert exchange.problem is None
-        assert exchange.dropped_turns == use.dropped
+        window.ended(asked(window))
+        assert asked(window).problem is None
+        assert asked(window).dropped_turns == use.dropped
         assert turns[-1].result.prompt_tokens == use.used
-    assert exchange is not None
-    assert exchange.dropped_turns > 0
+    assert asked(window).dropped_turns > 0
     use = counted(window)
     dropped = last_dropped(window.controller.transcript.entries, use.dropped)
     assert isinstance(dropped, Exchange)
-    assert dropped is not exchange
+    assert dropped is not asked(window)

@@ -65,7 +65,12 @@ def open_dialog(window: Window) -> ErrorDialog:
 @pytest.mark.logs("builtins.ValueError")
 def test_in_the_window(open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     opened: list[QUrl] = []
-    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: bool(opened.append(url)) or True)
+
+    def note(url: QUrl) -> bool:
+        opened.append(url)
+        return True
+
+    monkeypatch.setattr(QDesktopServices, "openUrl", note)
     window = open_window(Script(reply_errors=[ValueError(WORDS)]), size=(720, 480))
     window.parts.log = ProgramLog(tmp_path / "log")
     dialog = open_dialog(window)
