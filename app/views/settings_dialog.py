@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QScrollArea,
     QTabWidget,
@@ -67,15 +66,13 @@ class SettingsDialog(QDialog):
         self.reset_button.setToolTip(self.tr("This page only; what you saved under a name stays"))
         self.reset_button.setAutoDefault(False)
         self.reset_button.clicked.connect(self._reset)
-        saved = QLabel(self.tr("Changes take effect at once."), self)
-        saved.setObjectName("hint")
         self.close_button = QPushButton(self.tr("Close"), self)
         self.close_button.setAutoDefault(False)
         self.close_button.clicked.connect(self.close)
         buttons = QHBoxLayout()
         buttons.setSpacing(12)
         buttons.addWidget(self.reset_button)
-        buttons.addWidget(saved, 1)
+        buttons.addStretch(1)
         buttons.addWidget(self.close_button)
         column = QVBoxLayout(self)
         column.setContentsMargins(24, 16, 24, 16)

@@ -89,12 +89,14 @@ class Field(QObject):
         if self.error is None and not self._showing:
             self.changed.emit(self.name, parse(self.name, self.text))
 
-    def put_into(self, grid: QGridLayout) -> None:
-        """A row of a form: name, value, meaning."""
-        row = grid.rowCount()
+    def put_into(self, grid: QGridLayout, row: int, *, narrow: bool) -> None:
+        """Two rows of a form: name, value and meaning, or the meaning below them."""
         grid.addWidget(self.label, row, 0)
         grid.addWidget(self.edit, row, 1)
-        grid.addWidget(self.hint, row, 2)
+        if narrow:
+            grid.addWidget(self.hint, row + 1, 0, 1, 3)
+        else:
+            grid.addWidget(self.hint, row, 2)
 
 
 def _several_lines(parent: QWidget, lines: int) -> QPlainTextEdit:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from app.settings import Settings
 from app.state.models import Choice
@@ -17,7 +17,7 @@ NAMES = ("theme", "language", "font_points", "notify")
 
 
 class GeneralPage(QWidget):
-    """Attributes: theme, language, font (pickers), notify. Signal: changed(name, value), names as in Settings."""
+    """Attributes: theme, language, font_size, notify (pickers). Signal: changed(name, value), names as in Settings."""
 
     changed = Signal(str, object)
 
@@ -35,29 +35,31 @@ class GeneralPage(QWidget):
         sizes = [(size, self.tr("{size} pt").format(size=size)) for size in _SIZES]
         letters: list[tuple[object, str]] = [(0, self.tr("As the system")), *sizes]
         self.font_size = self._picker("font_points", self.tr("Font size"), letters, self.tr("Also: Ctrl + and Ctrl −"))
-        self.notify = QCheckBox(self.tr("Notify me when a long reply has ended and the window is not in front"), self)
-        self.notify.clicked.connect(lambda on: self.changed.emit("notify", on))
+        told = [(True, self.tr("When a long reply ends while you are elsewhere")), (False, self.tr("Never"))]
+        self.notify = self._picker("notify", self.tr("Notifications"), told, wide=True)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 12, 12, 12)
         column.setSpacing(16)
         column.addLayout(self._grid)
-        column.addWidget(self.notify)
         column.addStretch(1)
 
-    def _picker(self, name: str, words: str, lines: Sequence[tuple[object, str]], hint: str = "") -> Picker:
+    def _picker(
+        self, name: str, words: str, lines: Sequence[tuple[object, str]], hint: str = "", *, wide: bool = False
+    ) -> Picker:
         label = QLabel(words, self)
         picker = Picker(words, self)
         self._fill(picker, lines)
-        picker.setMinimumContentsLength(max(len(line) for _, line in lines))
+        picker.setMinimumContentsLength(12 if wide else max(len(line) for _, line in lines))
         picker.chosen.connect(lambda value: self.changed.emit(name, value))
         label.setBuddy(picker)
         row = self._grid.rowCount()
         self._grid.addWidget(label, row, 0)
-        self._grid.addWidget(picker, row, 1)
-        more = QLabel(hint, self)
-        more.setObjectName("hint")
-        more.setWordWrap(True)
-        self._grid.addWidget(more, row, 2)
+        self._grid.addWidget(picker, row, 1, 1, 2 if wide else 1)
+        if hint:
+            more = QLabel(hint, self)
+            more.setObjectName("hint")
+            more.setWordWrap(True)
+            self._grid.addWidget(more, row + 1, 1, 1, 2)
         return picker
 
     def _fill(self, picker: Picker, lines: Sequence[tuple[object, str]]) -> None:
@@ -73,7 +75,7 @@ class GeneralPage(QWidget):
         self.font_size.setCurrentIndex(row)
         # A size between those of the list, chosen by keys.
         self.font_size.setPlaceholderText(self.tr("{size} pt").format(size=settings.font_points) if row < 0 else "")
-        self.notify.setChecked(settings.notify)
+        self.notify.setCurrentIndex(self.notify.findData(settings.notify, PATH_ROLE))
 
     def reset(self) -> None:
         """All as where nothing was chosen."""

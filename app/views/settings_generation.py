@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QGridLayout, QHBoxLayout, QLabel, QRadioButton, QVBoxLayout, QWidget
 
 from app.state.generation import SAMPLING, GenerationChoice
@@ -14,6 +15,8 @@ from app.views.theme import Theme
 
 _LABELS = 140
 _STOP_LINES, _SYSTEM_LINES = 3, 6
+_NARROW = 85
+"""Characters."""
 
 
 class GenerationPage(QWidget):
@@ -56,13 +59,13 @@ class GenerationPage(QWidget):
         which.addWidget(self.own)
         which.addWidget(self.new)
         which.addStretch(1)
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(12)
-        grid.setVerticalSpacing(8)
-        grid.setColumnMinimumWidth(0, _LABELS)
-        grid.setColumnStretch(2, 1)
-        for name in (*SAMPLING, "max_tokens"):
-            self.fields[name].put_into(grid)
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(12)
+        self._grid.setVerticalSpacing(4)
+        self._grid.setColumnMinimumWidth(0, _LABELS)
+        self._grid.setColumnStretch(2, 1)
+        self._narrow: bool | None = None
+        self._fold()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 12, 12, 12)
         column.setSpacing(12)
@@ -70,12 +73,25 @@ class GenerationPage(QWidget):
         column.addWidget(self._title(self.tr("Sampling")))
         column.addWidget(self.presets)
         column.addWidget(self.drawing)
-        column.addLayout(grid)
+        column.addLayout(self._grid)
         column.addLayout(self._block("stop"))
         column.addWidget(self._title(self.tr("System prompt")))
         column.addWidget(self.prompts)
         column.addLayout(self._block("system"))
         column.addStretch(1)
+
+    def _fold(self) -> None:
+        """Where it is narrow, or letters are large, what a field means stands below it."""
+        narrow = self.width() < self.fontMetrics().averageCharWidth() * _NARROW
+        if narrow != self._narrow:
+            self._narrow = narrow
+            for row, name in enumerate((*SAMPLING, "max_tokens")):
+                self.fields[name].put_into(self._grid, 2 * row, narrow=narrow)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Fold and unfold."""
+        super().resizeEvent(event)
+        self._fold()
 
     def _title(self, words: str) -> QLabel:
         title = QLabel(words, self)

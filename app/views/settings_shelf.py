@@ -36,7 +36,7 @@ class ShelfBar(QWidget):
         self._current: str | None = None
         self._renames = False
         self.picker = Picker(name, self)
-        self.picker.setMinimumContentsLength(16)
+        self.picker.setMinimumContentsLength(6)
         self.picker.chosen.connect(self._choose)
         self.save = icon_button(theme, "floppy-disk", self.tr("Save as…"), self)
         self.rename = icon_button(theme, "pencil-simple", self.tr("Rename…"), self)
@@ -53,7 +53,7 @@ class ShelfBar(QWidget):
         self.said.setWordWrap(True)
         self.said.hide()
         self._make_naming()
-        self._lay_out(name)
+        self._lay_out()
 
     def _make_naming(self) -> None:
         self.naming = QWidget(self)
@@ -75,12 +75,9 @@ class ShelfBar(QWidget):
             row.addWidget(widget, 1 if widget is self.name else 0)
         self.naming.hide()
 
-    def _lay_out(self, name: str) -> None:
+    def _lay_out(self) -> None:
         row = QHBoxLayout()
         row.setSpacing(8)
-        label = QLabel(name, self)
-        label.setBuddy(self.picker)
-        row.addWidget(label)
         row.addWidget(self.picker, 1)
         for button in (self.save, self.rename, self.delete, self.take, self.give):
             row.addWidget(button)

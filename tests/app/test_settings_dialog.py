@@ -379,7 +379,7 @@ def test_the_general_page_takes_effect_at_once(open_window: OpenWindow) -> None:
     choose(general.font_size, general.font_size.findText("20 pt"))
     assert window.parts.theme.points == 20
     assert general.font_size.currentText() == "20 pt"
-    general.notify.click()
+    choose(general.notify, 1)
     choose(general.language, general.language.findText("Deutsch"))
     window.wait(lambda: (saved(window).theme, saved(window).font_points, saved(window).notify) == ("dark", 20, False))
     assert saved(window).language == "de"
