@@ -6,13 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.model_desk import ModelDesk
 from app.state.activity import Activity
 from app.state.load_options import LoadOptions
 from app.views.file_dialogs import ask_for_models_folder
+from app.views.file_drops import FileDrops
 from app.views.load_notice import LoadNotice
 from app.views.theme import Theme
 
@@ -22,7 +23,13 @@ if TYPE_CHECKING:
 
 
 class LibraryWindows(QObject):
-    """The library is made when it is asked for the first time. Attributes: library, options (the one that is open)."""
+    """The library is made when it is asked for the first time.
+
+    Attributes: library, options (the one that is open). Signals: dropped(Dropped) (onto the library), foreign().
+    """
+
+    dropped = Signal(object)
+    foreign = Signal()
 
     def __init__(self, desk: ModelDesk, activity: Callable[[], Activity], theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -98,6 +105,9 @@ class LibraryWindows(QObject):
         library.add_wanted.connect(self.add_folder)
         library.remove_wanted.connect(desk.remove_folder)
         self.connect_notice(library.announcement)
+        drops = FileDrops(library, library.search)
+        drops.dropped.connect(self.dropped)
+        drops.foreign.connect(self.foreign)
         library.announcement.announce(self._announced)
         return library
 

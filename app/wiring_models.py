@@ -30,8 +30,9 @@ def connect_models(parts: Parts) -> LibraryWindows:
     desk.changed.connect(lambda: bar.show_models(desk.models))
     bar.show_models(desk.models)
     drops = FileDrops(window, window.prompt.edit.viewport())
-    drops.dropped.connect(lambda found: take_dropped(parts, found))
-    drops.foreign.connect(lambda: _refuse(parts))
+    for place in (drops, windows):
+        place.dropped.connect(lambda found: take_dropped(parts, found))
+        place.foreign.connect(lambda: _refuse(parts))
     _add_commands(parts, windows)
     return windows
 

@@ -193,6 +193,19 @@ def test_nothing_scrolls_sideways(dialog: LibraryDialog, size: tuple[int, int], 
     assert dialog.table.height() >= 150, "rows can be read"
 
 
+def test_the_buttons_go_on_in_another_row(dialog: LibraryDialog, qtbot: QtBot) -> None:
+    dialog.show_library(some(), [FOLDER], [])
+    dialog.resize(400, 600)
+    buttons = (
+        *(dialog.target_button, dialog.draft_button, dialog.options_button, dialog.load_button, dialog.close_button),
+    )
+    qtbot.waitUntil(lambda: dialog.close_button.y() > dialog.target_button.y())
+    places = [button.geometry() for button in buttons]
+    assert all(dialog.rect().contains(place) for place in places)
+    assert not any(one.intersects(other) for one in places for other in places if one is not other)
+    assert all(button.width() >= button.sizeHint().width() for button in buttons)
+
+
 def test_a_load_is_shown_and_can_be_cancelled(dialog: LibraryDialog, qtbot: QtBot) -> None:
     dialog.show_library(some(), [FOLDER], [])
     choose(dialog, "Model 1B")

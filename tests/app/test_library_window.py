@@ -167,6 +167,20 @@ def test_a_folder_that_is_dropped_is_added(open_window: OpenWindow, demo_pair: P
     assert window.desk.models.folders == (folder,)
 
 
+def test_a_folder_may_be_dropped_onto_the_library(open_window: OpenWindow, demo_pair: Pair, tmp_path: Path) -> None:
+    window = open_window(Script(), pair=demo_pair)
+    dialog = open_library(window)
+    folder = tmp_path / "models"
+    folder.mkdir()
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(folder))])
+    actions, buttons, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    QApplication.sendEvent(dialog.search, QDragEnterEvent(QPoint(5, 5), actions, data, buttons, none))
+    QApplication.sendEvent(dialog.search, QDropEvent(QPoint(5, 5), actions, data, buttons, none))
+    window.wait(lambda: dialog.folders.list.item(0).text() == str(folder))
+    assert dialog.search.text() == ""
+
+
 def test_other_things_that_are_dropped(open_window: OpenWindow, tmp_path: Path) -> None:
     window = open_window(Script())
     drop(window, QUrl.fromLocalFile(str(tmp_path / "gone.gguf")))
