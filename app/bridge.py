@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 from app.folder_watch import places_to_watch
-from app.jobs import Job, Look, Ways
+from app.jobs import AS_ASKED, Job, Look, Ways
 from app.state.compare import ProofProgress, ProofRequest
 from app.state.context_use import TokenCount
 from app.state.generation import GenerationChoice
@@ -47,7 +47,6 @@ __all__ = ["EngineBridge", "Job", "Look", "ModelsChanged", "TimedEvent", "Ways"]
 T = TypeVar("T")
 
 
-UNASKED = Ways()
 TimedEvent = tuple[float, Event]
 _SLICE_S = 0.005
 _REPORT_S = 0.25
@@ -100,7 +99,7 @@ class EngineBridge:
 
     # Jobs -------------------------------------------------------------------------------------------------------------
 
-    def load(self, wanted: Loaded, how: Ways = UNASKED, *, hold: bool = False) -> Job[Loaded]:
+    def load(self, wanted: Loaded, how: Ways = AS_ASKED, *, hold: bool = False) -> Job[Loaded]:
         """Load what is not loaded yet, or not in this way.
 
         `hold`: it does not begin before `go_on`. Raises LoadFailed and its kinds, VocabularyMismatch, Cancelled.
@@ -132,10 +131,9 @@ class EngineBridge:
 
     def kept(self, wanted: Loaded, how: Ways) -> tuple[bool, bool]:
         """Whether there is nothing to be loaded for the target, and for the draft."""
-        pairs = (wanted.target, how.target), (wanted.draft, how.draft)
-        there = (self.loaded.target, self._how.target), (self.loaded.draft, self._how.draft)
-        target, draft = (want[0] is None or want == have for want, have in zip(pairs, there, strict=True))
-        return target, draft
+        have, now = self.loaded, self._how
+        target = wanted.target is None or (wanted.target, how.target) == (have.target, now.target)
+        return target, wanted.draft is None or (wanted.draft, how.draft) == (have.draft, now.draft)
 
     def reply(
         self, messages: Sequence[Message], lookahead: Lookahead, choice: GenerationChoice | None = None

@@ -31,6 +31,9 @@ class Ways:
     despite_memory: bool = False
 
 
+AS_ASKED = Ways()
+
+
 class Job(Generic[T]):
     """A piece of work for the worker thread. `await job.result` gives what it gives or raises what it raises."""
 

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+import engine
 from app.bridge import EngineBridge, Job, Ways
 from app.state.models import Loaded, ModelList, Selection
-from engine import available_memory
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """Too little memory: the models that are to be loaded, bytes that they need and that are free."""
+
+    paths: tuple[Path, ...]
+    needed: int
+    free: int
 
 
 class LoadGate:
@@ -29,21 +39,23 @@ class LoadGate:
         plain = Ways(self._models.options(wanted.target), self._models.options(wanted.draft))
         return replace(plain, despite_memory=(wanted, plain) in self._accepted)
 
-    def shortage(self, wanted: Loaded, how: Ways) -> tuple[int, int] | None:
-        """Bytes that a load takes beyond what is loaded and bytes that are free, where those are too few.
+    def shortage(self, wanted: Loaded, how: Ways) -> Shortage | None:
+        """What of a load needs more memory than is free, or None if it fits.
 
         None also where nothing is known of the models, and where the user wants it all the same. What is loaded stays
         until the other is there, so its memory is not free.
         """
         if how.despite_memory:
             return None
+        paths: list[Path] = []
         needed = 0
         for path, there in zip((wanted.target, wanted.draft), self._bridge.kept(wanted, how), strict=True):
             model = None if there else self._models.by_path(path)
             if model is not None and model.usable and model.size_bytes:
+                paths.append(model.path)
                 needed += self._models.needs(model).in_memory
-        free = self._models.free = available_memory()
-        return (needed, free) if needed > free else None
+        free = self._models.free = engine.available_memory()
+        return Shortage(tuple(paths), needed, free) if needed > free else None
 
     def load(self, wanted: Loaded, how: Ways, *, hold: bool) -> Job[Loaded]:
         """A load, which waits for `go_on` if it is to be held."""

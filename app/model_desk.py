@@ -10,18 +10,21 @@ from typing import Any
 
 from PySide6.QtCore import QMetaMethod, QObject, Signal
 
+import engine
 from app.bridge import EngineBridge, Job, Ways
 from app.error_report import describe
 from app.folder_desk import FolderDesk
 from app.folder_watch import is_there
 from app.load_gate import LoadGate
+from app.model_memory import ModelMemory
 from app.settings import Settings
 from app.state.activity import Activity
 from app.state.library import Library
 from app.state.load_options import LoadOptions
-from app.state.models import DraftKey, Loaded, Lookahead, ModelList, Selection, file_label, file_size
-from app.translation import say, say_error
-from engine import Cancelled, EngineError, IncompatiblePair, LoadFailed, ModelTooLarge, available_memory
+from app.state.models import DraftKey, Loaded, Lookahead, ModelList, Selection, file_label
+from app.translation import say_error
+from app.views.model_words import announcement
+from engine import Cancelled, EngineError, IncompatiblePair, LoadFailed, ModelTooLarge
 
 
 class NothingChosen(EngineError):
@@ -53,12 +56,14 @@ class ModelDesk(QObject):
         self._folders.failed.connect(self.failed)
         self._folders.working.connect(self.working)
         self._gate = LoadGate(bridge, models)
+        self._memory = ModelMemory(models, settings)
         self._loop = loop
         self._bridge = bridge
         self._tasks: set[asyncio.Task[None]] = set()
         self._loading: Job[Loaded] | None = None
         self._wanted = Loaded()
         self._how = Ways()
+        self._unloading: Job[Loaded] | None = None
         self._shared: Job[Loaded] | None = None
         self._measuring: Job[None] | None = None
         self._wish: Selection | None = None
@@ -112,10 +117,6 @@ class ModelDesk(QObject):
         self._remember()
         self._measure_ahead()
 
-    def choose_folder(self, folder: Path) -> None:
-        """As `add_folder`."""
-        self.add_folder(folder)
-
     def add_folder(self, folder: Path) -> None:
         """Look for models there too, now and in later runs."""
         self._start(self._add(folder))
@@ -132,11 +133,7 @@ class ModelDesk(QObject):
 
     def set_options(self, path: Path, options: LoadOptions) -> None:
         """Load this model so from the next message on, now and in later runs."""
-        self.models.set_options(path, options)
-        kept = {name: value for name, value in self.settings.load_options.items() if name != str(path)}
-        if options.to_mapping():
-            kept[str(path)] = options.to_mapping()
-        self.settings.load_options = kept
+        self._memory.keep_options(path, options)
         self.changed.emit()
 
     def cancel(self) -> None:
@@ -183,14 +180,17 @@ class ModelDesk(QObject):
                 self._shared = self._loading
                 return self._loading
             self._loading.cancel()
-        elif self._bridge.has(wanted, how):
+            if self._gate.ended(self._loading):
+                self.announce.emit("")
+        elif self._unloading is None and self._bridge.has(wanted, how):
             return None
         self._wanted, self._how = wanted, how
         asked = self.isSignalConnected(QMetaMethod.fromSignal(self.announce))
         shortage = self._gate.shortage(wanted, how) if asked else None
         self._loading = self._gate.load(wanted, how, hold=shortage is not None)
         if shortage is not None:
-            self.announce.emit(self._shortage_words(wanted, *shortage))
+            names = [self.name_of(path) for path in shortage.paths]
+            self.announce.emit(announcement(names, shortage.needed, shortage.free))
         self.working.emit()
         return self._loading
 
@@ -219,13 +219,16 @@ class ModelDesk(QObject):
 
     def unload(self) -> None:
         """Free the models, after the reply that is being written. The next message loads what is chosen again."""
-        self._start(self._unload())
-
-    async def _unload(self) -> None:
         if self._loading is not None:
             self._loading.cancel()
+        self._unloading = self._bridge.unload()
+        self._start(self._wait_for_unload(self._unloading))
+
+    async def _wait_for_unload(self, job: Job[Loaded]) -> None:
         with contextlib.suppress(Cancelled):
-            await self._bridge.unload().result
+            await job.result
+        if self._unloading is job:
+            self._unloading = None
         self._note_memory()
         self.changed.emit()
 
@@ -259,25 +262,9 @@ class ModelDesk(QObject):
             self.models.show_loaded(self._bridge.loaded)
         self._start(self._judge())
 
-    def _shortage_words(self, wanted: Loaded, needed: int, free: int) -> str:
-        models = [self.name_of(path) for path in (wanted.target, wanted.draft) if path is not None]
-        if len(models) == 2:
-            text = self.tr(
-                "{target} and {draft} need about {needed} of memory, and {free} are free. Loading them may slow this "
-                "computer down, or fail."
-            )
-        else:
-            text = self.tr(
-                "{target} needs about {needed} of memory, and {free} are free. Loading it may slow this computer "
-                "down, or fail."
-            )
-        return text.format(
-            target=models[0], draft=models[-1], needed=say(file_size(needed)), free=say(file_size(free)) or "0"
-        )
-
     def _note_memory(self) -> None:
         self.models.loaded = self._bridge.loaded
-        self.models.free = available_memory()
+        self.models.free = engine.available_memory()
 
     def activity(self) -> Activity:
         """What is going on here."""
@@ -303,8 +290,7 @@ class ModelDesk(QObject):
 
     async def _begin(self, folders: Sequence[Path]) -> None:
         self._note_memory()
-        for path, options in self.settings.load_options.items():
-            self.models.set_options(Path(path), LoadOptions.from_mapping(options))
+        self._memory.recall_options()
         if self.models.bundled is not None:
             try:
                 self.models.set_bundled(await self._bridge.scan(self.models.bundled[0].parent).result)
@@ -364,7 +350,7 @@ class ModelDesk(QObject):
 
     def _found(self) -> None:
         """The list of models changed."""
-        self.models.free = available_memory()
+        self.models.free = engine.available_memory()
         wish = self._wish
         if wish is not None and wish.target is not None and self._is_there(wish.target):
             self._wish = None
@@ -398,17 +384,13 @@ class ModelDesk(QObject):
         self.changed.emit()
 
     def _remember(self) -> None:
-        chosen, bundled = self.models.selection, self.models.bundled
-        own = bundled or (None, None)
         if self._opened is None and self._wish is None:
-            self.settings.target = "" if chosen.target in (None, own[0]) else str(chosen.target)
-            self.settings.draft = None if chosen.draft == own[1] else str(chosen.draft or "")
-            self.settings.drafting = chosen.drafting
-        self.settings.lookahead = chosen.lookahead
+            self._memory.keep_choice()
+        self.settings.lookahead = self.models.selection.lookahead
         self.changed.emit()
 
     def _remember_folders(self) -> None:
-        self.settings.models_folders = [str(folder) for folder in self.models.folders]
+        self._memory.keep_folders()
         self.changed.emit()
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:

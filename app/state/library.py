@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from app.state.load_options import LoadOptions
 from app.state.models import ModelList
-from engine import MemoryNeeds, ModelFile
+
+if TYPE_CHECKING:
+    from engine import MemoryNeeds, ModelFile
 
 RowState = Literal["ok", "large", "problem", "away"]
 """It can be loaded; it needs more memory than is free; it cannot be used; its folder is not there at present."""

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from engine import CACHE_TYPES, CacheType, InvalidRequest, LoadConfig, MemoryNeeds, ModelFile, memory_needs
+import engine
+from engine import CACHE_TYPES, CacheType, InvalidRequest, LoadConfig
+
+if TYPE_CHECKING:
+    from engine import MemoryNeeds, ModelFile
 
 Field = Literal["gpu_layers", "threads", "context", "cache_type"]
 
@@ -81,7 +85,7 @@ def read(field: Field, text: str) -> Any:
 
 def needs_with(model: ModelFile, options: LoadOptions) -> MemoryNeeds:
     """What a model takes with these options."""
-    return memory_needs(
+    return engine.memory_needs(
         model, context_length=options.context, cache_type=options.cache_type, gpu_layers=options.gpu_layers
     )
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from app.state.load_options import AS_THE_ENGINE_DOES, LoadOptions, needs_with
-from engine import MAX_LOOKAHEAD, Fit, MemoryNeeds, ModelFile, Phrase, rank_drafts
+from engine import MAX_LOOKAHEAD, ModelFile, Phrase
+
+if TYPE_CHECKING:
+    from engine import Fit, MemoryNeeds
 
 Lookahead = int | Literal["auto"]
 """What the picker offers: 0 to MAX_LOOKAHEAD, or auto."""
@@ -242,6 +245,8 @@ class ModelList:
         """The models, those that fit the target first, as far as they have been judged."""
         if target is None or not self._fits:
             return list(self.models)
+        from engine import rank_drafts  # noqa: PLC0415 - not before the first paint
+
         judged = [model for model in self.models if model.path in self._fits]
         rest = [model for model in self.models if model.path not in self._fits]
         return [model for model, _ in rank_drafts(target, judged)] + rest

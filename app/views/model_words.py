@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import QCoreApplication
@@ -41,3 +42,21 @@ def shortage_words(needed: int, free: int) -> str:
     """Why a model does not fit: bytes that it needs and that are free."""
     text = QCoreApplication.translate("Models", "It needs about {needed} of memory, and {free} are free.")
     return text.format(needed=say(file_size(needed)), free=say(file_size(free)) or "0")
+
+
+def announcement(names: Sequence[str], needed: int, free: int) -> str:
+    """What is said before models are loaded that need more bytes than are free."""
+    if len(names) == 2:
+        text = QCoreApplication.translate(
+            "Models",
+            "{target} and {draft} need about {needed} of memory, and {free} are free. Loading them may slow this "
+            "computer down, or fail.",
+        )
+    else:
+        text = QCoreApplication.translate(
+            "Models",
+            "{target} needs about {needed} of memory, and {free} are free. Loading it may slow this computer down, or "
+            "fail.",
+        )
+    needs, left = say(file_size(needed)), say(file_size(free)) or "0"
+    return text.format(target=names[0], draft=names[-1], needed=needs, free=left)

@@ -28,8 +28,8 @@ def without_powers() -> Iterator[None]:
     before, data = (ctypes.c_uint32 * 6)(), (ctypes.c_uint32 * 6)()
     if library.capget(head, before):
         pytest.skip("the powers of this process cannot be told")
-    data[:] = before[:]
-    data[0] &= ~_READ_ALL
+    ctypes.memmove(data, before, ctypes.sizeof(data))
+    data[0] = before[0] & ~_READ_ALL
     if library.capset(head, data):
         pytest.skip("the powers of this process cannot be given up")
     try:
