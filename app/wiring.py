@@ -154,7 +154,7 @@ def answer(parts: Parts, call: Call) -> None:
         os.environ["XDG_ACTIVATION_TOKEN"] = call.token
     parts.window.come_up()
     if call.models_folder:
-        parts.desk.choose_folder(Path(call.models_folder))
+        parts.desk.add_folder(Path(call.models_folder))
     if call.model:
         parts.desk.choose_target(Path(call.model))
 
