@@ -57,7 +57,7 @@ soak: $(READY)
 screenshots: $(READY)
 	@rm -rf build/screenshots
 	@OUTRIDER_SCREENSHOTS=build/screenshots $(BIN)/python -m pytest -m "soak or not soak" \
-		tests/integration/test_walk.py $(ARGS)
+		tests/integration/test_walk.py tests/app/test_every_view.py $(ARGS)
 
 # What must be covered whole, lines and branches: the rules that the text depends on.
 RULES := acceptance sampling rows lookahead drafting/ngram compat

@@ -18,6 +18,7 @@ from helpers.gallery import DIALOGS, looks
 from helpers.paths import ROOT, TESTS
 
 PICTURES = os.environ.get("OUTRIDER_SCREENSHOTS", "")
+SCREEN = {"name": "one", "width": 3840, "height": 2160, "logicalDpi": 96, "logicalBaseDpi": 96, "dpr": 1}
 LOOKS = [
     pytest.param(*look, scale, id=f"{look[0]}-{look[1]}-{scale}x", marks=() if first else pytest.mark.soak)
     for scale in (1, 2)
@@ -31,8 +32,10 @@ LOOKS = [
 @pytest.mark.parametrize(("theme", "width", "height", "scale"), LOOKS)
 def test_nothing_is_cut(theme: str, width: int, height: int, scale: int, tmp_path: Path) -> None:
     out = ROOT / PICTURES / "views" if PICTURES else tmp_path
+    screen = tmp_path / "screen.json"
+    screen.write_text(json.dumps({"screens": [SCREEN]}), encoding="utf-8")
     environment = os.environ | {
-        "QT_QPA_PLATFORM": "offscreen",
+        "QT_QPA_PLATFORM": f"offscreen:configfile={screen}",
         "QT_SCALE_FACTOR": str(scale),
         "QT_API": "pyside6",
         "PYQTGRAPH_QT_LIB": "PySide6",
