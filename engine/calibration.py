@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from math import inf
 from pathlib import Path
 from time import monotonic, perf_counter
 from typing import Any
@@ -30,9 +31,14 @@ SIZES = (2, 4, 5, 3, 9, 8, 6, 7, 17, 16, 33, 12, 10, 11, 13, 14, 15, 24, 20, 28)
 """Sizes behind 1 in the order of what it is worth to know them: short drafts, then steps, then what is between."""
 DEFAULT_BUDGET_S = 2.0
 
-_VERSION = 2
+_VERSION = 3
 """Counts up when the measurement changes so that what is remembered no longer holds."""
 _TIMES = 2
+_TOGETHER = 4
+"""So many sizes are measured in turns, so that a burst of what disturbs does not meet all times of one."""
+_DEARER, _LOOKS = 1.08, 4
+"""A size that seems to be so many times as dear as a larger one is measured again, so often at most: costs do fall
+with the size here and there, but what disturbs is more common, and a size that looks dear would never be tried."""
 _TIMES_OF_ONE = 3
 _MORE_PASSES = 3
 """Through all sizes, where the budget is not used up: what disturbs comes in bursts."""
@@ -115,14 +121,28 @@ def _measure_sizes(meter: Meter, times: _Times, deadline: float) -> None:
         return True
 
     with suppress(BackendFailure, RewindNotSupported):
-        for size in SIZES:
+        for first in range(0, len(SIZES), _TOGETHER):
+            together = [size for size in SIZES[first : first + _TOGETHER] if size <= meter.room]
             for _ in range(_TIMES):
-                if size > meter.room or not measure(size):
-                    break
+                together = [size for size in together if measure(size)]
+            for _ in range(_LOOKS):
+                for size in _doubtful(times):
+                    measure(size)
         for _ in range(_MORE_PASSES):
             for size in sorted(times):
                 if not measure(size):
                     return
+
+
+def _doubtful(times: _Times) -> list[int]:
+    """The sizes that seem to be clearly dearer than a larger one, but for those that were looked at often already."""
+    found, cheapest = [], inf
+    for size in sorted(times, reverse=True):
+        milliseconds = typical(times[size])
+        if milliseconds > cheapest * _DEARER and len(times[size]) < _TIMES + _LOOKS:
+            found.append(size)
+        cheapest = min(cheapest, milliseconds)
+    return found
 
 
 def _measure_draft(meter: Meter, draft: Backend, budget_s: float, *, choose: bool) -> tuple[float | None, float]:

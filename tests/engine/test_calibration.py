@@ -133,6 +133,26 @@ def test_what_was_disturbed_for_a_while_is_measured_right(clock: Clock) -> None:
     assert costs.measured == pytest.approx({n: steps(n) for n in sorted((1, *SIZES))})
 
 
+@pytest.mark.parametrize("at", range(40, 900, 60))
+def test_a_burst_of_what_disturbs_makes_no_size_look_dear(clock: Clock, at: int) -> None:
+    """Whatever is measured just then: a tenth of a second in which all lasts half as long again. No time is to spare."""
+    began = clock.now
+
+    def cost(n: int) -> float:
+        return (20.0 + n) * (1.5 if at <= 1000.0 * (clock.now - began) < at + 100 else 1.0)
+
+    measured = calibrate(Timed(clock, cost), None, budget_s=1.0, clock=clock).measured
+    assert {n: ms for n, ms in measured.items() if n <= 9 and ms > 1.1 * (20.0 + n)} == {}
+
+
+def test_a_size_that_is_dearer_than_a_larger_one_stays_so_and_is_not_looked_at_for_ever(clock: Clock) -> None:
+    backend = Timed(clock, lambda n: 60.0 if n == 6 else 20.0 + n)
+    measured = calibrate(backend, None, budget_s=1.5, clock=clock).measured
+    assert measured[6] == pytest.approx(60.0)
+    assert measured[9] == pytest.approx(29.0)
+    assert backend.rows.count(6) <= 9
+
+
 def test_a_short_context_has_fewer_sizes(clock: Clock) -> None:
     target = Timed(clock, context_length=12)
     target.forward([1, 2, 3], 0)
