@@ -15,7 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import qasync
 from PySide6 import __version__ as qt_version
@@ -57,9 +57,11 @@ from engine import (
     Installation,
     InstallationDamaged,
     PairWarning,
-    SpeculativeDecoder,
     bundled_pair,
 )
+
+if TYPE_CHECKING:
+    from engine import SpeculativeDecoder
 
 CLOSE_S = 1.4
 """How long the engine may take to stop when the window closes; with the rest this stays below two seconds."""
@@ -90,7 +92,7 @@ def build(
     models_folder: Path | None = None,
     model: Path | None = None,
     store: Path | None = None,
-    make_decoder: Callable[[], SpeculativeDecoder] = SpeculativeDecoder,
+    make_decoder: Callable[[], SpeculativeDecoder] | None = None,
 ) -> Parts:
     """Build everything and connect it. The window is not shown yet.
 

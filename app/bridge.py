@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import engine
 from app.folder_watch import places_to_watch
 from app.jobs import AS_ASKED, Job, Look, Ways
 from app.state.compare import ProofProgress, ProofRequest
@@ -26,21 +27,17 @@ from engine import (
     EngineError,
     Event,
     Finished,
-    Fit,
     GenerationResult,
     LoadConfig,
     LoadProgress,
     Message,
     ModelFile,
     SamplingConfig,
-    SpeculativeDecoder,
     TokenEvent,
-    WaysProgress,
-    WaysReport,
-    judge_pair,
-    measure_ways,
-    scan_folder,
 )
+
+if TYPE_CHECKING:
+    from engine import Fit, SpeculativeDecoder, WaysProgress, WaysReport
 
 __all__ = ["EngineBridge", "Job", "Look", "ModelsChanged", "TimedEvent", "Ways"]
 
@@ -60,6 +57,11 @@ class ModelsChanged(EngineError):
         super().__init__("Other models were loaded meanwhile. Start again to measure those.")
 
 
+def _make_decoder() -> SpeculativeDecoder:
+    """The engine itself, which is imported by the thread that runs it: the window is on screen before that."""
+    return engine.SpeculativeDecoder()
+
+
 class EngineBridge:
     """Runs jobs of the engine.
 
@@ -75,7 +77,7 @@ class EngineBridge:
         loop: asyncio.AbstractEventLoop,
         *,
         trusted: Sequence[Path] = (),
-        make_decoder: Callable[[], SpeculativeDecoder] = SpeculativeDecoder,
+        make_decoder: Callable[[], SpeculativeDecoder] | None = None,
     ) -> None:
         self.loaded = Loaded()
         self.progress: LoadProgress | None = None
@@ -87,7 +89,7 @@ class EngineBridge:
         self._put_off = False
         self._loop = loop
         self._trusted = frozenset(trusted)
-        self._make_decoder = make_decoder
+        self._make_decoder = make_decoder or _make_decoder
         self._events: deque[TimedEvent] = deque()
         self._changed = threading.Condition()
         self._urgent: deque[Job[Any]] = deque()
@@ -169,12 +171,12 @@ class EngineBridge:
 
     def look(self, folder: Path) -> Job[Look]:
         """Look for models in a folder, and where new ones could appear, in the background. Raises as `scan`."""
-        work = lambda cancel: Look(scan_folder(folder, cancel=cancel), *places_to_watch(folder))  # noqa: E731
+        work = lambda cancel: Look(engine.scan_folder(folder, cancel=cancel), *places_to_watch(folder))  # noqa: E731
         return self._submit(Job(self._loop, work, background=True))
 
     def scan(self, folder: Path) -> Job[tuple[ModelFile, ...]]:
         """Look for models in a folder, in the background. Raises FolderUnreadable, Cancelled."""
-        work = lambda cancel: scan_folder(folder, cancel=cancel)  # noqa: E731
+        work = lambda cancel: engine.scan_folder(folder, cancel=cancel)  # noqa: E731
         return self._submit(Job(self._loop, work, background=True))
 
     def count_tokens(
@@ -197,7 +199,7 @@ class EngineBridge:
         began = perf_counter()
         for draft in drafts:
             if draft.usable and draft.size_bytes and target.vocabulary is not None:
-                fits[draft.path] = judge_pair(target, draft)
+                fits[draft.path] = engine.judge_pair(target, draft)
             if perf_counter() - began > _SLICE_S:
                 await asyncio.sleep(0)
                 began = perf_counter()
@@ -245,10 +247,15 @@ class EngineBridge:
     # On the worker thread ---------------------------------------------------------------------------------------------
 
     def _work(self) -> None:
+        job = self._next()
+        if job is None:
+            return
+        # Not before somebody wants something: the engine is large, and would be imported while the window is made.
         decoder = self._decoder = self._make_decoder()
         try:
-            while (job := self._next()) is not None:
+            while job is not None:
                 self._run(job)
+                job = self._next()
         finally:
             decoder.close()
 
@@ -371,7 +378,7 @@ class EngineBridge:
             return not cancelled()
 
         settings = request.settings
-        return measure_ways(
+        return engine.measure_ways(
             self._decoder,
             [request.prompt],
             request.ways,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         SamplingConfig,
         SpeculationConfig,
     )
-    from engine.decoder import PairWarning, SpeculativeDecoder, load
+    from engine.decoder import SpeculativeDecoder, load
     from engine.errors import (
         BackendFailure,
         Cancelled,
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         ModelNotSupported,
         ModelTooLarge,
         NotAvailable,
+        PairWarning,
         RewindNotSupported,
         TextNotEncodable,
         TokenOutOfRange,
@@ -74,9 +75,10 @@ if TYPE_CHECKING:
     )
     from engine.hidden import run_hidden_command
     from engine.integrity import EXIT_DAMAGED, Installation, check_installation, installation_folder
-    from engine.library import ModelFile, scan_folder
+    from engine.library import scan_folder
     from engine.measurement import ModelFacts, Spread, WayFigures, WaysProgress, WaysReport, measure_ways
     from engine.memory import available_memory
+    from engine.model_file import ModelFile
     from engine.needs import MemoryNeeds, gpu_offload, memory_needs, usable_cache_types
     from engine.phrase import Phrase
     from engine.presets import apply_preset, find_preset
@@ -105,7 +107,7 @@ _HOMES = {
         "SamplingConfig",
         "SpeculationConfig",
     ),
-    "engine.decoder": ("PairWarning", "SpeculativeDecoder", "load"),
+    "engine.decoder": ("SpeculativeDecoder", "load"),
     "engine.errors": (
         "BackendFailure",
         "Cancelled",
@@ -125,6 +127,7 @@ _HOMES = {
         "ModelNotSupported",
         "ModelTooLarge",
         "NotAvailable",
+        "PairWarning",
         "RewindNotSupported",
         "TextNotEncodable",
         "TokenOutOfRange",
@@ -143,9 +146,10 @@ _HOMES = {
         "RoundEvent",
         "TokenEvent",
     ),
-    "engine.library": ("ModelFile", "scan_folder"),
+    "engine.library": ("scan_folder",),
     "engine.measurement": ("ModelFacts", "Spread", "WayFigures", "WaysProgress", "WaysReport", "measure_ways"),
     "engine.memory": ("available_memory",),
+    "engine.model_file": ("ModelFile",),
     "engine.needs": ("MemoryNeeds", "gpu_offload", "memory_needs", "usable_cache_types"),
     "engine.presets": ("apply_preset", "find_preset"),
     "engine.hidden": ("run_hidden_command",),

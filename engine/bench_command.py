@@ -45,8 +45,8 @@ from engine.benchmark import DEFAULT_LOOKAHEADS, LeftOut, PreparedPrompt, Reply,
 from engine.cancel import CancelToken
 from engine.cli_generate import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, run_cancellable
 from engine.config import GenerationRequest, SamplingConfig, check_lookahead
-from engine.decoder import PairWarning, SpeculativeDecoder, load
-from engine.errors import InvalidLookahead, InvalidRequest, ModelNotLoaded
+from engine.decoder import SpeculativeDecoder, load
+from engine.errors import InvalidLookahead, InvalidRequest, ModelNotLoaded, PairWarning
 from engine.machine import describe_machine
 from engine.measurement import Measured, Wanted, WaysProgress
 from engine.measurement import measure as run_measurement

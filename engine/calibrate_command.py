@@ -33,8 +33,8 @@ from engine.cancel import CancelToken
 from engine.cli_generate import run_cancellable
 from engine.config import LoadConfig
 from engine.costs import CostModel
-from engine.decoder import PairWarning, SpeculativeDecoder
-from engine.errors import BackendFailure, Cancelled, InvalidRequest
+from engine.decoder import SpeculativeDecoder
+from engine.errors import BackendFailure, Cancelled, InvalidRequest, PairWarning
 from engine.events import LoadProgress
 from engine.machine import describe_machine
 from engine.sources import resolve_source

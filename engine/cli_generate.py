@@ -24,8 +24,8 @@ from engine.config import (
     SpeculationConfig,
     freeze_prompt,
 )
-from engine.decoder import PairWarning, SpeculativeDecoder, load
-from engine.errors import Cancelled, InvalidLookahead, InvalidRequest, NotAvailable
+from engine.decoder import SpeculativeDecoder, load
+from engine.errors import Cancelled, InvalidLookahead, InvalidRequest, NotAvailable, PairWarning
 from engine.events import Finished, GenerationResult, LoadProgress, TokenEvent
 from engine.presets import apply_preset
 

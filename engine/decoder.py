@@ -24,6 +24,7 @@ from engine.errors import (
     InvalidRequest,
     LoadFailed,
     ModelNotLoaded,
+    PairWarning,
     TokenOutOfRange,
 )
 from engine.events import Event, Finished, GenerationResult, LoadProgress, TokenEvent
@@ -39,10 +40,6 @@ from engine.turns import PromptFit, measure_turns
 ModelSource = str | Path | LoadConfig | Backend
 _MEASURED_FROM = 16
 """Plain tokens that a reply must have for its speed to count as measured."""
-
-
-class PairWarning(UserWarning):
-    """Something a person should know of the two models that were paired, which work all the same."""
 
 
 class SpeculativeDecoder:

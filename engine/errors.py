@@ -264,3 +264,7 @@ class Cancelled(EngineError):
 
     def __init__(self, what: str = Phrase("The request")) -> None:
         super().__init__(Phrase("{what} was cancelled.", what=what))
+
+
+class PairWarning(UserWarning):
+    """Something a person should know of the two models that were paired, which work all the same."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import psutil
-
 _ROOT = Path("/sys/fs/cgroup")
 _OWN = Path("/proc/self/cgroup")
 
 
 def available_memory(root: Path = _ROOT, own: Path = _OWN) -> int:
     """Bytes that can be used without swapping, within the limits of the control groups (Linux) around us."""
+    import psutil  # noqa: PLC0415 - the window is on screen before it is asked
+
     free = int(psutil.virtual_memory().available)
     left = [group_left for group in _groups(root, own) if (group_left := _left(group)) is not None]
     return max(0, min([free, *left]))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from app.state.models import Loaded, Lookahead
-from engine import Equality, Spread, WayFigures, WaysReport
+
+if TYPE_CHECKING:
+    from engine import Equality, Spread, WayFigures, WaysReport
 
 ProofKind = Literal["compare", "sweep"]
 Status = Literal[

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from app.state.transcript import Entry, Exchange
-from engine import PromptFit
+
+if TYPE_CHECKING:
+    from engine import PromptFit
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QCoreApplication
 
 from app.state.compare import AUTO, PLAIN, Pair, ProofKind, ProofRun, Verdict, as_lookahead, doubts, outcome
 from app.state.models import Lookahead
 from app.translation import number
 from app.views.words import SEPARATOR, UNKNOWN, accepted, percent, speed
-from engine import Spread, WayFigures, WaysReport
+
+if TYPE_CHECKING:
+    from engine import Spread, WayFigures, WaysReport
 
 
 def duration(seconds: float) -> str:

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractButton
 
-import app.bridge
+import engine
 from app.state.compare import ProofRequest, ProofRun, ProofSettings
 from app.state.models import Loaded
 from app.views.compare_dialog import CompareDialog
@@ -24,7 +24,7 @@ from helpers.scripted_proof import ScriptedProof, report, way
 def proof(monkeypatch: pytest.MonkeyPatch) -> ScriptedProof:
     """What stands in for the engine's measurement."""
     scripted = ScriptedProof({"plain": 50.0, "4": 68.5, "5": 90.0, "auto": 70.0})
-    monkeypatch.setattr(app.bridge, "measure_ways", scripted)
+    monkeypatch.setattr(engine, "measure_ways", scripted)
     return scripted
 
 
