@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QTextEdit, QToolButton, QWidget
 
@@ -22,6 +22,8 @@ class CodeBar(QWidget):
     def __init__(self, box: CodeBox, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("codeBar")
+        # As the code is, whatever the direction of the window.
+        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self.box = box
         self._theme = theme
         language = language_name(box.language)

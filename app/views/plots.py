@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
+from math import ceil, log10
 
 import pyqtgraph
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QFontMetrics, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QScrollBar, QSizePolicy, QWidget
 
+from app.translation import number
 from app.views.theme import Theme
 
 HEIGHT = 150
@@ -25,6 +27,20 @@ _NOTCH = 0.15
 Points = tuple[Sequence[float], Sequence[float]]
 
 
+class NumberAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
+    """An axis whose numbers are written as people here write them."""
+
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:  # noqa: N802 - pyqtgraph's
+        """The numbers at the ticks, with as many digits as tell them apart."""
+        digits = max(0, ceil(-log10(spacing * scale)))
+        return [number(value * scale, digits) for value in values]
+
+
+def make_axes() -> dict[str, NumberAxis]:
+    """The axes of a plot of ours."""
+    return {side: NumberAxis(side) for side in ("left", "bottom")}
+
+
 def axis_width(metrics: QFontMetrics) -> int:
     """Room for numbers of five digits, and for the label beside them."""
     return metrics.horizontalAdvance("00000") + metrics.height() + 6
@@ -32,6 +48,8 @@ def axis_width(metrics: QFontMetrics) -> int:
 
 def dress_axes(plot: pyqtgraph.PlotItem, theme: Theme, labels: Mapping[str, str]) -> None:
     """Give the axes their labels (by side), the theme's colours, and letters of its size."""
+    # Time goes from left to right in every language, and pyqtgraph's axes know no other way.
+    plot.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
     font = QApplication.font()
     for side, label in labels.items():
         axis = plot.getAxis(side)
@@ -63,7 +81,7 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         window: float = 100.0,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__(parent, axisItems=make_axes())
         self.setAccessibleName(name)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -97,7 +115,7 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         plot.layout.setContentsMargins(0, 8, 12, 0)
         if top is not None:
             steps = [top * quarter / 4 for quarter in range(5)]
-            plot.getAxis("left").setTicks([[(step, f"{step:.0f}") for step in steps]])
+            plot.getAxis("left").setTicks([[(step, number(step)) for step in steps]])
         self._dots = pyqtgraph.ScatterPlotItem(size=4, pxMode=True)
         self._line = pyqtgraph.PlotCurveItem(antialias=True)
         self._dashes = pyqtgraph.PlotCurveItem()

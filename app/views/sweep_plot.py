@@ -11,7 +11,7 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
 from app.state.compare import SWEEP_MOST, SweepPoint
-from app.views.plots import dress_axes
+from app.views.plots import dress_axes, make_axes
 from app.views.theme import Theme
 
 HEIGHT = 260
@@ -27,7 +27,7 @@ class SweepPlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
 
     def __init__(self, theme: Theme, words: tuple[str, str], parent: QWidget | None = None) -> None:
         """`words`: of plain and of auto, at the ends of their lines."""
-        super().__init__(parent)
+        super().__init__(parent, axisItems=make_axes())
         self.setAccessibleName(self.tr("Tokens per second by lookahead"))
         self.setMinimumHeight(HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)

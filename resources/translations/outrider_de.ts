@@ -807,8 +807,16 @@
             <translation>Auch: Strg + und Strg −</translation>
         </message>
         <message>
-            <source>Notify me when a long reply has ended and the window is not in front</source>
-            <translation>Benachrichtigen, wenn eine lange Antwort fertig und das Fenster nicht vorn ist</translation>
+            <source>When a long reply ends while you are elsewhere</source>
+            <translation>Wenn eine lange Antwort endet, während Sie woanders sind</translation>
+        </message>
+        <message>
+            <source>Never</source>
+            <translation>Nie</translation>
+        </message>
+        <message>
+            <source>Notifications</source>
+            <translation>Benachrichtigungen</translation>
         </message>
     </context>
     <context>
@@ -1445,14 +1453,6 @@
             <source>No target is chosen. Choose one above, or a folder with GGUF models.</source>
             <translation>Es ist kein Zielmodell gewählt. Wählen Sie oben eines oder einen Ordner mit GGUF-Modellen.</translation>
         </message>
-        <message>
-            <source>{target} and {draft} need about {needed} of memory, and {free} are free. Loading them may slow this computer down, or fail.</source>
-            <translation>{target} und {draft} brauchen etwa {needed} Arbeitsspeicher, und {free} sind frei. Sie zu laden kann diesen Computer verlangsamen oder fehlschlagen.</translation>
-        </message>
-        <message>
-            <source>{target} needs about {needed} of memory, and {free} are free. Loading it may slow this computer down, or fail.</source>
-            <translation>{target} braucht etwa {needed} Arbeitsspeicher, und {free} sind frei. Es zu laden kann diesen Computer verlangsamen oder fehlschlagen.</translation>
-        </message>
     </context>
     <context>
         <name>ModelOptionsDialog</name>
@@ -1598,6 +1598,14 @@
         <message>
             <source>It needs about {needed} of memory, and {free} are free.</source>
             <translation>Es braucht etwa {needed} Arbeitsspeicher, und {free} sind frei.</translation>
+        </message>
+        <message>
+            <source>{target} and {draft} need about {needed} of memory, and {free} are free. Loading them may slow this computer down, or fail.</source>
+            <translation>{target} und {draft} brauchen etwa {needed} Arbeitsspeicher, und {free} sind frei. Sie zu laden kann diesen Computer verlangsamen oder fehlschlagen.</translation>
+        </message>
+        <message>
+            <source>{target} needs about {needed} of memory, and {free} are free. Loading it may slow this computer down, or fail.</source>
+            <translation>{target} braucht etwa {needed} Arbeitsspeicher, und {free} sind frei. Es zu laden kann diesen Computer verlangsamen oder fehlschlagen.</translation>
         </message>
     </context>
     <context>
@@ -2158,7 +2166,7 @@
         </message>
         <message>
             <source>Max tokens</source>
-            <translation>Höchstens Tokens</translation>
+            <translation>Höchstzahl Tokens</translation>
         </message>
         <message>
             <source>Stop strings</source>
@@ -2488,10 +2496,6 @@
             <translation>Nur diese Seite; was Sie unter einem Namen gespeichert haben, bleibt</translation>
         </message>
         <message>
-            <source>Changes take effect at once.</source>
-            <translation>Änderungen gelten sofort.</translation>
-        </message>
-        <message>
             <source>Close</source>
             <translation>Schließen</translation>
         </message>
@@ -2563,7 +2567,7 @@
         </message>
         <message>
             <source>Next or previous message</source>
-            <translation>Nächste oder vorige Nachricht</translation>
+            <translation>Nachricht wechseln</translation>
         </message>
         <message>
             <source>Scroll</source>
@@ -2571,11 +2575,11 @@
         </message>
         <message>
             <source>To the beginning or the end</source>
-            <translation>Zum Anfang oder zum Ende</translation>
+            <translation>Anfang oder Ende</translation>
         </message>
         <message>
             <source>Next or previous token, while tokens are coloured</source>
-            <translation>Nächstes oder voriges Token, während Tokens eingefärbt sind</translation>
+            <translation>Token wechseln, wenn eingefärbt</translation>
         </message>
         <message>
             <source>In the list of conversations</source>
