@@ -17,6 +17,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.bootstrap import run
+from app.error_report import describe
 from app.parts import Parts
 from app.settings import Settings, SettingsFile
 from app.single_instance import Claim
@@ -113,6 +114,7 @@ class Gallery:
 async def walk(parts: Parts, gallery: Gallery, folder: Path) -> None:
     """Show one thing after the other."""
     window, controller = parts.window, parts.controller
+    window.commands.run("program.introduction")
     await gallery.shot("first-launch")
     window.commands.run("chat.new")
     await gallery.shot("new-chat")
@@ -183,6 +185,11 @@ async def _trouble(parts: Parts, gallery: Gallery) -> None:
         Problem("The file big-model.gguf ends in the middle. Download it again, or choose another.")
     )
     await gallery.shot("problem")
+    error = describe(ZeroDivisionError("division by zero"))
+    parts.controller.report(error)
+    await gallery.shot("surprise")
+    window.transcript.details_wanted.emit(error)
+    await gallery.windows("report")
     window.notice.show_trouble("The disk is full: the conversation is not saved for now. Free some space.")
     await gallery.shot("notice")
     window.notice.hide()
@@ -252,6 +259,7 @@ def looks() -> Iterator[tuple[str, int, int]]:
     """The themes and sizes in which everything must look well."""
     for theme in ("light", "dark"):
         yield theme, 720, 480
+        yield theme, 1000, 700
         yield theme, 1920, 1080
 
 
