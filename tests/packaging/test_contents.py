@@ -132,7 +132,12 @@ def test_libraries(place: str, kept: bool) -> None:
     [
         ("qtawesome/fonts/phosphor-1.3.0.ttf", True),
         ("qtawesome/fonts/remixicon-2.5.0.ttf", False),
-        ("PySide6/Qt/translations/qtbase_de.qm", False),
+        ("PySide6/Qt/translations/qtbase_de.qm", True),
+        ("PySide6\\translations\\qtbase_de.qm", True),
+        ("PySide6/Qt/translations/qtbase_fr.qm", False),
+        ("PySide6/Qt/translations/designer_de.qm", False),
+        ("resources/translations/outrider_de.qm", True),
+        ("resources/translations/outrider_de.ts", False),
         ("resources/styles/window.qss", True),
         ("llama_cpp_python-0.3.36.dist-info/METADATA", True),
         ("llama_cpp_python-0.3.36.dist-info/RECORD", False),
