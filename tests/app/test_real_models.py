@@ -88,7 +88,7 @@ def test_pickers_show_the_folder(open_window: OpenWindow, story_pair: Pair, tmp_
     assert [*drafts][:3] == ["automatic · stories-draft43K · 60K F32", "n-gram", "none"]
     assert bar.lookahead.count() == 34
     choose(window, baby)
-    assert bar.draft.currentText() == "none", "a draft that would go through text is let go with its target"
+    assert bar.draft.currentText() == "automatic", "a draft that would go through text is let go with its target"
     exchange = window.ask("Once upon a time")
     assert exchange.status == "done"
     assert exchange.stats is not None
