@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from engine.backends.base import Tokenizer
 from engine.chat import encode_prompt
 from engine.config import Message
 from engine.errors import ContextFull
 
+_LETTERS = 16
+"""Characters a token from which on a conversation is suspected to be many times too long."""
+_SAMPLE, _SAMPLE_LETTERS = 16, 200_000
+"""Turns, and characters in them at most, from which is told what the template adds to each."""
 _ROOM = 4
 """One part in so many of the context is kept free for the reply, unless fewer tokens are wanted."""
+_MOST_SIZES = 100_000
+_known_sizes: WeakKeyDictionary[Tokenizer, dict[str, int]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +26,12 @@ class PromptFit:
     """What a model would read of a conversation, in tokens.
 
     `tokens`: of what it reads, or of what must stay where even that does not fit; `typed`: of the last message alone;
-    `whole`: of all of it; `context_length`: what there is room for; `dropped_turns`: the oldest messages that are left
-    out; `fits`: False where a reply would raise ContextFull.
+    `context_length`: what there is room for; `dropped_turns`: the oldest messages that are left out; `fits`:
+    False where a reply would raise ContextFull.
     """
 
     tokens: int
     typed: int
-    whole: int
     context_length: int
     dropped_turns: int = 0
     fits: bool = True
@@ -39,9 +45,8 @@ def measure_turns(
     try:
         tokens, dropped = fit_turns(messages, tokenizer, context_length, max_tokens)
     except ContextFull as error:
-        return PromptFit(error.needed, typed, error.needed, context_length, fits=False)
-    whole = len(encode_prompt(messages, tokenizer, raw=False)) if dropped else len(tokens)
-    return PromptFit(len(tokens), typed, whole, context_length, dropped)
+        return PromptFit(error.needed, typed, context_length, fits=False)
+    return PromptFit(len(tokens), typed, context_length, dropped)
 
 
 def fit_turns(
@@ -58,15 +63,16 @@ def fit_turns(
     """
     room = context_length // _ROOM
     limit = context_length - (room if max_tokens is None else min(room, max_tokens))
-    tokens = encode_prompt(messages, tokenizer, raw=False)
-    if len(tokens) <= limit:
-        return tokens, 0
+    if not _surely_too_long(messages, tokenizer, limit):
+        tokens = encode_prompt(messages, tokenizer, raw=False)
+        if len(tokens) <= limit:
+            return tokens, 0
     system = [message for message in messages if message.role == "system"]
     turns = [message for message in messages if message.role != "system"]
     starts = [index for index, message in enumerate(turns) if message.role == "user"] or [0]
-    sizes = [len(tokenizer.encode(turn.content, add_special=False, parse_special=False)) for turn in turns]
+    sizes = [_size(turn, tokenizer) for turn in turns]
     base = len(encode_prompt([*system, *turns[:1]], tokenizer, raw=False)) - sizes[0]
-    overhead = (len(tokens) - sum(sizes) - base) / max(len(turns) - 1, 1)
+    overhead = _overhead(system, turns, sizes, base, tokenizer)
     chosen = _first_kept(starts, sizes, overhead, limit - base)
     while True:
         kept = turns[starts[chosen] :]
@@ -77,6 +83,45 @@ def fit_turns(
     if len(tokens) > context_length:
         raise ContextFull(len(tokens), context_length)
     return tokens, len(turns) - len(kept)
+
+
+def _size(turn: Message, tokenizer: Tokenizer) -> int:
+    """Tokens of a turn's content. In a long conversation nearly all turns are those of last time."""
+    known = _known_sizes.setdefault(tokenizer, {})
+    size = known.get(turn.content)
+    if size is None:
+        if len(known) >= _MOST_SIZES:
+            known.clear()
+        size = known[turn.content] = len(tokenizer.encode(turn.content, add_special=False, parse_special=False))
+    return size
+
+
+def _surely_too_long(messages: Sequence[Message], tokenizer: Tokenizer, limit: int) -> bool:
+    """Whether a conversation need not be put together to know that it does not fit.
+
+    What is many times too long takes its time, and more than a tokenizer reads at once is an error of its own.
+    """
+    if sum(len(message.content) for message in messages) <= _LETTERS * limit:
+        return False
+    total = 0
+    for message in messages:
+        total += _size(message, tokenizer)
+        if total > 2 * limit:
+            return True
+    return False
+
+
+def _overhead(
+    system: Sequence[Message], turns: Sequence[Message], sizes: Sequence[int], base: int, tokenizer: Tokenizer
+) -> float:
+    """Tokens that the template adds to a turn beside its content, on average, told from the first turns."""
+    count, letters = 0, 0
+    while count < min(len(turns), _SAMPLE) and (letters := letters + len(turns[count].content)) <= _SAMPLE_LETTERS:
+        count += 1
+    if count < 2:
+        return 0.0
+    tokens = encode_prompt([*system, *turns[:count]], tokenizer, raw=False)
+    return (len(tokens) - sum(sizes[:count]) - base) / (count - 1)
 
 
 def _first_kept(starts: Sequence[int], sizes: Sequence[int], overhead: float, limit: int) -> int:

@@ -98,7 +98,10 @@ class TwoModels(QWidget):
         color = theme.color("accent" if kept else "danger")
         painter.setPen(QPen(color, 2, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))
         if kept:
-            painter.drawPolyline([QPointF(x - 5, y), QPointF(x - 1.5, y + 4), QPointF(x + 5.5, y - 4)])
+            # The picture is turned where one reads from the right; a tick is not.
+            way = -1 if self.layoutDirection() == Qt.LayoutDirection.RightToLeft else 1
+            points = ((-5.0, 0), (-1.5, 4), (5.5, -4))
+            painter.drawPolyline([QPointF(x + way * dx, y + dy) for dx, dy in points])
         else:
             painter.drawLine(QPointF(x - 4, y - 4), QPointF(x + 4, y + 4))
             painter.drawLine(QPointF(x + 4, y - 4), QPointF(x - 4, y + 4))

@@ -95,5 +95,7 @@ class QuotedFile(QWidget):
         return body
 
     def _show_state(self) -> None:
-        keep_icon(self.header, self._theme, "caret-right" if self.folded else "caret-down", "muted")
+        right = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+        aside = "caret-left" if right else "caret-right"
+        keep_icon(self.header, self._theme, aside if self.folded else "caret-down", "muted")
         self.header.setAccessibleDescription(self.tr("folded") if self.folded else self.tr("unfolded"))

@@ -89,9 +89,26 @@ def test_how_a_conversation_will_be_read_is_told_before() -> None:
         fit = measure_turns(messages, LETTERS, 300, None)
         assert (fit.tokens, fit.dropped_turns, fit.fits) == (len(tokens), dropped, True)
         assert fit.typed == len(messages[-1].content)
-        assert (fit.whole > fit.tokens) == bool(dropped)
+        assert fit.tokens <= 300
     fit = measure_turns([Message("user", "!" * 250)], LETTERS, 200, None)
-    assert fit == PromptFit(255, 250, 255, 200, fits=False)
+    assert fit == PromptFit(255, 250, 200, fits=False)
+
+
+def test_a_conversation_many_times_too_long_is_not_put_together() -> None:
+    """More than a tokenizer reads at once is left out like anything else."""
+
+    class Guarded(PieceTokenizer):
+        def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+            assert len(text) < 3_000, "far more than is needed"
+            return super().encode(text, add_special=add_special, parse_special=parse_special)
+
+    guarded = Guarded([bytes([code]) for code in range(128)], TEMPLATE)
+    messages = _turns(2_001, system="sys")
+    tokens, dropped = fit_turns(messages, guarded, 300, None)
+    assert len(tokens) <= 225
+    assert _text(tokens).startswith("<ssys><u")
+    kept = _text(tokens).count("<u")
+    assert dropped == 2 * (2_001 - (kept - 1))
 
 
 def test_a_reply_to_be_continued_stays_with_its_question() -> None:

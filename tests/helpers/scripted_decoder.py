@@ -121,7 +121,7 @@ class ScriptedDecoder:
         while sum(sizes[dropped:]) > self.script.context and dropped + 2 < len(sizes):
             dropped += 2
         left = sum(sizes[dropped:])
-        return PromptFit(left, sizes[-1], sum(sizes), self.script.context, dropped, left <= self.script.context)
+        return PromptFit(left, sizes[-1], self.script.context, dropped, left <= self.script.context)
 
     def count(self, text: str) -> int:
         """Four characters are a token."""
