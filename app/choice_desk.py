@@ -26,7 +26,6 @@ class ChoiceDesk(QObject):
         super().__init__()
         self._settings = settings
         self._conversations = conversations
-        self._for_next: dict[str, Any] = {}
         conversations.open_changed.connect(self._opened)
 
     @property
@@ -39,7 +38,7 @@ class ChoiceDesk(QObject):
     def own(self) -> GenerationChoice:
         """What the next reply of the chat on the screen is asked with."""
         shown = self._conversations.open
-        kept = self._for_next if shown is None else shown.settings
+        kept = self._settings.next_sampling if shown is None else shown.settings
         return GenerationChoice.from_mapping({name: kept[name] for name in CONVERSATION if name in kept}, self.defaults)
 
     def asked(self, selection: Selection) -> GenerationChoice:
@@ -61,7 +60,7 @@ class ChoiceDesk(QObject):
         shown = self._conversations.open
         told = choice.to_mapping()
         if shown is None:
-            self._for_next = told
+            self._settings.next_sampling = told
         elif told != shown.settings:
             self._conversations.keeper.set_settings(shown, told)
         self.choose_speculation(choice)
@@ -80,8 +79,9 @@ class ChoiceDesk(QObject):
     def _opened(self) -> None:
         shown = self._conversations.open
         if shown is not None and not len(shown) and not shown.settings:
-            self._conversations.keeper.set_settings(shown, self._for_next or self.defaults.to_mapping())
-        self._for_next = {}
+            begins_with = self._settings.next_sampling or self.defaults.to_mapping()
+            self._conversations.keeper.set_settings(shown, begins_with)
+        self._settings.next_sampling = {}
         self.changed.emit()
 
 

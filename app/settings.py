@@ -38,7 +38,8 @@ class Settings:
     `right_width` in pixels; `conversation` is the number of the one that is open, 0 for none; `font_points` 0: the
     platform's size; `language` "": the system's; `notify`: when a long reply has ended behind other windows;
     `first_launch`: the program was never used; `method`, `acceptance`, `overlap`: of every reply; `sampling`: what new
-    conversations begin with (GenerationChoice.to_mapping); `presets`, `prompts`: the user's own (app.state.presets).
+    conversations begin with (GenerationChoice.to_mapping); `next_sampling`: what was chosen for the one that has no
+    question yet, {}: nothing; `presets`, `prompts`: the user's own (app.state.presets).
 
     Lists and mappings in it are replaced, never changed in place: each setting that is set to another value is told to
     the `listener` by its name, which saves all of them (see app.settings_keeper).
@@ -66,6 +67,7 @@ class Settings:
     acceptance: str = "rejection"
     overlap: str = "auto"
     sampling: dict[str, Any] = field(default_factory=dict)
+    next_sampling: dict[str, Any] = field(default_factory=dict)
     presets: list[dict[str, Any]] = field(default_factory=list)
     prompts: list[dict[str, Any]] = field(default_factory=list)
     listener: Callable[[str], None] | None = field(default=None, init=False, repr=False, compare=False)
@@ -172,6 +174,7 @@ _READERS: dict[str, Callable[[object], Any]] = {
     "models_folders": _folders,
     "load_options": _options,
     "sampling": _sampling,
+    "next_sampling": _sampling,
     "presets": _plain_list,
     "prompts": _plain_list,
 }

@@ -87,6 +87,7 @@ FULL = Settings(
     acceptance="exact",
     overlap="off",
     sampling=GenerationChoice(temperature=0.8, stop=("END",), system="Be brief.").to_mapping(),
+    next_sampling=GenerationChoice(top_k=7).to_mapping(),
     presets=[{"name": "Mine", "temperature": 1.0}],
     prompts=[{"name": "Pirate", "text": "Talk like a pirate."}],
 )

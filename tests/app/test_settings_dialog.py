@@ -126,6 +126,20 @@ def test_each_conversation_has_its_own(open_window: OpenWindow) -> None:
     assert script.prompts[-1][0] == Message("system", "First.")
 
 
+def test_what_was_chosen_before_the_first_question_is_not_lost(open_window: OpenWindow) -> None:
+    window = open_window(Script())
+    put(open_settings(window).generation, temperature="0.8", system="First.")
+    window.wait(lambda: saved(window).next_sampling)
+    assert window.close()
+    script = Script()
+    again = open_window(script)
+    assert open_settings(again).generation.fields["system"].text == "First."
+    again.ask("Hello")
+    assert first_option(script, "temperature") == 0.8
+    assert script.prompts[-1][0] == Message("system", "First.")
+    again.wait(lambda: saved(again).next_sampling == {})
+
+
 def test_new_conversations_begin_with_the_defaults(open_window: OpenWindow) -> None:
     script = Script()
     window = open_window(script)
