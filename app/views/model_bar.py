@@ -179,7 +179,7 @@ class ModelBar(QFrame):
         """Show what can be chosen and what is chosen."""
         chosen = models.selection
         missing = self.tr("Choose a target")
-        self.target.fill(models.targets(), chosen.target, missing, words=worded, to_try=True)
+        self.target.fill(models.targets(), chosen.target, missing, words=worded)
         self.draft.fill(models.drafts(), chosen.draft_key, "", words=worded)
         self.lookahead.setCurrentIndex(0 if chosen.lookahead == "auto" else 1 + chosen.lookahead)
         loaded = models.loaded

@@ -30,6 +30,7 @@ from PySide6.QtWidgets import (
 
 from app.state.models import Choice
 from app.views.hover import settle_hover
+from app.views.model_words import shortage_words
 
 PATH_ROLE = int(Qt.ItemDataRole.UserRole)
 MORE_ROLE = PATH_ROLE + 1
@@ -47,6 +48,8 @@ def shortened(text: str, metrics: QFontMetrics, width: int) -> str:
     """
     while metrics.horizontalAdvance(text) > width and _FIGURES in text:
         text = text.rsplit(_FIGURES, 1)[0]
+    if metrics.horizontalAdvance(text) <= width:
+        return text
     return metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, max(width, 0))
 
 
@@ -169,12 +172,11 @@ class Picker(QComboBox):
         missing: str,
         *,
         words: Callable[[Choice], Choice] | None = None,
-        to_try: bool = False,
     ) -> None:
         """Show these lines; those with a problem are greyed and say it. `missing`: shown where none is chosen.
 
-        `words`: gives a line its words, where it has none yet. `to_try`: what only memory is too short for can be
-        chosen all the same; the load is announced.
+        `words`: gives a line its words, where it has none yet. What only memory is too short for looks greyed too, but
+        can be chosen: the load is announced.
         """
         state = (tuple(choices), chosen)
         if state == self._shown:
@@ -183,7 +185,7 @@ class Picker(QComboBox):
         model = QStandardItemModel(self)
         current = -1
         for row, choice in enumerate(choices):
-            model.appendRow(_item(choice if words is None else words(choice), to_try=to_try))
+            model.appendRow(_item(choice if words is None else words(choice)))
             if choice.key == chosen:
                 current = row
         self.setModel(model)  # the one before was ours, and goes with this
@@ -191,14 +193,18 @@ class Picker(QComboBox):
         self.setPlaceholderText(missing)
 
 
-def _item(choice: Choice, *, to_try: bool) -> QStandardItem:
+def _item(choice: Choice) -> QStandardItem:
     item = QStandardItem(choice.label)
-    more = choice.hint if choice.problem is None and choice.kind != "model" else choice.problem
+    more = choice.problem
+    if more is None and choice.kind != "model":
+        more = choice.hint
+    elif more is None and choice.shortage is not None:
+        more = shortage_words(*choice.shortage)
     item.setData(choice.key, PATH_ROLE)
     item.setData(more or "", MORE_ROLE)
     item.setData(choice.shortage is not None, DIM_ROLE)
     item.setToolTip(choice.problem or choice.hint)
     item.setData(choice.problem or choice.hint, Qt.ItemDataRole.AccessibleDescriptionRole)
-    item.setEnabled(choice.problem is None or (to_try and choice.shortage is not None and not choice.away))
+    item.setEnabled(choice.problem is None)
     item.setEditable(False)
     return item

@@ -8,7 +8,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
 import app.library_windows
-import app.load_gate
+import engine
 from app.views.file_drops import DropVeil
 from app.views.library_dialog import LibraryDialog
 from app.views.load_notice import LoadNotice
@@ -220,7 +220,7 @@ def test_a_load_that_would_not_fit_is_announced(
     script = Script()
     window = open_window(script, pair=demo_pair)
     loads = len(script.loads)
-    monkeypatch.setattr(app.load_gate, "available_memory", lambda: 10**6)
+    monkeypatch.setattr(engine, "available_memory", lambda: 10**6)
     announced = window.main.findChild(LoadNotice, options=Qt.FindChildOption.FindChildrenRecursively)
     assert announced is not None
     window.desk.choose_target(demo_pair[1])

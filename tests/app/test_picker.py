@@ -1,0 +1,87 @@
+"""The pickers: what fits stays readable, what does not is greyed with the reason."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.state.models import Choice
+from app.views.model_words import worded
+from app.views.picker import DIM_ROLE, MORE_ROLE, Picker, shortened
+from helpers.app_window import OpenWindow
+from helpers.scripted_decoder import Script
+
+GB = 10**9
+
+
+def test_a_long_name_loses_its_figures_first_then_its_middle(qapp: QApplication) -> None:
+    metrics = QFontMetrics(qapp.font())
+    name = "Qwen2.5 Coder 14B Instruct"
+    whole = f"{name} · 15B Q4_K_M · slower"
+
+    def cut(text: str) -> str:
+        return shortened(whole, metrics, metrics.horizontalAdvance(text))
+
+    assert cut(whole) == whole
+    assert cut(f"{name} · 15B Q4_K_M") == f"{name} · 15B Q4_K_M"
+    assert cut(f"{name} · 15B") == name
+    short = cut("Qwen2.5 Coder 14B")
+    assert short.startswith("Qwen2.5")
+    assert short.endswith("ruct")
+    assert "…" in short
+
+
+def lines(*choices: Choice) -> Picker:
+    """A picker with these lines."""
+    picker = Picker("Draft")
+    picker.fill(choices, None, "", words=worded)
+    return picker
+
+
+def test_what_does_not_fit_is_greyed_with_the_reason(qtbot: QtBot) -> None:
+    short = (9 * GB, 5 * GB)
+    picker = lines(
+        Choice(None, "", kind="automatic"),
+        Choice(Path("good"), "Good"),
+        Choice(Path("bad"), "Bad", problem="It is something else."),
+        Choice(Path("large"), "Large", shortage=short, beside=True),
+        Choice(Path("target"), "Target", shortage=short),
+        Choice(Path("away"), "Away", away=True, shortage=short),
+    )
+    qtbot.addWidget(picker)
+    model = picker.model()
+    rows = range(picker.count())
+    enabled = [bool(model.flags(model.index(row, 0)) & Qt.ItemFlag.ItemIsEnabled) for row in rows]
+    assert enabled == [True, True, False, False, True, False]
+    assert [picker.itemData(row, MORE_ROLE) for row in rows] == [
+        "The best draft that is there for the target",
+        "",
+        "It is something else.",
+        "It needs about 9.0 GB of memory; beside the target 5.0 GB are free.",
+        "It needs about 9.0 GB of memory, and 5.0 GB are free.",
+        "Its folder is not there at present.",
+    ]
+    assert [bool(picker.itemData(row, DIM_ROLE)) for row in rows] == [False, False, False, True, True, True]
+
+
+def test_a_line_with_a_reason_is_two_rows_high(qtbot: QtBot) -> None:
+    picker = lines(Choice(Path("good"), "Good"), Choice(Path("bad"), "Bad", problem="It is something else."))
+    qtbot.addWidget(picker)
+    view = picker.view()
+    assert view.sizeHintForRow(1) > view.sizeHintForRow(0) + picker.fontMetrics().height() // 2
+
+
+@pytest.mark.parametrize("width", [720, 999, 1_000, 1_920])
+def test_the_bar_has_room_for_its_pickers(open_window: OpenWindow, demo_pair: tuple[Path, Path], width: int) -> None:
+    window = open_window(Script(), pair=demo_pair, size=(width, 600))
+    bar = window.main.bar
+    shown = shortened(bar.target.currentText(), bar.target.fontMetrics(), bar.target.width() - 40)
+    assert shown.startswith("Outrider demo target")
+    fields = [bar.target, bar.draft, bar.lookahead, bar.library_button, bar.tokens_button, bar.menu_button]
+    places = [field.geometry() for field in [*fields, bar.right_button]]
+    assert all(left.right() < right.left() for left, right in pairwise(places))
+    assert bar.rect().contains(places[-1])
