@@ -11,26 +11,29 @@ from PySide6.QtWidgets import (
     QApplication,
     QDialog,
     QFileDialog,
+    QLineEdit,
     QStackedWidget,
     QTabWidget,
 )
 
 import app.bootstrap
-import app.bridge
 import app.views.about
+import engine
 from app.licences import Component
 from app.resources import starter_prompts
+from app.settings_windows import SettingsWindows
 from app.state.compare import ProofKind
 from app.translation import install
 from app.views.link_question import LinkQuestion
 from engine import ContextFull, ModelFileBroken
 from helpers.app_window import OpenWindow, Window
-from helpers.pseudo_language import LeftOut, open_menus, pseudo, speak_pseudo
+from helpers.pseudo_language import LeftOut, open_menus, pseudo, speak_pseudo, texts_of
 from helpers.scripted_decoder import Script
 from helpers.scripted_proof import ScriptedProof
 
 ENDING = frozenset({"program.quit"})
 REPLY = "zzz zz zzz **zzzz** zzz\n\n```python\nzzz = 1\n```\n\n- zzz\n- zzzz"
+BROKEN = {"junk": b"zzzz" * 99, "empty": b"", "cut": b"GGUF\x03\0\0\0\1", "old": b"GGUF\x01\0\0\0" + bytes(64)}
 KINDS: tuple[ProofKind, ...] = ("compare", "sweep")
 UNITS = r"\b(?:[kKMGT]i?B|[KMBT]|px|pt)\b"
 NAMES = r"xx\w*(?:\.gguf)?|\bzz+\b|python|Outrider|outrider|RuntimeError|Deutsch|English|Qt|PySide6|https"
@@ -124,7 +127,7 @@ def test_what_goes_wrong(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: P
 
 
 def test_compare_and_sweep(open_pseudo: OpenWindow, left_out: LeftOut, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app.bridge, "measure_ways", ScriptedProof({"plain": 50.0, "4": 68.5, "auto": 70.0}))
+    monkeypatch.setattr(engine, "measure_ways", ScriptedProof({"plain": 50.0, "4": 68.5, "auto": 70.0}))
     window = open_pseudo(Script(REPLY))
     window.ask("zz zzz")
     for kind in KINDS:
@@ -192,6 +195,21 @@ def _turn_pages(dialog: QDialog) -> None:
             stack.setCurrentIndex(place)
 
 
+def test_models_that_cannot_be_used(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: Path) -> None:
+    """Why, in the library and in the pickers, in the words of the engine."""
+    folder = tmp_path / "xxmodels"
+    folder.mkdir()
+    for name, content in BROKEN.items():
+        (folder / f"xx{name}.gguf").write_bytes(content)
+    window = open_pseudo(Script())
+    window.main.folder_chosen.emit(str(folder))
+    window.wait(lambda: len(window.desk.models.models) >= 2 + len(BROKEN) and window.desk.settled)
+    window.main.commands.run("models.library")
+    _nothing(left_out)
+    shown = [text for widget in QApplication.allWidgets() for _, text in texts_of(widget)]
+    assert any(pseudo("it is not a GGUF file.")[1:].casefold() in text.casefold() for text in shown)
+
+
 def test_the_question_about_a_link(open_pseudo: OpenWindow, left_out: LeftOut) -> None:
     window = open_pseudo(Script(REPLY))
     LinkQuestion("https://zz.zzz/zzzz", window.main).show()
@@ -200,6 +218,41 @@ def test_the_question_about_a_link(open_pseudo: OpenWindow, left_out: LeftOut) -
 
 def _is_done(window: Window, kind: ProofKind) -> bool:
     return window.parts.proof.runs[kind].status == "done"
+
+
+def test_the_settings(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: Path) -> None:
+    window = open_pseudo(Script(REPLY))
+    window.main.commands.run("chat.generation")
+    dialog = next(each for each in _dialogs() if each.objectName() == "settings")
+    page = dialog.generation
+    _look(left_out)
+    for field in page.fields.values():
+        if isinstance(field.edit, QLineEdit):
+            field.edit.setText("zz")
+        else:
+            field.edit.setPlainText("zz\n" * 40)
+    page.presets.save.click()
+    page.presets.name.setText("zz" * 50)
+    _look(left_out)
+    page.fields["temperature"].edit.setText("0.5")
+    page.presets.name.setText("zz")
+    page.presets.use.click()
+    files = window.main.findChild(SettingsWindows)
+    (tmp_path / "zzz").write_text("zz", encoding="utf-8")
+    for act, name in ((files.put_out, "zz"), (files.bring_in, "zz"), (files.bring_in, "zzz")):
+        act(page.presets, tmp_path / name)
+        _look(left_out)
+    for field in dialog.speculation.fields.values():
+        for row in range(field.picker.count()):
+            field.picker.setCurrentIndex(row)
+            field.picker.activated.emit(row)
+            _look(left_out)
+    _nothing(left_out)
+
+
+def _look(left_out: LeftOut) -> None:
+    QApplication.processEvents()
+    left_out.look()
 
 
 def _dialogs() -> list[Any]:
