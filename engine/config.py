@@ -192,6 +192,8 @@ class LoadConfig:
     only); None or "auto": what fits the files and the device. `cache_type`: the number format of the cache (GGUF
     models), "f16", or "q8_0" and "q4_0", which take half and a quarter of the memory and round more; None: float16, or
     float32 for a model whose weights are. `despite_memory`: try it although memory seems too short.
+    `in_memory`: read the weights whole into memory, where there is room, instead of mapping the file (GGUF models):
+    what becomes of the file afterwards, a disk that is pulled out or a file that is overwritten, then does no harm.
     Raises InvalidRequest.
     """
 
@@ -204,6 +206,7 @@ class LoadConfig:
     dtype: str | None = None
     cache_type: CacheType | None = None
     despite_memory: bool = False
+    in_memory: bool = False
 
     def __post_init__(self) -> None:
         if self.context_length is not None and (not _is_whole(self.context_length) or self.context_length < 8):

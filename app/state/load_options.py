@@ -51,6 +51,7 @@ class LoadOptions:
             trusted=trusted,
             cache_type=self.cache_type,
             despite_memory=despite_memory,
+            in_memory=True,
         )
 
 

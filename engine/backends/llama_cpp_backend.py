@@ -28,6 +28,8 @@ from engine.errors import (
     RewindNotSupported,
     TokenOutOfRange,
 )
+from engine.folder_walk import split_parts
+from engine.memory import available_memory
 
 DEFAULT_CONTEXT = 4096
 _BATCH_CPU = 128
@@ -36,6 +38,7 @@ _NEVER = (ctypes.c_char * 2)()
 _LONGEST_REPLAY = 16
 """A replay rides in the next forward, together with what was accepted since, until it is this long."""
 _STATUS_ABORTED = 2
+_SHARE_OF_MEMORY = 0.9
 _CACHE_TYPES = {
     "f16": llama_cpp.GGML_TYPE_F16,
     "q8_0": llama_cpp.GGML_TYPE_Q8_0,
@@ -275,6 +278,8 @@ def _free(batch: Any, context: Any, model: Any) -> None:
 def _load_model(config: LoadConfig, progress: Callable[[float], None] | None, cancel: CancelToken | None) -> Any:
     params = llama_cpp.llama_model_default_params()
     params.n_gpu_layers = _gpu_layers(config)
+    if config.in_memory and _fits_in_memory(config):
+        params.load_mode = llama_cpp.LLAMA_LOAD_MODE_NONE
 
     def report(fraction: float, _data: object) -> bool:
         if progress is not None:
@@ -295,6 +300,15 @@ def _load_model(config: LoadConfig, progress: Callable[[float], None] | None, ca
         llama_cpp.llama_model_free(model)
         raise ModelNotSupported(config.path, "it does not write text token by token. Choose a chat or text model.")
     return model
+
+
+def _fits_in_memory(config: LoadConfig) -> bool:
+    """Whether the weights, read instead of mapped, leave some memory for the rest."""
+    try:
+        size = sum(part.stat().st_size for part in split_parts(config.path))
+    except (OSError, LoadFailed):
+        return False
+    return _SHARE_OF_MEMORY * available_memory() > size
 
 
 def _make_context(model: Any, config: LoadConfig) -> tuple[Any, int, int]:

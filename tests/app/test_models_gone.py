@@ -197,6 +197,17 @@ def test_a_disk_that_is_unmounted(open_window: OpenWindow, disk: Path, demo_pair
     assert window.ask("Hello!").status == "done"
 
 
+def test_files_that_are_overwritten_while_they_are_loaded(window: Window, copies: Pair) -> None:
+    exchange = window.send(STORY)
+    window.wait(lambda: exchange.reply)
+    for path in copies:
+        os.truncate(path, 0)
+    window.ended(exchange)
+    assert exchange.status == "done"
+    assert window.ask("Hello!").status == "done", "what is loaded is in memory, not in the file"
+    window.wait(lambda: set(states(window).values()) == {"problem"})
+
+
 # What appears ---------------------------------------------------------------------------------------------------------
 
 

@@ -1,5 +1,8 @@
 """How much memory a model takes, told before it is loaded and compared with what it takes then."""
 
+import shutil
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -17,6 +20,7 @@ from engine.needs import memory_needs, usable_cache_types
 from engine.probe import check_model_file
 from engine.registry import open_backend
 from helpers.gguf_writer import tiny_draft
+from helpers.paths import ROOT
 
 LARGE = ModelFile(
     Path("/models/large.gguf"),
@@ -102,3 +106,24 @@ def test_what_does_not_fit_is_refused_unless_it_is_wanted_all_the_same(
     assert caught.value.needed == memory_needs(inspect_model(path), context_length=64).total
     assert caught.value.available == 1_000_000
     check_model_file(LoadConfig(path, 64, despite_memory=True))
+
+
+_PULLED_AWAY = """
+import os, sys
+from pathlib import Path
+from engine import LoadConfig, load
+
+with load(LoadConfig(Path(sys.argv[1]), in_memory=True), None) as decoder:
+    first = decoder.generate("Hello!", max_tokens=20)
+    os.truncate(sys.argv[1], 0)
+    again = decoder.generate("Hello!", max_tokens=20)
+assert again.tokens == first.tokens
+print("alive")
+"""
+
+
+def test_a_model_in_memory_outlives_its_file(bundled_target: Path, tmp_path: Path) -> None:
+    copy = shutil.copy(bundled_target, tmp_path / "copy.gguf")
+    command = [sys.executable, "-c", _PULLED_AWAY, str(copy)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (ran.returncode, ran.stdout) == (0, "alive\n"), ran.stderr
