@@ -129,6 +129,8 @@ PARTS = (
     ),
     Part("overlap", "Overlapped drafting against the ideal", "overlap", "overlap", 1),
     Part("acceptance", "Acceptance by rule", "acceptance", "acceptance --seeds 2", 1),
+    Part("startup", "From start to first paint", "startup", "startup --pairs 1 --patience 0", 2),
+    Part("idle", "What the idle program takes", "idle", "idle --seconds 5 --rest 1 --cases panel", 4),
     Part("window", "The window while a reply streams", "window", "window --replies 2", 1),
     Part("long_reply", "A long reply in the whole window", "long_reply", "long_reply --runs 1 --tokens 2000", 2),
     Part("conversation", "A long conversation in the window", "conversation", "conversation --opens 1", 1),
