@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
     QLineEdit,
+    QPlainTextEdit,
     QStackedWidget,
     QTabWidget,
 )
@@ -25,7 +26,7 @@ from app.settings_windows import SettingsWindows
 from app.state.compare import ProofKind
 from app.translation import install
 from app.views.link_question import LinkQuestion
-from engine import ContextFull, ModelFileBroken
+from engine import ContextFull, ModelFileBroken, ModelTooLarge
 from helpers.app_window import OpenWindow, Window
 from helpers.pseudo_language import LeftOut, open_menus, pseudo, speak_pseudo, texts_of
 from helpers.scripted_decoder import Script
@@ -36,7 +37,7 @@ REPLY = "zzz zz zzz **zzzz** zzz\n\n```python\nzzz = 1\n```\n\n- zzz\n- zzzz"
 BROKEN = {"junk": b"zzzz" * 99, "empty": b"", "cut": b"GGUF\x03\0\0\0\1", "old": b"GGUF\x01\0\0\0" + bytes(64)}
 KINDS: tuple[ProofKind, ...] = ("compare", "sweep")
 UNITS = r"\b(?:[kKMGT]i?B|[KMBT]|px|pt)\b"
-NAMES = r"xx\w*(?:\.gguf)?|\bzz+\b|python|Outrider|outrider|RuntimeError|Deutsch|English|Qt|PySide6|https"
+NAMES = r"xx\w*(?:\.gguf|\.txt)?|\bzz+\b|python|Outrider|outrider|RuntimeError|Deutsch|English|Qt|PySide6|https"
 
 
 @pytest.fixture
@@ -208,6 +209,52 @@ def test_models_that_cannot_be_used(open_pseudo: OpenWindow, left_out: LeftOut, 
     _nothing(left_out)
     shown = [text for widget in QApplication.allWidgets() for _, text in texts_of(widget)]
     assert any(pseudo("it is not a GGUF file.")[1:].casefold() in text.casefold() for text in shown)
+
+
+def test_attached_files_and_those_that_are_not(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: Path) -> None:
+    files = {"xxgood.txt": b"zzz\nzz\n", "xxempty.txt": b"", "xxpicture.txt": b"\0\1\2" * 99}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    window = open_pseudo(Script(REPLY))
+    for path in (*(tmp_path / name for name in files), tmp_path, tmp_path / "xxgone.txt"):
+        window.parts.attachments.add([path])
+        window.qtbot.wait(100)
+        left_out.look()
+    window.type("zz")
+    window.click(window.prompt.button)
+    window.wait(lambda: not window.controller.busy)
+    _nothing(left_out)
+
+
+def test_memory_that_is_too_short(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: Path) -> None:
+    script = Script()
+    window = open_pseudo(script)
+    script.load_errors.append(ModelTooLarge(tmp_path / "xxhuge.gguf", 2**40, 2**30))
+    window.desk.choose_target(tmp_path / "xxhuge.gguf")
+    window.send("zz")
+    window.qtbot.wait(300)
+    _nothing(left_out)
+
+
+def test_settings_that_were_damaged(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text("{", encoding="utf-8")
+    window = open_pseudo(Script())
+    window.qtbot.wait(100)
+    _nothing(left_out)
+
+
+@pytest.mark.logs("builtins.RuntimeError")
+def test_the_report_of_an_error(open_pseudo: OpenWindow, left_out: LeftOut) -> None:
+    window = open_pseudo(Script(reply_errors=[RuntimeError("zzz")]))
+    exchange = window.ask("zz")
+    window.press(pseudo("Details…"), window.problem(exchange))
+    window.qtbot.wait(50)
+    # The report itself is in English, for those who mend it.
+    reports = [each for dialog in _dialogs() for each in dialog.findChildren(QPlainTextEdit) if each.isReadOnly()]
+    assert any("RuntimeError" in each.toPlainText() for each in reports)
+    for each in reports:
+        each.clear()
+    _nothing(left_out)
 
 
 def test_the_question_about_a_link(open_pseudo: OpenWindow, left_out: LeftOut) -> None:
