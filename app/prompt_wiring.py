@@ -1,4 +1,4 @@
-"""What belongs to the prompt: the files of a question, how full the context is, and the first look at it all."""
+"""What belongs to the prompt: its files, and how full the context is; the first look at it all; error reports."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from app.introduction import Introduction
 from app.parts import Parts
 from app.report_windows import ReportWindows
 from app.state.attachments import NotAttached
+from app.state.compare import ProofKind
 from app.state.context_use import last_dropped
 from app.views.commands import CHAT
 from app.views.context_words import refusal
@@ -18,6 +19,7 @@ def connect_prompt(parts: Parts) -> None:
     """Connect the prompt box, its files and the context meter."""
     _connect_files(parts, parts.attachments)
     _connect_meter(parts, parts.context)
+    parts.proof.changed.connect(lambda kind: _note_plain_speed(parts, kind))
     Introduction(parts)
     ReportWindows(parts)
     add, tr = parts.window.commands.add, parts.window.tr
@@ -56,6 +58,18 @@ def _connect_meter(parts: Parts, context: ContextDesk) -> None:
     window.prompt.edited.connect(context.note_typed)
     context.changed.connect(show)
     window.closed.connect(context.stop)
+
+
+def _note_plain_speed(parts: Parts, kind: ProofKind) -> None:
+    """What was measured of plain decoding is what the replies of this target are compared with."""
+    run = parts.proof.runs[kind]
+    if run.running or run.report is None or run.request is None:
+        return
+    plain = run.report.way("plain")
+    same = run.request.models.target == parts.desk.models.selection.target
+    if same and plain is not None and plain.tokens_per_second is not None:
+        parts.controller.metrics.note_plain_speed(plain.tokens_per_second.median)
+        parts.controller.metrics_changed.emit()
 
 
 def _attach(parts: Parts) -> None:

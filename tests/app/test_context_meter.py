@@ -6,12 +6,15 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 
+import engine
+from app.state.compare import ProofSettings
 from app.state.context_use import ContextUse, last_dropped
 from app.state.transcript import Entry, Exchange, Notice, Problem
 from app.views.context_words import context_details, context_words
 from engine import ModelFileBroken
 from helpers.app_window import OpenWindow, Window
 from helpers.scripted_decoder import Script
+from helpers.scripted_proof import ScriptedProof
 
 
 def counted(window: Window) -> ContextUse:
@@ -133,3 +136,12 @@ def test_a_real_conversation_outgrows_its_context(open_window: OpenWindow, demo_
     dropped = last_dropped(window.controller.transcript.entries, use.dropped)
     assert isinstance(dropped, Exchange)
     assert dropped is not asked(window)
+
+
+def test_what_compare_measured_is_the_plain_speed(open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "measure_ways", ScriptedProof({"plain": 50.0, "auto": 70.0}))
+    window = open_window(Script())
+    assert window.controller.metrics.plain_speed is None
+    window.parts.proof.start("compare", "Why?", ProofSettings())
+    window.wait(lambda: window.parts.proof.runs["compare"].status == "done")
+    assert window.controller.metrics.plain_speed == 50.0
