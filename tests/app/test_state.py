@@ -7,7 +7,6 @@ import pytest
 from app.state.metrics import MAX_POINTS, Metrics, RateHistory, SpeedHistory
 from app.state.models import Loaded, ModelList, file_size, label, parameters
 from app.state.transcript import Exchange, Problem, Transcript
-from app.views.model_words import worded
 from engine import (
     Fit,
     GenerationResult,
@@ -166,7 +165,7 @@ def test_models_that_call_themselves_the_same_go_by_their_files() -> None:
     models.set_found(Path("/models"), ours)
     assert [line.label for line in models.targets()] == ["Story · 12M", "b · 12M"]
     models.set_fits({ours[1].path: Fit(False, "Other tokens.", through_text=True)})
-    assert [worded(line).label for line in models.drafts()[3:]] == ["Story · 12M", "b · 12M · slower"]
+    assert [(line.label, line.slower) for line in models.drafts()[3:]] == [("Story · 12M", False), ("b · 12M", True)]
 
 
 def test_drafts_that_do_not_fit_say_why() -> None:
@@ -185,7 +184,7 @@ def test_drafts_that_go_through_text_are_labelled_slower() -> None:
     models.set_fits({model("a").path: Fit(True, "Same."), model("b").path: through_text})
     lines = models.drafts()[3:]
     assert [line.problem for line in lines] == [None, None]
-    assert [worded(line).label for line in lines] == ["a · 12M Q8_0", "b · 12M Q8_0 · slower"]
+    assert [(line.label, line.slower) for line in lines] == [("a · 12M Q8_0", False), ("b · 12M Q8_0", True)]
     assert "They have different tokenizers." in lines[1].hint
 
 
