@@ -23,6 +23,7 @@ from engine.config import SamplingConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled, ChatTemplateFailed, InvalidRequest, ModelNotLoaded, TextNotEncodable
 from engine.events import GenerationResult, TokenEvent
+from engine.phrase import Phrase
 from engine.prompt import CHUNK
 
 PLAIN, AUTO, NGRAM = "plain", "auto", "ngram"
@@ -142,9 +143,13 @@ def prepare(
         most = min([room, *(limit for limit in (each.max_tokens, max_tokens) if limit is not None)])
         prepared.append(PreparedPrompt(each.category, each.number, tokens, most))
     if not prepared and len(left_out) == 1:
-        raise InvalidRequest(f"{target.name} cannot answer this prompt: {left_out[0].why.rstrip('.')}.")
+        raise InvalidRequest(
+            Phrase("{name} cannot answer this prompt: {why}.", name=target.name, why=left_out[0].why.rstrip("."))
+        )
     if not prepared:
-        raise InvalidRequest(f"{target.name} can answer none of the prompts. The first: {left_out[0].why}")
+        raise InvalidRequest(
+            Phrase("{name} can answer none of the prompts. The first: {why}", name=target.name, why=left_out[0].why)
+        )
     return prepared, left_out
 
 
@@ -238,7 +243,7 @@ class Bench:
             **way.options,
         )
         if result.finish_reason == "cancelled":
-            raise Cancelled("The measurement")
+            raise Cancelled(Phrase("The measurement"))
         return 1000.0 * (seen[0] - began), result
 
     def _empty_caches(self) -> None:

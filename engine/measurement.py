@@ -34,6 +34,7 @@ from engine.config import GenerationRequest, Message, SamplingConfig, check_look
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled, InvalidRequest, ModelNotLoaded
 from engine.machine import OtherPrograms, describe_machine
+from engine.phrase import Phrase
 
 Stage = Literal["warming up", "measuring", "comparing"]
 
@@ -114,7 +115,7 @@ def measure(decoder: SpeculativeDecoder, wanted: Wanted, cancel: CancelToken, pr
 
     def warming(done: int) -> None:
         if not tell("warming up", done, ways):
-            raise Cancelled("The measurement")
+            raise Cancelled(Phrase("The measurement"))
 
     pace = measured.bench.warm_up(warming)
     measured.sizes = choose_sizes(
@@ -145,7 +146,7 @@ def _collect(measured: Measured, sizes: Sizes, tell: Callable[[Stage, int, int, 
     total = sizes.repeats * len(bench.prompts) * len(bench.ways)
     began = perf_counter()
     if not tell("measuring", 0, total, sizes.seconds):
-        raise Cancelled("The measurement")
+        raise Cancelled(Phrase("The measurement"))
     try:
         for reply in bench.replies(sizes.repeats, sizes.max_tokens):
             replies.append(reply)
@@ -273,7 +274,7 @@ def _way(way: int | str) -> Way:
     if way == NGRAM:
         return Way(NGRAM, {"method": "ngram", "lookahead": "default"})
     if isinstance(way, str):
-        raise InvalidRequest(f"A way to be measured is a lookahead, 'auto' or 'ngram', not {way!r}.")
+        raise InvalidRequest(Phrase("A way to be measured is a lookahead, 'auto' or 'ngram', not {way!r}.", way=way))
     return Way(str(check_lookahead(way)), {"method": "draft-model", "lookahead": way})
 
 

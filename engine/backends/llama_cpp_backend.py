@@ -30,6 +30,7 @@ from engine.errors import (
 )
 from engine.folder_walk import split_parts
 from engine.memory import available_memory
+from engine.phrase import Phrase
 
 DEFAULT_CONTEXT = 4096
 _BATCH_CPU = 128
@@ -150,7 +151,9 @@ class LlamaCppBackend(Backend):
             return self._rows(1, 1)
         self._check_open()
         if not count or not 0 <= n_outputs <= min(count, MAX_LOOKAHEAD + 1):
-            raise BackendFailure(f"{n_outputs} rows were asked of {count} tokens", held)
+            raise BackendFailure(
+                Phrase("{n_outputs} rows were asked of {count} tokens", n_outputs=n_outputs, count=count), held
+            )
         if min(tokens) < 0 or max(tokens) >= self.vocab_size:
             wrong = next(token for token in tokens if not 0 <= token < self.vocab_size)
             raise TokenOutOfRange(wrong, self.vocab_size)
@@ -158,7 +161,7 @@ class LlamaCppBackend(Backend):
             raise ContextFull(held + count, self.context_length)
         start = held - len(self._replay)
         if self._state is not None and not self._state.prepare(start, len(tokens)):
-            raise BackendFailure("its state could not be saved", held)
+            raise BackendFailure(Phrase("its state could not be saved"), held)
         waiting = [*self._replay, *tokens] if self._replay else tokens
         tail = min(len(waiting), self._batch_size)
         first = 0
@@ -173,7 +176,7 @@ class LlamaCppBackend(Backend):
 
     def _check_open(self) -> None:
         if not self._free.alive:
-            raise BackendFailure("it was closed")
+            raise BackendFailure(Phrase("it was closed"))
 
     def _decode(self, tokens: Sequence[int], position: int, n_outputs: int) -> None:
         count = len(tokens)
@@ -204,7 +207,7 @@ class LlamaCppBackend(Backend):
             return np.empty((0, self.vocab_size), dtype=np.float32)
         place = _logits_place(self._context, count - n_outputs), n_outputs
         if not place[0]:
-            raise BackendFailure("llama.cpp gave no logits", self.length)
+            raise BackendFailure(Phrase("llama.cpp gave no logits"), self.length)
         view = self._views.get(place)
         if view is None:
             if len(self._views) > MAX_LOOKAHEAD:  # llama.cpp has moved its buffer.
@@ -293,12 +296,14 @@ def _load_model(config: LoadConfig, progress: Callable[[float], None] | None, ca
     if cancel is not None and cancel.cancelled:
         if model:
             llama_cpp.llama_model_free(model)
-        raise Cancelled("Loading the model")
+        raise Cancelled(Phrase("Loading the model"))
     if not model:
         raise LoadFailed(config.path, _reason("llama.cpp cannot read it"))
     if not llama_cpp.llama_model_has_decoder(model) or llama_cpp.llama_model_has_encoder(model):
         llama_cpp.llama_model_free(model)
-        raise ModelNotSupported(config.path, "it does not write text token by token. Choose a chat or text model.")
+        raise ModelNotSupported(
+            config.path, Phrase("it does not write text token by token. Choose a chat or text model.")
+        )
     return model
 
 

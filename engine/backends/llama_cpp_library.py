@@ -18,6 +18,7 @@ import llama_cpp
 
 from engine.errors import NotAvailable
 from engine.native_rows import NativeRows
+from engine.phrase import Phrase
 from engine.rows import use
 
 _LOG_WARN, _LOG_ERROR = 3, 4
@@ -57,7 +58,10 @@ def _load_modules() -> None:
     load.argtypes, load.restype = [ctypes.c_char_p], None
     load(os.fsencode(folder))
     if ggml.ggml_backend_reg_count() == 0:
-        raise NotAvailable("Running GGUF models", f"{folder} holds nothing that runs here. Install Outrider again.")
+        raise NotAvailable(
+            Phrase("Running GGUF models"),
+            Phrase("{folder} holds nothing that runs here. Install Outrider again.", folder=folder),
+        )
 
 
 def module_folder() -> Path:

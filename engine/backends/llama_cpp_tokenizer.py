@@ -12,6 +12,7 @@ from typing import Any
 import llama_cpp
 
 from engine.errors import BackendFailure, InvalidRequest, TextNotEncodable
+from engine.phrase import Phrase
 
 _SPACE = "\u2581"
 """SentencePiece's mark for a space."""
@@ -77,7 +78,7 @@ class LlamaCppTokenizer:
             if count >= 0:
                 return list(tokens[:count])
             if -count <= room:
-                raise BackendFailure("its tokenizer gave no answer")
+                raise BackendFailure(Phrase("its tokenizer gave no answer"))
             room = -count
 
     def piece(self, token: int) -> bytes:
@@ -140,7 +141,13 @@ class LlamaCppTokenizer:
 def _with_deep_stack(work: Callable[[], list[int]], characters: int) -> list[int]:
     """Do `work` on a thread whose stack is deep enough for a text of so many characters."""
     if characters > _LONGEST_TEXT:
-        raise InvalidRequest(f"The prompt has {characters:,} characters; {_LONGEST_TEXT:,} can be read. Shorten it.")
+        raise InvalidRequest(
+            Phrase(
+                "The prompt has {characters:,} characters; {longest_text:,} can be read. Shorten it.",
+                characters=characters,
+                longest_text=_LONGEST_TEXT,
+            )
+        )
     with _stack_lock, ThreadPoolExecutor(1, "outrider-tokenizer") as thread:
         usual = threading.stack_size(2**24 + characters * _STACK_A_CHARACTER)
         try:

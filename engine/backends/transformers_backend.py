@@ -30,6 +30,7 @@ from engine.errors import (
     RewindNotSupported,
     TokenOutOfRange,
 )
+from engine.phrase import Phrase
 from engine.safetensors_file import read_json
 from engine.safetensors_model import folder_name
 
@@ -99,7 +100,10 @@ class TransformersBackend(Backend):
             if not 0 <= token < self._readable:
                 raise TokenOutOfRange(token, self._readable)
         if not tokens or not 0 <= n_outputs <= min(len(tokens), MAX_LOOKAHEAD + 1):
-            raise BackendFailure(f"{n_outputs} rows were asked of {len(tokens)} tokens", self.length)
+            raise BackendFailure(
+                Phrase("{n_outputs} rows were asked of {tokens} tokens", n_outputs=n_outputs, tokens=len(tokens)),
+                self.length,
+            )
         if self.length + len(tokens) > self.context_length:
             raise ContextFull(self.length + len(tokens), self.context_length)
         try:
@@ -111,7 +115,7 @@ class TransformersBackend(Backend):
             raise
         except torch.OutOfMemoryError as error:
             self._recover()
-            raise BackendFailure(f"the memory of {self.device} is full", self.length) from error
+            raise BackendFailure(Phrase("the memory of {device} is full", device=self.device), self.length) from error
         except Exception as error:
             position = self.length
             self._recover()
@@ -152,7 +156,7 @@ class TransformersBackend(Backend):
 
     def _check_open(self) -> None:
         if self._closed:
-            raise BackendFailure("it was closed")
+            raise BackendFailure(Phrase("it was closed"))
 
     def truncate(self, length: int) -> None:
         self._check_open()
@@ -261,13 +265,21 @@ def _try(loaded: LoadedModel) -> Way:
     try:
         return find_way(loaded.model, _embeddings(loaded.model))
     except NotNumbers:
-        raise ModelFileBroken(loaded.folder, "its weights are damaged: what it computes are not numbers.") from None
+        raise ModelFileBroken(
+            loaded.folder, Phrase("its weights are damaged: what it computes are not numbers.")
+        ) from None
     except LooksAhead:
-        raise ModelNotSupported(loaded.folder, "it looks at what follows: it measures texts and writes none.") from None
+        raise ModelNotSupported(
+            loaded.folder, Phrase("it looks at what follows: it measures texts and writes none.")
+        ) from None
     except torch.OutOfMemoryError as error:
-        raise LoadFailed(loaded.folder, f"the memory of {loaded.device} is full. Choose a smaller model.") from error
+        raise LoadFailed(
+            loaded.folder, Phrase("the memory of {device} is full. Choose a smaller model.", device=loaded.device)
+        ) from error
     except Exception as error:
-        raise LoadFailed(loaded.folder, f"transformers cannot run it ({first_line(error)}).") from error
+        raise LoadFailed(
+            loaded.folder, Phrase("transformers cannot run it ({first_line}).", first_line=first_line(error))
+        ) from error
 
 
 def _as_array(rows: torch.Tensor) -> Logits:

@@ -16,6 +16,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
 
 from engine.errors import ModelFileBroken, ModelNotSupported
+from engine.phrase import Phrase
 from engine.safetensors_file import SafetensorsModel, read_json
 
 DEFAULT_CONTEXT = 4096
@@ -47,18 +48,20 @@ def read_config(folder: Path) -> Any:
     settings = read_json(folder / "config.json", _MAX_CONFIG)
     kind = settings.get("model_type")
     if not isinstance(kind, str) or not kind:
-        raise ModelFileBroken(folder, "its config.json does not name the kind of model (model_type).")
+        raise ModelFileBroken(folder, Phrase("its config.json does not name the kind of model (model_type)."))
     if kind not in CONFIG_MAPPING:
         if "auto_map" in settings:
             reason = f"the kind {kind[:60]!r} comes with program code of its own, which is never run"
         else:
             reason = f"the kind {kind[:60]!r} is unknown to the installed transformers {transformers.__version__}"
-        raise ModelNotSupported(folder, f"{reason}. Choose another model, or convert it to GGUF.")
+        raise ModelNotSupported(folder, Phrase("{reason}. Choose another model, or convert it to GGUF.", reason=reason))
     try:
         config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         parts = [config, *(getattr(config, name, None) for name in config.sub_configs)]
     except Exception as error:
-        raise ModelFileBroken(folder, f"its config.json cannot be used ({first_line(error)}).") from error
+        raise ModelFileBroken(
+            folder, Phrase("its config.json cannot be used ({first_line}).", first_line=first_line(error))
+        ) from error
     for part in filter(None, parts):
         for name in _CODE:
             vars(part).pop(name, None)
@@ -70,14 +73,16 @@ def model_class_of(folder: Path, config: Any) -> tuple[Any, Any]:
     listed = config.architectures if isinstance(config.architectures, list | tuple) else ()
     names = [name for name in listed if isinstance(name, str)]
     if config.is_encoder_decoder:
-        raise ModelNotSupported(folder, "it is a translator between two texts (encoder and decoder).")
+        raise ModelNotSupported(folder, Phrase("it is a translator between two texts (encoder and decoder)."))
     if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:
-        raise ModelNotSupported(folder, f"{config.model_type} models do not write text token by token.")
+        raise ModelNotSupported(
+            folder, Phrase("{model_type} models do not write text token by token.", model_type=config.model_type)
+        )
     found: Any = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)]
     if isinstance(found, tuple | list):
         found = next((kind for kind in found if kind.__name__ in names), found[0])
     if names and found.__name__ not in names and not any(map(_WRITES.fullmatch, names)):
-        raise ModelNotSupported(folder, f"its files hold a {names[0]}, which does not write text.")
+        raise ModelNotSupported(folder, Phrase("its files hold a {kind}, which does not write text.", kind=names[0]))
     text = config.sub_configs.get("text_config")
     if text is not None and found.config_class is text:
         outer, config = config, config.get_text_config()
@@ -117,20 +122,32 @@ def check_against_files(folder: Path, config: Any, files: SafetensorsModel) -> N
             continue
         limit = len(files.tensors) if "layers" in name or name == "n_layer" else _MOST_PARTS
         if ("layer" in name or "expert" in name) and value > limit:
-            raise ModelFileBroken(folder, f"its config.json claims {value} for {name!r}, which its files do not have.")
+            raise ModelFileBroken(
+                folder,
+                Phrase(
+                    "its config.json claims {value} for {name!r}, which its files do not have.", value=value, name=name
+                ),
+            )
     library: Any = transformers.AutoModelForCausalLM
     try:
         with torch.device("meta"):
             outline = library.from_config(copy.deepcopy(config), **OWN_KERNELS)
     except Exception as error:
-        raise ModelFileBroken(folder, f"its config.json cannot be used ({first_line(error)}).") from error
+        raise ModelFileBroken(
+            folder, Phrase("its config.json cannot be used ({first_line}).", first_line=first_line(error))
+        ) from error
     claimed = {name: tuple(tensor.shape) for name, tensor in outline.state_dict().items()}
     for name, shape in claimed.items():
         stored = files.tensors.get(name)
         if stored is not None and stored.shape != shape:
             raise ModelFileBroken(
                 folder,
-                f"the tensor {name!r} has the shape {list(stored.shape)} and config.json asks for {list(shape)}.",
+                Phrase(
+                    "the tensor {name!r} has the shape {shape} and config.json asks for {asked}.",
+                    name=name,
+                    shape=list(stored.shape),
+                    asked=list(shape),
+                ),
             )
     elements = sum(parameter.numel() for parameter in outline.parameters())
     lacking = sorted(name for name, _ in outline.named_parameters() if name not in files.tensors)
@@ -140,8 +157,12 @@ def check_against_files(folder: Path, config: Any, files: SafetensorsModel) -> N
     if elements > 1.02 * files.parameters + 1024:
         raise ModelFileBroken(
             folder,
-            f"its config.json describes {elements:,} weights and its files hold {files.parameters:,}: "
-            "a part of it is missing.",
+            Phrase(
+                "its config.json describes {elements:,} weights and its files hold {parameters:,}: a "
+                "part of it is missing.",
+                elements=elements,
+                parameters=files.parameters,
+            ),
         )
 
 
@@ -159,9 +180,14 @@ def check_found(folder: Path, files: SafetensorsModel, found: dict[str, Any]) ->
         match = _LAYER.fullmatch(name)
         # Layers for other purposes, such as predicting several tokens, have tensors of their own.
         if match is not None and layers.get((match[1], int(match[2]))) == layers.get((match[1], 0), set()):
-            raise ModelFileBroken(folder, f"its files have the layer of {name!r}, which config.json does not have.")
+            raise ModelFileBroken(
+                folder, Phrase("its files have the layer of {name!r}, which config.json does not have.", name=name)
+            )
 
 
 def _lacking(folder: Path, names: list[str]) -> ModelFileBroken:
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return ModelFileBroken(folder, f"its files lack the tensor {names[0]!r}{more}. Download the model again.")
+    more = Phrase(" and {count} more", count=len(names) - 1) if len(names) > 1 else ""
+    return ModelFileBroken(
+        folder,
+        Phrase("its files lack the tensor {name!r}{more}. Download the model again.", name=names[0], more=more),
+    )

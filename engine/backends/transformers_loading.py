@@ -40,6 +40,7 @@ from engine.errors import (
     NotAvailable,
 )
 from engine.memory import available_memory
+from engine.phrase import Phrase
 from engine.safetensors_file import SafetensorsModel, read_safetensors_model
 
 _WORKING_SPACE = 64 * 2**20
@@ -80,7 +81,9 @@ def load_model(
     except EngineError:
         raise
     except Exception as error:
-        raise ModelFileBroken(folder, f"its config.json cannot be used ({first_line(error)}).") from error
+        raise ModelFileBroken(
+            folder, Phrase("its config.json cannot be used ({first_line}).", first_line=first_line(error))
+        ) from error
     slices = _Slices(files, progress, cancel)
     with slices.opened() as tensors:
         model, found = _build(folder, model_class, config, tensors, dtype, slices)
@@ -88,7 +91,9 @@ def load_model(
     try:
         model = model.to(device)
     except (torch.OutOfMemoryError, RuntimeError) as error:
-        raise LoadFailed(folder, f"it cannot be put on {device} ({first_line(error)}).") from error
+        raise LoadFailed(
+            folder, Phrase("it cannot be put on {device} ({first_line}).", device=device, first_line=first_line(error))
+        ) from error
     return LoadedModel(model, config, folder, device, context_length)
 
 
@@ -161,7 +166,10 @@ def _devices(wanted: LoadConfig) -> list[torch.device]:
     if name == "cuda" and graphics and graphics[0] != "mps":
         name = f"cuda:{torch.cuda.current_device()}"
     if name not in known:
-        raise NotAvailable(f"The device {name}", f"here there is {', '.join(known)}. Choose one of these, or auto.")
+        raise NotAvailable(
+            Phrase("The device {name}", name=name),
+            Phrase("here there is {known}. Choose one of these, or auto.", known=", ".join(known)),
+        )
     return [torch.device(name)]
 
 
@@ -282,11 +290,15 @@ def _build(
     except Cancelled:
         raise
     except (ImportError, NotImplementedError) as error:
-        raise ModelNotSupported(folder, f"it needs what is not installed ({first_line(error)}).") from error
+        raise ModelNotSupported(
+            folder, Phrase("it needs what is not installed ({first_line}).", first_line=first_line(error))
+        ) from error
     except (torch.OutOfMemoryError, MemoryError) as error:
-        raise LoadFailed(folder, "memory ran out while it was read. Close other programs.") from error
+        raise LoadFailed(folder, Phrase("memory ran out while it was read. Close other programs.")) from error
     except Exception as error:
         slices.check()
-        raise ModelFileBroken(folder, f"transformers cannot load it ({first_line(error)}).") from error
+        raise ModelFileBroken(
+            folder, Phrase("transformers cannot load it ({first_line}).", first_line=first_line(error))
+        ) from error
     slices.check()
     return model.eval(), found

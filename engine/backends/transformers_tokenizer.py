@@ -12,6 +12,7 @@ import transformers
 
 from engine.backends.base import Tokenizer
 from engine.errors import ModelFileBroken, NotAvailable, TextNotEncodable
+from engine.phrase import Phrase
 
 _FILES = frozenset(
     {"tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "merges.txt"}
@@ -48,11 +49,13 @@ def open_tokenizer(folder: Path, config: Any, vocab_size: int) -> ModelTokenizer
     except ImportError as error:
         return NoTokenizer(f"{present[0]} needs another package ({_first_line(error)})")
     except Exception as error:
-        raise ModelFileBroken(folder, f"its tokenizer cannot be read ({_first_line(error)}).") from error
+        raise ModelFileBroken(
+            folder, Phrase("its tokenizer cannot be read ({first_line}).", first_line=_first_line(error))
+        ) from error
     except BaseException as error:
         # The tokenizers library panics at some damaged files, with an exception that is none.
         if type(error).__name__ == "PanicException":
-            raise ModelFileBroken(folder, "its tokenizer cannot be read: the file is damaged.") from error
+            raise ModelFileBroken(folder, Phrase("its tokenizer cannot be read: the file is damaged.")) from error
         raise
     if not isinstance(tokenizer, transformers.PreTrainedTokenizerFast):
         return NoTokenizer(f"{type(tokenizer).__name__} is not one of Hugging Face's fast tokenizers")
@@ -170,7 +173,7 @@ class NoTokenizer:
         """Nothing for no text. Raises NotAvailable for any other."""
         if text:
             advice = f"{self._reason}. Give the prompt as token ids (--tokens), or add a tokenizer.json to its folder."
-            raise NotAvailable("This model's tokenizer", advice)
+            raise NotAvailable(Phrase("This model's tokenizer"), advice)
         return []
 
     def piece(self, token: int) -> bytes:
