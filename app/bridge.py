@@ -179,6 +179,10 @@ class EngineBridge:
         work = lambda cancel: engine.scan_folder(folder, cancel=cancel)  # noqa: E731
         return self._submit(Job(self._loop, work, background=True))
 
+    def inspect(self, path: Path) -> Job[ModelFile]:
+        """What a single model is, in the background. Raises ModelFileBroken, ModelNotSupported, Cancelled."""
+        return self._submit(Job(self._loop, lambda _cancel: engine.inspect_model(path), background=True))
+
     def count_tokens(
         self, messages: Sequence[Message], texts: Sequence[str] = (), max_tokens: int | None = None
     ) -> Job[TokenCount]:

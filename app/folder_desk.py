@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from app.error_report import describe
 from app.folder_watch import FolderWatch
 from app.state.models import ModelList
 from app.state.transcript import Problem
-from engine import Cancelled, FolderUnreadable
+from engine import Cancelled, EngineError, FolderUnreadable
 
 
 class FolderDesk(QObject):
@@ -99,6 +100,13 @@ class FolderDesk(QObject):
         if self._models.set_found(folder, look.models):
             self.found.emit()
         return True
+
+    async def read_alone(self, path: Path | None) -> None:
+        """Read a model if it is in no models folder. What is wrong with it is said when it is loaded."""
+        if path is None or self._models.by_path(path) is not None:
+            return
+        with contextlib.suppress(Cancelled, EngineError):
+            self._models.set_alone(await self._bridge.inspect(path).result)
 
     def note_loss(self, folder: Path, reason: str) -> bool:
         """A folder is not there any more; whether that is news."""

@@ -369,6 +369,7 @@ class ModelDesk(QObject):
         With a new target, one that fits only through text is let go too: that is slower, and for a person to choose.
         """
         self.changed.emit()
+        await self._folders.read_alone(self.models.selection.target)
         target = self.models.by_path(self.models.selection.target)
         fits = {} if target is None else await self._bridge.judge(target, self.models.models)
         if target is not None and target.path != self.models.selection.target:

@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     )
     from engine.hidden import run_hidden_command
     from engine.integrity import EXIT_DAMAGED, Installation, check_installation, installation_folder
-    from engine.library import scan_folder
+    from engine.library import inspect_model, scan_folder
     from engine.measurement import ModelFacts, Spread, WayFigures, WaysProgress, WaysReport, measure_ways
     from engine.memory import available_memory
     from engine.model_file import ModelFile
@@ -146,7 +146,7 @@ _HOMES = {
         "RoundEvent",
         "TokenEvent",
     ),
-    "engine.library": ("scan_folder",),
+    "engine.library": ("inspect_model", "scan_folder"),
     "engine.measurement": ("ModelFacts", "Spread", "WayFigures", "WaysProgress", "WaysReport", "measure_ways"),
     "engine.memory": ("available_memory",),
     "engine.model_file": ("ModelFile",),
@@ -237,6 +237,7 @@ __all__ = [
     "distribution",
     "find_preset",
     "gpu_offload",
+    "inspect_model",
     "installation_folder",
     "judge_pair",
     "load",

@@ -97,6 +97,7 @@ class ModelList:
         self._bundled_models: tuple[ModelFile, ...] = tuple(_unread(path) for path in bundled or ())
         self._found: dict[Path, tuple[ModelFile, ...]] = {}
         self._all: tuple[ModelFile, ...] | None = None
+        self._alone: dict[Path, ModelFile] = {}
         self._home: dict[Path, Path] = {}
         self._options: dict[Path, LoadOptions] = {}
         self._fits: Mapping[Path, Fit] = {}
@@ -123,6 +124,7 @@ class ModelList:
                         known.add(identity)
                         listed.append(model)
                         self._home[model.path] = folder
+            listed += [model for model in self._alone.values() if _identity(model.path) not in known]
             self._all = tuple(listed)
         return self._all
 
@@ -156,6 +158,11 @@ class ModelList:
         self.away -= {folder}
         self._all = None
         return True
+
+    def set_alone(self, model: ModelFile) -> None:
+        """A model that was opened or dropped, and is in no models folder; it stays in the list in this run."""
+        self._alone[model.path] = model
+        self._all = None
 
     def set_away(self, folder: Path) -> None:
         """A models folder that is not there at present: its models stay in the list, and cannot be chosen."""

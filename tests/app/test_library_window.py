@@ -154,7 +154,13 @@ def test_a_model_that_is_dropped_becomes_the_target(open_window: OpenWindow, dem
     assert window.desk.models.selection.target == copy
     assert notice(window) == "copy is the target now. It is loaded with the next message."
     assert window.prompt.edit.toPlainText() == "", "its name is no prompt"
-    assert window.main.bar.target.currentText() == "copy"
+    window.wait(lambda: window.desk.settled)
+    assert window.main.bar.target.currentText() == "copy · 8.2M Q8_0"
+    assert window.main.bar.draft.currentText().startswith("automatic · Outrider demo draft"), "a draft is found for it"
+    dialog = open_library(window)
+    choose(dialog, copy)
+    assert dialog.state.text() == "Target, not loaded yet"
+    assert dialog.options_button.isEnabled()
 
 
 def test_a_folder_that_is_dropped_is_added(open_window: OpenWindow, demo_pair: Pair, tmp_path: Path) -> None:
