@@ -3091,6 +3091,170 @@
             <translation>die Datei ist beschädigt ({reason})</translation>
         </message>
         <message>
+            <source>a probability is not a finite number</source>
+            <translation>eine Wahrscheinlichkeit ist keine endliche Zahl</translation>
+        </message>
+        <message>
+            <source>{n_outputs} rows were asked of {count} tokens</source>
+            <translation>{n_outputs} Zeilen wurden von {count} Tokens verlangt</translation>
+        </message>
+        <message>
+            <source>its state could not be saved</source>
+            <translation>sein Zustand konnte nicht gesichert werden</translation>
+        </message>
+        <message>
+            <source>it was closed</source>
+            <translation>es wurde geschlossen</translation>
+        </message>
+        <message>
+            <source>llama.cpp gave no logits</source>
+            <translation>llama.cpp gab keine Logits</translation>
+        </message>
+        <message>
+            <source>Loading the model</source>
+            <translation>Das Laden des Modells</translation>
+        </message>
+        <message>
+            <source>it does not write text token by token. Choose a chat or text model.</source>
+            <translation>es schreibt Text nicht Token für Token. Wählen Sie ein Chat- oder Textmodell.</translation>
+        </message>
+        <message>
+            <source>Running GGUF models</source>
+            <translation>Das Ausführen von GGUF-Modellen</translation>
+        </message>
+        <message>
+            <source>{folder} holds nothing that runs here. Install Outrider again.</source>
+            <translation>in {folder} ist nichts, was hier läuft. Installieren Sie Outrider neu.</translation>
+        </message>
+        <message>
+            <source>its tokenizer gave no answer</source>
+            <translation>sein Tokenizer gab keine Antwort</translation>
+        </message>
+        <message>
+            <source>The prompt has {characters:,} characters; {longest_text:,} can be read. Shorten it.</source>
+            <translation>Die Eingabe hat {characters:,} Zeichen; {longest_text:,} können gelesen werden. Kürzen Sie sie.</translation>
+        </message>
+        <message>
+            <source>{n_outputs} rows were asked of {tokens} tokens</source>
+            <translation>{n_outputs} Zeilen wurden von {tokens} Tokens verlangt</translation>
+        </message>
+        <message>
+            <source>the memory of {device} is full</source>
+            <translation>der Speicher von {device} ist voll</translation>
+        </message>
+        <message>
+            <source>its weights are damaged: what it computes are not numbers.</source>
+            <translation>seine Gewichte sind beschädigt: Was es rechnet, sind keine Zahlen.</translation>
+        </message>
+        <message>
+            <source>it looks at what follows: it measures texts and writes none.</source>
+            <translation>es blickt auf das Folgende: Es misst Texte und schreibt keine.</translation>
+        </message>
+        <message>
+            <source>the memory of {device} is full. Choose a smaller model.</source>
+            <translation>der Speicher von {device} ist voll. Wählen Sie ein kleineres Modell.</translation>
+        </message>
+        <message>
+            <source>transformers cannot run it ({first_line}).</source>
+            <translation>transformers kann es nicht ausführen ({first_line}).</translation>
+        </message>
+        <message>
+            <source>its config.json does not name the kind of model (model_type).</source>
+            <translation>seine config.json nennt die Art des Modells (model_type) nicht.</translation>
+        </message>
+        <message>
+            <source>{reason}. Choose another model, or convert it to GGUF.</source>
+            <translation>{reason}. Wählen Sie ein anderes Modell oder wandeln Sie es in GGUF um.</translation>
+        </message>
+        <message>
+            <source>its config.json cannot be used ({first_line}).</source>
+            <translation>seine config.json ist nicht brauchbar ({first_line}).</translation>
+        </message>
+        <message>
+            <source>it is a translator between two texts (encoder and decoder).</source>
+            <translation>es übersetzt zwischen zwei Texten (Encoder und Decoder).</translation>
+        </message>
+        <message>
+            <source>{model_type} models do not write text token by token.</source>
+            <translation>Modelle der Art {model_type} schreiben Text nicht Token für Token.</translation>
+        </message>
+        <message>
+            <source>its files hold a {kind}, which does not write text.</source>
+            <translation>seine Dateien enthalten ein {kind}, das keinen Text schreibt.</translation>
+        </message>
+        <message>
+            <source>its config.json claims {value} for {name!r}, which its files do not have.</source>
+            <translation>seine config.json behauptet {value} für {name!r}, was seine Dateien nicht haben.</translation>
+        </message>
+        <message>
+            <source>the tensor {name!r} has the shape {shape} and config.json asks for {asked}.</source>
+            <translation>der Tensor {name!r} hat die Form {shape}, und config.json verlangt {asked}.</translation>
+        </message>
+        <message>
+            <source>its config.json describes {elements:,} weights and its files hold {parameters:,}: a part of it is missing.</source>
+            <translation>seine config.json beschreibt {elements:,} Gewichte, und seine Dateien enthalten {parameters:,}: Ein Teil davon fehlt.</translation>
+        </message>
+        <message>
+            <source>its files have the layer of {name!r}, which config.json does not have.</source>
+            <translation>seine Dateien haben die Schicht von {name!r}, die config.json nicht hat.</translation>
+        </message>
+        <message>
+            <source> and {count} more</source>
+            <translation> und {count} weitere</translation>
+        </message>
+        <message>
+            <source>its files lack the tensor {name!r}{more}. Download the model again.</source>
+            <translation>seinen Dateien fehlt der Tensor {name!r}{more}. Laden Sie das Modell noch einmal.</translation>
+        </message>
+        <message>
+            <source>it cannot be put on {device} ({first_line}).</source>
+            <translation>es kann nicht auf {device} gebracht werden ({first_line}).</translation>
+        </message>
+        <message>
+            <source>The device {name}</source>
+            <translation>Das Gerät {name}</translation>
+        </message>
+        <message>
+            <source>here there is {known}. Choose one of these, or auto.</source>
+            <translation>hier gibt es {known}. Wählen Sie eines davon oder auto.</translation>
+        </message>
+        <message>
+            <source>it needs what is not installed ({first_line}).</source>
+            <translation>es braucht, was nicht installiert ist ({first_line}).</translation>
+        </message>
+        <message>
+            <source>memory ran out while it was read. Close other programs.</source>
+            <translation>der Arbeitsspeicher ging aus, während es gelesen wurde. Schließen Sie andere Programme.</translation>
+        </message>
+        <message>
+            <source>transformers cannot load it ({first_line}).</source>
+            <translation>transformers kann es nicht laden ({first_line}).</translation>
+        </message>
+        <message>
+            <source>its tokenizer cannot be read ({first_line}).</source>
+            <translation>sein Tokenizer kann nicht gelesen werden ({first_line}).</translation>
+        </message>
+        <message>
+            <source>its tokenizer cannot be read: the file is damaged.</source>
+            <translation>sein Tokenizer kann nicht gelesen werden: Die Datei ist beschädigt.</translation>
+        </message>
+        <message>
+            <source>This model's tokenizer</source>
+            <translation>Der Tokenizer dieses Modells</translation>
+        </message>
+        <message>
+            <source>{name} cannot answer this prompt: {why}.</source>
+            <translation>{name} kann diese Eingabe nicht beantworten: {why}.</translation>
+        </message>
+        <message>
+            <source>{name} can answer none of the prompts. The first: {why}</source>
+            <translation>{name} kann keine der Eingaben beantworten. Die erste: {why}</translation>
+        </message>
+        <message>
+            <source>The measurement</source>
+            <translation>Die Messung</translation>
+        </message>
+        <message>
             <source>it should have come with the program. Install Outrider again.</source>
             <translation>sie hätte mit dem Programm kommen sollen. Installieren Sie Outrider neu.</translation>
         </message>
@@ -3737,6 +3901,10 @@
         <message>
             <source>A part of it is missing: {missing}.</source>
             <translation>Ein Teil davon fehlt: {missing}.</translation>
+        </message>
+        <message>
+            <source>A way to be measured is a lookahead, 'auto' or 'ngram', not {way!r}.</source>
+            <translation>Gemessen wird eine Vorausschau, 'auto' oder 'ngram', nicht {way!r}.</translation>
         </message>
         <message>
             <source>It is the image part of a model (a projector), not a model that writes text.</source>
