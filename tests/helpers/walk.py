@@ -38,10 +38,10 @@ class Walk:
         assert walker.find("Target", kind="Picker").text.startswith("Outrider demo target")
         assert self.conversations() == []
         walker.click("Settings")
-        walker.find(kind="row", name="As the system")
+        walker.find(kind="row", name="Theme: as the system")
         self.shot(1, "menu")
-        walker.click(kind="row", name=theme.capitalize())
-        walker.wait(lambda: not walker.sees(kind="row", name="As the system"), "the menu closed")
+        walker.click(kind="row", name=f"Theme: {theme}")
+        walker.wait(lambda: not walker.sees(kind="row", name="Theme: as the system"), "the menu closed")
         walker.wait(lambda: not walker.sees(object="progress"), "the models loaded")
         walker.move(5, 5)
         self.shot(2, "welcome")
