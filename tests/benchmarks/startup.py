@@ -29,6 +29,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.machine import Quiet
+from benchmarks.startup_sides import PAINTED
 from helpers import xvfb
 from helpers.paths import ROOT
 
@@ -37,65 +38,10 @@ SIDES = ("program", "empty")
 _SLOWEST = 25
 _QUESTIONS = 3
 _RUN_S = 120.0
-_PAINTED = "first paint"
+_SIDES = Path(__file__).with_name("startup_sides.py")
 
 
-def now() -> float:
-    """Seconds, the same for all processes."""
-    return datetime.now(UTC).timestamp()
-
-
-# The two sides, each in a process of its own --------------------------------------------------------------------------
-
-
-def start_program(folder: Path) -> int:
-    """The program, as `python -m app` starts it, until its first paint; prints when that was."""
-    from app import __main__ as program  # noqa: PLC0415 - what is imported is measured
-
-    os.environ["QT_API"], os.environ["PYQTGRAPH_QT_LIB"] = "pyside6", "PySide6"
-    from app import bootstrap  # noqa: PLC0415 - as above
-
-    run = bootstrap.run
-
-    def run_until_painted(*given: Any, **named: Any) -> int:
-        return run(*given, **(named | {"script": _tell_paint}))
-
-    bootstrap.run = run_until_painted
-    return program.main(["--settings", str(folder / "settings.json"), "--conversations", str(folder / "store.sqlite3")])
-
-
-async def _tell_paint(parts: Any, loop: Any) -> int:
-    painted = loop.create_future()
-    parts.window.painted.connect(lambda: painted.done() or painted.set_result(now()))
-    when = await painted
-    print(_PAINTED, file=sys.stderr, flush=True)
-    print(json.dumps({"painted": when}), flush=True)
-    return 0
-
-
-def start_empty() -> int:
-    """A window with an empty plot, until its first paint; prints when that was."""
-    import pyqtgraph  # noqa: PLC0415 - what is imported is measured
-    from PySide6.QtCore import QTimer  # noqa: PLC0415 - as above
-    from PySide6.QtWidgets import QApplication, QMainWindow  # noqa: PLC0415 - as above
-
-    class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
-        """It covers the window, which is not painted itself."""
-
-        def paintEvent(self, event: Any) -> None:  # noqa: N802 - Qt's name
-            super().paintEvent(event)
-            QTimer.singleShot(0, tell)
-
-    def tell() -> None:
-        print(json.dumps({"painted": now()}), flush=True)
-        application.quit()
-
-    application = QApplication([])
-    window = QMainWindow()
-    window.resize(1280, 800)
-    window.setCentralWidget(Plot())
-    window.show()
-    return application.exec()
+# Measuring ------------------------------------------------------------------------------------------------------------
 
 
 def prepare(folder: Path) -> None:
@@ -112,20 +58,22 @@ def prepare(folder: Path) -> None:
     keeper.close(5.0)
 
 
-# Measuring ------------------------------------------------------------------------------------------------------------
-
-
 def first_paint(side: str, folder: Path, environment: dict[str, str]) -> float:
     """Milliseconds from the start of a side to its first paint."""
-    command = [sys.executable, __file__, "--side", side, "--folder", str(folder)]
-    began = now()
+    began = datetime.now(UTC).timestamp()
     done = subprocess.run(
-        command, capture_output=True, text=True, env=environment, cwd=ROOT, timeout=_RUN_S, check=False
+        [sys.executable, str(_SIDES), side, str(folder)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=ROOT,
+        timeout=_RUN_S,
+        check=False,
     )
-    line = next((line for line in done.stdout.splitlines() if line.startswith('{"painted"')), None)
+    line = next((line for line in done.stdout.splitlines() if line.startswith(PAINTED)), None)
     if line is None:
         raise RuntimeError(f"{side} did not paint (exit code {done.returncode}): {done.stderr[-800:]}")
-    return 1000.0 * (float(json.loads(line)["painted"]) - began)
+    return 1000.0 * (float(line.removeprefix(PAINTED)) - began)
 
 
 def measure(pairs: int, folder: Path, environment: dict[str, str], patience_s: float) -> dict[str, Any]:
@@ -150,12 +98,15 @@ def measure(pairs: int, folder: Path, environment: dict[str, str], patience_s: f
 
 def profile(folder: Path, environment: dict[str, str]) -> str:
     """The slowest imports of the program's start, by their own time."""
-    command = [sys.executable, "-X", "importtime", __file__, "--side", "program", "--folder", str(folder)]
+    command = [sys.executable, "-X", "importtime", str(_SIDES), "program", str(folder)]
+    subprocess.run(
+        command[:1] + command[3:], capture_output=True, env=environment, cwd=ROOT, timeout=_RUN_S, check=True
+    )
     done = subprocess.run(
         command, capture_output=True, text=True, env=environment, cwd=ROOT, timeout=_RUN_S, check=True
     )
     rows = []
-    for line in done.stderr.partition(_PAINTED)[0].splitlines():
+    for line in done.stderr.partition(PAINTED)[0].splitlines():
         own, _, rest = line.removeprefix("import time:").partition("|")
         if own.strip().isdigit():
             whole, _, name = rest.partition("|")
@@ -198,17 +149,16 @@ def main() -> int:
     parser.add_argument("--patience", type=float, default=120.0, metavar="S", help="to wait for other programs, in all")
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--side", choices=SIDES, help=argparse.SUPPRESS)
-    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.side is not None:
-        sys.path.insert(0, str(ROOT))
-        return start_program(args.folder) if args.side == "program" else start_empty()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="outrider-bench-")))
-        environment = os.environ | {"QT_QPA_PLATFORM": "offscreen", "PYTHONUNBUFFERED": "1"}
+        # Both sides find their modules compiled, as an installed program does, whatever is in the source's folders.
+        compiled = {"PYTHONPYCACHEPREFIX": str(folder / "compiled")}
+        environment = os.environ | {"QT_QPA_PLATFORM": "offscreen", **compiled}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         if xvfb.available() and not args.offscreen:
-            environment |= xvfb.environment(stack.enter_context(xvfb.x_server()))
+            display = stack.enter_context(xvfb.x_server())
+            environment |= {"DISPLAY": display, "QT_QPA_PLATFORM": "xcb"}
         prepare(folder)
         if args.profile:
             print(profile(folder, environment))
