@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import DegenerateDistribution
+from engine.phrase import Phrase
 
 if TYPE_CHECKING:
     from engine.config import SamplingConfig
@@ -32,8 +33,8 @@ _SPREAD = 64
 """How many tokens share what top-p leaves out, at a first guess."""
 _LOWEST, _HIGHEST = -40.0, 70.0
 """Peaks between which no sum of exponentials in float32 overflows or loses what counts."""
-NO_MASS = "its probabilities have no mass, or are not finite numbers"
-NO_PEAK = "its best logit is not a finite number"
+NO_MASS = Phrase("its probabilities have no mass, or are not finite numbers")
+NO_PEAK = Phrase("its best logit is not a finite number")
 
 
 class Cuts(NamedTuple):

@@ -298,7 +298,7 @@ def _load_model(config: LoadConfig, progress: Callable[[float], None] | None, ca
             llama_cpp.llama_model_free(model)
         raise Cancelled(Phrase("Loading the model"))
     if not model:
-        raise LoadFailed(config.path, _reason("llama.cpp cannot read it"))
+        raise LoadFailed(config.path, _reason(Phrase("llama.cpp cannot read it")))
     if not llama_cpp.llama_model_has_decoder(model) or llama_cpp.llama_model_has_encoder(model):
         llama_cpp.llama_model_free(model)
         raise ModelNotSupported(
@@ -337,7 +337,7 @@ def _make_context(model: Any, config: LoadConfig) -> tuple[Any, int, int]:
     log_lines.clear()
     context = llama_cpp.llama_init_from_model(model, params)
     if not context:
-        raise LoadFailed(config.path, _reason("llama.cpp cannot make a context for it, memory may be short"))
+        raise LoadFailed(config.path, _reason(Phrase("llama.cpp cannot make a context for it, memory may be short")))
     return context, context_length, int(params.n_batch)
 
 
@@ -368,4 +368,4 @@ def _gpu_layers(config: LoadConfig) -> int:
 def _reason(otherwise: str) -> str:
     errors = [line for line in log_lines if "error" in line.lower() or "failed" in line.lower()]
     detail = errors[0] if errors else ""
-    return f"{otherwise} ({detail})." if detail else f"{otherwise}."
+    return Phrase("{what} ({detail}).", what=otherwise, detail=detail) if detail else Phrase("{what}.", what=otherwise)
