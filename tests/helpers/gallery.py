@@ -24,8 +24,11 @@ from app.single_instance import Claim
 from app.state.conversation import ConversationSummary, StoredMessage
 from app.state.transcript import Exchange, Problem
 from app.store import Store
+from app.views.file_drops import DropVeil
 from app.views.link_question import LinkQuestion
+from app.views.model_words import announcement
 from helpers.cut import cut_parts
+from helpers.model_zoo import write_zoo
 
 RICH = """<think>The user wants to see what replies look like.</think>## A heading
 
@@ -142,6 +145,7 @@ async def walk(parts: Parts, gallery: Gallery, folder: Path) -> None:
         window.commands.run(key)
         await gallery.windows(key.replace(".", "-"))
     await _settings_pages(parts, gallery)
+    await _models(parts, gallery, folder / "models")
     for name in ("target", "draft", "lookahead"):
         window.commands.run(f"models.{name}")
         await gallery.windows(f"picker-{name}")
@@ -227,6 +231,25 @@ async def _settings_pages(parts: Parts, gallery: Gallery) -> None:
         await gallery.windows(f"settings-{page}")
 
 
+async def _models(parts: Parts, gallery: Gallery, folder: Path) -> None:
+    """Models of every kind in the library and in the pickers, a load that would not fit, and files that are dragged."""
+    window, desk = parts.window, parts.desk
+    desk.announce.emit(announcement(["Qwen2.5 14B Instruct"], 9_800_000_000, 5_600_000_000))
+    await gallery.shot("announcement")
+    window.commands.run("models.library")
+    await gallery.windows("announcement-library")
+    desk.announce.emit("")
+    veil = DropVeil(window)
+    veil.cover()
+    await gallery.shot("drop", veil)
+    veil.deleteLater()
+    desk.add_folder(folder)
+    while not desk.settled:  # noqa: ASYNC110 - as a person looks at it
+        await asyncio.sleep(0.02)
+    window.commands.run("models.library")
+    await gallery.windows("library")
+
+
 async def _menu(parts: Parts, gallery: Gallery) -> None:
     menu = parts.window.bar.menu_button.menu()
     menu.popup(parts.window.mapToGlobal(QPoint(100, 60)))
@@ -250,6 +273,8 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as place:
         files = Path(place)
         fill(files / "conversations.sqlite3")
+        (files / "models").mkdir()
+        write_zoo(files / "models")
         file = SettingsFile(files / "settings.json")
         file.save(Settings(theme=theme, language=language, lookahead=4))
         return run(["outrider"], file, claim=Claim(files / "conversations.sqlite3", None), script=script)
