@@ -3115,8 +3115,16 @@
             <translation>Das Laden des Modells</translation>
         </message>
         <message>
+            <source>llama.cpp cannot read it</source>
+            <translation>llama.cpp kann sie nicht lesen</translation>
+        </message>
+        <message>
             <source>it does not write text token by token. Choose a chat or text model.</source>
             <translation>es schreibt Text nicht Token für Token. Wählen Sie ein Chat- oder Textmodell.</translation>
+        </message>
+        <message>
+            <source>llama.cpp cannot make a context for it, memory may be short</source>
+            <translation>llama.cpp kann dafür keinen Kontext anlegen, vielleicht reicht der Speicher nicht</translation>
         </message>
         <message>
             <source>Running GGUF models</source>
@@ -3981,6 +3989,14 @@
         <message>
             <source>Loading safetensors models</source>
             <translation>Das Laden von safetensors-Modellen</translation>
+        </message>
+        <message>
+            <source>its probabilities have no mass, or are not finite numbers</source>
+            <translation>seine Wahrscheinlichkeiten haben keine Masse oder sind keine endlichen Zahlen</translation>
+        </message>
+        <message>
+            <source>its best logit is not a finite number</source>
+            <translation>sein bestes Logit ist keine endliche Zahl</translation>
         </message>
         <message>
             <source>its part {part} lacks the tensor {name!r}. Download the model again.</source>
