@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -37,7 +37,7 @@ from engine import (
 )
 
 if TYPE_CHECKING:
-    from engine import Fit, SpeculativeDecoder, WaysProgress, WaysReport
+    from engine import SpeculativeDecoder, WaysProgress, WaysReport
 
 __all__ = ["EngineBridge", "Job", "Look", "ModelsChanged", "TimedEvent", "Ways"]
 
@@ -45,7 +45,6 @@ T = TypeVar("T")
 
 
 TimedEvent = tuple[float, Event]
-_SLICE_S = 0.005
 _REPORT_S = 0.25
 """How often the figures of a measurement are worked out and shown while it runs."""
 
@@ -196,18 +195,6 @@ class EngineBridge:
             return TokenCount(fit, tuple(self._decoder.count(text) for text in texts))
 
         return self._submit(Job(self._loop, work, background=True))
-
-    async def judge(self, target: ModelFile, drafts: Sequence[ModelFile]) -> Mapping[Path, Fit]:
-        """Which drafts fit a target. Needs no model, so it runs here, in slices that leave the window alone."""
-        fits: dict[Path, Fit] = {}
-        began = perf_counter()
-        for draft in drafts:
-            if draft.usable and draft.size_bytes and target.vocabulary is not None:
-                fits[draft.path] = engine.judge_pair(target, draft)
-            if perf_counter() - began > _SLICE_S:
-                await asyncio.sleep(0)
-                began = perf_counter()
-        return fits
 
     def drain(self) -> list[TimedEvent]:
         """The events since the last call, each with the time (perf_counter, seconds) at which it came."""

@@ -75,7 +75,7 @@ class FolderDesk(QObject):
         it was not asked for, and no progress is shown.
         """
         before = self._jobs.get(folder)
-        if before is not None:
+        if before is not None and not quietly:
             before.cancel()
         job = self._bridge.look(folder)
         if not quietly:

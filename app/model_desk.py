@@ -15,6 +15,7 @@ from app.bridge import EngineBridge, Job, Ways
 from app.error_report import describe
 from app.folder_desk import FolderDesk
 from app.folder_watch import is_there
+from app.judging import judge
 from app.load_gate import LoadGate
 from app.model_memory import ModelMemory
 from app.settings import Settings
@@ -371,7 +372,7 @@ class ModelDesk(QObject):
         self.changed.emit()
         await self._folders.read_alone(self.models.selection.target)
         target = self.models.by_path(self.models.selection.target)
-        fits = {} if target is None else await self._bridge.judge(target, self.models.models)
+        fits = {} if target is None else await judge(target, self.models.models)
         if target is not None and target.path != self.models.selection.target:
             return
         self.models.set_fits(fits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -102,6 +103,7 @@ class ModelList:
         self._options: dict[Path, LoadOptions] = {}
         self._fits: Mapping[Path, Fit] = {}
         self._refused: set[Path] = set()
+        self._ranking: tuple[tuple[object, ...], list[ModelFile]] | None = None
 
     # What is there ----------------------------------------------------------------------------------------------------
 
@@ -254,9 +256,12 @@ class ModelList:
             return list(self.models)
         from engine import rank_drafts  # noqa: PLC0415 - not before the first paint
 
-        judged = [model for model in self.models if model.path in self._fits]
-        rest = [model for model in self.models if model.path not in self._fits]
-        return [model for model, _ in rank_drafts(target, judged)] + rest
+        asked = self.models, self._fits, target
+        if self._ranking is None or any(map(operator.is_not, self._ranking[0], asked)):
+            judged = [model for model in self.models if model.path in self._fits]
+            rest = [model for model in self.models if model.path not in self._fits]
+            self._ranking = asked, [model for model, _ in rank_drafts(target, judged)] + rest
+        return self._ranking[1]
 
     def _draft(self, model: ModelFile, name: str, target: ModelFile | None) -> Choice:
         fit = self._fits.get(model.path)

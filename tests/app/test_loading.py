@@ -250,9 +250,13 @@ def test_another_choice_ends_the_announcement(window: Window, memory: Memory, co
 
 
 def test_what_the_library_does_not_know_is_announced_by_the_engine(
-    window: Window, memory: Memory, copy: Path, tmp_path: Path
+    window: Window, memory: Memory, copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    async def nothing(_path: Path | None) -> None:
+        """It was not read in time."""
+
     elsewhere = Path(shutil.copy(copy, tmp_path / "elsewhere.gguf"))
+    monkeypatch.setattr(window.desk._folders, "read_alone", nothing)
     memory.free = 50_000_000
     window.desk.choose_target(elsewhere)
     exchange = window.ask("Hello!")
