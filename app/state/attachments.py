@@ -23,7 +23,8 @@ _LONGEST_NAME = 120
 _LEAST_FENCE = 3
 _MOST_CONTROLS = 0.01
 _HEAD = "File: "
-_BLOCK = re.compile(r"File: ([^\n]{1,200})\n(`{3,})([a-z0-9+#-]{0,12})\n(.*?)\n\2(?:\n\n|\Z)", re.DOTALL)
+_GAP = "\n\n"
+_HEAD_LINES = re.compile(r"File: ([^\n]{1,200})\n(`{3,})[a-z0-9+#-]{0,12}\n")
 _TICKS = re.compile(r"`{3,}")
 _STYLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
@@ -54,9 +55,14 @@ class Attachment:
     @property
     def block(self) -> str:
         """How it stands in the question: named, between fences that are longer than any in it."""
-        longest = max(map(len, _TICKS.findall(self.text)), default=0)
-        fence = "`" * max(_LEAST_FENCE, longest + 1)
-        return f"{_HEAD}{self.name}\n{fence}{_language(self.name)}\n{self.text}\n{fence}"
+        return _block(self.name, self.text)
+
+
+@lru_cache(maxsize=MOST)
+def _block(name: str, text: str) -> str:
+    longest = max(map(len, _TICKS.findall(text)), default=0)
+    fence = "`" * max(_LEAST_FENCE, longest + 1)
+    return f"{_HEAD}{name}\n{fence}{_language(name)}\n{text}\n{fence}"
 
 
 class NotAttached(Exception):
@@ -124,26 +130,37 @@ def plain_name(name: str) -> str:
 def join_question(typed: str, attachments: Sequence[Attachment]) -> str:
     """The question as the model reads it: the files, then what was typed."""
     parts = [attachment.block for attachment in attachments]
-    return "\n\n".join([*parts, typed] if typed.strip() or not parts else parts)
+    return _GAP.join([*parts, typed] if typed.strip() or not parts else parts)
 
 
 @lru_cache(maxsize=16)
 def split_question(question: str) -> tuple[str, tuple[Attachment, ...]]:
     """What was typed, and the files before it. Where there are none the question is what was typed."""
-    if not question.startswith(_HEAD):
-        return question, ()
     found: list[Attachment] = []
     at = 0
-    while (block := _BLOCK.match(question, at)) is not None:
-        attachment = Attachment(block[1], block[4])
-        if attachment.block != question[at : at + len(attachment.block)]:
+    while (head := _HEAD_LINES.match(question, at)) is not None:
+        end = _find_end(question, head.end(), "\n" + head[2])
+        attachment = None if end is None else Attachment(head[1], question[head.end() : end])
+        if attachment is None or end is None or attachment.block != question[at : end + 1 + len(head[2])]:
             break  # typed by hand in another way: it stays as it is
         found.append(attachment)
-        at = block.end()
+        at = end + 1 + len(head[2]) + len(_GAP)
     typed = question[at:]
-    if join_question(typed, found) != question:
-        return question, ()
-    return typed, tuple(found)
+    # Only blanks behind the files: nobody put it together so.
+    whole = bool(typed.strip()) or at == len(question) + len(_GAP)
+    return (typed, tuple(found)) if found and whole else (question, ())
+
+
+def _find_end(question: str, start: int, fence: str) -> int | None:
+    """Where the text of a file ends: before a line that is the fence, with a gap or nothing behind it."""
+    # The text may be empty: its end is then the line break before it.
+    end = question.find(fence, max(start - 1, 0))
+    while end >= 0:
+        behind = end + len(fence)
+        if behind == len(question) or question.startswith(_GAP, behind):
+            return max(end, start)
+        end = question.find(fence, end + 1)
+    return None
 
 
 _LANGUAGES = {

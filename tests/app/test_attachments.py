@@ -1,6 +1,7 @@
 """Files that go with a question: read or refused, quoted whatever is in them, kept, shown folded, edited, sent."""
 
 import os
+import random
 import threading
 from pathlib import Path
 
@@ -43,6 +44,20 @@ def test_a_question_is_taken_apart_as_it_was_put_together(text: str, typed: str)
 )
 def test_what_is_no_file_stays_as_it_is(question: str) -> None:
     assert split_question(question) == (question, ())
+
+
+def test_any_text_is_taken_apart_and_put_together() -> None:
+    """Texts of what fences, names and gaps are made of: all come back, as files or as what was typed."""
+    choose = random.Random(1).choice
+    for _ in range(4_000):
+        files = tuple(
+            Attachment(choose(["a.py", "b", "c.md"]), "".join(choose("`\n aF") for _ in range(9)).rstrip("\n") or "z")
+            for _ in range(choose([1, 2, 3]))
+        )
+        typed = choose(["", "hi", "```\nx", "\nq", "File: x"])
+        assert split_question(join_question(typed, files)) == (typed, files)
+        question = "".join(choose(["File: x\n", "```", "\n", "a", "````", "\n\n"]) for _ in range(9))
+        assert join_question(*split_question(question)) == question
 
 
 def test_the_fence_is_longer_than_any_in_the_file() -> None:
