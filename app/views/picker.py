@@ -39,6 +39,9 @@ _POPUP_MOST = 560
 _PAD_X, _PAD_Y, _BETWEEN = 8, 5, 2
 _SMALL = 0.92
 _FIGURES = " · "
+_WRAP = int(Qt.TextFlag.TextWordWrap)
+_AROUND = 40
+"""What a line of the popup has beside its words: padding, frame and scroll bar."""
 
 
 def shortened(text: str, metrics: QFontMetrics, width: int) -> str:
@@ -54,7 +57,12 @@ def shortened(text: str, metrics: QFontMetrics, width: int) -> str:
 
 
 class ChoiceDelegate(QStyledItemDelegate):
-    """Draws a line: what it is, and under it in small what else is to be said."""
+    """Draws a line: what it is, and under it in small what else is to be said, in two rows at most.
+
+    Attribute: width (that a row has for words).
+    """
+
+    width = _POPUP_MOST
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -74,21 +82,28 @@ class ChoiceDelegate(QStyledItemDelegate):
         painter.setFont(drawn.font)
         painter.setPen(drawn.palette.color(QPalette.ColorRole.Text) if enabled else muted)
         height = QFontMetrics(drawn.font).height()
-        side = QStyle.visualAlignment(drawn.direction, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        side = QStyle.visualAlignment(drawn.direction, Qt.AlignmentFlag.AlignLeft)
         self._draw(painter, QRect(place.left(), place.top(), place.width(), height), side, str(index.data() or ""))
         more = index.data(MORE_ROLE)
         if more:
             font = small_font(drawn.font)
             painter.setFont(font)
             painter.setPen(muted)
-            top = place.top() + height + _BETWEEN
-            below = QRect(place.left(), top, place.width(), QFontMetrics(font).height())
-            self._draw(painter, below, side, str(more))
+            below = place.adjusted(0, height + _BETWEEN, 0, 0)
+            if self._small_height(font, str(more)) > QFontMetrics(font).height():
+                painter.drawText(below, int(side | Qt.AlignmentFlag.AlignTop) | _WRAP, str(more))
+            else:
+                self._draw(painter, below, side, str(more))
         painter.restore()
+
+    def _small_height(self, font: QFont, text: str) -> int:
+        metrics = QFontMetrics(font)
+        wanted = metrics.boundingRect(QRect(0, 0, self.width, 10_000), _WRAP, text).height()
+        return min(wanted, 2 * metrics.lineSpacing())
 
     def _draw(self, painter: QPainter, place: QRect, side: Qt.AlignmentFlag, text: str) -> None:
         shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, place.width())
-        painter.drawText(place, int(side), shown)
+        painter.drawText(place, int(side | Qt.AlignmentFlag.AlignVCenter), shown)
 
     def sizeHint(  # noqa: N802 - Qt's
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -99,7 +114,7 @@ class ChoiceDelegate(QStyledItemDelegate):
         if more:
             small = QFontMetrics(small_font(option.font))
             width = max(width, small.horizontalAdvance(str(more)))
-            height += _BETWEEN + small.height()
+            height += _BETWEEN + self._small_height(small_font(option.font), str(more))
         return QSize(width + 2 * _PAD_X + 2, height + 2 * _PAD_Y)
 
 
@@ -125,7 +140,8 @@ class Picker(QComboBox):
         self.setModel(QStandardItemModel(self))
         self.setMaxVisibleItems(16)
         # The combo box's own delegate draws menu items, and those never look greyed.
-        self.setItemDelegate(ChoiceDelegate(self))
+        self._delegate = ChoiceDelegate(self)
+        self.setItemDelegate(self._delegate)
         self.view().setTextElideMode(Qt.TextElideMode.ElideRight)
         self.view().setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         container = self.view().parentWidget()
@@ -155,9 +171,13 @@ class Picker(QComboBox):
 
     def showPopup(self) -> None:  # noqa: N802 - Qt's name
         """Open the list, as wide as its lines, as far as there is room."""
-        wanted = self.view().sizeHintForColumn(0) + 40
+        wanted = self.view().sizeHintForColumn(0) + _AROUND
         most = min(_POPUP_MOST, max(self.window().width() - 32, self.width()))
-        self.view().setMinimumWidth(max(self.width(), min(wanted, most)))
+        width = max(self.width(), min(wanted, most))
+        self.view().setMinimumWidth(width)
+        if self._delegate.width != width - _AROUND:
+            self._delegate.width = width - _AROUND
+            self.view().doItemsLayout()
         super().showPopup()
 
     def hidePopup(self) -> None:  # noqa: N802 - Qt's name
