@@ -86,7 +86,7 @@ def unpacked(data: object) -> str:
     """What was packed. Raises KeyError, ValueError, TypeError, IndexError for what never was."""
     if isinstance(data, str):
         return data
-    if not isinstance(data, Mapping):
+    if not isinstance(data, Mapping) or not isinstance(data["fields"], Mapping):
         raise TypeError
     fields = {
         str(name): unpacked(value) if isinstance(value, Mapping) else value for name, value in data["fields"].items()
