@@ -58,8 +58,9 @@ class ContextDesk(QObject):
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._count)
         self._attachments.changed.connect(self.note_typed)
-        for signal in (controller.opened, controller.cleared, controller.reply_ended):
-            signal.connect(self._note_conversation)
+        controller.opened.connect(self._note_other)
+        controller.cleared.connect(self._note_other)
+        controller.reply_ended.connect(self._note_conversation)
         controller.busy_changed.connect(self._note_busy)
         controller.choices.changed.connect(self.note_typed)
         controller.desk.changed.connect(self._note_models)
@@ -84,6 +85,13 @@ class ContextDesk(QObject):
 
     def _size(self) -> int:
         return sum(len(message.content) for message in self._history or ())
+
+    def _note_other(self) -> None:
+        """Other entries are shown. While the engine is at work elsewhere, what they take is not known."""
+        self._counted = None
+        if self._controller.activity.work != "idle":
+            self._show(None)
+        self._note_conversation()
 
     def _note_conversation(self) -> None:
         self._history = None

@@ -85,6 +85,17 @@ def test_what_will_be_dropped_is_said_and_shown(open_window: OpenWindow) -> None
     assert window.main.meter.text() == "too long: 375 tokens, 350 fit"
 
 
+def test_another_chat_is_not_told_the_figures_of_this_one(open_window: OpenWindow) -> None:
+    window = open_window(Script("word " * 400, round_s=0.02))
+    counted(window)
+    exchange = window.send("Go on for long")
+    window.wait(lambda: exchange.status == "writing" and counted_now(window) > 10)
+    window.main.new_chat_wanted.emit()
+    assert window.parts.context.use is None, "the engine writes the other chat's reply and counts later"
+    window.controller._turns.cancel(window.controller._turns.turns[0])
+    assert counted(window).used == 0
+
+
 def test_no_target_no_meter(open_window: OpenWindow, tmp_path: Path) -> None:
     window = open_window(Script(load_errors=[ModelFileBroken(tmp_path / "big.gguf", "it is cut off.")]))
     window.wait(lambda: window.parts.context.settled)
