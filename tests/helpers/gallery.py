@@ -144,8 +144,9 @@ async def walk(parts: Parts, gallery: Gallery, folder: Path) -> None:
     for key in DIALOGS:
         window.commands.run(key)
         await gallery.windows(key.replace(".", "-"))
-        if key == "program.palette":  # it lies in the window itself
-            _press(Qt.Key.Key_Escape)
+        palette = window.findChild(QWidget, "palette")
+        if palette is not None:  # it lies in the window itself
+            palette.hide()
     await _settings_pages(parts, gallery)
     await _models(parts, gallery, folder / "models")
     for name in ("target", "draft", "lookahead"):
