@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
@@ -192,6 +193,10 @@ class PromptBox(QFrame):
         """These go with the question; while some are `pending` (being read), nothing is sent."""
         self._files, self._waits = tuple(files), bool(pending)
         self.chips.show_files(files, pending)
+        # New chips would come last of all in the window.
+        order = [*self.chips.chips, self.attach, self.edit, self.button]
+        for before, after in pairwise(order):
+            QWidget.setTabOrder(before, after)
         self._show_state()
 
     def _pressed(self) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication
 
 from app.state.attachments import (
     LARGEST,
@@ -200,8 +201,13 @@ def test_chips_go_by_keyboard(open_window: OpenWindow, tmp_path: Path) -> None:
     for path in paths:
         path.write_text(path.name, encoding="utf-8")
     attach(window, *paths)
+    window.type("Now")
     chips = window.prompt.chips
     assert sorted(each.name for each in window.parts.attachments.attachments) == ["a.txt", "b.txt", "c.txt"]
+    chips.chips[0].setFocus()
+    for stop in (*chips.chips[1:], window.prompt.attach, window.prompt.edit, window.prompt.button):
+        window.qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)  # type: ignore[no-untyped-call]
+        assert stop.hasFocus()
     for key in (Qt.Key.Key_Delete, Qt.Key.Key_Return, Qt.Key.Key_Space):
         count = len(chips.chips)
         chips.chips[-1].setFocus()
