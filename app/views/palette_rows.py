@@ -133,9 +133,9 @@ class RowPainter(QStyledItemDelegate):
 
     def _paint_side(self, painter: QPainter, font: QFont, line: Line, room: QRect, mirrored: bool) -> QRect:
         """The keys, and before them where the command belongs; gives the room that is left."""
-        aside = Qt.AlignmentFlag.AlignVCenter | (
-            Qt.AlignmentFlag.AlignLeft if mirrored else Qt.AlignmentFlag.AlignRight
-        )
+        # Absolute: the painter would mirror it once more.
+        side = Qt.AlignmentFlag.AlignLeft if mirrored else Qt.AlignmentFlag.AlignRight
+        aside = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignAbsolute | side
         small = QFont(font)
         small.setPointSizeF(font.pointSizeF() * 0.92)
         metrics = QFontMetrics(small)
