@@ -18,8 +18,8 @@ MOST_FILES = 64
 """So many files that are being written, as it seems, are watched themselves."""
 _DEPTH = 6
 _YOUNG_S = 600.0
-QUIET_MS = 400
-"""Nothing more happened for so long: then it is worth a look."""
+SOON_MS = 400
+"""So long after the first event is looked at what happened."""
 GROWING_MS = 3_000
 """A file that is being written is looked at so often, however many times it is written to."""
 AWAY_MS = 3_000
@@ -107,8 +107,8 @@ class FolderWatch(QObject):
         self._identities: dict[Path, tuple[int, int] | None] = {}
         self._owners: defaultdict[str, set[Path]] = defaultdict(set)
         self._stirred: set[Path] = set()
-        self._quiet = QTimer(self, singleShot=True, interval=QUIET_MS)
-        self._quiet.timeout.connect(self._tell)
+        self._short = QTimer(self, singleShot=True, interval=SOON_MS)
+        self._short.timeout.connect(self._tell)
         self._growing = QTimer(self, singleShot=True, interval=GROWING_MS)
         self._growing.timeout.connect(self._tell)
         self._slow = QTimer(self, interval=AWAY_MS)
@@ -148,16 +148,13 @@ class FolderWatch(QObject):
         """Say nothing more."""
         for folder in list(self._roots):
             self.forget(folder)
-        self._quiet.stop()
+        self._short.stop()
         self._growing.stop()
         self._mounts = None
 
     def look(self) -> None:
         """Whether each name still stands for the same folder."""
-        moved = {folder for folder, before in self._identities.items() if _identity(folder) != before}
-        if moved:
-            self._stirred |= moved
-            self._quiet.start()
+        self._soon({folder for folder, before in self._identities.items() if _identity(folder) != before})
 
     def _settle(self, paths: frozenset[str]) -> None:
         """Watch those of these places that somebody wants, and no others of them.
@@ -179,10 +176,7 @@ class FolderWatch(QObject):
             (self._slow.start if away else self._slow.stop)()
 
     def _stir(self, path: str) -> None:
-        inside = {folder for folder in self._owners.get(path, ()) if not _lies_in(folder, path)}
-        if inside:
-            self._stirred |= inside
-            self._quiet.start()
+        self._soon({folder for folder in self._owners.get(path, ()) if not _lies_in(folder, path)})
         self.look()
 
     def _grew(self, path: str) -> None:
@@ -192,6 +186,13 @@ class FolderWatch(QObject):
         if not self._growing.isActive():
             self._growing.start()
 
+    def _soon(self, folders: Iterable[Path]) -> None:
+        """Tell about them in a while: where one thing happens, more does. The while begins with the first."""
+        stirred = set(folders)
+        self._stirred |= stirred
+        if stirred and not self._short.isActive():
+            self._short.start()
+
     def _tell(self) -> None:
         stirred, self._stirred = self._stirred, set()
         for folder in sorted(stirred):
@@ -200,9 +201,8 @@ class FolderWatch(QObject):
 
     def _came_back(self, state: Qt.ApplicationState) -> None:
         """The user has been elsewhere: what happened there on a network is told by nobody."""
-        if state == Qt.ApplicationState.ApplicationActive and self._roots:
-            self._stirred |= set(self._roots)
-            self._quiet.start()
+        if state == Qt.ApplicationState.ApplicationActive:
+            self._soon(self._roots)
 
 
 def _lies_in(folder: Path, path: str) -> bool:

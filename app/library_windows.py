@@ -45,6 +45,7 @@ class LibraryWindows(QObject):
 
     def open_library(self) -> None:
         """Show the library."""
+        self._desk.note_memory()
         if self.library is None:
             self.library = self._make_library()
         self.library.open()

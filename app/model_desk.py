@@ -230,12 +230,12 @@ class ModelDesk(QObject):
             await job.result
         if self._unloading is job:
             self._unloading = None
-        self._note_memory()
+        self.note_memory()
         self.changed.emit()
 
     def load_ended(self, job: Job[Loaded]) -> None:
         """Take note of what is loaded now; after a failure the pickers show just that."""
-        self._note_memory()
+        self.note_memory()
         if job is not self._loading:
             return
         self._loading = None
@@ -263,7 +263,8 @@ class ModelDesk(QObject):
             self.models.show_loaded(self._bridge.loaded)
         self._start(self._judge())
 
-    def _note_memory(self) -> None:
+    def note_memory(self) -> None:
+        """Look again at what is loaded and what memory is free."""
         self.models.loaded = self._bridge.loaded
         self.models.free = engine.available_memory()
 
@@ -290,7 +291,7 @@ class ModelDesk(QObject):
         return model.name if model is not None else file_label(path) if path is not None else ""
 
     async def _begin(self, folders: Sequence[Path]) -> None:
-        self._note_memory()
+        self.note_memory()
         self._memory.recall_options()
         if self.models.bundled is not None:
             try:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import app.folder_watch
 from app.settings import Settings
 from app.state.models import Loaded
 from helpers.app_window import OpenWindow, Window
@@ -15,6 +16,13 @@ from helpers.powers import without_powers
 
 Pair = tuple[Path, Path]
 STORY = "Tell me a long story about a lonely lighthouse and the sea."
+
+
+@pytest.fixture(autouse=True)
+def _sooner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests need not wait as long as a user does."""
+    for name in ("SOON_MS", "GROWING_MS", "AWAY_MS"):
+        monkeypatch.setattr(app.folder_watch, name, 150)
 
 
 @pytest.fixture
@@ -45,6 +53,10 @@ def window(open_window: OpenWindow, copies: Pair, demo_pair: Pair) -> Window:
 
 def states(window: Window) -> dict[str, str]:
     return {row.path.name: row.state for row in window.desk.library.rows() if row.folder is not None}
+
+
+def watched(window: Window) -> list[str]:
+    return window.desk._folders._watch._watcher.directories()
 
 
 def is_away(window: Window) -> bool:
@@ -217,7 +229,7 @@ def test_new_files_appear_and_deleted_ones_go(window: Window, copies: Pair) -> N
     window.wait(lambda: "copied.gguf" in states(window))
     below = folder / "below" / "deeper"
     below.mkdir(parents=True)
-    window.qtbot.wait(1_000)
+    window.wait(lambda: str(below) in watched(window))
     shutil.copy(copies[1], below / "deep.gguf")
     window.wait(lambda: "deep.gguf" in states(window))
     (folder / "copied.gguf").unlink()
@@ -237,7 +249,7 @@ def test_a_download_is_usable_when_it_is_complete(window: Window, copies: Pair) 
 
 def test_no_timer_runs_while_nothing_happens(window: Window, copies: Pair) -> None:
     watch = window.desk._folders._watch
-    window.wait(lambda: not watch._quiet.isActive() and not watch._growing.isActive())
+    window.wait(lambda: not watch._short.isActive() and not watch._growing.isActive())
     assert not watch._slow.isActive()
     folder = copies[0].parent
     moved = folder.rename(folder.with_name("elsewhere"))
@@ -260,5 +272,5 @@ def test_several_folders_are_added_and_removed(window: Window, copies: Pair, tmp
     assert window.parts.settings.models_folders == [str(other)]
     assert window.ask("Hello!").status == "done", "what is loaded stays"
     shutil.copy(copies[1], copies[0].parent / "unseen.gguf")
-    window.qtbot.wait(800)
+    window.qtbot.wait(400)
     assert {*states(window)} == {"more.gguf"}
