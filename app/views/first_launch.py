@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QFrame,
     QGridLayout,
     QHBoxLayout,
@@ -18,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from app.views.theme import Theme
 
-_WIDE = 640
+_WIDE, _MARGIN = 640, 24
 _BETWEEN = 28
 _GUESSED, _RIGHT = 5, 4
 """Words that the draft guesses in the picture, and how many of them the target keeps."""
@@ -130,7 +131,7 @@ class FirstLaunchView(QScrollArea):
         column.setObjectName("column")
         column.setMaximumWidth(_WIDE)
         row = QHBoxLayout(page)
-        row.setContentsMargins(24, 8, 24, 8)
+        row.setContentsMargins(_MARGIN, 8, _MARGIN, 8)
         row.addStretch(1)
         row.addWidget(column, 1000)
         row.addStretch(1)
@@ -193,7 +194,7 @@ class FirstLaunchView(QScrollArea):
         self.demo.setEnabled(has_demo)
         self.demo.setToolTip(self.tr("A small pair that comes with the program: it is there at once"))
         self.folder.setToolTip(self.tr("A folder with GGUF models that are on this computer already"))
-        buttons = QHBoxLayout()
+        buttons = self._buttons = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         buttons.setSpacing(8)
         buttons.addStretch(1)
         for button in (self.demo, self.folder, self.close_button):
@@ -219,6 +220,15 @@ class FirstLaunchView(QScrollArea):
         if centre:
             label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         return label
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Large letters in a narrow window: the buttons stand one below the other."""
+        hints = [button.sizeHint().width() for button in (self.demo, self.folder, self.close_button)]
+        wanted = sum(hints) + self._buttons.spacing() * (len(hints) + 1)
+        fits = wanted <= min(event.size().width() - 2 * _MARGIN, _WIDE)
+        across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
+        self._buttons.setDirection(across if fits else down)
+        super().resizeEvent(event)
 
     def event(self, event: QEvent) -> bool:
         """Esc leaves, while the keyboard is here."""

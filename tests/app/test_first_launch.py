@@ -100,6 +100,17 @@ def test_nothing_is_cut_in_the_smallest_window(open_window: OpenWindow) -> None:
         assert button.accessibleName() or button.text()
 
 
+def test_large_letters_in_the_smallest_window(open_window: OpenWindow) -> None:
+    window = open_window(Script(), settings=Settings(font_points=20), size=(720, 480))
+    view = first(window)
+    window.qtbot.wait(50)
+    page = view.widget()
+    assert page is not None
+    assert page.width() <= view.viewport().width(), "it scrolls downwards only"
+    for button in view.findChildren(QPushButton):
+        assert button.width() >= button.sizeHint().width()
+
+
 def test_without_a_demo_pair(open_window: OpenWindow) -> None:
     window = open_window(Script(), settings=Settings(first_launch=True))
     window.desk.models.bundled = None
