@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QMoveEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
-    QFileDialog,
+    QApplication,
     QHBoxLayout,
     QMainWindow,
     QSplitter,
@@ -23,6 +24,7 @@ from app.state.metrics import Metrics
 from app.views.commands import Commands
 from app.views.context_meter import ContextMeter
 from app.views.conversation_list import ConversationPanel
+from app.views.file_dialogs import ask_for_models_folder
 from app.views.model_bar import ModelBar
 from app.views.notice_bar import NoticeBar
 from app.views.progress_strip import ProgressStrip
@@ -140,12 +142,10 @@ class MainWindow(QMainWindow):
         self.strip.cancel.connect(self.cancel_wanted)
         self.left.new_wanted.connect(self.new_chat_wanted)
         self.left.left.connect(self.prompt.setFocus)
-        self.bar.folder_wanted.connect(self.ask_for_folder)
         self.bar.left_toggled.connect(self.show_left)
         self.bar.right_toggled.connect(self.show_right)
         self.bar.tokens_toggled.connect(self._color_tokens)
         self.bar.theme_chosen.connect(self.choose_theme)
-        self.bar.quit_wanted.connect(self.close)
         self.transcript.acted.connect(self._act)
         self.splitter.splitterMoved.connect(self._note_widths)
         # A starter, or an edited question: the next thing is written in the prompt box.
@@ -155,12 +155,11 @@ class MainWindow(QMainWindow):
     # Intents ----------------------------------------------------------------------------------------------------------
 
     def ask_for_folder(self) -> None:
-        """Let the user choose the models folder."""
-        folder = QFileDialog.getExistingDirectory(
-            self, self.tr("Choose the models folder"), self._settings.models_folder
-        )
-        if folder:
-            self.folder_chosen.emit(folder)
+        """Let the user choose another models folder."""
+        start = self._settings.models_folder
+        folder = ask_for_models_folder(self, Path(start) if start else None)
+        if folder is not None:
+            self.folder_chosen.emit(str(folder))
 
     def search(self) -> None:
         """Search the conversations, whose panel may be folded."""
@@ -183,6 +182,19 @@ class MainWindow(QMainWindow):
         self.show()
         self.raise_()
         self.activateWindow()
+
+    def focusNextPrevChild(self, forward: bool) -> bool:  # noqa: N802 - Qt's name
+        """Tab goes round the whole window; the messages, which come and go, are the transcript's own matter."""
+        now = QApplication.focusWidget() or self
+        reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
+        after = now
+        while (after := after.nextInFocusChain() if forward else after.previousInFocusChain()) is not now:
+            reachable = bool(after.focusPolicy() & Qt.FocusPolicy.TabFocus) and after.focusProxy() is None
+            inside = after is not self.transcript and self.transcript.isAncestorOf(after)
+            if reachable and after.isEnabled() and after.isVisible() and not inside:
+                after.setFocus(reason)
+                return True
+        return False
 
     def _act(self, action: str) -> None:
         if action == "choose-folder":
