@@ -161,7 +161,6 @@ def _register_models(parts: Parts) -> None:
     add("models.target", tr("Choose a target…"), show("target"), shortcut="Alt+T", section=MODELS)
     add("models.draft", tr("Choose a draft…"), show("draft"), shortcut="Alt+D", section=MODELS)
     add("models.lookahead", tr("Choose the lookahead…"), show("lookahead"), shortcut="Alt+L", section=MODELS)
-    add("models.folder", tr("Choose the models folder…"), window.ask_for_folder, section=MODELS)
     add("models.rescan", tr("Look for models again"), bar.rescan_wanted.emit, shortcut="F5", section=MODELS)
     compare, sweep = tr("Compare plain and speculative…"), tr("Lookahead sweep…")
     add("proof.compare", compare, bar.compare_wanted.emit, shortcut="Ctrl+Shift+C", section=SPECULATION)
