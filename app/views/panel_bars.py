@@ -186,16 +186,23 @@ class TimeBar(QWidget):
             painter.setBrush(color)
             width = share * self.width()
             if width > 0.5:
-                painter.drawRect(QRectF(left, 2.0, max(width - 1.0, 0.5), 10.0))
+                painter.drawRect(self._sided(QRectF(left, 2.0, max(width - 1.0, 0.5), 10.0)))
             left += width
             line = QRectF(0.0, y, self.width(), metrics.height())
-            painter.drawRoundedRect(QRectF(0.0, y + metrics.height() / 2 - 4.0, 8.0, 8.0), 2.0, 2.0)
+            painter.drawRoundedRect(self._sided(QRectF(0.0, y + metrics.height() / 2 - 4.0, 8.0, 8.0)), 2.0, 2.0)
             painter.setPen(self._theme.color("muted"))
-            painter.drawText(line.adjusted(16.0, 0.0, 0.0, 0.0), Qt.AlignmentFlag.AlignVCenter, word)
+            place = self._sided(line.adjusted(16.0, 0.0, 0.0, 0.0))
+            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeading, word)
             painter.setPen(self._theme.color("text"))
             right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
             painter.drawText(line, right, figures)
             y += metrics.height() + 4
+
+    def _sided(self, box: QRectF) -> QRectF:
+        """Where a box is that begins at the left in texts from left to right."""
+        if self.layoutDirection() == Qt.LayoutDirection.RightToLeft:
+            box.moveLeft(self.width() - box.right())
+        return box
 
 
 def duration(milliseconds: float) -> str:

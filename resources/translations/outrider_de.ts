@@ -1092,7 +1092,7 @@
         </message>
         <message>
             <source>plain: this draft doesn't pay here</source>
-            <translation>einfach: Dieser Entwurf lohnt hier nicht</translation>
+            <translation>einfach: Entwurf lohnt hier nicht</translation>
         </message>
         <message>
             <source>K = {k} (fixed)</source>
@@ -1108,7 +1108,7 @@
         </message>
         <message>
             <source>plain: the text repeats too little</source>
-            <translation>einfach: Der Text wiederholt sich zu wenig</translation>
+            <translation>einfach: zu wenig Wiederholung</translation>
         </message>
         <message>
             <source>Lookahead, from the text so far</source>
@@ -1206,10 +1206,6 @@
             <translation>Vorausschau wählen…</translation>
         </message>
         <message>
-            <source>Choose the models folder…</source>
-            <translation>Modellordner wählen…</translation>
-        </message>
-        <message>
             <source>Look for models again</source>
             <translation>Noch einmal nach Modellen suchen</translation>
         </message>
@@ -1280,10 +1276,6 @@
         <message>
             <source>Sampling and system prompt of this conversation…</source>
             <translation>Sampling und Systemanweisung dieser Unterhaltung…</translation>
-        </message>
-        <message>
-            <source>Choose the models folder</source>
-            <translation>Modellordner wählen</translation>
         </message>
         <message>
             <source>Deleted</source>
