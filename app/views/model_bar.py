@@ -46,24 +46,21 @@ class ModelBar(QFrame):
     """The pickers and buttons on top.
 
     Signals: target_chosen(Path), draft_chosen(DraftKey), lookahead_chosen(int | "auto"), library_wanted(),
-    folder_wanted(), rescan_wanted(), theme_chosen(mode), left_toggled(bool), right_toggled(bool), tokens_toggled(bool),
-    about_wanted(), compare_wanted(), sweep_wanted(), quit_wanted().
+    rescan_wanted(), theme_chosen(mode), left_toggled(bool), right_toggled(bool), tokens_toggled(bool),
+    compare_wanted(), sweep_wanted().
     """
 
     target_chosen = Signal(object)
     draft_chosen = Signal(object)
     lookahead_chosen = Signal(object)
     library_wanted = Signal()
-    folder_wanted = Signal()
     rescan_wanted = Signal()
     theme_chosen = Signal(str)
     left_toggled = Signal(bool)
     right_toggled = Signal(bool)
     tokens_toggled = Signal(bool)
-    about_wanted = Signal()
     compare_wanted = Signal()
     sweep_wanted = Signal()
-    quit_wanted = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
