@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
@@ -88,6 +89,7 @@ class MainWindow(QMainWindow):
         self.panel = SpeculationPanel(metrics, theme, self)
         self._build()
         self._connect()
+        self._order_tabs()
         self._restore()
         self.prompt.setFocus()
 
@@ -134,6 +136,16 @@ class MainWindow(QMainWindow):
         row.addStretch(1)
         layout.addLayout(row)
         return chat
+
+    def _order_tabs(self) -> None:
+        """From left to right, in whatever order the controls were made."""
+        bar = self.bar
+        stops = (
+            *(bar.left_button, bar.target, bar.draft, bar.lookahead, bar.library_button, bar.tokens_button),
+            *(bar.menu_button, bar.right_button),
+        )
+        for one, following in pairwise(stops):
+            self.setTabOrder(one, following)
 
     def _connect(self) -> None:
         self.prompt.send.connect(self.prompt_sent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import QEvent, Qt, QUrl
-from PySide6.QtGui import QCursor, QResizeEvent, QTextOption, QWheelEvent
+from PySide6.QtGui import QCursor, QFocusEvent, QPainter, QPaintEvent, QPalette, QResizeEvent, QTextOption, QWheelEvent
 from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QWidget
 
 from app.state.markdown_parser import is_safe_link
@@ -20,6 +20,7 @@ class TallText(QTextBrowser):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._tabbed = False
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -58,6 +59,26 @@ class TallText(QTextBrowser):
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self.fit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """With a line around it where Tab has led to it: whoever clicks knows where."""
+        super().paintEvent(event)
+        if self._tabbed and self.hasFocus():
+            painter = QPainter(self.viewport())
+            painter.setPen(self.palette().color(QPalette.ColorRole.Accent))
+            painter.drawRect(self.viewport().rect().adjusted(0, 0, -1, -1))
+            painter.end()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
+        """Draw all of it, since the line is around all of it."""
+        super().focusInEvent(event)
+        self._tabbed = event.reason() in (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
+        """Without the line."""
+        super().focusOutEvent(event)
+        self.viewport().update()
 
     def _ask_about(self, url: QUrl) -> None:
         address = bytes(url.toEncoded().data()).decode("ascii", "replace")

@@ -1,0 +1,166 @@
+"""Every control of the window and of every dialog has a name and a role, and is reached without a mouse."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.state.transcript import Problem
+from app.views.link_question import LinkQuestion
+from helpers.access import nameless, tab_stops, unreachable, without_visible_focus
+from helpers.app_window import OpenWindow, Window
+from helpers.gallery import DIALOGS
+from helpers.scripted_decoder import Script
+
+CODE = "Text with `code` and a [link](https://example.org).\n\n```python\nx = 1\n```\n"
+
+
+def missing(window: Window, widget: QWidget | None = None) -> str:
+    """What is wrong with a window."""
+    shown = widget or window.main
+    shown.activateWindow()
+    window.wait(shown.isActiveWindow)
+    return "\n".join(nameless(shown) + unreachable(shown, window.main.commands))
+
+
+def test_the_window_before_anything_is_asked(open_window: OpenWindow) -> None:
+    window = open_window(Script(CODE))
+    window.main.show_chat(empty=True)
+    assert missing(window) == ""
+
+
+def test_the_window_with_a_conversation(open_window: OpenWindow) -> None:
+    window = open_window(Script(CODE))
+    window.ask("Hello")
+    window.ask("And more")
+    assert missing(window) == ""
+    window.main.bar.tokens_button.click()
+    window.qtbot.wait(50)
+    assert missing(window) == ""
+
+
+def test_a_narrow_window_with_either_panel(open_window: OpenWindow) -> None:
+    window = open_window(Script(CODE), size=(720, 480))
+    window.ask("Hello")
+    for show in (window.main.show_left, window.main.show_right):
+        show(True)
+        assert missing(window) == ""
+
+
+def test_while_a_reply_is_written_and_when_something_is_wrong(open_window: OpenWindow) -> None:
+    window = open_window(Script("word " * 300, round_s=0.05, read_s=0.2))
+    exchange = window.send("Go on")
+    assert missing(window) == ""
+    window.controller.cancel()
+    window.ended(exchange)
+    window.controller.report(Problem("The file is damaged."))
+    window.main.notice.show_trouble("The disk is full.")
+    assert missing(window) == ""
+    window.main.notice.hide()
+    window.view(exchange).question.edit()
+    assert missing(window) == ""
+
+
+def test_a_conversation_that_was_deleted(open_window: OpenWindow) -> None:
+    window = open_window(Script(CODE))
+    window.ask("Hello")
+    window.main.commands.run("conversations.delete")
+    assert window.main.left.undo_bar.isVisible()
+    assert missing(window) == ""
+
+
+@pytest.mark.parametrize("key", [key for key in DIALOGS if key != "program.palette"])
+def test_every_dialog(key: str, open_window: OpenWindow) -> None:
+    window = open_window(Script(CODE))
+    window.ask("Hello")
+    dialog = dialog_of(window, key)
+    assert missing(window, dialog) == ""
+    assert dialog.windowTitle(), "a screen reader says it first"
+    QTest.keyClick(QApplication.focusWidget() or dialog, Qt.Key.Key_Escape)
+    assert not dialog.isVisible()
+
+
+@pytest.mark.parametrize("page", ["general", "generation", "speculation"])
+def test_every_page_of_the_settings(page: str, open_window: OpenWindow) -> None:
+    window = open_window(Script(CODE))
+    dialog = dialog_of(window, "program.settings")
+    dialog.open_at(page)  # type: ignore[attr-defined]
+    assert missing(window, dialog) == ""
+
+
+def dialog_of(window: Window, key: str) -> QWidget:
+    """The dialog that a command opens."""
+    window.main.commands.run(key)
+    shown = [each for each in QApplication.topLevelWidgets() if each.isVisible() and each is not window.main]
+    shown = [each for each in shown if each.width() > 1]
+    assert len(shown) == 1, key
+    return shown[0]
+
+
+def test_the_palette_and_the_question_before_a_link(open_window: OpenWindow) -> None:
+    window = open_window(Script(CODE))
+    window.main.commands.run("program.palette")
+    palette = window.main.findChild(QWidget, "palette")
+    assert palette is not None
+    assert nameless(palette) == []
+    QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
+    question = LinkQuestion("https://example.org", window.main.transcript.viewport())
+    question.ask_at(window.main.mapToGlobal(window.main.rect().center()))
+    assert nameless(question) == []
+    question.close()
+
+
+def test_the_keyboard_is_seen_wherever_it_is(open_window: OpenWindow) -> None:
+    window = open_window(Script(CODE))
+    window.ask("Hello")
+    window.main.activateWindow()
+    window.wait(window.main.isActiveWindow)
+    assert "\n".join(without_visible_focus(window.main)) == ""
+
+
+@pytest.mark.parametrize("key", [key for key in DIALOGS if key != "program.palette"])
+def test_the_keyboard_is_seen_in_every_dialog(key: str, open_window: OpenWindow) -> None:
+    window = open_window(Script(CODE))
+    dialog = dialog_of(window, key)
+    dialog.activateWindow()
+    window.wait(dialog.isActiveWindow)
+    assert "\n".join(without_visible_focus(dialog)) == ""
+
+
+def test_tab_follows_the_eye(open_window: OpenWindow) -> None:
+    """The bar, the chats, the conversation, the prompt, the panel; each from left to right and from top to bottom."""
+    window = open_window(Script(CODE))
+    window.ask("Hello")
+    main = window.main
+    main.bar.left_button.setFocus()
+    main.activateWindow()
+    window.wait(main.isActiveWindow)
+    stops = tab_stops(main)
+    areas = [main.bar, main.left, main.transcript, main.prompt, main.panel]
+    order = [
+        next((number for number, area in enumerate(areas) if area is stop or area.isAncestorOf(stop)), -1)
+        for stop in stops
+    ]
+    seen = [number for number in order if number >= 0]
+    begin = next(place for place, number in enumerate(seen) if number == 0 and seen[place - 1] != 0)
+    turned = [*seen[begin:], *seen[:begin]]
+    assert list(dict.fromkeys(turned)) == [0, 1, 2, 3, 4]
+    assert sorted(turned) == turned, "each once"
+
+
+def test_what_is_missing_is_found(qtbot: QtBot) -> None:
+    """The walk itself."""
+    window = QWidget()
+    qtbot.addWidget(window)  # type: ignore[no-untyped-call]
+    layout = QVBoxLayout(window)
+    good, silent, deaf, field = QPushButton("Good"), QToolButton(), QPushButton("Deaf"), QLineEdit()
+    deaf.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    silent.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    for widget in (good, silent, deaf, field):
+        layout.addWidget(widget)
+    window.show()
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    assert [line.split(":")[0] for line in nameless(window)] == ["no name", "no tooltip", "no name"]
+    assert [line.split(" '")[0] for line in unreachable(window)] == ["not reached: QWidget/QPushButton"]
