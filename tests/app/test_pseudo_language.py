@@ -285,6 +285,7 @@ def test_the_settings(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: Path
     page.presets.name.setText("zz")
     page.presets.use.click()
     files = window.main.findChild(SettingsWindows)
+    assert files is not None
     (tmp_path / "zzz").write_text("zz", encoding="utf-8")
     for act, name in ((files.put_out, "zz"), (files.bring_in, "zz"), (files.bring_in, "zzz")):
         act(page.presets, tmp_path / name)
