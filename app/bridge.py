@@ -169,13 +169,11 @@ class EngineBridge:
         return self._submit(Job(self._loop, self._measure, background=True))
 
     def look(self, folder: Path) -> Job[Look]:
-        """Look for models in a folder, and where new ones could appear, in the background. Raises as `scan`."""
-        work = lambda cancel: Look(engine.scan_folder(folder, cancel=cancel), *places_to_watch(folder))  # noqa: E731
-        return self._submit(Job(self._loop, work, background=True))
+        """Look for models in a folder, and where new ones could appear, in the background.
 
-    def scan(self, folder: Path) -> Job[tuple[ModelFile, ...]]:
-        """Look for models in a folder, in the background. Raises FolderUnreadable, Cancelled."""
-        work = lambda cancel: engine.scan_folder(folder, cancel=cancel)  # noqa: E731
+        Raises FolderUnreadable, Cancelled.
+        """
+        work = lambda cancel: Look(engine.scan_folder(folder, cancel=cancel), *places_to_watch(folder))  # noqa: E731
         return self._submit(Job(self._loop, work, background=True))
 
     def inspect(self, path: Path) -> Job[ModelFile]:

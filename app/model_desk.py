@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Coroutine, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ class ModelDesk(QObject):
         self._memory = ModelMemory(models, settings)
         self._loop = loop
         self._bridge = bridge
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[object]] = set()
         self._loading: Job[Loaded] | None = None
         self._wanted = Loaded()
         self._how = Ways()
@@ -90,7 +91,7 @@ class ModelDesk(QObject):
         It holds for this run: the next start is as before, unless a target is picked meanwhile. If it cannot be loaded,
         what was chosen before is chosen again.
         """
-        self._opened, self._before = path, self.models.selection
+        self._opened, self._before, self._wish = path, self.models.selection, None
         self.models.choose(target=path)
         self.models.choose_drafting("automatic")
 
@@ -130,7 +131,7 @@ class ModelDesk(QObject):
     def scan_again(self) -> None:
         """Look again into the models folders."""
         for folder in self.models.folders:
-            self._start(self._scan(folder))
+            self._start(self._folders.scan(folder))
 
     def set_options(self, path: Path, options: LoadOptions) -> None:
         """Load this model so from the next message on, now and in later runs."""
@@ -295,7 +296,8 @@ class ModelDesk(QObject):
         self._memory.recall_options()
         if self.models.bundled is not None:
             try:
-                self.models.set_bundled(await self._bridge.scan(self.models.bundled[0].parent).result)
+                look = await self._bridge.look(self.models.bundled[0].parent).result
+                self.models.set_bundled(look.models)
             except EngineError as error:
                 self.failed.emit(describe(error))
         self.changed.emit()
@@ -343,9 +345,6 @@ class ModelDesk(QObject):
 
     # Scanning and judging ---------------------------------------------------------------------------------------------
 
-    async def _scan(self, folder: Path) -> None:
-        await self._folders.scan(folder)
-
     async def _add(self, folder: Path) -> None:
         if await self._folders.scan(folder):
             self._remember_folders()
@@ -356,6 +355,8 @@ class ModelDesk(QObject):
         wish = self._wish
         if wish is not None and wish.target is not None and self._is_there(wish.target):
             self._wish = None
+            if wish.draft is not None and not self._is_there(wish.draft):
+                wish = replace(wish, draft=None, drafting="automatic")
             if self.models.loaded != Loaded(wish.target, wish.draft):
                 self.models.selection = wish
                 self._start(self._load_ahead())
@@ -396,7 +397,7 @@ class ModelDesk(QObject):
         self._memory.keep_folders()
         self.changed.emit()
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start(self, work: Coroutine[Any, Any, object]) -> None:
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

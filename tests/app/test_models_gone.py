@@ -274,3 +274,19 @@ def test_several_folders_are_added_and_removed(window: Window, copies: Pair, tmp
     shutil.copy(copies[1], copies[0].parent / "unseen.gguf")
     window.qtbot.wait(400)
     assert {*states(window)} == {"more.gguf"}
+
+
+def test_a_draft_that_does_not_come_back_with_its_target(
+    open_window: OpenWindow, copies: Pair, demo_pair: Pair
+) -> None:
+    folder = copies[0].parent
+    hidden = folder.rename(folder.with_name("not mounted yet"))
+    window = open_window(pair=demo_pair, settings=settings_for(copies))
+    (hidden / copies[1].name).unlink()
+    hidden.rename(folder)
+    window.wait(lambda: window.desk.models.loaded.target == copies[0], 20_000)
+    window.wait(lambda: window.desk.settled)
+    assert window.desk.models.selection.drafting == "automatic"
+    exchange = window.ask("Tell me a story.")
+    assert exchange.status == "done"
+    assert window.desk.models.loaded.draft == demo_pair[1], "the one that came with the program fits too"
