@@ -81,6 +81,7 @@ def test_every_dialog(key: str, open_window: OpenWindow) -> None:
     assert not dialog.isVisible()
 
 
+@pytest.mark.qt_log_ignore("This plugin does not support raise", extend=True)
 @pytest.mark.parametrize("page", ["general", "generation", "speculation"])
 def test_every_page_of_the_settings(page: str, open_window: OpenWindow) -> None:
     window = open_window(Script(CODE))

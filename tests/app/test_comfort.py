@@ -1,7 +1,7 @@
 """Letters of another size, another theme, and a window that comes back where it was."""
 
 import pytest
-from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QWidget
@@ -189,3 +189,41 @@ def test_the_keyboard_is_in_the_prompt_after_an_edit(open_window: OpenWindow) ->
     box.editor.send_button.click()
     window.wait(lambda: not window.controller.busy)
     assert window.prompt.edit.hasFocus()
+
+
+class Paints(QObject):
+    """Counts what is painted in some widgets."""
+
+    def __init__(self, *roots: QWidget) -> None:
+        super().__init__()
+        self.count = 0
+        for root in roots:
+            for widget in (root, *root.findChildren(QWidget)):
+                widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """Count."""
+        self.count += event.type() == QEvent.Type.Paint
+        return False
+
+
+def test_hidden_panels_draw_nothing(open_window: OpenWindow) -> None:
+    window = open_window(Script("word " * 200, round_s=0.005))
+    window.ask("Hello")
+    paints = Paints(window.main.left, window.main.panel)
+    window.main.left.search.setText("x")
+    window.qtbot.wait(200)
+    assert paints.count, "shown panels are drawn"
+    window.main.left.search.clear()
+    window.main.show_left(False)
+    window.main.show_right(False)
+    window.qtbot.wait(200)
+    drawn = window.main.panel._drawn
+    paints.count = 0
+    window.ask("And more")
+    window.main.choose_theme("dark")
+    window.qtbot.wait(200)
+    assert paints.count == 0
+    assert window.main.panel._drawn == drawn, "nor is it worked out what to draw"
+    window.main.show_right(True)
+    window.wait(lambda: paints.count)
