@@ -35,9 +35,9 @@ class ModelFile:
     they are stored, such as Q4_K_M. `context_length`: tokens that it was trained for. `size_bytes`: of all its files.
     `vocabulary`: None where there is none. `problem`: why it cannot be used, None if it can. `role`: what it is; only
     a "model" writes text. `cache_per_token` (with what the working space grows by for each token), `state_bytes`,
-    `compute_bytes`: bytes beside the weights. `cache_elements`: numbers in the cache for each token, `row_elements`: the
-    fewest of them that lie together, `float32_cache`: whether they are kept in float32; `layers`: how many could go to
-    a GPU one by one. `file_format`: what it is stored as, which decides the backend.
+    `compute_bytes`: bytes beside the weights. `cache_elements`: numbers in the cache for each token, `row_elements`:
+    the fewest of them that lie together, `float32_cache`: whether they are kept in float32; `layers`: how many could go
+    to a GPU one by one. `file_format`: what it is stored as, which decides the backend.
     """
 
     path: Path
