@@ -81,7 +81,7 @@ class SettingsWindows(QObject):
         if name == "theme":
             window.choose_theme(value)
         elif name == "font_points":
-            window.change_font(0 if value == 0 else value - round(self._parts.theme.points))
+            window.set_font_points(value)
         else:
             setattr(self._parts.settings, name, value)
 

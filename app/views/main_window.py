@@ -30,16 +30,13 @@ from app.views.model_bar import ModelBar
 from app.views.notice_bar import NoticeBar
 from app.views.progress_strip import ProgressStrip
 from app.views.prompt_box import PromptBox
+from app.views.side_panels import CHAT_LEAST, SidePanels
 from app.views.speculation_panel import SpeculationPanel
 from app.views.theme import Theme
 from app.views.transcript_view import COLUMN, TranscriptView
 from app.views.welcome import WelcomeView
 from app.views.window_place import place_of, put_back
 
-NARROW = 1_000
-CHAT_LEAST = 420
-LEFT_LEAST, RIGHT_LEAST = 176, 240
-LEFT_MOST, RIGHT_MOST = 360, 480
 MINIMUM = (720, 480)
 DEFAULT = (1_280, 800)
 
@@ -76,7 +73,6 @@ class MainWindow(QMainWindow):
         self._painted = False
         self._empty = True
         self._introduction: QWidget | None = None
-        self._narrow: bool | None = None
         self.commands = Commands(self)
         self.bar = ModelBar(theme, self)
         self.left = ConversationPanel(conversations, theme, self)
@@ -102,6 +98,7 @@ class MainWindow(QMainWindow):
         for index, widget in enumerate((self.left, self._make_chat(), self.panel)):
             self.splitter.addWidget(widget)
             self.splitter.setStretchFactor(index, int(index == 1))
+        self._panels = SidePanels(self.splitter, self._settings, self._theme, MINIMUM[0])
         central = QWidget(self)
         layout = QVBoxLayout(central)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -159,7 +156,7 @@ class MainWindow(QMainWindow):
         self.bar.tokens_toggled.connect(self._color_tokens)
         self.bar.theme_chosen.connect(self.choose_theme)
         self.transcript.acted.connect(self._act)
-        self.splitter.splitterMoved.connect(self._note_widths)
+        self._panels.changed.connect(self._show_buttons)
         # A starter, or an edited question: the next thing is written in the prompt box.
         self.prompt_sent.connect(self.enter_prompt)
         self.transcript.edit_asked.connect(self.enter_prompt)
@@ -224,16 +221,17 @@ class MainWindow(QMainWindow):
         self._theme.set_mode(mode)  # type: ignore[arg-type]
 
     def change_font(self, step: int) -> None:
-        """Larger or smaller letters, by `step` points; 0: the platform's size. Remembered."""
-        points = 0 if step == 0 else min(max(round(self._theme.points) + step, FONT_POINTS[0]), FONT_POINTS[1])
+        """Larger or smaller letters, by `step` points; 0: the platform's size."""
+        least, most = FONT_POINTS
+        self.set_font_points(0 if step == 0 else min(max(round(self._theme.points) + step, least), most))
+
+    def set_font_points(self, points: int) -> None:
+        """Letters of this size; 0: the platform's. Remembered."""
         before = self._theme.scale
-        self._note_widths()
+        self._panels.note_widths()
         self._settings.font_points = points
         self._theme.set_font_points(points)
-        ratio = self._theme.scale / before
-        self._settings.left_width = round(self._settings.left_width * ratio)
-        self._settings.right_width = round(self._settings.right_width * ratio)
-        self._fit_panels()
+        self._panels.widen(self._theme.scale / before)
 
     # Rendering --------------------------------------------------------------------------------------------------------
 
@@ -270,67 +268,16 @@ class MainWindow(QMainWindow):
     # Panels -----------------------------------------------------------------------------------------------------------
 
     def show_left(self, shown: bool = True) -> None:
-        """Show or hide the chats; where there is no room for both panels, the other one goes."""
-        self._note_widths()
-        if self._narrow and shown:
-            self.panel.hide()
-        self.left.setVisible(shown)
-        self._panels_changed()
+        """Show or hide the chats."""
+        self._panels.show(self.left, shown=shown)
 
     def show_right(self, shown: bool = True) -> None:
-        """Show or hide the Speculation panel; where there is no room for both panels, the other one goes."""
-        self._note_widths()
-        if self._narrow and shown:
-            self.left.hide()
-        self.panel.setVisible(shown)
-        self._panels_changed()
-
-    def _panels_changed(self) -> None:
-        self._set_widths()
-        if not self._narrow:
-            self._settings.left_shown = not self.left.isHidden()
-            self._settings.right_shown = not self.panel.isHidden()
-        self._show_buttons()
+        """Show or hide the Speculation panel."""
+        self._panels.show(self.panel, shown=shown)
 
     def _show_buttons(self) -> None:
         self.bar.left_button.setChecked(not self.left.isHidden())
         self.bar.right_button.setChecked(not self.panel.isHidden())
-
-    def _fit_panels(self) -> None:
-        """Large letters need wide panels."""
-        scale = max(self._theme.scale, 1.0)
-        for panel, least, most in ((self.left, LEFT_LEAST, LEFT_MOST), (self.panel, RIGHT_LEAST, RIGHT_MOST)):
-            panel.setMinimumWidth(min(round(least * scale), MINIMUM[0] - CHAT_LEAST - 10))
-            panel.setMaximumWidth(round(most * scale))
-        self._fold()
-        self._set_widths()
-
-    def _fold(self) -> None:
-        """Below 1,000 px (with letters of the usual size) no room for side panels, unless one is asked for."""
-        narrow = self.width() < NARROW * max(self._theme.scale, 1.0)
-        if narrow == self._narrow:
-            return
-        self._note_widths()
-        self._narrow = narrow
-        self.left.setVisible(not narrow and self._settings.left_shown)
-        self.panel.setVisible(not narrow and self._settings.right_shown)
-        self._set_widths()
-        self._show_buttons()
-
-    def _note_widths(self) -> None:
-        """What the user made of the panels; where there is no room it says nothing."""
-        if self._narrow is not False:
-            return
-        left, _, right = self.splitter.sizes()
-        if left and not self.left.isHidden():
-            self._settings.left_width = left
-        if right and not self.panel.isHidden():
-            self._settings.right_width = right
-
-    def _set_widths(self) -> None:
-        left = 0 if self.left.isHidden() else self._settings.left_width
-        right = 0 if self.panel.isHidden() else self._settings.right_width
-        self.splitter.setSizes([left, max(self.width() - left - right, CHAT_LEAST), right])
 
     # The window itself ------------------------------------------------------------------------------------------------
 
@@ -338,17 +285,17 @@ class MainWindow(QMainWindow):
         put_back(self, self._settings.geometry, QSize(*DEFAULT))
         self.bar.tokens_button.setChecked(self._settings.tokens_colored)
         self.transcript.show_tokens(self._settings.tokens_colored)
-        self._fit_panels()
+        self._panels.fit_letters()
 
     def note_layout(self) -> None:
         """Put window and panel sizes into the settings."""
         self._settings.geometry = place_of(self)
-        self._note_widths()
+        self._panels.note_widths()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Fold and unfold."""
         super().resizeEvent(event)
-        self._fold()
+        self._panels.fold()
         self._note_place()
 
     def moveEvent(self, event: QMoveEvent) -> None:  # noqa: N802 - Qt's name
