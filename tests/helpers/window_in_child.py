@@ -2,7 +2,7 @@
 
 Run as `python -m helpers.window_in_child FOLDER SEED`. After everything that happens it tells what is on the screen, a
 JSON line each: `{"at": seconds (the system's monotonic clock), "titles": {number: title}, "open": number, "path":
-[[role, text], …]}`.
+[[role, text], …]}`; before it does something, `{}`.
 """
 
 import asyncio
@@ -57,7 +57,10 @@ async def _act(parts: Parts, draw: random.Random) -> None:
         "delete": lambda: conversations.delete(draw.choice(known)),
         "wait": lambda: None,
     }
-    ways[draw.choice(kinds)]()
+    way = ways[draw.choice(kinds)]
+    sys.stdout.write("{}\n")
+    sys.stdout.flush()
+    way()
     _tell(parts)
     await asyncio.sleep(draw.uniform(0.01, 0.2))
 
