@@ -98,7 +98,7 @@ class MainWindow(QMainWindow):
         for index, widget in enumerate((self.left, self._make_chat(), self.panel)):
             self.splitter.addWidget(widget)
             self.splitter.setStretchFactor(index, int(index == 1))
-        self._panels = SidePanels(self.splitter, self._settings, self._theme, MINIMUM[0])
+        self._panels = SidePanels(self.splitter, self.left, self.panel, self._settings, self._theme, MINIMUM[0])
         central = QWidget(self)
         layout = QVBoxLayout(central)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -196,13 +196,14 @@ class MainWindow(QMainWindow):
         """Tab goes round the whole window; the messages, which come and go, are the transcript's own matter."""
         now = QApplication.focusWidget() or self
         reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
-        after = now
-        while (after := after.nextInFocusChain() if forward else after.previousInFocusChain()) is not now:
+        after = now.nextInFocusChain() if forward else now.previousInFocusChain()
+        while after is not None and after is not now:
             reachable = bool(after.focusPolicy() & Qt.FocusPolicy.TabFocus) and after.focusProxy() is None
             inside = after is not self.transcript and self.transcript.isAncestorOf(after)
             if reachable and after.isEnabled() and after.isVisible() and not inside:
                 after.setFocus(reason)
                 return True
+            after = after.nextInFocusChain() if forward else after.previousInFocusChain()
         return False
 
     def _act(self, action: str) -> None:

@@ -19,11 +19,13 @@ class SidePanels(QObject):
 
     changed = Signal()
 
-    def __init__(self, splitter: QSplitter, settings: Settings, theme: Theme, room: int) -> None:
-        """The splitter has the left panel, the chat and the right panel."""
+    def __init__(
+        self, splitter: QSplitter, left: QWidget, right: QWidget, settings: Settings, theme: Theme, room: int
+    ) -> None:
+        """In the splitter the chat stands between them."""
         super().__init__(splitter)
         self._splitter = splitter
-        self._left, self._right = splitter.widget(0), splitter.widget(2)
+        self._left, self._right = left, right
         self._settings = settings
         self._theme = theme
         self._room = room

@@ -105,7 +105,7 @@ def test_the_palette_and_the_question_before_a_link(open_window: OpenWindow) -> 
     palette = window.main.findChild(QWidget, "palette")
     assert palette is not None
     assert nameless(palette) == []
-    QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
+    QTest.keyClick(QApplication.focusWidget() or palette, Qt.Key.Key_Escape)
     question = LinkQuestion("https://example.org", window.main.transcript.viewport())
     question.ask_at(window.main.mapToGlobal(window.main.rect().center()))
     assert nameless(question) == []
@@ -153,7 +153,7 @@ def test_tab_follows_the_eye(open_window: OpenWindow) -> None:
 def test_what_is_missing_is_found(qtbot: QtBot) -> None:
     """The walk itself."""
     window = QWidget()
-    qtbot.addWidget(window)  # type: ignore[no-untyped-call]
+    qtbot.addWidget(window)
     layout = QVBoxLayout(window)
     good, silent, deaf, field = QPushButton("Good"), QToolButton(), QPushButton("Deaf"), QLineEdit()
     deaf.setFocusPolicy(Qt.FocusPolicy.NoFocus)

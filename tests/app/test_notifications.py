@@ -53,7 +53,7 @@ def test_the_end_of_a_long_reply(open_window: OpenWindow, monkeypatch: pytest.Mo
 def notifier(qtbot: QtBot, settings: Settings | None = None) -> Notifier:
     """Of a user who is elsewhere."""
     window = QWidget()
-    qtbot.addWidget(window)  # type: ignore[no-untyped-call]
+    qtbot.addWidget(window)
     return Notifier(window, settings or Settings(), lambda: False)
 
 
