@@ -195,6 +195,9 @@ class MainWindow(QMainWindow):
     def focusNextPrevChild(self, forward: bool) -> bool:  # noqa: N802 - Qt's name
         """Tab goes round the whole window; the messages, which come and go, are the transcript's own matter."""
         now = QApplication.focusWidget() or self
+        if not now.isVisible():
+            # It is being hidden: what is in the chain now may be half gone, and Python must not touch it.
+            return super().focusNextPrevChild(forward)
         reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
         after = now.nextInFocusChain() if forward else now.previousInFocusChain()
         while after is not None and after is not now:

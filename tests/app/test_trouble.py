@@ -258,3 +258,12 @@ def test_closing_during_a_load(open_window: OpenWindow, tmp_path: Path) -> None:
     began = perf_counter()
     assert window.close()
     assert perf_counter() - began < 1.0
+
+
+def test_what_has_the_keyboard_may_vanish(open_window: OpenWindow) -> None:
+    window = open_window(Script())
+    window.ask("Hello")
+    for command in ("conversations.rename", "conversations.delete", "conversations.undo"):
+        window.main.commands.run(command)
+        window.qtbot.wait(5)
+    assert window.main.transcript.isVisible()
