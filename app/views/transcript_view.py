@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractSlider, QApplication, QTextEdit, QWidget
 
@@ -14,11 +14,13 @@ from app.views.column_view import COLUMN, MARGIN, ColumnView
 from app.views.entry_views import leave_tab_order, stops_of
 from app.views.icons import icon_button
 from app.views.message_views import ExchangeView
+from app.views.question_box import QuestionEditor
 from app.views.theme import Theme
 from app.views.token_text import TOKEN_KEYS, TokenText
 
 __all__ = ["COLUMN", "TranscriptView"]
 
+_LAID_OUT_MS = 20
 _Step = QAbstractSlider.SliderAction
 _KEYS = {
     Qt.Key.Key_Up: _Step.SliderSingleStepSub,
@@ -241,6 +243,9 @@ class TranscriptView(ColumnView):
             old.removeEventFilter(self)
         if isinstance(new, QTextEdit) and self.isAncestorOf(new):
             new.installEventFilter(self)
+        if new is not None and isinstance(new.parent(), QuestionEditor):
+            # Once there is room for it.
+            QTimer.singleShot(_LAID_OUT_MS, new, lambda: self._bring_into_view(new))
         self._views.refresh_actions(old, new)
 
     def focusNextPrevChild(self, forward: bool) -> bool:  # noqa: N802 - Qt's name

@@ -666,3 +666,14 @@ def test_escape_in_an_editor_closes_it_and_cancels_no_reply(open_window: OpenWin
     assert window.view(first).question.editor is None
     window.ended(second)
     assert second.status == "done"
+
+
+def test_an_editor_comes_into_view(open_window: OpenWindow) -> None:
+    window = open_window(Script("A line of its own.\n\n" * 9))
+    window.main.resize(720, 480)
+    view = window.view(window.ask("Write some lines"))
+    view.question.edit()
+    editor, port = view.question.editor, window.main.transcript.viewport()
+    assert editor is not None
+    edit = editor.edit
+    window.wait(lambda: 0 <= edit.mapTo(port, edit.rect().topLeft()).y() <= port.height() - edit.height())
