@@ -72,6 +72,9 @@ class LibraryDialog(QDialog):
 
     # Building ---------------------------------------------------------------------------------------------------------
 
+    def _draw_glass(self) -> None:
+        self._glass.setIcon(icon(self._theme, "magnifying-glass", "muted"))
+
     def _make_tools(self) -> None:
         self.search = QLineEdit(self)
         self.search.setObjectName("search")
@@ -81,7 +84,7 @@ class LibraryDialog(QDialog):
         self._glass = self.search.addAction(
             icon(self._theme, "magnifying-glass", "muted"), QLineEdit.ActionPosition.LeadingPosition
         )
-        self._theme.changed.connect(lambda: self._glass.setIcon(icon(self._theme, "magnifying-glass", "muted")))
+        self._theme.changed.connect(self._draw_glass)
         self.sorting = Picker(self.tr("Sort by"), self)
         self.sorting.fill([Choice(None, heading(column)) for column in COLUMNS], None, "")
         for place in range(len(COLUMNS)):

@@ -77,7 +77,7 @@ def nameless(window: QWidget) -> list[str]:
     found = []
     for widget in controls(window):
         told = QAccessible.queryAccessibleInterface(widget)
-        if told is None or not told.text(QAccessible.Text.Name).strip():
+        if not told.text(QAccessible.Text.Name).strip():
             found.append(f"no name: {describe(widget)}")
         elif told.role() in _NO_ROLES and not _only_scrolls(widget):
             found.append(f"no role: {describe(widget)}")
