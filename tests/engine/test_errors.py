@@ -55,6 +55,8 @@ def test_message(error: EngineError, message: str) -> None:
 
 def test_one_base_for_all() -> None:
     classes = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if kind.__module__ == errors.__name__]
+    # A warning is said, and nothing ends.
+    classes = [kind for kind in classes if not issubclass(kind, Warning)]
     assert len(classes) > 15
     assert all(issubclass(kind, EngineError) for kind in classes)
     assert all(kind.__doc__ for kind in classes)
