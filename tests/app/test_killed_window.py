@@ -150,6 +150,7 @@ def test_a_busy_window_loses_nothing_in_three_kills(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(1_800)
 @pytest.mark.skipif(os.name == "nt", reason="about signals")
 def test_a_busy_window_loses_nothing_in_a_hundred_kills(tmp_path: Path) -> None:
     assert sum(_kill_busy_window(tmp_path, 100 + seed) for seed in range(100)) > 1_000
