@@ -47,6 +47,10 @@ def _font() -> tuple[str, dict[str, str]]:
     return QFontDatabase.applicationFontFamilies(number)[0], json.loads(names.read_text(encoding="utf-8"))
 
 
+_KEPT: list[QIconEngine] = []
+"""Qt is given these, while Python would take them away again as soon as nobody here holds them."""
+
+
 class _Letter(QIconEngine):
     """Draws a letter of a font, sharp at every size."""
 
@@ -76,8 +80,10 @@ class _Letter(QIconEngine):
         return picture
 
     def clone(self) -> QIconEngine:
-        """Another one of these."""
-        return _Letter(self._family, self._letter, self._color, self._disabled)
+        """Another one of these, for an icon that is changed."""
+        copy = _Letter(self._family, self._letter, self._color, self._disabled)
+        _KEPT.append(copy)
+        return copy
 
 
 class _IconKeeper(QObject):

@@ -1,12 +1,15 @@
 """Letters of another size, another theme, and a window that comes back where it was."""
 
+import gc
+
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QIcon
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QWidget
 
 from app.settings import Settings, SettingsFile
+from app.views.icons import icon
 from app.views.theme import DARK, LIGHT, Theme, fixed_font
 from app.views.window_place import place_of, put_back
 from helpers.app_window import OpenWindow, Window
@@ -227,3 +230,13 @@ def test_hidden_panels_draw_nothing(open_window: OpenWindow) -> None:
     assert window.main.panel._drawn == drawn, "nor is it worked out what to draw"
     window.main.show_right(True)
     window.wait(lambda: paints.count)
+
+
+def test_an_icon_that_is_changed_is_still_drawn(open_window: OpenWindow) -> None:
+    """Qt makes a copy of what draws it then, and nobody else holds that."""
+    window = open_window(Script())
+    for _ in range(20):
+        changed = QIcon(icon(window.parts.theme, "plus"))
+        changed.setIsMask(True)
+        gc.collect()
+        assert not changed.pixmap(QSize(18, 18)).isNull()
