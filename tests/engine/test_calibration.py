@@ -135,7 +135,7 @@ def test_what_was_disturbed_for_a_while_is_measured_right(clock: Clock) -> None:
 
 @pytest.mark.parametrize("at", range(40, 900, 60))
 def test_a_burst_of_what_disturbs_makes_no_size_look_dear(clock: Clock, at: int) -> None:
-    """Whatever is measured just then: a tenth of a second in which all lasts half as long again. No time is to spare."""
+    """Whatever is measured just then: all lasts half as long again for a tenth of a second. No time is to spare."""
     began = clock.now
 
     def cost(n: int) -> float:
