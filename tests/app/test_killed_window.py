@@ -101,7 +101,8 @@ def _kill_busy_window(folder: Path, seed: int) -> int:
 
 def _differs_by_one(found: tuple[dict[str, str], dict[int, list[list[str]]]], told: Any) -> bool:
     titles = found[0]
-    return sum(titles.get(number) != told["titles"].get(number) for number in {*titles, *told["titles"]}) <= 1
+    changed = [number for number in {*titles, *told["titles"]} if titles.get(number) != told["titles"].get(number)]
+    return len(changed) <= 1
 
 
 def _what_is_there(path: Path, numbers: set[int]) -> tuple[dict[str, str], dict[int, list[list[str]]]]:
