@@ -75,8 +75,8 @@ def fill(template: str, /, **fields: object) -> str:
 
 
 def number(value: float, digits: int = 0) -> str:
-    """A number as people here write it, with so many digits behind the point."""
-    return QLocale().toString(float(value), "f", digits)
+    """A number as people here write it, with so many digits behind the point; rounded as on the command line."""
+    return QLocale().toString(round(float(value), digits), "f", digits)
 
 
 class _Formatter(string.Formatter):
@@ -89,7 +89,7 @@ class _Formatter(string.Formatter):
         if isinstance(value, int) and form in {"", ","}:
             return _grouped(form).toString(value)
         if form.endswith("f") and digits.isdigit():
-            return _grouped(form).toString(float(value), "f", int(digits))
+            return _grouped(form).toString(round(float(value), int(digits)), "f", int(digits))
         return str(super().format_field(value, form))
 
 
