@@ -248,7 +248,7 @@ def test_a_model_is_opened_for_this_run(open_window: OpenWindow, story: Path, de
     assert exchange.reply.strip()
     loaded = window.desk.models.loaded
     assert (loaded.target, loaded.draft) == (story, None)
-    assert window.main.bar.target.currentText() == "stories260K-F32"
+    window.wait(lambda: window.main.bar.target.currentText() == "stories260K · 293K F32")
     window.desk.choose_lookahead(2)
     remembered = window.parts.settings
     assert (remembered.target, remembered.draft, remembered.lookahead) == (mine.target, mine.draft, 2)

@@ -114,7 +114,7 @@ def test_code_is_colored(make_reply: MakeReply) -> None:
     assert colors() == [LIGHT.code_keyword]
     reply.theme.set_mode("dark")
     reply.qtbot.waitUntil(lambda: colors() == [DARK.code_keyword])
-    assert len(view.code_bars) == 2
+    reply.qtbot.waitUntil(lambda: len(view.code_bars) == 2)
 
 
 def test_copying_code(make_reply: MakeReply) -> None:
