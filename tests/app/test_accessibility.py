@@ -1,5 +1,7 @@
 """Every control of the window and of every dialog has a name and a role, and is reached without a mouse."""
 
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -70,6 +72,29 @@ def test_a_conversation_that_was_deleted(open_window: OpenWindow) -> None:
     assert missing(window) == ""
 
 
+def test_the_first_screen(open_window: OpenWindow) -> None:
+    window = open_window(Script(CODE))
+    window.main.commands.run("program.introduction")
+    assert missing(window) == ""
+
+
+def test_files_of_a_question_and_a_load_that_is_announced(open_window: OpenWindow, tmp_path: Path) -> None:
+    window = open_window(Script(CODE))
+    (tmp_path / "notes.txt").write_text("Some lines.\n" * 9, encoding="utf-8")
+    window.parts.attachments.add([tmp_path / "notes.txt"])
+    window.wait(lambda: window.parts.attachments.attachments)
+    window.desk.announce.emit("A model needs more memory than is free.")
+    assert missing(window) == ""
+
+
+def test_the_report_of_an_error(open_window: OpenWindow) -> None:
+    window = open_window(Script(CODE))
+    window.main.transcript.details_wanted.emit(Problem("Something went wrong.", "builtins.ZeroDivisionError"))
+    dialog = other_window(window)
+    assert missing(window, dialog) == ""
+    assert "\n".join(without_visible_focus(dialog)) == ""
+
+
 @pytest.mark.parametrize("key", [key for key in DIALOGS if key != "program.palette"])
 def test_every_dialog(key: str, open_window: OpenWindow) -> None:
     window = open_window(Script(CODE))
@@ -93,9 +118,14 @@ def test_every_page_of_the_settings(page: str, open_window: OpenWindow) -> None:
 def dialog_of(window: Window, key: str) -> QWidget:
     """The dialog that a command opens."""
     window.main.commands.run(key)
+    return other_window(window)
+
+
+def other_window(window: Window) -> QWidget:
+    """The window that is shown beside the main one."""
     shown = [each for each in QApplication.topLevelWidgets() if each.isVisible() and each is not window.main]
     shown = [each for each in shown if each.width() > 1]
-    assert len(shown) == 1, key
+    assert len(shown) == 1
     return shown[0]
 
 
