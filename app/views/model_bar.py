@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
 
 from app.state.models import Choice, Loaded, Lookahead, ModelList
 from app.views.commands import Commands
@@ -17,6 +17,7 @@ from app.views.picker import PATH_ROLE, Picker
 from app.views.theme import Theme
 from engine import MAX_LOOKAHEAD
 
+_WIDE = 1_500
 _NARROW = 1_000
 """Below this width the words stand above the pickers, not before them."""
 _MENU = (
@@ -131,9 +132,12 @@ class ModelBar(QFrame):
         ):
             label = QLabel(word, self)
             label.setBuddy(picker)
+            label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
             field = QBoxLayout(QBoxLayout.Direction.LeftToRight)
             field.addWidget(label)
             field.addWidget(picker, 1)
+            # A picker has a largest width: what is left is behind it, not between it and its name.
+            field.addStretch(0)
             layout.addLayout(field, stretch)
             self._fields.append((field, label))
         layout.addWidget(self.library_button)
@@ -146,7 +150,10 @@ class ModelBar(QFrame):
         self._fold()
 
     def _fold(self) -> None:
-        """Where it is narrow the words stand above the pickers, which get their room."""
+        """Where it is narrow the words stand above the pickers; where it is wide they do not drift apart."""
+        box = self.layout()
+        if isinstance(box, QBoxLayout):
+            box.setStretch(self._gap, 0 if self.width() < _NARROW else 1 if self.width() < _WIDE else 8)
         narrow = self.width() < _NARROW
         if narrow == self._narrow:
             return
@@ -157,10 +164,8 @@ class ModelBar(QFrame):
             label.setObjectName("caption" if narrow else "")
             label.style().polish(label)
         margin = 4 if narrow else 8
-        box = self.layout()
         if isinstance(box, QBoxLayout):
             box.setContentsMargins(8, margin, 8, 8)
-            box.setStretch(self._gap, 0 if narrow else 1)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Fold and unfold."""
