@@ -243,8 +243,10 @@ class TranscriptView(ColumnView):
             old.removeEventFilter(self)
         if isinstance(new, QTextEdit) and self.isAncestorOf(new):
             new.installEventFilter(self)
-        if new is not None and isinstance(new.parent(), QuestionEditor):
-            # Once there is room for it.
+        editor = None if new is None else new.parentWidget()
+        box = editor.parentWidget() if isinstance(editor, QuestionEditor) else None
+        if new is not None and box is not None and not box.visibleRegion().isEmpty():
+            # What is in sight stays so, once there is room for it.
             QTimer.singleShot(_LAID_OUT_MS, new, lambda: self._bring_into_view(new))
         self._views.refresh_actions(old, new)
 

@@ -26,6 +26,15 @@ def missing(window: Window, widget: QWidget | None = None) -> str:
     return "\n".join(nameless(shown) + unreachable(shown, window.main.commands))
 
 
+def unseen(window: Window, widget: QWidget) -> str:
+    """What has the keyboard without showing it, also when it is looked at again: a busy machine draws late."""
+    found = without_visible_focus(widget)
+    if found:
+        window.qtbot.wait(300)
+        found = without_visible_focus(widget)
+    return "\n".join(found)
+
+
 def test_the_window_before_anything_is_asked(open_window: OpenWindow) -> None:
     window = open_window(Script(CODE))
     window.main.show_chat(empty=True)
@@ -92,7 +101,7 @@ def test_the_report_of_an_error(open_window: OpenWindow) -> None:
     window.main.transcript.details_wanted.emit(Problem("Something went wrong.", "builtins.ZeroDivisionError"))
     dialog = other_window(window)
     assert missing(window, dialog) == ""
-    assert "\n".join(without_visible_focus(dialog)) == ""
+    assert unseen(window, dialog) == ""
 
 
 @pytest.mark.parametrize("key", [key for key in DIALOGS if key != "program.palette"])
@@ -147,7 +156,7 @@ def test_the_keyboard_is_seen_wherever_it_is(open_window: OpenWindow) -> None:
     window.ask("Hello")
     window.main.activateWindow()
     window.wait(window.main.isActiveWindow)
-    assert "\n".join(without_visible_focus(window.main)) == ""
+    assert unseen(window, window.main) == ""
 
 
 @pytest.mark.parametrize("key", [key for key in DIALOGS if key != "program.palette"])
@@ -156,7 +165,7 @@ def test_the_keyboard_is_seen_in_every_dialog(key: str, open_window: OpenWindow)
     dialog = dialog_of(window, key)
     dialog.activateWindow()
     window.wait(dialog.isActiveWindow)
-    assert "\n".join(without_visible_focus(dialog)) == ""
+    assert unseen(window, dialog) == ""
 
 
 def test_tab_follows_the_eye(open_window: OpenWindow) -> None:

@@ -144,12 +144,6 @@ def _is_there(kept: list[list[str]], told: list[list[str]]) -> bool:
     )
 
 
-@pytest.mark.alone
-@pytest.mark.skipif(os.name == "nt", reason="about signals")
-def test_a_busy_window_loses_nothing_in_three_kills(tmp_path: Path) -> None:
-    assert sum(_kill_busy_window(tmp_path, seed) for seed in range(3)) > 3
-
-
 @pytest.mark.soak
 @pytest.mark.timeout(1_800)
 @pytest.mark.skipif(os.name == "nt", reason="about signals")

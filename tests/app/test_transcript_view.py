@@ -668,12 +668,14 @@ def test_escape_in_an_editor_closes_it_and_cancels_no_reply(open_window: OpenWin
     assert second.status == "done"
 
 
-def test_an_editor_comes_into_view(open_window: OpenWindow) -> None:
-    window = open_window(Script("A line of its own.\n\n" * 9))
+def test_an_editor_of_a_question_that_is_half_in_sight_comes_into_view(open_window: OpenWindow) -> None:
+    window = open_window(Script("A line of its own.\n\n" * 40))
     window.main.resize(720, 480)
     view = window.view(window.ask("Write some lines"))
+    port, bar = window.main.transcript.viewport(), window.main.transcript.verticalScrollBar()
+    bar.setValue(bar.value() + view.question.mapTo(port, view.question.rect().topLeft()).y() + 20)
     view.question.edit()
-    editor, port = view.question.editor, window.main.transcript.viewport()
+    editor = view.question.editor
     assert editor is not None
     edit = editor.edit
     window.wait(lambda: 0 <= edit.mapTo(port, edit.rect().topLeft()).y() <= port.height() - edit.height())
