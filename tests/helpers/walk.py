@@ -104,6 +104,16 @@ class Walk:
         window = "Outrider"
         return [part.name for part in self.walker.all(kind="row", window=window)]
 
+    def _cards_of(self, line: int, spots: range) -> dict[str, list[tuple[float, int]]]:
+        """What the cards of a line of tokens say, and where."""
+        seen: dict[str, list[tuple[float, int]]] = {}
+        for spot in spots:
+            self.walker.move(spot, line)
+            told = self.card()
+            if told is not None:
+                seen.setdefault(told[0], []).append((told[1], spot))
+        return seen
+
     def colors(self) -> None:
         """Coloured tokens: a legend, and a card about the token under the mouse."""
         walker = self.walker
@@ -114,12 +124,10 @@ class Walk:
         assert "correction" in legend[-1]
         x, y, width, height = text.place
         seen: dict[str, list[tuple[float, int]]] = {}
-        line = y + height // 2
-        for spot in range(x + 30, x + width - 30, 20):
-            walker.move(spot, line)
-            told = self.card()
-            if told is not None:
-                seen.setdefault(told[0], []).append((told[1], spot))
+        for line in (y + height // 2 + beside for beside in (0, 22, -22, 44, -44)):
+            seen = self._cards_of(line, range(x + 30, x + width - 30, 20))
+            if {"correction by the target", "accepted from the draft"} <= set(seen):
+                break
         assert {"correction by the target", "accepted from the draft"} <= set(seen)
         walker.move(min(seen["accepted from the draft"])[1], line)
         walker.reads("accepted from the draft")
