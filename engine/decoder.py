@@ -11,8 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-from typing import Any, Literal, Self, Unpack, cast
+from typing import Any, Self, Unpack
 
+from engine.attaching import ModelSource, open_model, pair_notes
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.compat import Fit, judge_backends, require_usable
@@ -22,7 +23,6 @@ from engine.errors import (
     Cancelled,
     IncompatiblePair,
     InvalidRequest,
-    LoadFailed,
     ModelNotLoaded,
     PairWarning,
     TokenOutOfRange,
@@ -32,12 +32,9 @@ from engine.knowledge import PairKnowledge, learn_pair
 from engine.loop import Events, GenerationLoop
 from engine.phrase import Phrase
 from engine.planning import Models, make_job, make_request, settle_lookahead
-from engine.registry import open_backend
-from engine.sources import resolve_source
 from engine.stats import GenerationStats
 from engine.turns import PromptFit, measure_turns
 
-ModelSource = str | Path | LoadConfig | Backend
 _MEASURED_FROM = 16
 """Plain tokens that a reply must have for its speed to count as measured."""
 
@@ -93,7 +90,7 @@ class SpeculativeDecoder:
 
         Raises LoadFailed and its kinds, Cancelled.
         """
-        backend = self._open(model, "target", progress, cancel)
+        backend, self._configs["target"] = open_model(model, "target", progress, cancel or self.cancel_token)
         if self.target is not None and self.target is not backend:
             self.target.close()
         self.target = backend
@@ -117,7 +114,9 @@ class SpeculativeDecoder:
 
         Raises LoadFailed and its kinds, VocabularyMismatch, Cancelled.
         """
-        backend = None if model is None else self._open(model, "draft", progress, cancel)
+        backend: Backend | None = None
+        if model is not None:
+            backend, self._configs["draft"] = open_model(model, "draft", progress, cancel or self.cancel_token)
         fit: Fit | None = None
         if backend is not None and self.target is not None:
             try:
@@ -145,49 +144,14 @@ class SpeculativeDecoder:
 
     def _note_pair(self, fit: Fit | None) -> None:
         """Keep what is to be known of the pair, and warn (PairWarning) of what is new. `fit` None: no pair."""
-        notes: list[str] = []
+        notes: tuple[str, ...] = ()
         self._through_text = fit is not None and fit.through_text
         if self.target is not None and self.draft is not None and fit is not None:
-            if fit.through_text:
-                notes.append(fit.reason)
-            if self.draft.weight_bytes >= self.target.weight_bytes > 0:
-                notes.append(
-                    f"The draft {self.draft.name} is not smaller than the target {self.target.name}: "
-                    "no speedup is to be expected. Choose a smaller draft."
-                )
+            notes = pair_notes(self.target, self.draft, fit)
         for note in notes:
             if note not in self._warnings:
                 warnings.warn(note, PairWarning, stacklevel=3)
-        self._warnings = tuple(notes)
-
-    def _open(
-        self,
-        model: ModelSource,
-        part: Literal["target", "draft"],
-        progress: Callable[[LoadProgress], None] | None,
-        cancel: CancelToken | None,
-    ) -> Backend:
-        if isinstance(model, Backend):
-            self._configs[part] = None
-            return model
-        config = model if isinstance(model, LoadConfig) else LoadConfig(Path(model))
-
-        def report(stage: str, fraction: float) -> None:
-            if progress is not None:
-                progress(LoadProgress(part, cast(Literal["checking", "loading"], stage), fraction))
-
-        token = cancel or self.cancel_token
-        try:
-            config = replace(config, path=resolve_source(config.path, part))
-            backend = open_backend(config, progress=report, cancel=token)
-        except Cancelled:
-            token.clear()
-            raise
-        except OSError as error:  # A file or a disk that goes away in the middle of it.
-            reason = Phrase("it cannot be read ({error}).", error=error.strerror or error)
-            raise LoadFailed(config.path, reason) from None
-        self._configs[part] = config
-        return backend
+        self._warnings = notes
 
     # Replies ----------------------------------------------------------------------------------------------------------
 
