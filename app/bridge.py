@@ -1,16 +1,16 @@
-"""The only place that runs the engine: one worker thread, one job at a time, awaited from the Qt loop."""
+"""The only place that runs the engine: what its thread is asked to do, awaited from the Qt loop."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import engine
 from app.folder_watch import places_to_watch
@@ -21,8 +21,8 @@ from app.state.generation import GenerationChoice
 from app.state.load_options import LoadOptions
 from app.state.models import Loaded, Lookahead
 from app.state.trace import TOP
+from app.worker import Worker
 from engine import (
-    Cancelled,
     CancelToken,
     EngineError,
     Event,
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from engine import SpeculativeDecoder, WaysProgress, WaysReport
 
 __all__ = ["EngineBridge", "Job", "Look", "ModelsChanged", "TimedEvent", "Ways"]
-
-T = TypeVar("T")
-
 
 TimedEvent = tuple[float, Event]
 _REPORT_S = 0.25
@@ -90,13 +87,7 @@ class EngineBridge:
         self._trusted = frozenset(trusted)
         self._make_decoder = make_decoder or _make_decoder
         self._events: deque[TimedEvent] = deque()
-        self._changed = threading.Condition()
-        self._urgent: deque[Job[Any]] = deque()
-        self._background: deque[Job[Any]] = deque()
-        self._running: Job[Any] | None = None
-        self._closing = False
-        self._thread = threading.Thread(target=self._work, name="outrider-engine", daemon=True)
-        self._thread.start()
+        self._worker = Worker(loop, self._begin, "outrider-engine")
 
     # Jobs -------------------------------------------------------------------------------------------------------------
 
@@ -107,7 +98,7 @@ class EngineBridge:
         """
         job = Job(self._loop, lambda cancel: self._load(wanted, self._held.pop(job, how), cancel))
         if not hold:
-            return self._submit(job)
+            return self._worker.submit(job)
         self._held[job] = how
         job.withdraw = lambda: self._drop(job)
         return job
@@ -116,15 +107,15 @@ class EngineBridge:
         """Let a load that was held begin, in this way."""
         if job in self._held:
             self._held[job] = how
-            self._submit(job)
+            self._worker.submit(job)
 
     def _drop(self, job: Job[Loaded]) -> None:
         self._held.pop(job, None)
-        self._deliver(job, None, Cancelled())
+        self._worker.drop(job)
 
     def unload(self) -> Job[Loaded]:
         """Free the models, once a reply that is being written is over."""
-        return self._submit(Job(self._loop, lambda _cancel: self._unload()))
+        return self._worker.submit(Job(self._loop, lambda _cancel: self._unload()))
 
     def has(self, wanted: Loaded, how: Ways) -> bool:
         """Whether just this is loaded, in this way."""
@@ -145,7 +136,7 @@ class EngineBridge:
         """
         self._events.clear()
         asked = GenerationChoice() if choice is None else choice
-        return self._submit(Job(self._loop, lambda cancel: self._reply(messages, lookahead, asked, cancel)))
+        return self._worker.submit(Job(self._loop, lambda cancel: self._reply(messages, lookahead, asked, cancel)))
 
     def measure_ways(self, request: ProofRequest, note: Callable[[ProofProgress], None]) -> Job[WaysReport]:
         """Answer a prompt in several ways in turns, with the models that are loaded; a reply waits until it is over.
@@ -158,7 +149,7 @@ class EngineBridge:
             return self._measure_ways(request, cancel, lambda: job.cancelled, note)
 
         job = Job(self._loop, work)
-        return self._submit(job)
+        return self._worker.submit(job)
 
     def measure(self) -> Job[None]:
         """Find out what the loaded pair costs, for lookahead auto, in the background. Raises Cancelled.
@@ -166,7 +157,7 @@ class EngineBridge:
         A reply that interrupts it does without; one that comes before it measures itself. What is known already, from
         earlier runs too, takes no time.
         """
-        return self._submit(Job(self._loop, self._measure, background=True))
+        return self._worker.submit(Job(self._loop, self._measure, background=True))
 
     def look(self, folder: Path) -> Job[Look]:
         """Look for models in a folder, and where new ones could appear, in the background.
@@ -174,11 +165,11 @@ class EngineBridge:
         Raises FolderUnreadable, Cancelled.
         """
         work = lambda cancel: Look(engine.scan_folder(folder, cancel=cancel), *places_to_watch(folder))  # noqa: E731
-        return self._submit(Job(self._loop, work, background=True))
+        return self._worker.submit(Job(self._loop, work, background=True))
 
     def inspect(self, path: Path) -> Job[ModelFile]:
         """What a single model is, in the background. Raises ModelFileBroken, ModelNotSupported, Cancelled."""
-        return self._submit(Job(self._loop, lambda _cancel: engine.inspect_model(path), background=True))
+        return self._worker.submit(Job(self._loop, lambda _cancel: engine.inspect_model(path), background=True))
 
     def count_tokens(
         self, messages: Sequence[Message], texts: Sequence[str] = (), max_tokens: int | None = None
@@ -192,7 +183,7 @@ class EngineBridge:
             fit = self._decoder.fit(messages, max_tokens=max_tokens)
             return TokenCount(fit, tuple(self._decoder.count(text) for text in texts))
 
-        return self._submit(Job(self._loop, work, background=True))
+        return self._worker.submit(Job(self._loop, work, background=True))
 
     def drain(self) -> list[TimedEvent]:
         """The events since the last call, each with the time (perf_counter, seconds) at which it came."""
@@ -204,87 +195,15 @@ class EngineBridge:
 
     def close(self, timeout: float) -> bool:
         """Cancel everything and end the thread. False: it did not end in time (seconds)."""
-        with self._changed:
-            self._closing = True
-            for job in (*self._held, *self._urgent, *self._background, self._running):
-                if job is not None:
-                    job.cancel()
-            self._changed.notify()
-        self._thread.join(timeout)
-        return not self._thread.is_alive()
-
-    def _submit(self, job: Job[T]) -> Job[T]:
-        with self._changed:
-            if self._closing:
-                job.result.set_exception(Cancelled())
-                return job
-            (self._background if job.background else self._urgent).append(job)
-            job.withdraw = lambda: self._withdraw(job)
-            if not job.background and self._running is not None and self._running.background:
-                self._running.make_way()
-            self._changed.notify()
-        return job
-
-    def _withdraw(self, job: Job[Any]) -> None:
-        """A job that was cancelled before its turn does not wait for it."""
-        with self._changed:
-            for jobs in (self._urgent, self._background):
-                if job in jobs:
-                    jobs.remove(job)
-                    self._deliver(job, None, Cancelled())
+        for job in list(self._held):
+            job.cancel()
+        return self._worker.close(timeout)
 
     # On the worker thread ---------------------------------------------------------------------------------------------
 
-    def _work(self) -> None:
-        job = self._next()
-        if job is None:
-            return
-        # Not before somebody wants something: the engine is large, and would be imported while the window is made.
-        decoder = self._decoder = self._make_decoder()
-        try:
-            while job is not None:
-                self._run(job)
-                job = self._next()
-        finally:
-            decoder.close()
-
-    def _next(self) -> Job[Any] | None:
-        with self._changed:
-            self._running = None
-            while not (self._urgent or self._background or self._closing):
-                self._changed.wait()
-            if self._closing:
-                return None
-            self._running = (self._urgent or self._background).popleft()
-            return self._running
-
-    def _run(self, job: Job[Any]) -> None:
-        try:
-            result = job.run()
-        except Cancelled as error:
-            if job.background and not job.cancelled:
-                with self._changed:
-                    job.wait_again()
-                    self._background.appendleft(job)
-                return
-            self._deliver(job, None, error)
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it is told to the one who waits
-            self._deliver(job, None, error)
-        else:
-            self._deliver(job, result, None)
-
-    def _deliver(self, job: Job[Any], result: object, error: BaseException | None) -> None:
-        def settle() -> None:
-            if job.result.done():
-                return
-            if error is not None:
-                job.result.set_exception(error)
-            else:
-                job.result.set_result(result)
-
-        # The loop may be closed already when the program ends.
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(settle)
+    def _begin(self) -> AbstractContextManager[object]:
+        self._decoder = self._make_decoder()
+        return contextlib.closing(self._decoder)
 
     def _load(self, wanted: Loaded, how: Ways, cancel: CancelToken) -> Loaded:
         decoder, target, draft = self._decoder, wanted.target, wanted.draft
