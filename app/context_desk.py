@@ -15,6 +15,7 @@ from app.controller import ChatController
 from app.error_report import describe
 from app.state.context_use import ContextUse, TokenCount, use_of
 from app.state.transcript import Exchange
+from app.tasks import Tasks
 from app.turns import Turn
 from engine import Cancelled, EngineError, Message
 
@@ -44,7 +45,6 @@ class ContextDesk(QObject):
         super().__init__()
         self.use: ContextUse | None = None
         self._counted: ContextUse | None = None
-        self._loop = loop
         self._bridge = bridge
         self._controller = controller
         self._attachments = attachments
@@ -52,7 +52,7 @@ class ContextDesk(QObject):
         self._job: Job[TokenCount] | None = None
         self._history: tuple[Message, ...] | None = None
         self._target: Path | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks(loop)
         self._stopped = False
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -80,8 +80,7 @@ class ContextDesk(QObject):
         """The end of the program."""
         self._stopped = True
         self._timer.stop()
-        for task in self._tasks:
-            task.cancel()
+        self._tasks.cancel()
 
     def _size(self) -> int:
         return sum(len(message.content) for message in self._history or ())
@@ -129,9 +128,7 @@ class ContextDesk(QObject):
         if self._bridge.loaded.target is None:
             self._show(None)
             return
-        task = self._loop.create_task(self._ask(turn))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks.start(self._ask(turn))
 
     async def _ask(self, turn: Turn | None) -> None:
         uncounted = [each.block for each in self._attachments.attachments if each.tokens is None]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
@@ -15,6 +13,7 @@ from app.error_report import describe
 from app.folder_watch import FolderWatch
 from app.state.models import ModelList
 from app.state.transcript import Problem
+from app.tasks import Tasks
 from engine import Cancelled, EngineError, FolderUnreadable
 
 
@@ -30,11 +29,10 @@ class FolderDesk(QObject):
 
     def __init__(self, loop: asyncio.AbstractEventLoop, bridge: EngineBridge, models: ModelList) -> None:
         super().__init__()
-        self._loop = loop
         self._bridge = bridge
         self._models = models
         self._jobs: dict[Path, Job[Look]] = {}
-        self._tasks: set[asyncio.Task[bool]] = set()
+        self._tasks = Tasks(loop)
         self._watch = FolderWatch(self)
         self._watch.changed.connect(self._stirred)
 
@@ -56,8 +54,7 @@ class FolderDesk(QObject):
     def stop(self) -> None:
         """End everything, for closing."""
         self._watch.stop()
-        for task in self._tasks:
-            task.cancel()
+        self._tasks.cancel()
 
     def forget(self, folder: Path) -> None:
         """Look there no more."""
@@ -129,9 +126,4 @@ class FolderDesk(QObject):
 
     def _stirred(self, folder: Path) -> None:
         if folder in self._models.folders:
-            self._start(self.scan(folder, quietly=True))
-
-    def _start(self, work: Coroutine[Any, Any, bool]) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+            self._tasks.start(self.scan(folder, quietly=True))

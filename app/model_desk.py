@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QMetaMethod, QObject, Signal
 
 import engine
 from app.bridge import EngineBridge, Job, Ways
+from app.cost_desk import CostDesk
 from app.error_report import describe
 from app.folder_desk import FolderDesk
 from app.folder_watch import is_there
@@ -24,6 +24,7 @@ from app.state.activity import Activity
 from app.state.library import Library
 from app.state.load_options import LoadOptions
 from app.state.models import DraftKey, Loaded, Lookahead, ModelList, Selection, file_label
+from app.tasks import Tasks
 from app.translation import say_error
 from app.views.model_words import announcement
 from engine import Cancelled, EngineError, IncompatiblePair, LoadFailed, ModelTooLarge
@@ -59,15 +60,16 @@ class ModelDesk(QObject):
         self._folders.working.connect(self.working)
         self._gate = LoadGate(bridge, models)
         self._memory = ModelMemory(models, settings)
-        self._loop = loop
         self._bridge = bridge
-        self._tasks: set[asyncio.Task[object]] = set()
+        self._tasks = Tasks(loop)
+        self._costs = CostDesk(bridge, models, self._tasks)
+        self._costs.failed.connect(self.failed)
+        self._costs.working.connect(self.working)
         self._loading: Job[Loaded] | None = None
         self._wanted = Loaded()
         self._how = Ways()
         self._unloading: Job[Loaded] | None = None
         self._shared: Job[Loaded] | None = None
-        self._measuring: Job[None] | None = None
         self._wish: Selection | None = None
         self._opened: Path | None = None
         self._before = models.selection
@@ -76,7 +78,7 @@ class ModelDesk(QObject):
 
     def begin(self, folders: Sequence[Path] = ()) -> None:
         """After the first paint: look into the bundled files, load the chosen pair, scan the models folders."""
-        self._start(self._begin(folders))
+        self._tasks.start(self._begin(folders))
 
     def wish(self, selection: Selection) -> None:
         """Before `begin`: what was chosen in the last run is not there at present.
@@ -102,7 +104,7 @@ class ModelDesk(QObject):
         if self.models.selection.drafting == "automatic":
             self.models.choose_drafting("automatic")
         self._remember()
-        self._start(self._judge(new_target=True))
+        self._tasks.start(self._judge(new_target=True))
 
     def choose_draft(self, draft: DraftKey) -> None:
         """Use this draft from the next message on, or "automatic", "ngram", or None for none."""
@@ -117,11 +119,11 @@ class ModelDesk(QObject):
         """Propose so many tokens a round from the next message on."""
         self.models.choose(lookahead=lookahead)
         self._remember()
-        self._measure_ahead()
+        self._costs.begin()
 
     def add_folder(self, folder: Path) -> None:
         """Look for models there too, now and in later runs."""
-        self._start(self._add(folder))
+        self._tasks.start(self._add(folder))
 
     def remove_folder(self, folder: Path) -> None:
         """Look there no more. What is loaded from there stays loaded."""
@@ -131,7 +133,7 @@ class ModelDesk(QObject):
     def scan_again(self) -> None:
         """Look again into the models folders."""
         for folder in self.models.folders:
-            self._start(self._folders.scan(folder))
+            self._tasks.start(self._folders.scan(folder))
 
     def set_options(self, path: Path, options: LoadOptions) -> None:
         """Load this model so from the next message on, now and in later runs."""
@@ -142,16 +144,15 @@ class ModelDesk(QObject):
         """Stop a load, else a measurement, else the scans."""
         if self._loading is not None:
             self._loading.cancel()
-        elif self._measuring is not None:
-            self._measuring.cancel()
+        elif self._costs.measuring:
+            self._costs.cancel()
         else:
             self._folders.cancel()
 
     def stop(self) -> None:
         """End everything that runs, for closing."""
         self._folders.stop()
-        for task in self._tasks:
-            task.cancel()
+        self._tasks.cancel()
 
     # Loading ----------------------------------------------------------------------------------------------------------
 
@@ -159,7 +160,7 @@ class ModelDesk(QObject):
     def busy(self) -> bool:
         """Whether a load, a measurement or a scan is running."""
         loading = self._loading is not None and self._loading is not self._gate.held
-        return loading or self._measuring is not None or self._folders.scanning is not None
+        return loading or self._costs.measuring or self._folders.scanning is not None
 
     @property
     def settled(self) -> bool:
@@ -198,7 +199,7 @@ class ModelDesk(QObject):
 
     def load_now(self) -> None:
         """Load what is chosen, without waiting for the next message."""
-        self._start(self._load_ahead())
+        self._tasks.start(self._load_ahead())
 
     def load_anyway(self) -> None:
         """Try the load that was announced although memory seems too short."""
@@ -208,7 +209,7 @@ class ModelDesk(QObject):
         elif self._gate.refused is not None:
             self.models.selection = self._gate.refused
             self._gate.accept_refused()
-            self._start(self._load_ahead())
+            self._tasks.start(self._load_ahead())
             self.changed.emit()
 
     def decline_load(self) -> None:
@@ -224,7 +225,7 @@ class ModelDesk(QObject):
         if self._loading is not None:
             self._loading.cancel()
         self._unloading = self._bridge.unload()
-        self._start(self._wait_for_unload(self._unloading))
+        self._tasks.start(self._wait_for_unload(self._unloading))
 
     async def _wait_for_unload(self, job: Job[Loaded]) -> None:
         with contextlib.suppress(Cancelled):
@@ -257,12 +258,12 @@ class ModelDesk(QObject):
         if self._opened is not None and self._bridge.loaded.target != self._opened == self._wanted.target:
             self._opened = None
             self.models.selection = self._before
-            self._start(self._load_ahead())
+            self._tasks.start(self._load_ahead())
         else:
             if self._wish is None and isinstance(error, LoadFailed) and not is_there(error.path):
                 self._wish = self.models.selection
             self.models.show_loaded(self._bridge.loaded)
-        self._start(self._judge())
+        self._tasks.start(self._judge())
 
     def note_memory(self) -> None:
         """Look again at what is loaded and what memory is free."""
@@ -301,7 +302,7 @@ class ModelDesk(QObject):
             except EngineError as error:
                 self.failed.emit(describe(error))
         self.changed.emit()
-        self._start(self._load_ahead())
+        self._tasks.start(self._load_ahead())
         scanned = [await self._folders.scan(folder, keep=True) for folder in folders]
         if not any(scanned):
             await self._judge()
@@ -315,7 +316,7 @@ class ModelDesk(QObject):
             return
         try:
             await job.result
-            self._measure_ahead()
+            self._costs.begin()
         except Cancelled:
             pass
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the window
@@ -324,24 +325,6 @@ class ModelDesk(QObject):
                 self.failed.emit(describe(error))
         finally:
             self.load_ended(job)
-
-    def _measure_ahead(self) -> None:
-        """Find out what the pair costs before a reply asks for it, if one will."""
-        wanted = self.models.selection.lookahead == "auto" and self._bridge.loaded.target is not None
-        if wanted and self._measuring is None:
-            self._start(self._measure())
-
-    async def _measure(self) -> None:
-        job = self._measuring = self._bridge.measure()
-        self.working.emit()
-        try:
-            await job.result
-        except Cancelled:
-            pass
-        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the window
-            self.failed.emit(describe(error))
-        finally:
-            self._measuring = None
 
     # Scanning and judging ---------------------------------------------------------------------------------------------
 
@@ -359,8 +342,8 @@ class ModelDesk(QObject):
                 wish = replace(wish, draft=None, drafting="automatic")
             if self.models.loaded != Loaded(wish.target, wish.draft):
                 self.models.selection = wish
-                self._start(self._load_ahead())
-        self._start(self._judge())
+                self._tasks.start(self._load_ahead())
+        self._tasks.start(self._judge())
 
     def _is_there(self, path: Path) -> bool:
         model = self.models.by_path(path)
@@ -396,8 +379,3 @@ class ModelDesk(QObject):
     def _remember_folders(self) -> None:
         self._memory.keep_folders()
         self.changed.emit()
-
-    def _start(self, work: Coroutine[Any, Any, object]) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)

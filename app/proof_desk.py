@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ from app.state.compare import (
     ways_to_sweep,
 )
 from app.state.models import Loaded, Lookahead
+from app.tasks import Tasks
 from engine import Cancelled
 
 POLL_MS = 20
@@ -79,11 +80,10 @@ class ProofDesk(QObject):
         super().__init__()
         self.runs: dict[ProofKind, ProofRun] = {kind: ProofRun() for kind in KINDS}
         self.last_question = last_question
-        self._loop = loop
         self._bridge = bridge
         self._desk = desk
         self._work: dict[ProofKind, _Work] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks(loop)
         self._drawn: list[threading.Event] = []
         self._timer = QTimer(self)
         self._timer.setInterval(POLL_MS)
@@ -111,7 +111,7 @@ class ProofDesk(QObject):
         request = ProofRequest(prompt.strip("\n"), ways, Loaded(chosen.target, chosen.draft), settings)
         run.begin(request)
         self._work[kind] = _Work()
-        self._start(self._measure(kind, request))
+        self._tasks.start(self._measure(kind, request))
         self._timer.start()
         self.changed.emit(kind)
 
@@ -132,8 +132,7 @@ class ProofDesk(QObject):
         self._timer.stop()
         for kind in KINDS:
             self.cancel(kind)
-        for task in self._tasks:
-            task.cancel()
+        self._tasks.cancel()
 
     # A measurement ----------------------------------------------------------------------------------------------------
 
@@ -188,8 +187,3 @@ class ProofDesk(QObject):
                 self.runs[kind].take(told[0])
                 self.changed.emit(kind)
                 self._drawn.append(told[1])
-
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)

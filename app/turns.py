@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -20,6 +20,7 @@ from app.state.metrics import Metrics
 from app.state.models import Loaded, Lookahead, Selection
 from app.state.trace import TokenTrace
 from app.state.transcript import Exchange, Problem
+from app.tasks import Tasks
 from app.translation import number
 from engine import Cancelled, Finished, GenerationResult, Message, PromptProgress, TokenEvent
 
@@ -79,9 +80,8 @@ class TurnRunner(QObject):
         self.turns: list[Turn] = []
         self.activity = Activity()
         self._desk = desk
-        self._loop = loop
         self._bridge = bridge
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks(loop)
         self._ticks = 0
         self._timer = QTimer(self)
         self._timer.setInterval(DRAIN_MS)
@@ -99,7 +99,7 @@ class TurnRunner(QObject):
         self.turns.append(turn)
         if self.running is turn:
             turn.first.set()
-        self._start(self._answer(turn))
+        self._tasks.start(self._answer(turn))
         self._wake()
 
     def cancel(self, turn: Turn) -> None:
@@ -114,9 +114,8 @@ class TurnRunner(QObject):
         self._timer.stop()
         for turn in self.turns:
             self.cancel(turn)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks.cancel()
+        await self._tasks.ended()
         self._drain()
         for turn in list(self.turns):
             self._end(turn, None)
@@ -254,8 +253,3 @@ class TurnRunner(QObject):
         """Something else is chosen: between replies the figures' note on the lookahead follows."""
         if self.running is None and self.metrics.choose(self._selection()):
             self.metrics_changed.emit()
-
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
