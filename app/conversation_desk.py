@@ -13,8 +13,9 @@ from PySide6.QtCore import QObject, Signal
 
 from app.log_file import LOGGER
 from app.state.conversation import Conversation, ConversationSummary, StoredMessage
-from app.state.conversation_files import ExportFailed, ImportRefused, Words, file_name
+from app.state.conversation_files import ExportFailed, ImportRefused, file_name
 from app.state.conversation_list import ConversationList, Item, near_hit
+from app.state.conversation_markdown import Words
 from app.state.trace import DamagedTrace, TokenTrace
 from app.state.transcript import Exchange, Problem
 from app.store import Store
@@ -117,7 +118,7 @@ class ConversationDesk(QObject):
                 raise
         except StoreError as error:
             LOGGER.warning("the conversations could not be opened: %s", type(error).__name__)
-            self.trouble.emit(Problem(f"{error} {self.tr('What you write now is not kept.')}"))
+            self.trouble.emit(Problem(f"{say_error(error)} {self.tr('What you write now is not kept.')}"))
             return StoreKeeper(MemoryStore.begin(), self._note_trouble)
 
     def close(self, timeout: float) -> bool:

@@ -12,7 +12,8 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from app.state.conversation import Conversation, ConversationSummary, MessageStatus, StoredMessage, clean, title_from
-from app.state.conversation_files import Imported, Words, read_file, to_json, to_markdown, write_file
+from app.state.conversation_files import Imported, read_file, to_json, write_file
+from app.state.conversation_markdown import Words, to_markdown
 from app.store import Store
 from app.store_search import Found
 from app.store_writer import RETRY_S, Change, OnTrouble, StoreWriter

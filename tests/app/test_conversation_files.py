@@ -18,13 +18,12 @@ from app.state.conversation_files import (
     ExportFailed,
     Imported,
     ImportRefused,
-    Words,
     file_name,
     from_json,
     to_json,
-    to_markdown,
     write_file,
 )
+from app.state.conversation_markdown import Words, to_markdown
 from app.store import FILE_NAME, Store
 from app.store_keeper import StoreKeeper
 
