@@ -3,41 +3,28 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
-from app.views.icons import icon_button
+from app.views.notice_row import NoticeRow
 from app.views.theme import Theme
 
 GOOD_NEWS_MS = 8_000
 OFFER_MS = 12_000
 
 
-class NoticeBar(QFrame):
+class NoticeBar(NoticeRow):
     """Stands until it is closed; good news and offers go by themselves. Signal: accepted() (an offer)."""
 
     accepted = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("notice")
-        self.text = QLabel(self)
-        self.text.setObjectName("noticeText")
-        self.text.setWordWrap(True)
-        self.offer = QPushButton(self.tr("Undo"), self)
-        self.offer.setObjectName("undoButton")
-        self.button = icon_button(theme, "x", self.tr("Close"), self)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 4, 4, 4)
-        row.setSpacing(8)
-        row.addWidget(self.text, 1)
-        row.addWidget(self.offer)
-        row.addWidget(self.button)
+        self.offer, self.button = self._lay_out(theme, self.tr("Undo"), self.tr("Close"))
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self.hide)
         self.button.clicked.connect(self._close)
         self.offer.clicked.connect(self._accept)
-        self.hide()
 
     def show_trouble(self, text: str) -> None:
         """Say what is wrong, until somebody closes it or it is over."""
@@ -59,8 +46,7 @@ class NoticeBar(QFrame):
         if words:
             self.offer.setText(words)
         self.offer.setVisible(bool(words))
-        self.text.setText(text)
-        self.setAccessibleName(text)
+        self._say(text)
         self.setProperty("good", good)
         self.style().unpolish(self)
         self.style().polish(self)
