@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import (
-    QBoxLayout,
-    QFrame,
-    QGridLayout,
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
-    QScrollArea,
-    QSizePolicy,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QBoxLayout, QGridLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from app.views.escape import keeps_escape
+from app.views.scroll_page import ColumnPage
 from app.views.theme import Theme
 
 _WIDE, _MARGIN = 640, 24
@@ -108,7 +99,7 @@ class TwoModels(QWidget):
             painter.drawLine(QPointF(x + 4, y - 4), QPointF(x - 4, y + 4))
 
 
-class FirstLaunchView(QScrollArea):
+class FirstLaunchView(ColumnPage):
     """One screen in the place of the conversation. Signals: demo_wanted(), folder_wanted(), left()."""
 
     demo_wanted = Signal()
@@ -116,27 +107,11 @@ class FirstLaunchView(QScrollArea):
     left = Signal()
 
     def __init__(self, theme: Theme, *, has_demo: bool, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("transcript")
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setWidgetResizable(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        super().__init__(_WIDE, (_MARGIN, 8), parent)
         self.demo = QPushButton(self.tr("Try the demo pair"), self)
         self.folder = QPushButton(self.tr("Choose a folder with models…"), self)
         self.close_button = QPushButton(self.tr("Go to the chat"), self)
-        page = QWidget()
-        page.setObjectName("page")
-        column = QWidget(page)
-        column.setObjectName("column")
-        column.setMaximumWidth(_WIDE)
-        row = QHBoxLayout(page)
-        row.setContentsMargins(_MARGIN, 8, _MARGIN, 8)
-        row.addStretch(1)
-        row.addWidget(column, 1000)
-        row.addStretch(1)
-        self._fill(column, theme, has_demo=has_demo)
-        self.setWidget(page)
+        self._fill(theme, has_demo=has_demo)
         self.demo.clicked.connect(self.demo_wanted)
         self.folder.clicked.connect(self.folder_wanted)
         self.close_button.clicked.connect(self.left)
@@ -145,8 +120,8 @@ class FirstLaunchView(QScrollArea):
         """The keyboard to where one begins."""
         (self.demo if self.demo.isEnabled() else self.folder).setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _fill(self, column: QWidget, theme: Theme, *, has_demo: bool) -> None:
-        layout = QVBoxLayout(column)
+    def _fill(self, theme: Theme, *, has_demo: bool) -> None:
+        layout = QVBoxLayout(self.column)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
         layout.addStretch(1)
@@ -161,7 +136,7 @@ class FirstLaunchView(QScrollArea):
             )
         )
         layout.addSpacing(8)
-        layout.addWidget(TwoModels(theme, column))
+        layout.addWidget(TwoModels(theme, self.column))
         layout.addSpacing(8)
         layout.addLayout(self._explain())
         layout.addSpacing(8)
@@ -213,14 +188,6 @@ class FirstLaunchView(QScrollArea):
         )
         return rows
 
-    def _label(self, text: str, name: str, *, centre: bool = False) -> QLabel:
-        label = QLabel(text, self)
-        label.setObjectName(name)
-        label.setWordWrap(True)
-        if centre:
-            label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        return label
-
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Large letters in a narrow window: the buttons stand one below the other."""
         hints = [button.sizeHint().width() for button in (self.demo, self.folder, self.close_button)]
@@ -231,12 +198,12 @@ class FirstLaunchView(QScrollArea):
         super().resizeEvent(event)
 
     def event(self, event: QEvent) -> bool:
-        """Esc leaves, while the keyboard is here."""
-        if isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
-            if event.type() == QEvent.Type.ShortcutOverride:
-                event.accept()
-                return True
-            if event.type() == QEvent.Type.KeyPress:
-                self.left.emit()
-                return True
-        return super().event(event)
+        """Esc is for this screen, while the keyboard is here."""
+        return keeps_escape(event) or super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Esc leaves."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)

@@ -8,13 +8,11 @@ from itertools import pairwise
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QDialog,
-    QFrame,
     QGridLayout,
     QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -23,6 +21,7 @@ from app.state.load_options import Field, LoadOptions, check, needs_with, read
 from app.state.models import Choice, file_size
 from app.translation import fill, say
 from app.views.picker import PATH_ROLE, Picker
+from app.views.scroll_page import ScrollPage
 from app.views.theme import Theme
 from engine import ModelFile, gpu_offload, usable_cache_types
 
@@ -120,7 +119,7 @@ class ModelOptionsDialog(QDialog):
             button.setAutoDefault(False)
         self.save.setDefault(True)
 
-    def _make_page(self, area: QScrollArea) -> None:
+    def _make_page(self, area: ScrollPage) -> None:
         page = QWidget(area)
         page.setObjectName("page")
         area.setWidget(page)
@@ -149,11 +148,7 @@ class ModelOptionsDialog(QDialog):
         grid.setRowStretch(4 * len(self._words), 1)
 
     def _lay_out(self) -> None:
-        area = QScrollArea(self)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setWidgetResizable(True)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        area = ScrollPage(self)
         self._make_page(area)
         buttons = QHBoxLayout()
         buttons.setSpacing(8)

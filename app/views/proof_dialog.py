@@ -8,13 +8,11 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QDialog,
-    QFrame,
     QHBoxLayout,
     QLabel,
     QPlainTextEdit,
     QProgressBar,
     QPushButton,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -23,6 +21,7 @@ from app.state.compare import Pair, ProofKind, ProofRun, ProofSettings
 from app.state.models import Choice
 from app.views.picker import Picker
 from app.views.proof_words import ended_words, pair_words, progress_words
+from app.views.scroll_page import ScrollPage
 from app.views.theme import Theme
 
 _COPIED_MS = 2_000
@@ -131,11 +130,7 @@ class ProofDialog(QDialog):
         for widget in (self.prompt, self.pair):
             top.addWidget(widget)
         top.addLayout(settings)
-        area = QScrollArea(self)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setWidgetResizable(True)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        area = ScrollPage(self)
         page = QWidget(area)
         page.setObjectName("page")
         area.setWidget(page)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import (
     QDialog,
-    QFrame,
     QHBoxLayout,
     QPushButton,
-    QScrollArea,
     QTabWidget,
     QVBoxLayout,
     QWidget,
@@ -20,6 +18,7 @@ from PySide6.QtWidgets import (
 from app.settings import Settings
 from app.state.generation import GenerationChoice
 from app.state.presets import Preset, Shelf, SystemPrompt
+from app.views.scroll_page import ScrollPage
 from app.views.settings_general import GeneralPage
 from app.views.settings_generation import GenerationPage
 from app.views.settings_speculation import SpeculationPage
@@ -105,12 +104,8 @@ class SettingsDialog(QDialog):
         (self.general, self.generation, self.speculation)[self.tabs.currentIndex()].reset()
 
 
-def _scrolled(page: QWidget) -> QScrollArea:
-    area = QScrollArea()
-    area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setWidgetResizable(True)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+def _scrolled(page: QWidget) -> ScrollPage:
+    area = ScrollPage()
     page.setObjectName("page")
     # Lines longer than that are hard to read; what is beside them is empty.
     page.setMaximumWidth(page.fontMetrics().averageCharWidth() * _LINE)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QPixmap, QShowEvent
-from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from app.state.figures import Figures
 from app.state.lookahead import LookaheadNote
@@ -18,6 +18,7 @@ from app.views.drawing_turns import TURNS
 from app.views.panel_bars import PositionBars, TimeBar
 from app.views.panel_counters import CounterGrid
 from app.views.panel_tools import PanelTools
+from app.views.scroll_page import ScrollPage
 from app.views.steady_label import SteadyLabel
 from app.views.theme import Theme
 from app.views.words import SEPARATOR, accepted, lookahead_source, lookahead_words, speed
@@ -48,17 +49,13 @@ _LARGE = 1.2
 """Letters so much larger than usual may need more width than there is."""
 
 
-class SpeculationPanel(QScrollArea):
+class SpeculationPanel(ScrollPage):
     """Shows the figures of the reply that is being written, or of the last one. Draws nothing while hidden."""
 
     def __init__(self, metrics: Metrics, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("right")
         self.setAccessibleName(self.tr("Speculation"))
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setWidgetResizable(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._metrics = metrics
         self._theme = theme
         self._drawn = -1

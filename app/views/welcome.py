@@ -6,20 +6,13 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent
-from PySide6.QtWidgets import (
-    QFrame,
-    QGridLayout,
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
-    QScrollArea,
-    QSizePolicy,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.resources import StarterPrompt
+from app.views.scroll_page import ColumnPage
 from app.views.transcript_view import COLUMN
+
+_MARGIN = 24
 
 
 class StarterCard(QPushButton):
@@ -62,54 +55,29 @@ class StarterCard(QPushButton):
         self._text.setText(metrics.elidedText(self.starter.prompt, Qt.TextElideMode.ElideRight, self.width() - 28))
 
 
-class WelcomeView(QScrollArea):
+class WelcomeView(ColumnPage):
     """The empty chat. Signal: chosen(prompt)."""
 
     chosen = Signal(str)
 
     def __init__(self, starters: Sequence[StarterPrompt], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("transcript")
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setWidgetResizable(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        page = QWidget()
-        page.setObjectName("page")
-        column = QWidget(page)
-        column.setObjectName("column")
-        column.setMaximumWidth(COLUMN)
-        row = QHBoxLayout(page)
-        row.setContentsMargins(24, 24, 24, 24)
-        row.addStretch(1)
-        row.addWidget(column, 1000)
-        row.addStretch(1)
-        self._fill(column, starters)
-        self.setWidget(page)
+        super().__init__(COLUMN, (_MARGIN, _MARGIN), parent)
+        self._fill(starters)
 
-    def _fill(self, column: QWidget, starters: Sequence[StarterPrompt]) -> None:
-        title = QLabel(self.tr("What shall we talk about?"), column)
-        title.setObjectName("welcome")
-        title.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        title.setWordWrap(True)
-        text = QLabel(
-            self.tr("A small draft model rides ahead, the target confirms. Watch it happen at the side."), column
-        )
-        text.setObjectName("hint")
-        text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        text.setWordWrap(True)
-        layout = QVBoxLayout(column)
+    def _fill(self, starters: Sequence[StarterPrompt]) -> None:
+        text = self.tr("A small draft model rides ahead, the target confirms. Watch it happen at the side.")
+        layout = QVBoxLayout(self.column)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
         layout.addStretch(1)
-        layout.addWidget(title)
-        layout.addWidget(text)
+        layout.addWidget(self._label(self.tr("What shall we talk about?"), "welcome", centre=True))
+        layout.addWidget(self._label(text, "hint", centre=True))
         layout.addSpacing(16)
         grid = QGridLayout()
         grid.setSpacing(8)
         self.cards: list[StarterCard] = []
         for index, starter in enumerate(starters):
-            card = StarterCard(starter, column)
+            card = StarterCard(starter, self.column)
             card.clicked.connect(lambda _checked=False, prompt=starter.prompt: self.chosen.emit(prompt))
             grid.addWidget(card, index // 2, index % 2)
             self.cards.append(card)
