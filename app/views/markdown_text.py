@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from app.state.markdown_blocks import Block, MarkdownBlocks
 from app.views.code_bars import CodeBar, CodeBars
 from app.views.markdown_writer import GAP, QUOTES, MarkdownWriter
-from app.views.tall_text import TALLEST, TallText
+from app.views.tall_text import TallText, take_height
 from app.views.theme import Theme
 
 _STEP = 2_000
@@ -241,9 +241,7 @@ class MarkdownText(QWidget):
             height = max(height, self._floor)
         else:
             self._floor = 0
-        height = min(height, TALLEST)
-        if height != self.height() or self.minimumHeight() != height:
-            self.setFixedHeight(height)
+        take_height(self, height)
 
     def _widen(self, page: MarkdownPage) -> None:
         if page.width() != self.width():

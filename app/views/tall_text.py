@@ -15,6 +15,13 @@ TALLEST = 16_000_000
 """Pixels. Qt has no taller widgets; what lies below is not to be seen."""
 
 
+def take_height(widget: QWidget, height: int) -> None:
+    """Make a widget just so tall, unless it is."""
+    height = min(height, TALLEST)
+    if height != widget.height() or widget.minimumHeight() != height:
+        widget.setFixedHeight(height)
+
+
 class TallText(QTextBrowser):
     """Read-only text without scroll bars, as tall as its contents. Loads nothing; asks before it opens a link."""
 
@@ -39,10 +46,7 @@ class TallText(QTextBrowser):
 
     def fit(self) -> None:
         """Take the height that the text needs."""
-        height = max(math.ceil(self.document().size().height()), self.fontMetrics().height())
-        height = min(height, TALLEST)
-        if height != self.height() or self.minimumHeight() != height:
-            self.setFixedHeight(height)
+        take_height(self, max(math.ceil(self.document().size().height()), self.fontMetrics().height()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Another width means another height."""

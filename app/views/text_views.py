@@ -14,7 +14,7 @@ from app.state.thoughts import CLOSING, OPENING, Piece, Thoughts
 from app.views.code_bars import CodeBar
 from app.views.drawing_turns import TURNS
 from app.views.markdown_text import MarkdownText
-from app.views.tall_text import TALLEST, TallText
+from app.views.tall_text import TallText, take_height
 from app.views.theme import Theme
 from app.views.thought_view import ThoughtView
 
@@ -192,9 +192,7 @@ class ReplyText(QWidget):
             part.fit()
             height += part.height() + _SPACING
         height = max(height - _SPACING, self.fontMetrics().height())
-        height = min(height, TALLEST)
-        if height != self.height() or self.minimumHeight() != height:
-            self.setFixedHeight(height)
+        take_height(self, height)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Another width means another height."""

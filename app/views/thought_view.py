@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
 from app.views.icons import keep_icon
 from app.views.markdown_text import MarkdownText
-from app.views.tall_text import TALLEST
+from app.views.tall_text import take_height
 from app.views.theme import Theme
 
 _INDENT = 14
@@ -122,9 +122,7 @@ class ThoughtView(QWidget):
             self.body.fit()
             self.line.setGeometry(4, height + 4, 2, self.body.height())
             height += self.body.height() + 8
-        height = min(height, TALLEST)
-        if height != self.height() or self.minimumHeight() != height:
-            self.setFixedHeight(height)
+        take_height(self, height)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Another width means another height."""
