@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.views.commands import Commands
+from app.views.escape import keeps_escape
 from app.views.palette_rows import LINE_ROLE, Line, PaletteRows, RowPainter
 from app.views.theme import Theme
 
@@ -138,8 +139,7 @@ class CommandPalette(QWidget):
 
     def _handle_key(self, event: QKeyEvent) -> bool:
         key, pressed = Qt.Key(event.key()), event.type() == QEvent.Type.KeyPress
-        if event.type() == QEvent.Type.ShortcutOverride and key == Qt.Key.Key_Escape:
-            event.accept()  # in the window it would cancel what is going on
+        if keeps_escape(event):
             return True
         if not pressed:
             return False

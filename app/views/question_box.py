@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVB
 
 from app.state.attachments import join_question, split_question
 from app.views.chips import ChipRow
+from app.views.escape import keeps_escape
 from app.views.prompt_box import PromptEdit
 from app.views.quoted_file import QuotedFile
 from app.views.tall_text import TallText
@@ -165,15 +166,15 @@ class QuestionEditor(QWidget):
         self._show_state()
 
     def event(self, event: QEvent) -> bool:
-        """Esc closes the editor, and is not what it is elsewhere in the window: cancel the reply."""
-        if isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
-            if event.type() == QEvent.Type.ShortcutOverride:
-                event.accept()
-                return True
-            if event.type() == QEvent.Type.KeyPress:
-                self.cancelled.emit()
-                return True
-        return super().event(event)
+        """Esc is for the editor, and not what it is elsewhere in the window: cancel the reply."""
+        return keeps_escape(event) or super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Esc leaves the question as it was."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.cancelled.emit()
+        else:
+            super().keyPressEvent(event)
 
     def _submit(self) -> None:
         if self.send_button.isEnabled():
