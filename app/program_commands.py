@@ -204,7 +204,18 @@ def _register_view(parts: Parts) -> None:
             checked=lambda mode=mode: theme.mode == mode,  # type: ignore[misc]
         )
     larger: Sequence[Keys] = [QKeySequence.StandardKey.ZoomIn, "Ctrl+="]
-    add("view.larger", tr("Larger letters"), lambda: window.change_font(1), shortcut=larger, section=VIEW)
     smaller = QKeySequence.StandardKey.ZoomOut
-    add("view.smaller", tr("Smaller letters"), lambda: window.change_font(-1), shortcut=smaller, section=VIEW)
-    add("view.usual", tr("Letters of the usual size"), lambda: window.change_font(0), shortcut="Ctrl+0", section=VIEW)
+    sizes: Sequence[tuple[str, str, int, Keys | Sequence[Keys]]] = (
+        ("larger", tr("Larger letters"), 1, larger),
+        ("smaller", tr("Smaller letters"), -1, smaller),
+        ("usual", tr("Letters of the usual size"), 0, "Ctrl+0"),
+    )
+    for key, text, step, shortcut in sizes:
+        add(
+            f"view.{key}",
+            text,
+            lambda step=step: window.change_font(step),  # type: ignore[misc]
+            shortcut=shortcut,
+            section=VIEW,
+            everywhere=True,
+        )

@@ -43,9 +43,12 @@ class BranchPicker(QWidget):
     def __init__(self, theme: Theme, before: str, after: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("branches")
-        self.back = self._button(theme, "caret-left", before)
+        icons = ["caret-left", "caret-right"]
+        if self.layoutDirection() == Qt.LayoutDirection.RightToLeft:
+            icons.reverse()
+        self.back = self._button(theme, icons[0], before)
         self.back.setObjectName("back")
-        self.on = self._button(theme, "caret-right", after)
+        self.on = self._button(theme, icons[1], after)
         self.on.setObjectName("on")
         self.place = QLabel(self)
         self.place.setObjectName("branchPlace")

@@ -128,7 +128,7 @@ class ModelOptionsDialog(QDialog):
         grid.setHorizontalSpacing(16)
         grid.setVerticalSpacing(2)
         grid.setColumnStretch(1, 1)
-        helps = self._helps()
+        helps = self._help = self._helps()
         for place, (field, words) in enumerate(self._words.items()):
             widget = self.edits.get(field, self.cache)
             widget.setAccessibleDescription(helps[field])
@@ -179,6 +179,7 @@ class ModelOptionsDialog(QDialog):
         problem = self._problem(field, text)
         self.problems[field].setText(problem)
         self.problems[field].setVisible(bool(problem))
+        self.edits[field].setAccessibleDescription(problem or self._help[field])
         self.edits[field].setProperty("bad", bool(problem))
         self.edits[field].style().polish(self.edits[field])
         self._show_needs()

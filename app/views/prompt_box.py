@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent, QTextCursor
+from PySide6.QtGui import QFocusEvent, QGuiApplication, QKeyEvent, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.state.attachments import Attachment, join_question
@@ -67,7 +67,10 @@ class PromptEdit(QPlainTextEdit):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Enter sends, Shift+Enter breaks the line, Up in an empty box brings the last prompt back."""
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+        if self.composing and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Up):
+            QGuiApplication.inputMethod().commit()
+            event.accept()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
                 self.textCursor().insertText("\n")
                 self.ensureCursorVisible()
@@ -78,6 +81,11 @@ class PromptEdit(QPlainTextEdit):
             self.recalled.emit()
         else:
             super().keyPressEvent(event)
+
+    @property
+    def composing(self) -> bool:
+        """Whether an input method is putting a word together: it is not in the text yet, and Enter only ends it."""
+        return bool(self.textCursor().block().layout().preeditAreaText())
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:  # noqa: N802 - Qt's name
         """Text, and files if they may be text: a model or a folder is for the window, which the drop then reaches."""

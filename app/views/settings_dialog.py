@@ -78,7 +78,14 @@ class SettingsDialog(QDialog):
         column.setSpacing(12)
         column.addWidget(self.tabs, 1)
         column.addLayout(buttons)
+        self._fit_letters()
+        theme.changed.connect(self._fit_letters)
         self.resize(_SIZE.boundedTo(self.screen().availableSize()))
+
+    def _fit_letters(self) -> None:
+        """Lines longer than that are hard to read; what is beside them is empty."""
+        for page in (self.general, self.generation, self.speculation):
+            page.setMaximumWidth(page.fontMetrics().averageCharWidth() * _LINE)
 
     def open_at(self, page: PageName | None = None) -> None:
         """Come to the front, at a page (None: where it was)."""
@@ -107,7 +114,5 @@ class SettingsDialog(QDialog):
 def _scrolled(page: QWidget) -> ScrollPage:
     area = ScrollPage()
     page.setObjectName("page")
-    # Lines longer than that are hard to read; what is beside them is empty.
-    page.setMaximumWidth(page.fontMetrics().averageCharWidth() * _LINE)
     area.setWidget(page)
     return area

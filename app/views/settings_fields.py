@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from app.state.generation import GenerationChoice, check, parse, show
@@ -45,16 +46,25 @@ class Field(QObject):
         self.hint.setWordWrap(True)
         self.edit: QLineEdit | QPlainTextEdit
         if lines:
-            self.edit = _several_lines(parent, lines)
+            self.edit = QPlainTextEdit(parent)
+            self.edit.setTabChangesFocus(True)
         else:
             self.edit = QLineEdit(parent)
-            self.edit.setFixedWidth(self.edit.fontMetrics().averageCharWidth() * _NUMBER_WIDTH + 24)
+        self._lines = lines
+        self.fit_letters(parent.fontMetrics())
         self.edit.setAccessibleName(field_name(name))
         self.edit.setAccessibleDescription(field_hint(name))
         self.label.setBuddy(self.edit)
         self._set(show(name, GenerationChoice()))
         self.edit.textChanged.connect(self._typed)
         self._showing = False
+
+    def fit_letters(self, metrics: QFontMetrics) -> None:
+        """Room for letters of this size."""
+        if self._lines:
+            self.edit.setFixedHeight(self._lines * metrics.lineSpacing() + 24)
+        else:
+            self.edit.setFixedWidth(metrics.averageCharWidth() * _NUMBER_WIDTH + 24)
 
     @property
     def text(self) -> str:
@@ -97,13 +107,6 @@ class Field(QObject):
             grid.addWidget(self.hint, row + 1, 0, 1, 3)
         else:
             grid.addWidget(self.hint, row, 2)
-
-
-def _several_lines(parent: QWidget, lines: int) -> QPlainTextEdit:
-    edit = QPlainTextEdit(parent)
-    edit.setTabChangesFocus(True)
-    edit.setFixedHeight(lines * edit.fontMetrics().lineSpacing() + 24)
-    return edit
 
 
 class OptionField(QWidget):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QGridLayout, QHBoxLayout, QLabel, QRadioButton, QVBoxLayout, QWidget
 
@@ -28,6 +28,7 @@ class GenerationPage(QWidget):
 
     own_changed = Signal(object)
     defaults_changed = Signal(object)
+    _narrow: bool | None = None
 
     def __init__(self, theme: Theme, presets: Shelf[Preset], prompts: Shelf[SystemPrompt], parent: QWidget) -> None:
         super().__init__(parent)
@@ -64,7 +65,6 @@ class GenerationPage(QWidget):
         self._grid.setVerticalSpacing(4)
         self._grid.setColumnMinimumWidth(0, _LABELS)
         self._grid.setColumnStretch(2, 1)
-        self._narrow: bool | None = None
         self._fold()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 12, 12, 12)
@@ -92,6 +92,14 @@ class GenerationPage(QWidget):
         """Fold and unfold."""
         super().resizeEvent(event)
         self._fold()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Other letters need other room."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange and self._narrow is not None:
+            for field in self.fields.values():
+                field.fit_letters(self.fontMetrics())
+            self._fold()
 
     def _title(self, words: str) -> QLabel:
         title = QLabel(words, self)

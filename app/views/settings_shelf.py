@@ -4,16 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QHideEvent, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.state.models import Choice
 from app.state.presets import Shelf
+from app.views.escape import keeps_escape
 from app.views.icons import icon_button
 from app.views.picker import PATH_ROLE, Picker
 from app.views.settings_fields import mark
 from app.views.settings_words import name_words
 from app.views.theme import Theme
+
+
+class NameField(QLineEdit):
+    """Where a name is typed. Signal: left() (with Esc, which closes no dialog here)."""
+
+    left = Signal()
+
+    def event(self, event: QEvent) -> bool:
+        """Esc is for the field, before it is for the dialog."""
+        return keeps_escape(event) or super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Esc leaves the name as it was."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)
 
 
 class ShelfBar(QWidget):
@@ -57,7 +76,8 @@ class ShelfBar(QWidget):
 
     def _make_naming(self) -> None:
         self.naming = QWidget(self)
-        self.name = QLineEdit(self.naming)
+        self.name = NameField(self.naming)
+        self.name.left.connect(self._leave_naming)
         self.name.setAccessibleName(self.tr("Name"))
         self.name.setPlaceholderText(self.tr("Name"))
         self.name.textChanged.connect(self._check_name)
@@ -67,7 +87,7 @@ class ShelfBar(QWidget):
         self.use.clicked.connect(self._use_name)
         self.back = QPushButton(self.tr("Cancel"), self.naming)
         self.back.setAutoDefault(False)
-        self.back.clicked.connect(self._end_naming)
+        self.back.clicked.connect(self._leave_naming)
         row = QHBoxLayout(self.naming)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
@@ -111,6 +131,7 @@ class ShelfBar(QWidget):
         mark(self.said, wrong=wrong)
         self.said.setText(words)
         self.said.setVisible(bool(words))
+        self.name.setAccessibleDescription(words)
 
     def _choose(self, name: object) -> None:
         self._end_naming()
@@ -137,11 +158,22 @@ class ShelfBar(QWidget):
         if not self.use.isEnabled():
             return
         name, before = self.name.text(), self._current
-        self._end_naming()
+        self._leave_naming()
         if self._renames:
             self.rename_wanted.emit(before or "", name)
         else:
             self.save_wanted.emit(name)
+
+    def _leave_naming(self) -> None:
+        """The keyboard goes back to where it came from."""
+        (self.rename if self._renames and self.rename.isEnabled() else self.save).setFocus()
+        self._end_naming()
+
+    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802 - Qt's name
+        """What was begun and not saved is over when the dialog is closed."""
+        super().hideEvent(event)
+        if not self.window().isVisible():
+            self._end_naming()
 
     def _end_naming(self) -> None:
         self.naming.hide()

@@ -7,6 +7,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QTextEdit, QWidget
 
 from app.views.code_bars import CodeBar
+from app.views.icons import icon
+from app.views.message_actions import BranchPicker
+from app.views.theme import Theme
 from helpers.app_window import OpenWindow, Window
 from helpers.scripted_decoder import Script
 
@@ -64,3 +67,11 @@ def test_paragraphs_go_in_their_own_direction(
     window.wait(lambda: window.main.findChildren(CodeBar))
     code = window.main.findChildren(CodeBar)[0]
     assert code.copy_button.x() > code.width() / 2, "code is not mirrored"
+
+
+def test_arrows_point_away_from_the_number(mirrored: None, qapp: QApplication) -> None:
+    theme = Theme(qapp, "")
+    picker = BranchPicker(theme, "Before", "After")
+    pictures = [button.icon().pixmap(16, 16).toImage() for button in (picker.back, picker.on)]
+    wanted = [icon(theme, name, "muted").pixmap(16, 16).toImage() for name in ("caret-right", "caret-left")]
+    assert pictures == wanted

@@ -1,0 +1,103 @@
+"""Keys wherever the keyboard is, words that are being put together, and letters that grow while a dialog is open."""
+
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QInputMethodEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from helpers.app_window import OpenWindow, Window
+from helpers.scripted_decoder import Script
+
+pytestmark = pytest.mark.qt_log_ignore("This plugin does not support raise", extend=True)
+CONTROL = Qt.KeyboardModifier.ControlModifier
+
+
+def dialog_of(window: Window, command: str) -> Any:
+    """The dialog that a command opens, with the keyboard in it."""
+    window.main.commands.run(command)
+    shown = [each for each in QApplication.topLevelWidgets() if each.isVisible() and each is not window.main]
+    dialog = next(each for each in shown if each.width() > 1)
+    dialog.activateWindow()
+    window.wait(dialog.isActiveWindow)
+    return dialog
+
+
+def compose(field: QWidget, word: str) -> None:
+    """Begin a word with an input method; it is not in the text yet."""
+    QApplication.sendEvent(field, QInputMethodEvent(word, []))
+
+
+def test_enter_ends_a_word_that_is_put_together_and_sends_nothing(open_window: OpenWindow) -> None:
+    window = open_window(Script())
+    window.type("hello ")
+    compose(window.prompt.edit, "にほん")
+    window.key(Qt.Key.Key_Return)
+    assert not window.controller.transcript.entries
+    assert window.prompt.edit.toPlainText() == "hello "
+    compose(window.prompt.edit, "")
+    window.key(Qt.Key.Key_Return)
+    assert window.first().question == "hello "
+
+
+@pytest.mark.parametrize("command", ["program.settings", "models.library", "program.shortcuts"])
+def test_letters_grow_from_within_a_dialog(command: str, open_window: OpenWindow) -> None:
+    window = open_window(Script())
+    before = window.parts.theme.points
+    dialog = dialog_of(window, command)
+    QTest.keyClick(QApplication.focusWidget() or dialog, Qt.Key.Key_Plus, CONTROL)
+    assert window.parts.settings.font_points == round(before) + 1
+    QTest.keyClick(QApplication.focusWidget() or dialog, Qt.Key.Key_0, CONTROL)
+    assert window.parts.settings.font_points == 0
+
+
+def test_an_open_dialog_has_room_for_larger_letters(open_window: OpenWindow) -> None:
+    window = open_window(Script())
+    dialog = dialog_of(window, "program.settings")
+    dialog.open_at("generation")
+    fields = dialog.generation.fields
+    before = [fields["seed"].edit.width(), fields["stop"].edit.height(), dialog.generation.maximumWidth()]
+    scale = window.parts.theme.points
+    window.main.set_font_points(18)
+    scale = window.parts.theme.points / scale
+    after = [fields["seed"].edit.width(), fields["stop"].edit.height(), dialog.generation.maximumWidth()]
+    assert all(grown > 0.75 * scale * old for old, grown in zip(before, after, strict=True)), (before, after)
+    dialog.close()
+    window.main.set_font_points(0)
+    dialog = dialog_of(window, "program.settings")
+    assert fields["seed"].edit.width() == before[0], "it was closed meanwhile"
+
+
+def test_a_name_is_left_with_escape_and_the_dialog_stays(open_window: OpenWindow) -> None:
+    window = open_window(Script())
+    dialog = dialog_of(window, "program.settings")
+    dialog.open_at("generation")
+    shelf, said = dialog.generation.presets, ""
+    for name in ("Mine", "Mine"):
+        shelf.save.click()
+        QTest.keyClicks(shelf.name, name)
+        said = shelf.said.text()
+        assert shelf.name.accessibleDescription() == said
+        QTest.keyClick(shelf.name, Qt.Key.Key_Return)
+    assert said, "the name is taken"
+    QTest.keyClick(shelf.name, Qt.Key.Key_Escape)
+    assert dialog.isVisible()
+    assert shelf.naming.isHidden()
+    assert shelf.save.hasFocus()
+    shelf.save.click()
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    assert not dialog.isVisible()
+    dialog = dialog_of(window, "program.settings")
+    assert shelf.naming.isHidden(), "what was begun is over"
+
+
+def test_a_screen_reader_hears_what_is_wrong_with_an_option(open_window: OpenWindow) -> None:
+    window = open_window(Script())
+    dialog = dialog_of(window, "models.options")
+    edit, usual = dialog.edits["context"], dialog.edits["context"].accessibleDescription()
+    edit.setText("many")
+    assert edit.accessibleDescription() == dialog.problems["context"].text() != usual
+    edit.setText("")
+    assert edit.accessibleDescription() == usual
