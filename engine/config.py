@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -343,7 +343,8 @@ def _bias(value: object) -> tuple[tuple[int, float], ...]:
         raise InvalidSampling("logit_bias", value, allowed) from None
     _token_ids("logit_bias", tuple(pairs))
     for number in pairs.values():
-        if not isinstance(number, int | float) or isinstance(number, bool) or not math.isfinite(number):
+        # A whole number may be larger than any float.
+        if not isinstance(number, int | float) or isinstance(number, bool) or not abs(number) <= sys.float_info.max:
             raise InvalidSampling("logit_bias", value, allowed)
     return tuple(sorted((int(token), float(number)) for token, number in pairs.items()))
 
@@ -365,6 +366,7 @@ def _check_whole(name: str, value: object, allowed: str, most: int = 2**31 - 1) 
 
 
 def _check_number(name: str, value: object, allowed: str, least: float, most: float, *, above: bool = False) -> None:
-    good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    # NaN is in no range, and a whole number that is larger than any float is compared as it is.
+    good = isinstance(value, int | float) and not isinstance(value, bool)
     if not good or not least <= value <= most or (above and value <= least):  # type: ignore[operator]
         raise InvalidSampling(name, value, allowed)

@@ -40,6 +40,8 @@ _LONGEST_REPLAY = 16
 """A replay rides in the next forward, together with what was accepted since, until it is this long."""
 _STATUS_ABORTED = 2
 _SHARE_OF_MEMORY = 0.9
+_ALL_LAYERS = 999
+"""More than any model has."""
 _CACHE_TYPES = {
     "f16": llama_cpp.GGML_TYPE_F16,
     "q8_0": llama_cpp.GGML_TYPE_Q8_0,
@@ -362,7 +364,7 @@ def _make_rows_alike(model: Any, params: Any, config: LoadConfig) -> None:
 def _gpu_layers(config: LoadConfig) -> int:
     if not llama_cpp.llama_supports_gpu_offload():
         return 0
-    return 999 if config.gpu_layers in (None, -1) else int(config.gpu_layers or 0)
+    return _ALL_LAYERS if config.gpu_layers in (None, -1) else min(int(config.gpu_layers or 0), _ALL_LAYERS)
 
 
 def _reason(otherwise: str) -> str:

@@ -24,13 +24,14 @@ from engine.errors import InvalidLookahead, InvalidRequest, InvalidSampling, Unk
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *(("temperature", value) for value in (-0.1, math.nan, math.inf, "hot", None, True, 101)),
+        *(("temperature", value) for value in (-0.1, math.nan, math.inf, "hot", None, True, 101, 10**400)),
         *(("top_k", value) for value in (-1, 1.5, "5", True)),
         *(("top_p", value) for value in (0.0, -0.5, 1.01, math.nan)),
         *(("min_p", value) for value in (-0.1, 1.1)),
         *(("typical", value) for value in (0.0, 1.5)),
         *(("repeat_penalty", value) for value in (0.0, -1.0, math.inf)),
-        *(("presence_penalty", value) for value in (math.nan, 101.0)),
+        *(("presence_penalty", value) for value in (math.nan, 101.0, -(10**400))),
+        *(("logit_bias", {1: value}) for value in (math.nan, -math.inf, 10**400, "1", True)),
         *(("frequency_penalty", value) for value in (math.nan, -101.0)),
         *(("penalty_window", value) for value in (-1, 0.5)),
         *(("seed", value) for value in (-1, 2**64, 1.0, "1")),
