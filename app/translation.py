@@ -20,6 +20,7 @@ LANGUAGES = {"en": "English", "de": "Deutsch"}
 FALLBACK = "en"
 _OURS = "outrider"
 _ENGINE = "engine"
+_TOO_LARGE = 2**63
 
 
 def install(app: QCoreApplication, language: str = "") -> str:
@@ -86,7 +87,8 @@ class _Formatter(string.Formatter):
         if isinstance(value, bool) or not isinstance(value, int | float):
             return str(super().format_field(value, form))
         digits = form.removeprefix(",").removeprefix(".").removesuffix("f")
-        if isinstance(value, int) and form in {"", ","}:
+        # A damaged file may claim a number that is larger than any of Qt's.
+        if isinstance(value, int) and abs(value) < _TOO_LARGE and form in {"", ","}:
             return _grouped(form).toString(value)
         if form.endswith("f") and digits.isdigit():
             return _grouped(form).toString(round(float(value), int(digits)), "f", int(digits))

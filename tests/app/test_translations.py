@@ -107,6 +107,15 @@ def test_numbers_and_counted_words(german: None) -> None:
     assert fill("{a:,} {b:.1f} {c} {d!r}", a=1234, b=1234.5, c=1234, d="x") == "1.234 1234,5 1234 'x'"
 
 
+def test_numbers_larger_than_those_of_qt_are_said_too(german: None) -> None:
+    large = 2**64 - 1
+    damaged = Phrase(
+        "its header claims {tensor_count} tensors and {value_count} entries.", tensor_count=large, value_count=2
+    )
+    assert str(large) in say(damaged)
+    assert fill("{n:,}", n=2**70) == f"{2**70:,}"
+
+
 def test_errors_of_the_engine_are_said_in_the_language_of_the_window(german: None, tmp_path: Path) -> None:
     assert describe(FolderUnreadable(tmp_path, Phrase("it is not a folder"))).text == (
         f"Der Ordner {tmp_path} kann nicht gelesen werden: das ist kein Ordner. Wählen Sie einen anderen."
