@@ -22,7 +22,8 @@ THEMES = ("system", "light", "dark")
 DRAFTINGS = ("", "model", "automatic", "ngram", "none")
 FONT_POINTS = (6, 40)
 """The smallest and the largest size of the font that can be chosen."""
-_LARGEST = 16 * 2**20
+_LARGEST = 2**30
+"""Bytes: more than all that can be kept, with every preset and prompt as long as it may be."""
 _MOST_FOLDERS = 64
 _OLD_S = 60.0
 _MOST_OPTIONS = 10_000

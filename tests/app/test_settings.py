@@ -13,7 +13,8 @@ from pytestqt.qtbot import QtBot
 from app.resources import ResourceDamaged, read_text, starter_prompts
 from app.settings import NAMES, Settings, SettingsFile, SettingsTrouble
 from app.settings_keeper import LAYOUT_MS, SettingsKeeper
-from app.state.generation import GenerationChoice
+from app.state.generation import LONGEST_SYSTEM, GenerationChoice
+from app.state.presets import presets
 from helpers.paths import ROOT
 
 
@@ -30,6 +31,25 @@ def test_each_value_that_makes_no_sense_is_replaced(tmp_path: Path) -> None:
     wrong = {"lookahead": 33, "theme": "pink", "models_folder": 3, "left_shown": "yes", "right_width": -1, "draft": 1}
     path.write_text(json.dumps({**wrong, "target": "/a.gguf", "unknown": 1}), encoding="utf-8")
     assert SettingsFile(path).load() == Settings(target="/a.gguf")
+
+
+def test_the_longest_prompts_come_back(tmp_path: Path) -> None:
+    file = SettingsFile(tmp_path / "settings.json")
+    prompts = [{"name": f"{number}", "text": "\N{CJK UNIFIED IDEOGRAPH-4E2D}" * LONGEST_SYSTEM} for number in range(20)]
+    assert file.save(Settings(prompts=prompts))
+    assert file.load().prompts == prompts
+    assert file.trouble is None
+
+
+def test_numbers_larger_than_any_are_replaced(tmp_path: Path) -> None:
+    file = SettingsFile(tmp_path / "settings.json")
+    huge = 10**400
+    told = {"sampling": {"temperature": huge, "top_k": huge, "top_p": 0.5}, "left_width": huge, "theme": "dark"}
+    (tmp_path / "settings.json").write_text(json.dumps(told | {"presets": [{"name": "a", "min_p": huge}]}))
+    settings = file.load()
+    assert settings.theme == "dark"
+    assert GenerationChoice.from_mapping(settings.sampling) == GenerationChoice(top_p=0.5)
+    assert presets(settings.presets).own == []
 
 
 @pytest.mark.parametrize(
