@@ -213,6 +213,8 @@ class Shelf(Generic[Item]):
             raise ImportRefused("list")
         if not items:
             raise ImportRefused("nothing")
+        if len(items) > MOST:
+            raise ImportRefused("many")
         for place, each in enumerate(items, 1):
             if not isinstance(each, dict):
                 raise ImportRefused("list", place)
