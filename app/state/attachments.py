@@ -107,7 +107,7 @@ def decode(data: bytes, name: str) -> str:
     except UnicodeDecodeError as error:
         controls = sum(byte < 32 and byte not in b"\t\n\r\f\x1b" for byte in data[:4096])
         binary = controls > _MOST_CONTROLS * len(data[:4096])
-        raise NotAttached(name, "binary" if binary else "encoding", f"0x{data[error.start]:02X}") from error
+        raise NotAttached(name, "binary" if binary else "encoding", f"0x{error.object[error.start]:02X}") from error
     text = _STYLE.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     if len(_CONTROL.findall(text)) > _MOST_CONTROLS * len(text):
         raise NotAttached(name, "binary")

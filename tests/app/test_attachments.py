@@ -105,6 +105,12 @@ def test_what_cannot(data: bytes, trouble: str) -> None:
     assert "x.txt" in refusal(caught.value)
 
 
+def test_the_byte_that_is_no_text_is_named() -> None:
+    with pytest.raises(NotAttached) as caught:
+        decode(b"\xef\xbb\xbfabc\xff", "x.txt")
+    assert (caught.value.trouble, caught.value.detail) == ("encoding", "0xFF")
+
+
 def test_files_that_cannot_be_read_at_all(tmp_path: Path) -> None:
     large = tmp_path / "large.txt"
     large.write_bytes(b"x" * (LARGEST + 1))
