@@ -87,7 +87,7 @@ class TurnRunner(QObject):
         self._timer.setInterval(DRAIN_MS)
         self._timer.timeout.connect(self._tick)
         desk.working.connect(self._wake)
-        desk.changed.connect(self.note_choice)
+        desk.changed.connect(self._note_models)
 
     @property
     def running(self) -> Turn | None:
@@ -248,6 +248,12 @@ class TurnRunner(QObject):
         if turn is not None and self._bridge.proving:
             return Activity("proving")
         return self._desk.activity()
+
+    def _note_models(self) -> None:
+        """A load that waited for an answer may be over, and while it waits no clock ticks."""
+        self.note_choice()
+        if not self._timer.isActive():
+            self._show_activity()
 
     def note_choice(self) -> None:
         """Something else is chosen: between replies the figures' note on the lookahead follows."""
