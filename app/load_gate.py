@@ -64,15 +64,19 @@ class LoadGate:
             self.held, self._asked = job, (wanted, how)
         return job
 
-    def go_on(self) -> bool:
-        """Let the load begin that is held. False: there is none."""
+    def go_on(self, *, accepted: bool = True) -> Ways | None:
+        """Let the load begin that is held; gives how. None: there is none. `accepted`: although memory is short."""
         if self.held is None or self._asked is None:
-            return False
-        job, (wanted, how) = self.held, self._asked
+            return None
+        job, (wanted, _how) = self.held, self._asked
         self.held = self._asked = None
-        self._accepted.add((wanted, how))
-        self._bridge.go_on(job, replace(how, despite_memory=True))
-        return True
+        # The options may have been changed while it waited.
+        how = replace(self.ways(wanted), despite_memory=False)
+        if accepted:
+            self._accepted.add((wanted, how))
+        how = replace(how, despite_memory=accepted)
+        self._bridge.go_on(job, how)
+        return how
 
     def ended(self, job: Job[Loaded]) -> bool:
         """A load is over; whether it was being held."""

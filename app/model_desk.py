@@ -78,6 +78,8 @@ class ModelDesk(QObject):
 
     def begin(self, folders: Sequence[Path] = ()) -> None:
         """After the first paint: look into the bundled files, load the chosen pair, scan the models folders."""
+        # Before they are read: what is remembered meanwhile must not leave them out.
+        self.models.folders = tuple(dict.fromkeys(folders))
         self._tasks.start(self._begin(folders))
 
     def wish(self, selection: Selection) -> None:
@@ -138,6 +140,7 @@ class ModelDesk(QObject):
     def set_options(self, path: Path, options: LoadOptions) -> None:
         """Load this model so from the next message on, now and in later runs."""
         self._memory.keep_options(path, options)
+        self._weigh()
         self.changed.emit()
 
     def cancel(self) -> None:
@@ -189,11 +192,9 @@ class ModelDesk(QObject):
             return None
         self._wanted, self._how = wanted, how
         asked = self.isSignalConnected(QMetaMethod.fromSignal(self.announce))
-        shortage = self._gate.shortage(wanted, how) if asked else None
-        self._loading = self._gate.load(wanted, how, hold=shortage is not None)
-        if shortage is not None:
-            names = [self.name_of(path) for path in shortage.paths]
-            self.announce.emit(announcement(names, shortage.needed, shortage.free))
+        hold = asked and self._gate.shortage(wanted, how) is not None
+        self._loading = self._gate.load(wanted, how, hold=hold)
+        self._weigh()
         self.working.emit()
         return self._loading
 
@@ -204,13 +205,31 @@ class ModelDesk(QObject):
     def load_anyway(self) -> None:
         """Try the load that was announced although memory seems too short."""
         self.announce.emit("")
-        if self._gate.go_on():
-            self.working.emit()
-        elif self._gate.refused is not None:
+        if not self._go_on(accepted=True) and self._gate.refused is not None:
             self.models.selection = self._gate.refused
             self._gate.accept_refused()
             self._tasks.start(self._load_ahead())
             self.changed.emit()
+
+    def _go_on(self, *, accepted: bool) -> bool:
+        how = self._gate.go_on(accepted=accepted)
+        if how is not None:
+            # So it is asked for from now on: who does that shares this load.
+            self._how = how
+            self.working.emit()
+        return how is not None
+
+    def _weigh(self) -> None:
+        """Announce the load that is held, if there is one, or let it go on where it fits by now."""
+        if self._gate.held is None:
+            return
+        self._how = self._gate.ways(self._wanted)
+        shortage = self._gate.shortage(self._wanted, self._how)
+        if shortage is None:
+            self.announce.emit("")
+            self._go_on(accepted=False)
+        else:
+            self.announce.emit(announcement([*map(self.name_of, shortage.paths)], shortage.needed, shortage.free))
 
     def decline_load(self) -> None:
         """Leave the load that was announced; what is loaded is chosen."""

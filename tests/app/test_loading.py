@@ -11,7 +11,7 @@ import engine
 import engine.probe
 from app.bootstrap import _choose_as_before
 from app.settings import Settings
-from app.state.load_options import FIELDS, LoadOptions, check, read
+from app.state.load_options import FIELDS, LoadOptions, check, needs_with, read
 from app.state.models import Loaded, ModelList, Selection
 from engine import InvalidRequest
 from helpers.app_window import OpenWindow, Window
@@ -266,6 +266,51 @@ def test_what_the_library_does_not_know_is_announced_by_the_engine(
     window.wait(lambda: window.desk.models.loaded.target == elsewhere)
     assert announced[-1] == ""
     assert window.ask("Hello!").status == "done"
+
+
+def test_a_load_that_was_accepted_is_shared_with_the_next_question(window: Window, memory: Memory, copy: Path) -> None:
+    memory.free = 50_000_000
+    window.desk.choose_target(copy)
+    window.desk.load_now()
+    window.wait(lambda: announced)
+    window.desk.load_anyway()
+    job = window.desk._loading
+    assert job is not None
+    assert window.ask("Hello!").status == "done"
+    assert not job.cancelled, "it was not begun anew"
+
+
+def test_nothing_is_asked_any_more_where_no_question_waits(
+    window: Window, memory: Memory, copy: Path, demo_pair: Pair
+) -> None:
+    memory.free = 50_000_000
+    window.desk.choose_target(copy)
+    window.desk.load_now()
+    window.wait(
+        lambda: window.controller.activity.work == "asking" and not window.parts.controller._turns._timer.isActive()
+    )
+    window.desk.decline_load()
+    window.wait(lambda: window.desk.settled)
+    assert window.controller.activity.work == "idle", "no bar stays"
+    assert window.desk.models.selection.target == demo_pair[0]
+
+
+def test_options_with_which_it_fits_let_it_go_on(window: Window, memory: Memory, copy: Path) -> None:
+    model = window.desk.models.by_path(copy)
+    assert model is not None
+    memory.free = needs_with(model, LoadOptions(context=1000)).in_memory
+    window.desk.choose_target(copy)
+    window.desk.choose_draft(None)
+    exchange = window.send("Hello!")
+    window.wait(lambda: announced)
+    window.desk.set_options(copy, LoadOptions(context=2000))
+    assert len(announced) == 2
+    assert announced[0] != announced[1], "the figures are of what would be loaded"
+    window.desk.set_options(copy, LoadOptions(context=64))
+    window.ended(exchange)
+    assert announced[-1] == ""
+    assert window.desk.models.loaded.target == copy
+    assert context_of(window)[0] == 64
 
 
 def test_closing_while_it_is_asked(window: Window, memory: Memory, copy: Path) -> None:
