@@ -54,13 +54,14 @@ class ConversationDesk(QObject):
 
     Attributes: list (what the panel shows), open (the conversation in the middle, None for a chat in which nothing was
     said yet).
-    Signals: list_changed(), open_changed() (another one is marked in the list), removed(id), deleted_changed(),
-    messages_deleted() (`put_back` undoes it),
+    Signals: list_changed(), open_changed() (another one is open), writing_changed() (others are being answered),
+    removed(id), deleted_changed(), messages_deleted() (`put_back` undoes it),
     trouble(Problem) (it goes on without saving, or nothing can be saved for now), saving_again(), failed(Problem).
     """
 
     list_changed = Signal()
     open_changed = Signal()
+    writing_changed = Signal()
     removed = Signal(int)
     deleted_changed = Signal()
     messages_deleted = Signal()
@@ -213,7 +214,7 @@ class ConversationDesk(QObject):
         """In these a reply is being written, or waits for its turn."""
         if self.list.writing != conversations:
             self.list.writing = conversations
-            self.open_changed.emit()
+            self.writing_changed.emit()
 
     def search(self, text: str) -> None:
         """Show what has these words; everything for an empty text."""

@@ -110,6 +110,7 @@ def _connect_conversations(parts: Parts) -> None:
     # State
     conversations.list_changed.connect(panel.refresh)
     conversations.open_changed.connect(panel.show_open)
+    conversations.writing_changed.connect(panel.show_open)
     conversations.open_changed.connect(lambda: _remember_open(parts))
     conversations.deleted_changed.connect(lambda: panel.show_undo(shown=conversations.can_undelete))
     conversations.messages_deleted.connect(lambda: window.notice.show_offer(window.tr("Deleted"), window.tr("Undo")))

@@ -101,6 +101,17 @@ def test_what_was_chosen_before_the_first_question_is_not_lost(open_window: Open
     again.wait(lambda: saved(again).next_sampling == {})
 
 
+def test_nor_is_it_when_the_reply_of_another_chat_ends(open_window: OpenWindow) -> None:
+    window = open_window(Script(reply="All right. " * 20, round_s=0.02))
+    exchange = window.send("Hello")
+    window.wait(lambda: exchange.reply)
+    window.main.new_chat_wanted.emit()
+    put(open_settings(window).generation, temperature="0.8")
+    window.wait(lambda: exchange.ended and not window.parts.conversations.list.writing)
+    assert window.controller.choices.own.temperature == 0.8
+    assert saved(window).next_sampling
+
+
 def test_new_conversations_begin_with_the_defaults(open_window: OpenWindow) -> None:
     script = Script()
     window = open_window(script)
