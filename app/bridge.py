@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -164,7 +165,11 @@ class EngineBridge:
 
         Raises FolderUnreadable, Cancelled.
         """
-        work = lambda cancel: Look(engine.scan_folder(folder, cancel=cancel), *places_to_watch(folder))  # noqa: E731
+
+        def work(cancel: CancelToken) -> Look:
+            began = datetime.now(UTC).timestamp()
+            return Look(engine.scan_folder(folder, cancel=cancel), *places_to_watch(folder, began))
+
         return self._worker.submit(Job(self._loop, work, background=True))
 
     def inspect(self, path: Path) -> Job[ModelFile]:

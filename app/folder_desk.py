@@ -32,6 +32,7 @@ class FolderDesk(QObject):
         self._bridge = bridge
         self._models = models
         self._jobs: dict[Path, Job[Look]] = {}
+        self._quiet: dict[Path, bool] = {}
         self._tasks = Tasks(loop)
         self._watch = FolderWatch(self)
         self._watch.changed.connect(self._stirred)
@@ -83,7 +84,9 @@ class FolderDesk(QObject):
         except Cancelled:
             return False
         except FolderUnreadable as error:
-            self._lost(folder, error, keep=keep or folder in self._models.folders)
+            keep = keep or folder in self._models.folders
+            if keep or not quietly:
+                self._lost(folder, error, keep=keep)
             return False
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the window
             self.failed.emit(describe(error))
@@ -91,9 +94,9 @@ class FolderDesk(QObject):
         finally:
             if self._jobs.get(folder) is job:
                 del self._jobs[folder]
-        if quietly and folder not in self._models.folders:
+        if job.cancelled or (quietly and folder not in self._models.folders):
             return False
-        self._watch.watch(folder, look.folders, look.files)
+        self._watch.watch(folder, look.folders, look.files, fresh=look.fresh)
         if self._models.set_found(folder, look.models):
             self.found.emit()
         return True
@@ -125,5 +128,17 @@ class FolderDesk(QObject):
             self.failed.emit(Problem(text.format(folder=folder, reason=error.reason), None, "choose-folder"))
 
     def _stirred(self, folder: Path) -> None:
-        if folder in self._models.folders:
-            self._tasks.start(self.scan(folder, quietly=True))
+        if folder in self._quiet:
+            self._quiet[folder] = True
+        elif folder in self._models.folders:
+            self._quiet[folder] = True
+            self._tasks.start(self._scan_quietly(folder))
+
+    async def _scan_quietly(self, folder: Path) -> None:
+        """Once for all that happened before it began, though it may have to wait for the end of a long reply."""
+        try:
+            while self._quiet[folder] and folder in self._models.folders:
+                self._quiet[folder] = False
+                await self.scan(folder, quietly=True)
+        finally:
+            del self._quiet[folder]

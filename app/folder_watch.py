@@ -18,6 +18,9 @@ MOST_FILES = 64
 """So many files that are being written, as it seems, are watched themselves."""
 _DEPTH = 6
 _YOUNG_S = 600.0
+_FRESH_S = 2.0
+_AHEAD_S = 60.0
+"""So far the clock of another computer may be ahead."""
 SOON_MS = 400
 """So long after the first event is looked at what happened."""
 GROWING_MS = 3_000
@@ -26,8 +29,12 @@ AWAY_MS = 3_000
 """How often is looked for a folder that is not there: the coming of a disk is no event."""
 
 
-def places_to_watch(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The folders in which models could appear, and the files that are young enough to be still in the making."""
+def places_to_watch(folder: Path, since: float) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+    """The folders in which models could appear, and the files that are young enough to be still in the making.
+
+    And whether one of these was being written when it was read (`since`, seconds since 1970) or later: then it may be
+    complete by now, and nobody would tell.
+    """
     folders: list[str] = []
     files: list[tuple[float, str]] = []
     for path in _walk(os.fspath(folder), 0):
@@ -36,7 +43,9 @@ def places_to_watch(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if len(folders) >= MOST_FOLDERS:
             break
     files.sort(reverse=True)
-    return tuple(folders), tuple(path for _, path in files[:MOST_FILES])
+    latest = datetime.now(UTC).timestamp() + _AHEAD_S
+    fresh = any(since - _FRESH_S < changed < latest for changed, _ in files)
+    return tuple(folders), tuple(path for _, path in files[:MOST_FILES]), fresh
 
 
 def is_there(path: Path) -> bool:
@@ -120,8 +129,13 @@ class FolderWatch(QObject):
         if isinstance(app, QGuiApplication):
             app.applicationStateChanged.connect(self._came_back)
 
-    def watch(self, folder: Path, folders: Iterable[str] = (), files: Iterable[str] = ()) -> None:
-        """Watch these places for a models folder, in place of those before. Without any: it is not there at present."""
+    def watch(
+        self, folder: Path, folders: Iterable[str] = (), files: Iterable[str] = (), *, fresh: bool = False
+    ) -> None:
+        """Watch these places for a models folder, in place of those before. Without any: it is not there at present.
+
+        `fresh`: something there was written a moment ago, and is to be looked at again.
+        """
         inside = frozenset((*folders, *files))
         before = self._roots.get(folder, frozenset())
         wanted = inside.union(_around(folder))
@@ -133,6 +147,8 @@ class FolderWatch(QObject):
         self._identities[folder] = _identity(folder) if inside else None
         self._settle(before | wanted)
         self._pace()
+        if fresh:
+            self._look_again({folder})
 
     def forget(self, folder: Path) -> None:
         """Watch it no more."""
@@ -154,7 +170,10 @@ class FolderWatch(QObject):
 
     def look(self) -> None:
         """Whether each name still stands for the same folder."""
-        self._soon({folder for folder, before in self._identities.items() if _identity(folder) != before})
+        self._soon(self._others())
+
+    def _others(self) -> set[Path]:
+        return {folder for folder, before in self._identities.items() if _identity(folder) != before}
 
     def _settle(self, paths: frozenset[str]) -> None:
         """Watch those of these places that somebody wants, and no others of them.
@@ -176,13 +195,18 @@ class FolderWatch(QObject):
             (self._slow.start if away else self._slow.stop)()
 
     def _stir(self, path: str) -> None:
-        self._soon({folder for folder in self._owners.get(path, ()) if not _lies_in(folder, path)})
-        self.look()
+        """What it was is looked at in a while: a folder around may be full of life that is no business of ours."""
+        self._stirred |= {folder for folder in self._owners.get(path, ()) if not _lies_in(folder, path)}
+        if not self._short.isActive():
+            self._short.start()
 
     def _grew(self, path: str) -> None:
         """A file is being written: it is watched again after the next look."""
         self._watcher.removePath(path)
-        self._stirred |= self._owners.get(path, set())
+        self._look_again(self._owners.get(path, set()))
+
+    def _look_again(self, folders: set[Path]) -> None:
+        self._stirred |= folders
         if not self._growing.isActive():
             self._growing.start()
 
@@ -194,7 +218,7 @@ class FolderWatch(QObject):
             self._short.start()
 
     def _tell(self) -> None:
-        stirred, self._stirred = self._stirred, set()
+        stirred, self._stirred = self._stirred | self._others(), set()
         for folder in sorted(stirred):
             if folder in self._roots:
                 self.changed.emit(folder)

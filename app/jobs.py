@@ -15,11 +15,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is in a models folder, and which folders and files tell of changes there (app.folder_watch)."""
+    """What is in a models folder, and which folders and files tell of changes there (app.folder_watch).
+
+    `fresh`: one of the files was being written, and is to be looked at again.
+    """
 
     models: tuple[ModelFile, ...]
     folders: tuple[str, ...]
     files: tuple[str, ...]
+    fresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)

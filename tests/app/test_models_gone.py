@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+import app.bridge
 import app.folder_watch
+from app.folder_watch import places_to_watch
+from app.jobs import Job, Look
 from app.settings import Settings
 from app.state.models import Loaded
 from helpers.app_window import OpenWindow, Window
@@ -247,6 +250,55 @@ def test_a_download_is_usable_when_it_is_complete(window: Window, copies: Pair) 
     window.wait(lambda: states(window)["coming.gguf"] == "ok")
 
 
+def test_a_download_that_is_complete_before_it_is_watched(
+    window: Window, copies: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, coming = copies[1].read_bytes(), copies[0].with_name("coming.gguf")
+
+    def late(folder: Path, since: float) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+        places = places_to_watch(folder, since)
+        if coming.exists() and coming.stat().st_size < len(whole):
+            with coming.open("ab") as file:
+                file.write(whole[500_000:])
+        return places
+
+    monkeypatch.setattr(app.bridge, "places_to_watch", late)
+    coming.write_bytes(whole[:500_000])
+    window.wait(lambda: states(window).get("coming.gguf") == "ok")
+
+
+def test_what_happens_during_a_reply_is_looked_at_once(
+    window: Window, copies: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Path] = []
+    look = window.parts.bridge.look
+
+    def count(folder: Path) -> Job[Look]:
+        asked.append(folder)
+        return look(folder)
+
+    monkeypatch.setattr(window.parts.bridge, "look", count)
+    exchange = window.send(STORY)
+    window.wait(lambda: exchange.reply)
+    for _ in range(5):
+        window.desk._folders._stirred(copies[0].parent)
+    assert not exchange.ended
+    window.ended(exchange)
+    window.wait(lambda: window.desk.settled)
+    assert 1 <= len(asked) <= 2
+
+
+def test_life_around_a_folder_costs_nothing(window: Window, copies: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = window.desk._folders._watch
+    looked: list[Path] = []
+    monkeypatch.setattr(app.folder_watch, "_identity", looked.append)
+    for _ in range(100):
+        watch._stir(str(copies[0].parent.parent))
+    assert not looked
+    monkeypatch.undo()
+    window.wait(lambda: not watch._short.isActive())
+
+
 def test_no_timer_runs_while_nothing_happens(window: Window, copies: Pair) -> None:
     watch = window.desk._folders._watch
     window.wait(lambda: not watch._short.isActive() and not watch._growing.isActive())
@@ -274,6 +326,22 @@ def test_several_folders_are_added_and_removed(window: Window, copies: Pair, tmp
     shutil.copy(copies[1], copies[0].parent / "unseen.gguf")
     window.qtbot.wait(400)
     assert {*states(window)} == {"more.gguf"}
+
+
+def test_a_folder_that_was_not_read_yet_is_not_forgotten(
+    open_window: OpenWindow, demo_pair: Pair, tmp_path: Path
+) -> None:
+    folders = [tmp_path / name for name in ("first", "second", "new")]
+    for folder in folders:
+        folder.mkdir()
+    window = open_window(pair=demo_pair, settings=Settings(models_folders=[*map(str, folders[:2])]), ready=False)
+    window.wait(lambda: window.desk._folders.scanning == folders[0])
+    # As another start of the program does it, that is called with a folder.
+    window.desk.add_folder(folders[2])
+    window.desk.cancel()
+    window.ready()
+    assert window.desk.models.folders == tuple(folders)
+    assert window.parts.settings.models_folders == [*map(str, folders)]
 
 
 def test_a_draft_that_does_not_come_back_with_its_target(
