@@ -74,11 +74,14 @@ def split_parts(path: Path) -> list[Path]:
     if match is None:
         return [path]
     part, parts = int(match["part"]), int(match["parts"])
-    if part != 1 or parts == 0:
-        raise ModelFileBroken(
-            path, Phrase("it is part {part} of {parts}. Choose the first part.", part=part, parts=parts)
-        )
     stem, suffix = match["stem"], path.name[-5:]
+    if part != 1 or parts == 0:
+        first = path.with_name(f"{stem}-00001-of-{parts:05}{suffix}")
+        if part == 1 or first.is_file():
+            reason = Phrase("it is part {part} of {parts}. Choose the first part.", part=part, parts=parts)
+        else:
+            reason = Phrase("it is part {part} of {parts}, and the first part is missing.", part=part, parts=parts)
+        raise ModelFileBroken(path, reason)
     return [path.with_name(f"{stem}-{n:05}-of-{parts:05}{suffix}") for n in range(1, parts + 1)]
 
 

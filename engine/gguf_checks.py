@@ -44,14 +44,16 @@ def check_model(header: GgufFile, others: Sequence[GgufFile] = (), *, skip_vocab
     `skip_vocabulary`: the same one was found good in another header.
     Raises ModelFileBroken, ModelNotSupported.
     """
-    architecture = header.text("general.architecture")
-    if not architecture:
-        raise ModelFileBroken(header.path, Phrase("its header does not name the kind of model."))
-    if not header.tensors:
-        raise ModelFileBroken(header.path, Phrase("it has no tensors: it is a vocabulary without a model."))
     tensors = dict(header.tensors)
     for part in others:
         tensors |= part.tensors
+    _check_parts(header, others, len(tensors))
+    architecture = header.text("general.architecture")
+    if not architecture:
+        raise ModelFileBroken(header.path, Phrase("its header does not name the kind of model."))
+    # The first part of a split one may have none.
+    if not tensors:
+        raise ModelFileBroken(header.path, Phrase("it has no tensors: it is a vocabulary without a model."))
     checks = _Checks(header, architecture, tensors)
     checks.types()
     checks.sizes()
@@ -61,6 +63,31 @@ def check_model(header: GgufFile, others: Sequence[GgufFile] = (), *, skip_vocab
         checks.vocabulary()
     checks.shapes()
     checks.formats()
+
+
+def _check_parts(header: GgufFile, others: Sequence[GgufFile], tensors: int) -> None:
+    """What the parts of a split model say of each other, against the names by which they were found."""
+    parts = header.number("split.count") or 1
+    number = header.number("split.no") or 0
+    if parts <= 1:
+        return
+    if number or parts != len(others) + 1:
+        raise ModelFileBroken(
+            header.path,
+            Phrase(
+                "it is part {part} of {parts}, and not named so, so the others are not found. Give all parts the names "
+                "that they had.",
+                part=number + 1,
+                parts=parts,
+            ),
+        )
+    numbers = [part.number("split.no") for part in others]
+    expected = header.number("split.tensors.count")
+    strange = any(told is not None and told != place for place, told in enumerate(numbers, 1))
+    if strange or (expected is not None and expected != tensors):
+        raise ModelFileBroken(
+            header.path, Phrase("its parts do not belong together. Download or copy all of them again.")
+        )
 
 
 class _Checks:

@@ -2904,12 +2904,12 @@
     <context>
         <name>WelcomeView</name>
         <message>
-            <source>What shall we talk about?</source>
-            <translation>Worüber wollen wir sprechen?</translation>
-        </message>
-        <message>
             <source>A small draft model rides ahead, the target confirms. Watch it happen at the side.</source>
             <translation>Ein kleines Entwurfsmodell reitet voraus, das Zielmodell bestätigt. Sehen Sie an der Seite zu.</translation>
+        </message>
+        <message>
+            <source>What shall we talk about?</source>
+            <translation>Worüber wollen wir sprechen?</translation>
         </message>
     </context>
     <context>
@@ -3085,6 +3085,10 @@
         <message>
             <source>a probability is not a finite number</source>
             <translation>eine Wahrscheinlichkeit ist keine endliche Zahl</translation>
+        </message>
+        <message>
+            <source>it cannot be read ({error}).</source>
+            <translation>sie kann nicht gelesen werden ({error}).</translation>
         </message>
         <message>
             <source>{n_outputs} rows were asked of {count} tokens</source>
@@ -3471,10 +3475,6 @@
             <translation>Token-Nummern, ganze Zahlen ab 0</translation>
         </message>
         <message>
-            <source>it cannot be read ({error}).</source>
-            <translation>sie kann nicht gelesen werden ({error}).</translation>
-        </message>
-        <message>
             <source>the reply ended without a result</source>
             <translation>die Antwort endete ohne Ergebnis</translation>
         </message>
@@ -3583,6 +3583,10 @@
             <translation>sie ist Teil {part} von {parts}. Wählen Sie den ersten Teil.</translation>
         </message>
         <message>
+            <source>it is part {part} of {parts}, and the first part is missing.</source>
+            <translation>sie ist Teil {part} von {parts}, und der erste Teil fehlt.</translation>
+        </message>
+        <message>
             <source>there is no such folder</source>
             <translation>diesen Ordner gibt es nicht</translation>
         </message>
@@ -3609,6 +3613,14 @@
         <message>
             <source>it has no tensors: it is a vocabulary without a model.</source>
             <translation>sie hat keine Tensoren: Sie ist ein Vokabular ohne Modell.</translation>
+        </message>
+        <message>
+            <source>it is part {part} of {parts}, and not named so, so the others are not found. Give all parts the names that they had.</source>
+            <translation>sie ist Teil {part} von {parts} und heißt nicht so, daher werden die anderen nicht gefunden. Geben Sie allen Teilen ihre früheren Namen zurück.</translation>
+        </message>
+        <message>
+            <source>its parts do not belong together. Download or copy all of them again.</source>
+            <translation>ihre Teile gehören nicht zusammen. Laden oder kopieren Sie alle noch einmal.</translation>
         </message>
         <message>
             <source>its header lacks {name!r}.</source>

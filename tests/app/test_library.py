@@ -117,7 +117,7 @@ PAIRINGS = [
     ("lama-8b", "garbage", 0, False, "It is not a GGUF file."),
     ("lama-8b", "empty", 0, False, "It is empty. Download or copy it again."),
     ("lama-8b", "gap", 0, False, "A part of it is missing: gap-00002-of-00003.gguf."),
-    ("lama-8b", "stray", 0, False, "It is part 2 of 2. Choose the first part."),
+    ("lama-8b", "stray", 0, False, "It is part 2 of 2, and the first part is missing."),
     # What does not fit into memory beside its target
     ("lama-3b", "lama-half", 3, True, SAME + TIMES.format("3.2") + "a small speedup at best."),
     ("lama-3b", "lama-7b", 3, False, "It needs about 3.9 GB of memory; beside the target 1.1 GB are free."),
@@ -243,7 +243,7 @@ def expected(folder: Path) -> dict[Path, tuple[str, str, str]]:
         rows[write_split(folder, f"split{number}", 3)] = ("model", "ok", "")
         rows[write_split(folder, f"gap{number}", 3, without=2)] = ("model", "problem", "A part of it is missing: gap")
     for number in range(5):
-        rows[write_split(folder, f"stray{number}", 2, without=1)] = ("model", "problem", "It is part 2 of 2.")
+        rows[write_split(folder, f"stray{number}", 2, without=1)] = ("model", "problem", "It is part 2 of 2, and the")
     roles = {
         "projector": ("projector", PROJECTOR),
         "head": ("draft-head", HEAD),
