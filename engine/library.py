@@ -13,7 +13,7 @@ from engine.extras import extra_advice, extra_installed
 from engine.folder_walk import Found, find_models, split_parts
 from engine.gguf_model import HeaderReader, inspect_gguf
 from engine.library_cache import Entry, LibraryCache
-from engine.model_file import ModelFile, is_lasting, printable, problem_of
+from engine.model_file import ModelFile, file_title, is_lasting, printable, problem_of
 from engine.phrase import Phrase
 from engine.safetensors_model import folder_name, inspect_safetensors, read_safetensors_folder
 
@@ -78,7 +78,7 @@ class _Scan:
             self._cancel.check("The scan")
         path = found.path
         if found.kind == "folder":
-            return ModelFile(Path(path), printable(Path(path).name), role="folder", problem=found.problem)
+            return ModelFile(Path(path), file_title(Path(path).name), role="folder", problem=found.problem)
         known = _known.get(path)
         if known is None or known.stamps != found.stamps:
             known = self._cache.entry(path, found.stamps)
@@ -114,7 +114,7 @@ class _Scan:
             ), True
         except LoadFailed as error:
             size = sum(stamp[0] for _, stamp in found.stamps if stamp is not None)
-            name = folder_name(path) if in_folder else printable(path.stem)
+            name = folder_name(path) if in_folder else file_title(path.stem)
             model = ModelFile(path, name, size_bytes=size, problem=problem_of(error, path))
             return _in_format(model, in_folder), is_lasting(error)
 

@@ -93,3 +93,9 @@ def is_lasting(error: LoadFailed) -> bool:
 def printable(text: str, longest: int = _LONGEST_NAME) -> str:
     """A text from a file or a file's name, fit to be shown on one line."""
     return " ".join("".join(c if c.isprintable() else " " for c in text[:longest]).split())
+
+
+def file_title(name: str) -> str:
+    """A file's name, with or without its ending, fit to be shown and never empty: bytes that are no text get a sign."""
+    unknown = "\N{REPLACEMENT CHARACTER}"
+    return printable("".join(unknown if "\ud800" <= c <= "\udfff" else c for c in name)) or unknown

@@ -108,6 +108,15 @@ def model_folder(path: str | Path) -> Path | None:
     return folder if (folder / "config.json").is_file() else None
 
 
+def is_there(path: Path) -> bool:
+    """Whether something is there that may be looked at. Never raises; Path.exists does in a folder without rights."""
+    try:
+        path.stat()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 def read_safetensors_model(folder: str | Path) -> SafetensorsModel:
     """The tensors of a model: one file, or the parts that an index names.
 
@@ -116,9 +125,9 @@ def read_safetensors_model(folder: str | Path) -> SafetensorsModel:
     """
     folder = Path(folder)
     weight_map = None
-    if (folder / SINGLE).exists():
+    if is_there(folder / SINGLE):
         names = [SINGLE]
-    elif (folder / INDEX).exists():
+    elif is_there(folder / INDEX):
         weight_map = _weight_map(folder / INDEX)
         names = sorted(set(weight_map.values()))
     else:
@@ -152,8 +161,10 @@ def read_safetensors(path: str | Path) -> SafetensorsFile:
         raise ModelFileBroken(path, Phrase("there is no such file. Download the model again.")) from None
     except PermissionError:
         raise ModelFileBroken(path, Phrase("this program may not read it. Change its permissions.")) from None
-    except OSError as error:
-        raise ModelFileBroken(path, Phrase("it cannot be read ({reason}).", reason=error.strerror or error)) from None
+    except (OSError, ValueError) as error:
+        # An index may name what is no name of a file at all.
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise ModelFileBroken(path, Phrase("it cannot be read ({reason}).", reason=reason or error)) from None
 
 
 def read_json(path: Path, most: int = _MAX_INDEX) -> dict[str, Any]:

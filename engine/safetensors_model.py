@@ -12,9 +12,9 @@ from pathlib import Path
 
 from engine.config import MAX_LOOKAHEAD
 from engine.errors import LoadFailed, ModelNotSupported
-from engine.model_file import ROLE_PROBLEMS, ModelFile, Role, is_lasting, printable, problem_of
+from engine.model_file import ROLE_PROBLEMS, ModelFile, Role, file_title, is_lasting, printable, problem_of
 from engine.phrase import Phrase, as_clause
-from engine.safetensors_file import SafetensorsModel, StoredTensor, read_json, read_safetensors_model
+from engine.safetensors_file import SafetensorsModel, StoredTensor, is_there, read_json, read_safetensors_model
 from engine.tokenizer_json import vocabulary_of_tokenizer_json
 from engine.vocabulary import Vocabulary, vocabulary_from_tokens
 
@@ -136,8 +136,8 @@ def folder_name(folder: Path) -> str:
     if folder.parent.name == "snapshots":
         kind, _, rest = folder.parent.parent.name.partition("--")
         if kind == "models" and rest:
-            return printable(rest.replace("--", "/"))
-    return printable(folder.absolute().name)
+            return file_title(rest.replace("--", "/"))
+    return file_title(folder.absolute().name)
 
 
 # What it is ---------------------------------------------------------------------------------------------------------
@@ -145,11 +145,12 @@ def folder_name(folder: Path) -> str:
 
 def _role(config: Config) -> tuple[Role, str | None]:
     """What the configuration describes, and why that cannot be used."""
-    kind = config.get("model_type")
+    named = config.get("model_type")
+    kind = named if isinstance(named, str) else None
     names = config.get("architectures")
     classes = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
     role: Role = "model"
-    if any(map(_DRAFT_HEAD.search, [*classes, str(kind)])) or any(name in config for name in _HEAD_ENTRIES):
+    if any(map(_DRAFT_HEAD.search, [*classes, kind or ""])) or any(name in config for name in _HEAD_ENTRIES):
         role = "draft-head"
     elif config.get("is_encoder_decoder") is True or kind in _TRANSLATORS:
         return "other", Phrase("It turns one text into another (encoder and decoder): it does not continue a text.")
@@ -157,7 +158,7 @@ def _role(config: Config) -> tuple[Role, str | None]:
         role = "embedding"
     elif kind in _WITHOUT_TEXT:
         return "other", Phrase("It is a model for pictures or sound: it does not write text.")
-    elif not isinstance(kind, str) and not classes:
+    elif kind is None and not classes:
         return "other", Phrase(
             "Its config.json does not name the kind of model, so it is no language model that can be used."
         )
@@ -170,18 +171,18 @@ def _role(config: Config) -> tuple[Role, str | None]:
 
 def _is_adapter(folder: Path) -> bool:
     weights = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
-    return (folder / "adapter_config.json").exists() and not any((folder / name).exists() for name in weights)
+    return is_there(folder / "adapter_config.json") and not any(is_there(folder / name) for name in weights)
 
 
 def _has_chat_template(folder: Path) -> bool:
-    if any((folder / name).is_file() for name in ("chat_template.jinja", "chat_template.json")):
+    if any(is_there(folder / name) for name in ("chat_template.jinja", "chat_template.json")):
         return True
     return bool(_small(folder / "tokenizer_config.json").get("chat_template"))
 
 
 def _vocabulary(folder: Path, vocab_size: int) -> Vocabulary | None:
     path = folder / "tokenizer.json"
-    if not path.exists():
+    if not is_there(path):
         return _raw_bytes() if vocab_size == 256 and not any(map(_TOKENIZER.search, _names(folder))) else None
     return vocabulary_of_tokenizer_json(
         read_json(path, _MAX_TOKENIZER), _small(folder / "tokenizer_config.json"), vocab_size
@@ -206,7 +207,7 @@ def _names(folder: Path) -> list[str]:
 
 def _small(path: Path) -> Config:
     """The object in a file that may be missing. Raises ModelFileBroken where it is damaged."""
-    return read_json(path) if path.exists() else {}
+    return read_json(path) if is_there(path) else {}
 
 
 # Figures ------------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from engine import library
 from engine.folder_walk import MAX_DEPTH, find_models
 from engine.library import ModelFile, scan_folder
 from helpers.gguf_writer import tiny_draft
+from helpers.powers import without_powers
 
 SECONDS = 5.0
 
@@ -151,6 +152,12 @@ def test_names_that_are_no_text(tmp_path: Path) -> None:
     assert len(found) == 2 * len(names) - 1
 
 
+def test_every_file_has_a_name_to_be_shown(tmp_path: Path) -> None:
+    for name in (b"\xff\xfe.gguf", "\u202e.gguf".encode(), b"x\xff.gguf"):
+        (tmp_path / os.fsdecode(name)).touch()
+    assert {model.name for model in scan_folder(tmp_path)} == {"\ufffd\ufffd", "\ufffd", "x\ufffd"}
+
+
 def test_a_name_that_claims_many_parts(tmp_path: Path) -> None:
     for index in range(200):
         (tmp_path / f"{index}-00001-of-99999.gguf").write_bytes(b"GGUF")
@@ -251,6 +258,38 @@ def test_safetensors_that_lie(tmp_path: Path, content: bytes, words: str) -> Non
     assert not model.usable
     assert words in (model.problem or "")
     assert model.file_format == "safetensors"
+
+
+@pytest.mark.parametrize("name", ["a\0.safetensors", "\ud800.safetensors", "a" * 5000 + ".safetensors"])
+def test_an_index_of_what_no_file_is_called(tmp_path: Path, name: str) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": name}}))
+    assert "it cannot be read" in (scan(tmp_path)[tmp_path.name].problem or "")
+
+
+@pytest.mark.parametrize("kind", [[], {}, ["llama"], {"a": 1}])
+def test_a_kind_of_model_that_is_no_text(tmp_path: Path, kind: object) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": kind}))
+    (tmp_path / "model.safetensors").write_bytes(GOOD)
+    assert "does not name the kind" in (scan(tmp_path)[tmp_path.name].problem or "")
+
+
+def test_a_folder_that_may_be_listed_and_not_entered(tmp_path: Path) -> None:
+    folder = tmp_path / "shut"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(CONFIG))
+    (folder / "model.safetensors").write_bytes(GOOD)
+    tiny_draft().write(folder / "x.gguf")
+    tiny_draft().write(tmp_path / "good.gguf")
+    folder.chmod(0o444)
+    try:
+        with without_powers():
+            found = scan(tmp_path)
+    finally:
+        folder.chmod(0o755)
+    assert found["good.gguf"].usable
+    assert "Permission denied" in (found["shut"].problem or "")
+    assert "may not read it" in (found["x.gguf"].problem or "")
 
 
 @pytest.mark.parametrize("name", ["../secret.safetensors", "/etc/passwd", "a/b.safetensors", "..", 7])
