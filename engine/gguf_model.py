@@ -15,7 +15,7 @@ from engine.folder_walk import split_parts
 from engine.gguf_checks import check_model
 from engine.gguf_file import GgufFile, read_gguf
 from engine.gguf_pieces import KnownPieces
-from engine.model_file import ROLE_PROBLEMS, ModelFile, Role, printable, problem_of
+from engine.model_file import ROLE_PROBLEMS, ModelFile, Role, file_title, printable, problem_of
 from engine.phrase import Phrase
 from engine.vocabulary import TOKENS_KEY, Vocabulary, vocabulary_of_file
 
@@ -26,6 +26,8 @@ _MOST_LAYERS = 512
 
 _SNAPSHOTS = frozenset({"lfm2", "lfm2moe", "qwen35", "qwen35moe", "nemotron_h", "nemotron_h_moe"})
 _RECURRENT = frozenset({"mamba", "mamba2", "rwkv6", "rwkv6qwen2", "rwkv7", "arwkv7"})
+_FULL_EVERY = dict.fromkeys(("qwen3next", "qwen35", "qwen35moe", "qwen4exp"), 4) | {"minimax-01": 8}
+"""One in so many layers has a cache, where the header does not say it. Source: llama.cpp's loaders."""
 _EMBEDDING = frozenset(
     {"bert", "modern-bert", "nomic-bert", "nomic-bert-moe", "neo-bert", "jina-bert-v2"}
     | {"jina-bert-v3", "eurobert", "gemma-embedding", "llama-embed", "t5encoder"}
@@ -112,7 +114,7 @@ def describe(header: GgufFile, others: Sequence[GgufFile], vocabulary: Vocabular
     memory = _memory(header, architecture, quantisation) if role == "model" else _Memory()
     return ModelFile(
         path=header.path,
-        name=printable(header.text("general.name") or "") or printable(header.path.stem),
+        name=printable(header.text("general.name") or "") or file_title(header.path.stem),
         architecture=printable(architecture),
         parameters=sum(tensor.elements for part in parts for tensor in part.tensors.values()),
         quantisation=quantisation,
@@ -194,9 +196,7 @@ class _Memory:
 
 
 def _memory(header: GgufFile, architecture: str, quantisation: str) -> _Memory:
-    def number(key: str) -> int:
-        return header.number(f"{architecture}.{key}") or 0
-
+    number = _Numbers(header, architecture)
     layers, width = min(number("block_count"), _MOST_LAYERS), number("embedding_length")
     state = layers * number("ssm.inner_size") * (number("ssm.state_size") + 4) * 4
     if number("wkv.head_size"):
@@ -205,13 +205,45 @@ def _memory(header: GgufFile, architecture: str, quantisation: str) -> _Memory:
         return _Memory(state=state)
     heads = _per_layer(header, f"{architecture}.attention.head_count", layers)
     shared = _per_layer(header, f"{architecture}.attention.head_count_kv", layers) or heads
-    widest = width // max([*heads, 1])
-    keys, values = number("attention.key_length") or widest, number("attention.value_length") or widest
     # The backend keeps the cache of float32 models in float32, and the scores of all heads with it.
     exact = header.number("general.file_type") == 0 or quantisation == "F32"
-    elements = sum(shared) * (keys + values) // max(number("full_attention_interval"), 1)
+    elements, row = _cache(number, shared, width // max([*heads, 1]))
     scores = 4 * _BATCH_WITHOUT_FLASH * max([*heads, 1]) if exact else 2 * _BATCH
-    return _Memory(elements, max(math.gcd(keys, values), 0), exact, scores, state)
+    return _Memory(elements, row, exact, scores, state)
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """Whole numbers at the entries of an architecture: from 0 on, and 0 for what is not there."""
+
+    header: GgufFile
+    architecture: str
+
+    def __call__(self, key: str) -> int:
+        return max(self.header.number(f"{self.architecture}.{key}") or 0, 0)
+
+
+def _cache(number: _Numbers, shared: Sequence[int], widest: int) -> tuple[int, int]:
+    """Numbers in the cache for each token, and how many of them lie together at least.
+
+    `shared`: key heads of each layer; `widest`: numbers in a head, where the header does not say it. Layers with a
+    window keep all of their cache, so that it can go back. Source: llama.cpp's cache (llama-kv-cache.cpp).
+    """
+    keys, values = number("attention.key_length") or widest, number("attention.value_length") or widest
+    kept = keys, values
+    narrow = number("attention.key_length_swa") or keys, number("attention.value_length_swa") or values
+    row = math.gcd(*kept, *narrow)
+    if number("attention.key_length_mla") and number("attention.value_length_mla"):
+        # With latent attention the values are a part of the keys.
+        kept, narrow = (keys, 0), (narrow[0], 0)
+    pattern = number.header.numbers(f"{number.architecture}.attention.sliding_window_pattern")
+    windows = [] if pattern is None else [bool(each) for each in pattern[: len(shared)]]
+    windows += [False] * (len(shared) - len(windows))
+    # The last layers may read the cache of earlier ones.
+    own = max(len(shared) - number("attention.shared_kv_layers"), 0)
+    rows = [each * sum(narrow if window else kept) for each, window in zip(shared, windows, strict=True)]
+    every = number("full_attention_interval") or _FULL_EVERY.get(number.architecture, 1)
+    return sum(rows[:own]) // every, row
 
 
 def _per_layer(header: GgufFile, key: str, layers: int) -> list[int]:

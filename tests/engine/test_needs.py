@@ -11,6 +11,7 @@ import pytest
 
 import engine.needs
 import engine.probe
+from engine import gguf_types as types
 from engine.config import CACHE_TYPES, CacheType, LoadConfig
 from engine.decoder import load
 from engine.errors import InvalidRequest, ModelTooLarge
@@ -19,7 +20,8 @@ from engine.model_file import ModelFile
 from engine.needs import memory_needs, usable_cache_types
 from engine.probe import check_model_file
 from engine.registry import open_backend
-from helpers.gguf_writer import tiny_draft
+from helpers.gguf_writer import Entry, tiny_draft
+from helpers.header_models import HeaderModel
 from helpers.paths import ROOT
 
 LARGE = ModelFile(
@@ -83,6 +85,58 @@ def test_quantised_caches_are_only_for_rows_of_whole_blocks(tmp_path: Path, bund
     assert memory_needs(narrow, context_length=32, cache_type="q8_0") == same
     # Its weights are float32, and so is its cache, unless it is asked otherwise.
     assert memory_needs(narrow, context_length=32, cache_type="f16").cache == same.cache // 2
+
+
+_LAYERS, _HEADS, _WIDTH = 16, 8, 64
+"""Of the models below, each head as wide in its keys as in its values."""
+_PLAIN = 2 * _LAYERS * _HEADS * _WIDTH
+
+
+def _whole(**entries: int) -> dict[str, Entry]:
+    return {f"llama.{key.replace('__', '.')}": Entry(types.UINT32, value) for key, value in entries.items()}
+
+
+def _listed(key: str, kind: int, values: list[int]) -> dict[str, Entry]:
+    return {f"llama.{key}": Entry(kind, values)}
+
+
+@pytest.mark.parametrize(
+    ("entries", "elements", "row"),
+    [
+        ({}, _PLAIN, 64),
+        (_whole(attention__head_count_kv=1), _PLAIN // _HEADS, 64),
+        (_listed("attention.head_count_kv", types.UINT32, [8, 0] * 8), _PLAIN // 2, 64),
+        # Latent attention: one row for all heads, in which the values are a part of the keys.
+        (
+            _whole(
+                attention__head_count_kv=1,
+                rope__dimension_count=576,
+                attention__key_length=576,
+                attention__value_length=512,
+                attention__key_length_mla=192,
+                attention__value_length_mla=128,
+            ),
+            _LAYERS * 576,
+            64,
+        ),
+        # Every second layer with a window has narrower heads.
+        (
+            _whole(attention__key_length_swa=32, attention__value_length_swa=32)
+            | _listed("attention.sliding_window_pattern", types.BOOL, [1, 0] * 8),
+            _PLAIN * 3 // 4,
+            32,
+        ),
+        (_whole(attention__sliding_window=512), _PLAIN, 64),
+        (_whole(attention__shared_kv_layers=12), _PLAIN // 4, 64),
+        (_whole(attention__shared_kv_layers=99), 0, 64),
+        (_whole(full_attention_interval=4), _PLAIN // 4, 64),
+        (_whole(expert_count=8, expert_used_count=2), _PLAIN, 64),
+    ],
+)
+def test_the_cache_of_models_of_many_kinds(tmp_path: Path, entries: dict[str, Entry], elements: int, row: int) -> None:
+    path = HeaderModel("Many", 50_000_000, more={**entries}).write(tmp_path / "many.gguf")
+    model = inspect_model(path)
+    assert (model.cache_elements, model.row_elements) == (elements, row)
 
 
 def test_layers_on_a_gpu_need_no_memory_here(monkeypatch: pytest.MonkeyPatch) -> None:
