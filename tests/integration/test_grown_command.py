@@ -1,0 +1,126 @@
+"""How the grown demo target is made: by a command, into a cache, and what happens when that goes wrong."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import gguf
+import psutil
+import pytest
+
+from benchmarks import machine
+from benchmarks.grow import grown_target
+from benchmarks.growth import FULL, GrownKind, GrownShape, Growth, GrowthError
+from helpers.paths import ROOT
+
+ITSELF = GrownShape(4, 384, 704)
+
+
+def _run(*arguments: str | Path, script: str = "grow") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, ROOT / "tests" / "benchmarks" / f"{script}.py", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    folder = tmp_path / "made"
+    size = ("--layers", "4", "--width", "512", "--feed-forward", "704")
+    made = _run("--to", folder, "--kind", "q4_0", *size)
+    assert made.returncode == 0, made.stderr
+    (path,) = folder.iterdir()
+    assert made.stdout.strip() == str(path)
+    before = path.stat()
+    again = _run("--to", folder, "--kind", "q4_0", *size)
+    assert again.stdout == made.stdout
+    assert "growing" in made.stderr
+    assert "growing" not in again.stderr
+    assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
+    refused = _run("--to", folder, "--width", "500")
+    assert refused.returncode == 2
+    assert refused.stderr == "The width must be 384 or more and a multiple of 128, not 500.\n"
+    strange = _run("--to", folder, "--target", __file__)
+    assert strange.returncode == 2
+    assert "cannot be read as a GGUF file" in strange.stderr
+
+
+def test_the_workload(tmp_path: Path) -> None:
+    """The benchmark that it is made for, on a growth that is none: figures for every category and size."""
+    size = ("--layers", "4", "--width", "384", "--feed-forward", "704")
+    brief = ("--tokens", "12", "--turns", "1", "--sweeps", "1", "--patience", "0", "--threads", "1")
+    options = ("workload", "--json", "--kinds", "q8_0", "--lookaheads", "0,4", "--to", tmp_path / "made")
+    done = _run(*options, *size, *brief, script="run")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["kinds"]["q8_0"]
+    assert found["parameters"] == 8_162_688
+    assert found["speed"]["same_text"] == found["speed"]["replies"] == 16
+    plain, speculative = (found["speed"]["by_lookahead"][lookahead] for lookahead in ("0", "4"))
+    assert plain["mean_length"] == 1.0 < speculative["mean_length"] <= 5.0
+    assert 0.3 < speculative["acceptance_rate"] < 1.0
+    assert len(speculative["by_category"]) == 8
+    assert set(found["verify"]) == {"1", "2", "3", "4", "5", "8", "9", "16", "17", "33"}
+    assert found["verify"]["33"]["ms"]["median"] > found["verify"]["1"]["ms"]["median"] > 0.0
+
+
+def test_waiting_for_other_programs_goes_by_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    shares, results = iter([0.5, 0.2, 0.01, 0.3]), iter("abcd")
+    monkeypatch.setattr(psutil, "cpu_percent", lambda interval: 0.0)
+    monkeypatch.setattr(machine, "_watched", lambda work, _helping_s: (next(shares), work()))
+    quiet = machine.Quiet()
+    assert quiet.measure(lambda: next(results)) == "c"
+    assert (quiet.repeated, quiet.others) == (2, [0.01])
+    quiet.patience_s = 0.0
+    assert quiet.measure(lambda: next(results)) == "d"
+    assert (quiet.repeated, quiet.others) == (2, [0.01, 0.3])
+
+
+def test_another_target_is_not_taken_for_the_same(tmp_path: Path, bundled_target: Path) -> None:
+    other = tmp_path / bundled_target.name
+    shutil.copy(bundled_target, other)
+    assert grown_target("q8_0", ITSELF, folder=tmp_path, target=other) == grown_target(
+        "q8_0", ITSELF, folder=tmp_path, target=bundled_target
+    )
+    reader = gguf.GGUFReader(other, "r+")
+    reader.tensors[1].data[0] *= 2.0
+    reader.data.flush()
+    assert grown_target("q8_0", ITSELF, folder=tmp_path, target=other) != grown_target(
+        "q8_0", ITSELF, folder=tmp_path, target=bundled_target
+    )
+
+
+def test_in_the_users_cache(isolated_home: Path) -> None:
+    path = grown_target("q8_0", ITSELF)
+    assert path.parent == isolated_home / "cache" / "outrider" / "benchmarks"
+
+
+def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=10**6))
+        with pytest.raises(GrowthError, match=r"needs 1\.19 GB and there are 0\.00 GB free"):
+            grown_target("q8_0", FULL, folder=tmp_path)
+    content = Growth.content
+
+    def fill_up(self: Growth, part: Any) -> Any:
+        if part.name.startswith("blk.1."):
+            raise OSError(28, "No space left on device")
+        return content(self, part)
+
+    monkeypatch.setattr(Growth, "content", fill_up)
+    kinds: tuple[GrownKind, ...] = ("q8_0", "transformers")
+    for kind in kinds:
+        with pytest.raises(GrowthError, match="No space left on device"):
+            grown_target(kind, ITSELF, folder=tmp_path)
+    assert list(tmp_path.glob("demo*")) == []
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    path = grown_target("q8_0", ITSELF, folder=tmp_path)
+    path.unlink()
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    left = path.with_name(f"{path.name}.{ended.pid}.partial")
+    left.write_bytes(b"half")
+    assert grown_target("q8_0", ITSELF, folder=tmp_path) == path
+    assert list(tmp_path.glob("demo*")) == [path]
