@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QFont,
     QFontMetrics,
@@ -12,8 +13,6 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
     QPalette,
-    QStandardItem,
-    QStandardItemModel,
     QWheelEvent,
 )
 from PySide6.QtWidgets import (
@@ -30,12 +29,11 @@ from PySide6.QtWidgets import (
 
 from app.state.models import Choice
 from app.views.hover import settle_hover
-from app.views.model_words import shortage_words
+from app.views.picker_lines import DIM_ROLE, MORE_ROLE, PATH_ROLE, PickerLines
 
-PATH_ROLE = int(Qt.ItemDataRole.UserRole)
-MORE_ROLE = PATH_ROLE + 1
-DIM_ROLE = PATH_ROLE + 2
-_POPUP_MOST = 560
+__all__ = ["DIM_ROLE", "MORE_ROLE", "PATH_ROLE", "Picker", "shortened", "small_font"]
+
+_POPUP_MOST, _MANY = 560, 60
 _PAD_X, _PAD_Y, _BETWEEN = 8, 5, 2
 _SMALL = 0.92
 _FIGURES = " · "
@@ -137,7 +135,8 @@ class Picker(QComboBox):
         super().__init__(parent)
         self.setAccessibleName(name)
         self.setToolTip(name)
-        self.setModel(QStandardItemModel(self))
+        self._lines = PickerLines(self)
+        self.setModel(self._lines)
         self.setMaxVisibleItems(16)
         # The combo box's own delegate draws menu items, and those never look greyed.
         self._delegate = ChoiceDelegate(self)
@@ -151,6 +150,7 @@ class Picker(QComboBox):
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.activated.connect(lambda _index: self.chosen.emit(self.currentData(PATH_ROLE)))
         self._shown: object = None
+        self._waiting: Callable[[], None] | None = None
 
     def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
         """Leave the wheel to what lies below."""
@@ -171,7 +171,8 @@ class Picker(QComboBox):
 
     def showPopup(self) -> None:  # noqa: N802 - Qt's name
         """Open the list, as wide as its lines, as far as there is room."""
-        wanted = self.view().sizeHintForColumn(0) + _AROUND
+        # Of so many lines some are long; to measure them all would be felt.
+        wanted = _POPUP_MOST if self.count() > _MANY else self.view().sizeHintForColumn(0) + _AROUND
         most = min(_POPUP_MOST, max(self.window().width() - 32, self.width()))
         width = max(self.width(), min(wanted, most))
         self.view().setMinimumWidth(width)
@@ -184,6 +185,14 @@ class Picker(QComboBox):
         """Close the list."""
         super().hidePopup()
         settle_hover(self)
+        if self._waiting is not None:
+            # Not at once: Qt has still to say which line was chosen.
+            QTimer.singleShot(0, self, self._catch_up)
+
+    def _catch_up(self) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting()
 
     def fill(
         self,
@@ -196,35 +205,16 @@ class Picker(QComboBox):
         """Show these lines; those with a problem are greyed and say it. `missing`: shown where none is chosen.
 
         `words`: gives a line its words, where it has none yet. What only memory is too short for looks greyed too, but
-        can be chosen: the load is announced.
+        can be chosen: the load is announced. While the list is open it stays as it is.
         """
+        self._waiting = None
+        if self.view().isVisible():
+            self._waiting = partial(self.fill, choices, chosen, missing, words=words)
+            return
         state = (tuple(choices), chosen)
         if state == self._shown:
             return
         self._shown = state
-        model = QStandardItemModel(self)
-        current = -1
-        for row, choice in enumerate(choices):
-            model.appendRow(_item(choice if words is None else words(choice)))
-            if choice.key == chosen:
-                current = row
-        self.setModel(model)  # the one before was ours, and goes with this
-        self.setCurrentIndex(current)
+        self._lines.show(choices, words)
+        self.setCurrentIndex(self._lines.place_of(chosen))
         self.setPlaceholderText(missing)
-
-
-def _item(choice: Choice) -> QStandardItem:
-    item = QStandardItem(choice.label)
-    more = choice.problem
-    if more is None and choice.kind != "model":
-        more = choice.hint
-    elif more is None and choice.shortage is not None:
-        more = shortage_words(*choice.shortage)
-    item.setData(choice.key, PATH_ROLE)
-    item.setData(more or "", MORE_ROLE)
-    item.setData(choice.shortage is not None, DIM_ROLE)
-    item.setToolTip(choice.problem or choice.hint)
-    item.setData(choice.problem or choice.hint, Qt.ItemDataRole.AccessibleDescriptionRole)
-    item.setEnabled(choice.problem is None)
-    item.setEditable(False)
-    return item

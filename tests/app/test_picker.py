@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetrics
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -15,6 +16,7 @@ from app.views.picker import DIM_ROLE, MORE_ROLE, Picker, shortened
 from helpers.app_window import OpenWindow
 from helpers.scripted_decoder import Script
 
+pytestmark = pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
 GB = 10**9
 
 
@@ -85,3 +87,41 @@ def test_the_bar_has_room_for_its_pickers(open_window: OpenWindow, demo_pair: tu
     places = [field.geometry() for field in [*fields, bar.right_button]]
     assert all(left.right() < right.left() for left, right in pairwise(places))
     assert bar.rect().contains(places[-1])
+
+
+def test_hundreds_of_lines_get_their_words_when_they_are_looked_at(qtbot: QtBot) -> None:
+    """Free memory changes all the time, and with it what is said of each model."""
+    asked: list[Choice] = []
+
+    def words(choice: Choice) -> Choice:
+        asked.append(choice)
+        return worded(choice)
+
+    picker = Picker("Target")
+    qtbot.addWidget(picker)
+    for free in range(1, 4):
+        picker.fill(
+            [Choice(Path(f"m{n}"), f"M {n}", shortage=(GB, free)) for n in range(500)], Path("m7"), "", words=words
+        )
+        assert picker.currentText() == "M 7"
+    assert len(asked) < 20
+    picker.showPopup()
+    assert picker.itemData(499, MORE_ROLE).startswith("It needs about 1.0 GB")
+    picker.hidePopup()
+
+
+def test_a_list_that_is_open_stays_as_it_is(qtbot: QtBot) -> None:
+    picker = lines(*(Choice(Path(name), name) for name in "abc"))
+    qtbot.addWidget(picker)
+    picker.show()
+    chosen: list[object] = []
+    picker.chosen.connect(chosen.append)
+    picker.showPopup()
+    view = picker.view()
+    view.setCurrentIndex(picker.model().index(1, 0))
+    picker.fill([Choice(Path(name), name) for name in "xyz"], None, "")
+    assert picker.itemText(1) == "b"
+    QTest.keyClick(view, Qt.Key.Key_Return)
+    assert chosen == [Path("b")]
+    qtbot.waitUntil(lambda: picker.itemText(1) == "y")
+    assert picker.currentIndex() == -1

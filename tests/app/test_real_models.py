@@ -14,6 +14,7 @@ from engine import load
 from helpers.app_window import OpenWindow, Window
 
 Pair = tuple[Path, Path]
+ENABLED = Qt.ItemFlag.ItemIsEnabled
 
 
 def test_a_conversation_with_the_bundled_pair(open_window: OpenWindow, demo_pair: Pair) -> None:
@@ -58,8 +59,8 @@ def rows(picker: object) -> dict[str, tuple[bool, str]]:
     model = picker.model()  # type: ignore[attr-defined]
     found = {}
     for row in range(model.rowCount()):
-        item = model.item(row)
-        found[item.text()] = (item.isEnabled(), item.toolTip())
+        index = model.index(row, 0)
+        found[index.data()] = (bool(index.flags() & ENABLED), index.data(Qt.ItemDataRole.ToolTipRole))
     return found
 
 
