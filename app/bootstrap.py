@@ -37,7 +37,7 @@ from app.folder_watch import is_there
 from app.log_file import LOGGER, ProgramLog, note_error
 from app.model_desk import ModelDesk
 from app.parts import Parts
-from app.places import forget_qt_paths, log_folder
+from app.places import expanded, forget_qt_paths, log_folder
 from app.proof_desk import ProofDesk
 from app.qt_messages import listen, stop_listening
 from app.resources import ResourceDamaged, read_text, starter_prompts
@@ -199,7 +199,7 @@ def _begin_work(parts: Parts, problems: list[Problem]) -> None:
     """Now the heavy things."""
     for problem in problems:
         parts.controller.report(problem)
-    parts.desk.begin([Path(folder).expanduser() for folder in parts.settings.models_folders])
+    parts.desk.begin([expanded(folder) for folder in parts.settings.models_folders])
     QTimer.singleShot(0, parts.window, parts.window.panel.build_plots)
     QTimer.singleShot(0, parts.window, lambda: parts.log.open(qt_version))
     threading.Thread(target=_load_readers, name="outrider-imports", daemon=True).start()

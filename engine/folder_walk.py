@@ -53,7 +53,7 @@ def find_models(folder: str | Path, *, cancel: CancelToken | None = None) -> lis
 
     Each file is listed once. Raises FolderUnreadable, Cancelled.
     """
-    root = Path(folder).expanduser()
+    root = expanded(folder)
     _check_folder(root)
     walk = _Walk(cancel)
     found = list(walk.folder(os.fspath(root), 0))
@@ -63,6 +63,14 @@ def find_models(folder: str | Path, *, cancel: CancelToken | None = None) -> lis
         )
         found.append(Found(os.fspath(root), "folder", problem=problem))
     return found
+
+
+def expanded(path: str | Path) -> Path:
+    """A path in which `~` is the home folder, and `~name` somebody's, where there is such a one."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
 
 
 def split_parts(path: Path) -> list[Path]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from engine.cancel import CancelToken
 from engine.errors import LoadFailed
 from engine.extras import extra_advice, extra_installed
-from engine.folder_walk import Found, find_models, split_parts
+from engine.folder_walk import Found, expanded, find_models, split_parts
 from engine.gguf_model import HeaderReader, inspect_gguf
 from engine.library_cache import Entry, LibraryCache
 from engine.model_file import ModelFile, file_title, is_lasting, printable, problem_of
@@ -39,7 +39,7 @@ def scan_found(
     folder: str | Path, found: Sequence[Found], *, cancel: CancelToken | None = None
 ) -> tuple[tuple[ModelFile, ...], bool]:
     """As `scan_folder`, where a walk has been made already; and whether it will be the same until a file changes."""
-    scan = _Scan(LibraryCache(Path(folder).expanduser()), cancel)
+    scan = _Scan(LibraryCache(expanded(folder)), cancel)
     models = [scan.model(item) for item in found]
     scan.remember()
     if any(model.file_format == "safetensors" and model.usable for model in models) and not extra_installed():

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from engine.folder_walk import Found
+from engine.folder_walk import Found, expanded
 from engine.library import scan_folder, scan_found
 from engine.model_file import ModelFile
 from engine.pairing import Pair, Pairs, judge_models
@@ -155,7 +155,7 @@ def _shown(text: str) -> str:
 
 def _relative(path: Path, folder: Path) -> str:
     try:
-        return str(path.relative_to(folder.expanduser()))
+        return str(path.relative_to(expanded(folder)))
     except ValueError:
         return str(path)
 

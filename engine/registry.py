@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Protocol, cast
 
 from engine.backends.base import Backend
@@ -13,6 +12,7 @@ from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.errors import ModelFileBroken, ModelNotSupported, NotAvailable
 from engine.extras import extra_advice
+from engine.folder_walk import expanded
 from engine.phrase import Phrase
 from engine.probe import check_model_file
 from engine.safetensors_file import model_folder
@@ -63,7 +63,7 @@ def open_backend(
 
     Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, LoadFailed, NotAvailable, Cancelled.
     """
-    path = Path(config.path).expanduser()
+    path = expanded(config.path)
     if not path.exists():
         raise ModelFileBroken(path, Phrase("there is no such file."))
     if path.is_dir() or path.suffix.lower() == ".safetensors":

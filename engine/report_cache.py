@@ -12,7 +12,7 @@ from pathlib import Path
 from engine._version import __version__
 from engine.cache_files import folder_key, forget_oldest, library_place, read_file, write_file
 from engine.extras import extra_installed
-from engine.folder_walk import Found
+from engine.folder_walk import Found, expanded
 
 _FORMAT = 1
 """Counts up when a report says something else than it did."""
@@ -49,4 +49,4 @@ def remember_report(folder: str | Path, state: str, text: str) -> None:
 
 
 def _path(folder: str | Path) -> Path:
-    return library_place() / f"{folder_key(Path(folder).expanduser())}.report"
+    return library_place() / f"{folder_key(expanded(folder))}.report"

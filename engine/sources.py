@@ -14,6 +14,7 @@ from typing import Literal
 
 from engine.bundled import bundled_pair
 from engine.errors import ModelFileBroken
+from engine.folder_walk import expanded
 from engine.phrase import Phrase
 
 QUANTISATIONS = (
@@ -45,7 +46,7 @@ def resolve_source(name: str | Path, part: Literal["target", "draft"] = "target"
     text = os.fspath(name)
     if text == "demo" or text in _DEMO:
         return bundled_pair()[_DEMO.get(text, 0 if part == "target" else 1)]
-    path = _expanded(text)
+    path = expanded(text)
     if path.is_dir():
         return _in_local_folder(path)
     if path.exists() or path.is_symlink():
@@ -60,15 +61,8 @@ def hub_cache() -> Path:
     """The folder of the Hugging Face cache, as its own library finds it."""
     for variable, below in (("HF_HUB_CACHE", ""), ("HUGGINGFACE_HUB_CACHE", ""), ("HF_HOME", "hub")):
         if os.environ.get(variable):
-            return _expanded(os.path.expandvars(os.environ[variable])) / below
-    return _expanded(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface" / "hub"
-
-
-def _expanded(text: str) -> Path:
-    try:
-        return Path(text).expanduser()
-    except RuntimeError:  # there is no home
-        return Path(text)
+            return expanded(os.path.expandvars(os.environ[variable])) / below
+    return expanded(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface" / "hub"
 
 
 # In the cache -------------------------------------------------------------------------------------------------------

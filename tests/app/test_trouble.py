@@ -125,6 +125,13 @@ def test_a_folder_that_cannot_be_read(open_window: OpenWindow, tmp_path: Path) -
     assert window.ask("Hello").status == "done"
 
 
+def test_a_folder_in_the_home_of_nobody(open_window: OpenWindow) -> None:
+    window = open_window(Script(), settings=Settings(models_folders=["~nobody of this name/models"]))
+    window.wait(window.notices)
+    assert "there is no such folder" in window.notices()[0]
+    assert window.ask("Hello").status == "done"
+
+
 # Cancelling -----------------------------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from engine import gguf_types as types
 from engine import library
+from engine.errors import FolderUnreadable
 from engine.folder_walk import MAX_DEPTH, find_models
 from engine.library import ModelFile, scan_folder
 from helpers.gguf_writer import tiny_draft
@@ -150,6 +151,13 @@ def test_names_that_are_no_text(tmp_path: Path) -> None:
     found = scan(tmp_path)
     assert {os.fsencode(name) for name, model in found.items() if model.usable} == set(names)
     assert len(found) == 2 * len(names) - 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a folder may be called so there")
+def test_the_home_of_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FolderUnreadable, match="no such folder"):
+        scan_folder("~nobody of this name/models")
 
 
 def test_every_file_has_a_name_to_be_shown(tmp_path: Path) -> None:
