@@ -41,6 +41,8 @@ def measure_turns(
     messages: Sequence[Message], tokenizer: Tokenizer, context_length: int, max_tokens: int | None
 ) -> PromptFit:
     """How a conversation would be read by `fit_turns` with the same arguments. Raises what encoding it raises."""
+    if not messages:
+        return PromptFit(0, 0, context_length)
     typed = len(tokenizer.encode(messages[-1].content, add_special=False, parse_special=False))
     try:
         tokens, dropped = fit_turns(messages, tokenizer, context_length, max_tokens)
@@ -69,6 +71,8 @@ def fit_turns(
             return tokens, 0
     system = [message for message in messages if message.role == "system"]
     turns = [message for message in messages if message.role != "system"]
+    if not turns:
+        return _all_or_nothing(system, tokenizer, context_length)
     starts = [index for index, message in enumerate(turns) if message.role == "user"] or [0]
     sizes = [_size(turn, tokenizer) for turn in turns]
     base = len(encode_prompt([*system, *turns[:1]], tokenizer, raw=False)) - sizes[0]
@@ -83,6 +87,14 @@ def fit_turns(
     if len(tokens) > context_length:
         raise ContextFull(len(tokens), context_length)
     return tokens, len(turns) - len(kept)
+
+
+def _all_or_nothing(messages: Sequence[Message], tokenizer: Tokenizer, context_length: int) -> tuple[list[int], int]:
+    """As `fit_turns`, of messages of which none may be left out."""
+    tokens = encode_prompt(messages, tokenizer, raw=False)
+    if len(tokens) > context_length:
+        raise ContextFull(len(tokens), context_length)
+    return tokens, 0
 
 
 def _size(turn: Message, tokenizer: Tokenizer) -> int:

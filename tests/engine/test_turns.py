@@ -124,6 +124,14 @@ def test_without_any_user_turn() -> None:
     assert len(tokens) == 65
 
 
+def test_nothing_but_a_system_turn_is_read_whole_or_not_at_all() -> None:
+    assert fit_turns([Message("system", "s" * 80)], LETTERS, 100, None)[1] == 0
+    with pytest.raises(ContextFull):
+        fit_turns([Message("system", "s" * 120)], LETTERS, 100, None)
+    assert not measure_turns([Message("system", "s" * 120)], LETTERS, 100, None).fits
+    assert measure_turns([], LETTERS, 100, None) == PromptFit(0, 0, 100)
+
+
 def test_error_comes_before_any_work() -> None:
     decoder = SpeculativeDecoder()
     target = FakeBackend(128, context_length=50)
