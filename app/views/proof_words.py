@@ -79,7 +79,9 @@ def ended_words(run: ProofRun) -> str:
     if report is None or not any(way.replies for way in report.ways):
         return QCoreApplication.translate("Proof", "Cancelled before anything was measured.")
     size = QCoreApplication.translate("Proof", "{turns} turns of up to {tokens} tokens, a prompt of {prompt} tokens")
-    words = size.format(turns=report.repeats, tokens=report.max_tokens, prompt=report.prompt_tokens)
+    if report.repeats == 1:
+        size = QCoreApplication.translate("Proof", "one turn of up to {tokens} tokens, a prompt of {prompt} tokens")
+    words = size.format(turns=report.repeats, tokens=report.max_tokens, prompt=number(report.prompt_tokens))
     if run.status == "cancelled":
         return QCoreApplication.translate("Proof", "Cancelled: the figures so far, of {size}.").format(size=words)
     return QCoreApplication.translate("Proof", "Medians of {size}.").format(size=words)
@@ -91,7 +93,7 @@ def between(values: Spread | None) -> str:
         return ""
     digits = 1 if values.high < 10 else 0
     return QCoreApplication.translate("Proof", "middle half {low} to {high}").format(
-        low=f"{values.low:,.{digits}f}", high=f"{values.high:,.{digits}f}"
+        low=number(values.low, digits), high=number(values.high, digits)
     )
 
 

@@ -54,8 +54,8 @@ def origin_words(origin: Origin) -> str:
 
 def whence(record: TokenRecord) -> str:
     """Where a token came from: accepted from the draft · round 12."""
-    number = QCoreApplication.translate("Tokens", "round {number}").format(number=f"{record.round:,}")
-    return origin_words(record.origin) + SEPARATOR + number
+    round_words = QCoreApplication.translate("Tokens", "round {number}").format(number=number(record.round))
+    return origin_words(record.origin) + SEPARATOR + round_words
 
 
 def describe_token(record: TokenRecord) -> str:

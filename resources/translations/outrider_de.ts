@@ -1840,6 +1840,10 @@
             <translation>{turns} Durchgänge mit bis zu {tokens} Tokens, eine Eingabe von {prompt} Tokens</translation>
         </message>
         <message>
+            <source>one turn of up to {tokens} tokens, a prompt of {prompt} tokens</source>
+            <translation>ein Durchgang mit bis zu {tokens} Tokens, eine Eingabe von {prompt} Tokens</translation>
+        </message>
+        <message>
             <source>Cancelled: the figures so far, of {size}.</source>
             <translation>Abgebrochen: die bisherigen Zahlen, aus: {size}.</translation>
         </message>
