@@ -15,13 +15,14 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter, sleep
 from typing import Any
 
+from smoke_answers import Problems, only_json, reply_problems, short
 from smoke_run import WINDOWS, Command, Outcome, Sandbox, contents, lay_decoys, private_display
 
 PROMPT = "What is Outrider?"
@@ -30,7 +31,6 @@ END_S = 8.0
 """Within how many seconds the window must be gone once it was asked to end."""
 _MADE_BY_TORCH = re.compile(r"torchinductor_[^/\\]+")
 """An empty folder that torch makes among the temporary files when it is imported (full flavour)."""
-Problems = Iterator[str]
 
 
 @dataclass
@@ -92,7 +92,7 @@ class SmokeTest:
         yield from done.problems()
         match = re.fullmatch(r"Outrider (\d\S*)\n", done.stdout)
         if match is None:
-            yield f"--version printed {_short(done.stdout)}"
+            yield f"--version printed {short(done.stdout)}"
         else:
             self.figures["version"] = match[1]
 
@@ -102,7 +102,7 @@ class SmokeTest:
         lines = [line.partition(": ") for line in done.stdout.splitlines()]
         self._paths = {key: value for key, _, value in lines}
         if tuple(key for key, _, _ in lines) != PATH_KEYS or not all(value for _, _, value in lines):
-            yield f"--paths printed {_short(done.stdout)}, not one value for each of {', '.join(PATH_KEYS)}"
+            yield f"--paths printed {short(done.stdout)}, not one value for each of {', '.join(PATH_KEYS)}"
             return
         paths = self._paths
         self.figures["flavour"] = paths["flavour"]
@@ -124,18 +124,18 @@ class SmokeTest:
         done = self._run_engine("--version")
         yield from done.problems()
         if done.stdout != f"Outrider {self.figures.get('version')}\n":
-            yield f"--version printed {_short(done.stdout)}"
+            yield f"--version printed {short(done.stdout)}"
 
     # What it does -----------------------------------------------------------------------------------------------------
 
     def _chat(self) -> Problems:
         done = self._box.run([*self._program.words, "--smoke-test", "--prompt", PROMPT])
         yield from done.problems()
-        report = _only_json(done.stdout)
+        report = only_json(done.stdout)
         if report is None:
-            yield f"--smoke-test printed {_short(done.stdout)}, not one line of JSON"
+            yield f"--smoke-test printed {short(done.stdout)}, not one line of JSON"
             return
-        yield from _reply_problems(report)
+        yield from reply_problems(report)
         if report.get("frozen") is not (not self._args.source):
             yield f"frozen is {report.get('frozen')} there"
         self._replies["in the window"] = str(report.get("text"))
@@ -148,30 +148,30 @@ class SmokeTest:
         for name, lookahead in (("plain", "0"), ("with the draft", "4")):
             done = self._run_engine("generate", "--json", "--lookahead", lookahead, PROMPT)
             yield from done.problems()
-            report = _only_json(done.stdout)
+            report = only_json(done.stdout)
             if report is None:
-                yield f"generate --json printed {_short(done.stdout)}, not one line of JSON"
+                yield f"generate --json printed {short(done.stdout)}, not one line of JSON"
                 continue
-            yield from _reply_problems(report)
+            yield from reply_problems(report)
             stats = report.get("stats") or {}
             if bool(stats.get("accepted")) != bool(int(lookahead)):
                 yield f"{name}: {stats.get('accepted')} accepted tokens"
             self._replies[name] = str(report.get("text"))
             self.figures[f"tokens_per_second_{name.split()[0]}"] = stats.get("tokens_per_second")
         if len(set(self._replies.values())) != 1 or len(self._replies) != 3:
-            yield f"the replies are not one and the same: {_short(str(self._replies), 600)}"
+            yield f"the replies are not one and the same: {short(str(self._replies), 600)}"
 
     def _load_from_folder(self) -> Problems:
         folder = self._models_folder()
         done = self._box.run([*self._program.words, "--smoke-test", "--models-folder", self._box.seen(folder)])
         yield from done.problems()
-        report = _only_json(done.stdout)
+        report = only_json(done.stdout)
         found = None if report is None else report.get("folder")
         if not isinstance(found, dict):
-            yield f"--smoke-test printed {_short(done.stdout)}, nothing of a model from the folder"
+            yield f"--smoke-test printed {short(done.stdout)}, nothing of a model from the folder"
             return
         # The smallest model may never end by itself, and is then stopped after some tokens.
-        yield from _reply_problems(found, ends=("stop", "length", "context", "cancelled"))
+        yield from reply_problems(found, ends=("stop", "length", "context", "cancelled"))
         self.figures["folder_model"] = model = str(found.get("model"))
         if not any(path.name == Path(model).name for path in folder.rglob("*.gguf")):
             yield f"the model is not one of the folder's: {model}"
@@ -196,8 +196,8 @@ class SmokeTest:
         done = running.finish(END_S)
         yield from done.problems()
         if done.stdout:
-            yield f"unexpected on stdout: {_short(done.stdout)}"
-        if _only_json(settings.read_text(encoding="utf-8") if settings.is_file() else "", one_line=False) is None:
+            yield f"unexpected on stdout: {short(done.stdout)}"
+        if only_json(settings.read_text(encoding="utf-8") if settings.is_file() else "", one_line=False) is None:
             yield "it left no settings in the file given with --settings"
 
     def _list_models(self) -> Problems:
@@ -206,11 +206,11 @@ class SmokeTest:
         done = self._run_engine("models", folder)
         yield from done.problems()
         if len(done.stdout.splitlines()) < 3:
-            yield f"models printed {_short(done.stdout)}"
+            yield f"models printed {short(done.stdout)}"
         done = self._run_engine("generate", "--json", "--max-tokens", "16", "Hello")
         yield from done.problems()
-        report = _only_json(done.stdout) or {}
-        yield from _reply_problems(report)
+        report = only_json(done.stdout) or {}
+        yield from reply_problems(report)
         if len(report.get("tokens") or ()) > 16:
             yield f"{len(report['tokens'])} tokens, of at most 16"
 
@@ -218,7 +218,7 @@ class SmokeTest:
         """What the full flavour is for: the smallest folder of weights that the engine says it can run."""
         listed = self._run_engine("models", self._box.seen(self._models_folder()), "--json")
         yield from listed.problems()
-        found = (_only_json(listed.stdout, one_line=False) or {}).get("models", [])
+        found = (only_json(listed.stdout, one_line=False) or {}).get("models", [])
         usable = [each for each in found if each.get("usable") and each.get("format") == "safetensors"]
         if not usable:
             yield "no safetensors model of the folder can be run"
@@ -226,15 +226,15 @@ class SmokeTest:
         model = min(usable, key=lambda each: float(each.get("parameters") or 0))
         done = self._run_engine("generate", "--json", "--raw", "--max-tokens", "8", "--target", model["path"], "Once")
         yield from done.problems()
-        yield from _reply_problems(_only_json(done.stdout, one_line=False) or {})
+        yield from reply_problems(only_json(done.stdout, one_line=False) or {})
 
     def _refuse_model(self) -> Problems:
         done = self._run_engine("generate", "--target", "no-such-model.gguf", "Hello")
         lines = done.stderr.splitlines()
         if len(lines) != 1 or not lines[0].startswith("outrider-engine: ") or "no-such-model.gguf" not in lines[0]:
-            yield f"stderr is not one line that names the model: {_short(done.stderr)}"
+            yield f"stderr is not one line that names the model: {short(done.stderr)}"
         if done.stdout:
-            yield f"unexpected on stdout: {_short(done.stdout)}"
+            yield f"unexpected on stdout: {short(done.stdout)}"
         yield from Outcome(done.code, "", "", done.seconds, done.left).problems(code=2)
 
     # What it should leave alone ---------------------------------------------------------------------------------------
@@ -247,9 +247,9 @@ class SmokeTest:
         laid = contents(folder)
         done = self._run_engine("generate", "--json", "--lookahead", "4", PROMPT, folder=folder)
         yield from done.problems()
-        reply = (_only_json(done.stdout) or {}).get("text")
+        reply = (only_json(done.stdout) or {}).get("text")
         if reply is None or reply != self._replies.get("with the draft"):
-            yield f"it wrote {'nothing' if reply is None else 'something else'}: {_short(done.stdout)}"
+            yield f"it wrote {'nothing' if reply is None else 'something else'}: {short(done.stdout)}"
         if marker.exists():
             yield f"it loaded {marker.read_text(encoding='utf-8').split()} from the current directory"
         if contents(folder) != laid:
@@ -289,35 +289,6 @@ class SmokeTest:
             kinds = {"", ".gguf", ".json", ".model", ".safetensors", ".txt"}
             shutil.copytree(folder, copy, ignore=lambda _, names: [n for n in names if Path(n).suffix not in kinds])
         return copy
-
-
-def _reply_problems(report: dict[str, Any], ends: Sequence[str] = ("stop", "length", "context")) -> Problems:
-    """What is wrong with a reply and its statistics."""
-    if not str(report.get("text") or "").strip():
-        yield "the reply is empty"
-    if report.get("finish_reason") not in ends:
-        yield f"the reply ended with {report.get('finish_reason')}"
-    stats = report.get("stats")
-    names = ("accepted", "corrections", "bonus_tokens", "plain_tokens")
-    if not isinstance(stats, dict) or not {"emitted", *names} <= stats.keys():
-        yield "there are no statistics"
-    elif stats["emitted"] != sum(stats[name] for name in names) or stats["emitted"] < 1:
-        yield "the tokens do not add up: " + ", ".join(f"{name} {stats[name]}" for name in ("emitted", *names))
-
-
-def _only_json(text: str, *, one_line: bool = True) -> dict[str, Any] | None:
-    """The JSON object that is all of the text; None where it is anything else."""
-    if one_line and (text.count("\n") != 1 or not text.endswith("\n")):
-        return None
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _short(text: str, length: int = 300) -> str:
-    return repr(text if len(text) <= length else f"{text[:length]}…")
 
 
 # Command line ---------------------------------------------------------------------------------------------------------
