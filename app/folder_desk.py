@@ -14,6 +14,7 @@ from app.folder_watch import FolderWatch
 from app.state.models import ModelList
 from app.state.transcript import Problem
 from app.tasks import Tasks
+from app.translation import say
 from engine import Cancelled, EngineError, FolderUnreadable
 
 
@@ -125,7 +126,7 @@ class FolderDesk(QObject):
                 "The models folder {folder} cannot be read at present ({reason}). What is loaded goes on working; "
                 "the folder is read again as soon as it is back."
             )
-            self.failed.emit(Problem(text.format(folder=folder, reason=error.reason), None, "choose-folder"))
+            self.failed.emit(Problem(text.format(folder=folder, reason=say(error.reason)), None, "choose-folder"))
 
     def _stirred(self, folder: Path) -> None:
         if folder in self._quiet:

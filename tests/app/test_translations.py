@@ -125,6 +125,12 @@ def test_errors_of_the_engine_are_said_in_the_language_of_the_window(german: Non
     assert say(Phrase("it is not a GGUF file.").as_sentence()) == "Das ist keine GGUF-Datei."
 
 
+def test_why_a_folder_cannot_be_read_is_said_in_german(german: None, open_window: OpenWindow, tmp_path: Path) -> None:
+    window = open_window(Script(), settings=Settings(language="de", models_folders=[str(tmp_path / "gone")]))
+    window.wait(window.notices)
+    assert "diesen Ordner gibt es nicht" in window.notices()[0]
+
+
 def test_the_window_in_german(german: None, open_window: OpenWindow) -> None:
     window = open_window(Script(), settings=Settings(language="de"))
     assert window.prompt.edit.placeholderText() == "Fragen Sie etwas…"
