@@ -292,7 +292,7 @@ class ModelDesk(QObject):
     def activity(self) -> Activity:
         """What is going on here."""
         if self._loading is not None and self._loading is self._gate.held:
-            return Activity("asking", self.name_of(self._wanted.target))
+            return Activity("asking", self.name_of(self._wanted.target), 0.0)
         if self._loading is not None:
             progress = self._bridge.progress
             if progress is None:

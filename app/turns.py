@@ -186,6 +186,7 @@ class TurnRunner(QObject):
         self._show_activity()
         if self.running is not None:
             self.running.first.set()
+            self._wake()
 
     # The display clock ------------------------------------------------------------------------------------------------
 
@@ -201,7 +202,8 @@ class TurnRunner(QObject):
             self.metrics.sample(perf_counter())
             self.metrics_changed.emit()
         self._show_activity()
-        if self.running is None and not self._desk.busy:
+        # While the user is asked nothing comes, however long that takes.
+        if self.activity.work == "asking" or (self.running is None and not self._desk.busy):
             self._timer.stop()
 
     def _drain(self) -> None:

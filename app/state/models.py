@@ -103,7 +103,7 @@ class ModelList:
         self._options: dict[Path, LoadOptions] = {}
         self._fits: Mapping[Path, Fit] = {}
         self._refused: set[Path] = set()
-        self._ranking: tuple[tuple[object, ...], list[ModelFile]] | None = None
+        self._ranking: tuple[tuple[object, ...], list[tuple[ModelFile, Fit | None]]] | None = None
 
     # What is there ----------------------------------------------------------------------------------------------------
 
@@ -220,7 +220,7 @@ class ModelList:
         """The lines of the draft picker: automatic, n-gram, none, then the models, the best for the target first."""
         names = _labels(self.models)
         target = self.by_path(self.selection.target)
-        listed = [self._draft(model, names[model.path], target) for model in self._ranked(target)]
+        listed = [self._draft(model, names[model.path], target) for model, _ in self._ranked(target)]
         listed.sort(key=lambda choice: choice.problem is not None or choice.shortage is not None or choice.away)
         best = self.best_draft()
         special = [
@@ -235,8 +235,8 @@ class ModelList:
         target = self.by_path(self.selection.target)
         if target is None or not target.usable:
             return None
-        for model in self._ranked(target):
-            fit = self._fits.get(model.path)
+        # What fits has perhaps been noted of the target before; the ranking is always of this one.
+        for model, fit in self._ranked(target):
             pays = model.size_bytes * _PAYS < target.size_bytes
             good = fit is not None and fit.fits and pays and model.path not in self._refused
             if good and not self.is_away(model.path) and self._shortage(model, beside=target) is None:
@@ -250,17 +250,17 @@ class ModelList:
         if draft is not None:
             self._refused.add(draft)
 
-    def _ranked(self, target: ModelFile | None) -> list[ModelFile]:
-        """The models, those that fit the target first, as far as they have been judged."""
+    def _ranked(self, target: ModelFile | None) -> list[tuple[ModelFile, Fit | None]]:
+        """The models, those that fit the target first, as far as they have been judged, with what is to be said."""
         if target is None or not self._fits:
-            return list(self.models)
+            return [(model, None) for model in self.models]
         from engine import rank_drafts  # noqa: PLC0415 - not before the first paint
 
         asked = self.models, self._fits, target
         if self._ranking is None or any(map(operator.is_not, self._ranking[0], asked)):
             judged = [model for model in self.models if model.path in self._fits]
             rest = [model for model in self.models if model.path not in self._fits]
-            self._ranking = asked, [model for model, _ in rank_drafts(target, judged)] + rest
+            self._ranking = asked, [*rank_drafts(target, judged), *((model, None) for model in rest)]
         return self._ranking[1]
 
     def _draft(self, model: ModelFile, name: str, target: ModelFile | None) -> Choice:
@@ -376,4 +376,7 @@ def _with_missing(listed: list[Choice], chosen: Path | None) -> list[Choice]:
 
 
 def _identity(path: Path) -> str:
-    return str(path.resolve())
+    try:
+        return str(path.resolve())
+    except (OSError, RuntimeError):  # a link that leads to itself
+        return str(path)

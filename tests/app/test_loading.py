@@ -18,6 +18,7 @@ from helpers.app_window import OpenWindow, Window
 from helpers.scripted_decoder import Script
 
 Pair = tuple[Path, Path]
+STORY = "Tell me a long story about a lonely lighthouse and the sea."
 SHORT = LoadOptions(context=256, cache_type="q8_0", threads=1)
 
 
@@ -198,7 +199,11 @@ def test_a_load_that_would_not_fit_is_announced_before_it_is_tried(window: Windo
     assert words.startswith("Outrider demo target needs about 7")
     assert "50.0 MB are free" in words
     assert not exchange.ended
-    assert not window.desk.busy, "nothing runs, and no clock ticks, while the user thinks about it"
+    assert not window.desk.busy
+    clock = window.controller._turns._timer
+    window.wait(lambda: not clock.isActive(), 1_000)
+    window.wait(window.main.strip.isVisible)
+    assert window.main.strip.bar.maximum() > 0, "nothing runs, ticks or moves while the user thinks about it"
     assert window.desk.models.loaded == loaded, "nothing was tried"
     window.desk.load_anyway()
     window.ended(exchange)
@@ -295,6 +300,25 @@ def test_nothing_is_asked_any_more_where_no_question_waits(
     assert window.desk.models.selection.target == demo_pair[0]
 
 
+def test_a_question_that_waits_behind_one_that_is_asked_about(
+    window: Window, memory: Memory, copy: Path, demo_pair: Pair
+) -> None:
+    memory.free = 50_000_000
+    window.desk.choose_target(copy)
+    first = window.send("Hello!")
+    window.wait(lambda: announced)
+    window.main.new_chat_wanted.emit()
+    window.desk.choose_target(demo_pair[0])
+    second = window.send(STORY)
+    clock = window.controller._turns._timer
+    window.wait(lambda: not clock.isActive())
+    window.desk.decline_load()
+    window.wait(lambda: second.reply)
+    assert not second.ended, "it is shown while it is written"
+    window.ended(second)
+    assert (first.status, second.status) == ("cancelled", "done")
+
+
 def test_options_with_which_it_fits_let_it_go_on(window: Window, memory: Memory, copy: Path) -> None:
     model = window.desk.models.by_path(copy)
     assert model is not None
@@ -366,6 +390,22 @@ def test_automatic_follows_the_target(open_window: OpenWindow, demo_pair: Pair, 
     window.desk.choose_target(demo_pair[0])
     window.wait(lambda: window.desk.settled)
     assert window.desk.models.selection == Selection(*demo_pair, "auto", "automatic"), "the other did not fit"
+
+
+def test_automatic_takes_no_draft_of_the_target_before(
+    open_window: OpenWindow, demo_pair: Pair, story_pair: Pair
+) -> None:
+    window = open_window(pair=demo_pair, models_folder=story_pair[0].parent)
+    window.desk.choose_target(story_pair[0])
+    window.wait(lambda: window.desk.settled)
+    window.desk.choose_target(demo_pair[0])
+    assert window.desk.models.selection.draft == demo_pair[1], "before anything was judged anew"
+    window.desk.choose_target(story_pair[0])
+    chosen = window.desk.models.selection
+    assert chosen.draft is not None
+    assert chosen.draft.stem.startswith("stories")
+    window.wait(lambda: window.desk.settled)
+    assert window.desk.models.selection == chosen
 
 
 def test_a_draft_that_cannot_be_loaded_is_not_taken_again(open_window: OpenWindow, demo_pair: Pair, copy: Path) -> None:
