@@ -184,9 +184,12 @@ class EngineBridge:
         Raises ModelNotLoaded, ChatTemplateFailed, TextNotEncodable, Cancelled.
         """
 
-        def work(_cancel: CancelToken) -> TokenCount:
-            fit = self._decoder.fit(messages, max_tokens=max_tokens)
-            return TokenCount(fit, tuple(self._decoder.count(text) for text in texts))
+        def work(cancel: CancelToken) -> TokenCount:
+            counts = []
+            for text in texts:
+                counts.append(self._decoder.count(text))
+                cancel.check()
+            return TokenCount(self._decoder.fit(messages, max_tokens=max_tokens), tuple(counts))
 
         return self._worker.submit(Job(self._loop, work, background=True))
 

@@ -22,7 +22,7 @@ from engine import Cancelled, EngineError, Message
 WAIT_MS = 250
 LONG_WAIT_MS = 1_500
 _LONG = 400_000
-"""Characters of a conversation from which on it is counted more rarely: it takes a moment of the engine's thread."""
+"""Characters of a conversation with its files from which on it is counted more rarely: it takes the engine a moment."""
 
 
 class ContextDesk(QObject):
@@ -83,7 +83,8 @@ class ContextDesk(QObject):
         self._tasks.cancel()
 
     def _size(self) -> int:
-        return sum(len(message.content) for message in self._history or ())
+        files = sum(len(each.text) for each in self._attachments.attachments)
+        return files + sum(len(message.content) for message in self._history or ())
 
     def _note_other(self) -> None:
         """Other entries are shown. While the engine is at work elsewhere, what they take is not known."""

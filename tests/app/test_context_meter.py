@@ -7,6 +7,8 @@ import pytest
 from PySide6.QtCore import Qt
 
 import engine
+from app.context_desk import LONG_WAIT_MS, WAIT_MS
+from app.state.attachments import Attachment
 from app.state.compare import ProofSettings
 from app.state.context_use import ContextUse, last_dropped
 from app.state.transcript import Entry, Exchange, Notice, Problem
@@ -101,6 +103,18 @@ def test_no_target_no_meter(open_window: OpenWindow, tmp_path: Path) -> None:
     window.wait(lambda: window.parts.context.settled)
     assert window.parts.context.use is None
     assert window.main.meter.isHidden()
+
+
+def test_much_is_counted_more_rarely(open_window: OpenWindow) -> None:
+    window = open_window(Script())
+    desk = window.parts.context
+    counted(window)
+    desk.note_typed()
+    assert desk._timer.interval() == WAIT_MS
+    window.parts.attachments.attachments = (Attachment("long.txt", "word " * 100_000),)
+    desk.note_typed()
+    assert desk._timer.interval() == LONG_WAIT_MS, "files are text that is read too"
+    desk.stop()
 
 
 def test_where_the_dropped_part_ends() -> None:
