@@ -83,7 +83,7 @@ def open_window(
     yield open_one
     for window in opened:
         assert window.close(), "the engine's thread did not end"
-        window.main.deleteLater()
+        window.delete()
     qapp.processEvents()
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import fields
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -114,6 +115,14 @@ class Window:
         stopping = self.loop.create_task(self.controller.stop())
         self.wait(stopping.done)
         return app.bootstrap._end(self.parts)
+
+    def delete(self) -> None:
+        """Delete what was built, when it is closed: connections hold it, and the next window would be styled with it."""
+        for part in fields(self.parts):
+            built = getattr(self.parts, part.name)
+            if isinstance(built, QObject):
+                built.deleteLater()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
 OpenWindow = Callable[..., Window]
