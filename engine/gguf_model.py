@@ -249,14 +249,17 @@ def _cache(number: _Numbers, shared: Sequence[int], widest: int) -> tuple[int, i
 def _per_layer(header: GgufFile, key: str, layers: int) -> list[int]:
     single = header.number(key)
     if single is not None:
-        return [single] * layers
+        return [max(single, 0)] * layers
     numbers = header.numbers(key)
-    return [] if numbers is None else [max(int(number), 0) for number in numbers[:layers]]
+    if numbers is None or numbers.dtype.kind not in "iu":
+        return []
+    return [max(int(number), 0) for number in numbers[:layers]]
 
 
 def _compute(header: GgufFile, architecture: str) -> int:
     """Bytes of working space: the widest activations of a batch, and the rows of logits."""
-    width = header.number(f"{architecture}.embedding_length") or 0
-    inner = header.number(f"{architecture}.feed_forward_length") or 4 * width
+    number = _Numbers(header, architecture)
+    width = number("embedding_length")
+    inner = number("feed_forward_length") or 4 * width
     rows = (MAX_LOOKAHEAD + 1) * (header.count(TOKENS_KEY) or 0)
     return _FIXED + 4 * (_BATCH * (6 * width + 2 * inner) + 2 * rows)

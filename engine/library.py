@@ -23,6 +23,7 @@ _REMEMBERED = 8192
 _SETTLED_NS = 50_000_000
 """A file that was changed so shortly before it was read may change again without its time showing it."""
 
+_SENSELESS = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)
 _known: dict[str, Entry] = {}
 
 
@@ -112,6 +113,11 @@ class _Scan:
             return replace(
                 model, problem=Phrase("A part of it is missing: {missing}.", missing=printable(missing, 300))
             ), True
+        except _SENSELESS as error:
+            # Not foreseen; but whatever is wrong with one file, the others are listed.
+            name = folder_name(path) if in_folder else file_title(path.stem)
+            problem = Phrase("it cannot be read ({reason}).", reason=type(error).__name__).as_sentence()
+            return _in_format(ModelFile(path, name, problem=problem), in_folder), False
         except LoadFailed as error:
             size = sum(stamp[0] for _, stamp in found.stamps if stamp is not None)
             name = folder_name(path) if in_folder else file_title(path.stem)

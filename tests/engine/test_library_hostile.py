@@ -1,6 +1,7 @@
 """A folder with everything in it that a scan must survive: each is listed or left out, nothing is waited for."""
 
 import json
+import math
 import os
 import random
 import socket
@@ -15,7 +16,8 @@ from engine import library
 from engine.errors import FolderUnreadable
 from engine.folder_walk import MAX_DEPTH, find_models
 from engine.library import ModelFile, scan_folder
-from helpers.gguf_writer import tiny_draft
+from helpers.gguf_writer import Entry, tiny_draft
+from helpers.header_models import HeaderModel
 from helpers.powers import without_powers
 
 SECONDS = 5.0
@@ -122,6 +124,30 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         assert found[name].problem, name
     assert {name for name, model in found.items() if model.usable} == {"good.gguf", "inner.gguf"}
     assert "a folder.gguf" not in found
+
+
+@pytest.mark.parametrize("value", [math.inf, math.nan, -1e30])
+@pytest.mark.parametrize("key", ["attention.head_count", "attention.head_count_kv", "feed_forward_length"])
+def test_lists_of_what_are_no_whole_numbers(tmp_path: Path, key: str, value: float) -> None:
+    more: dict[str, Entry | None] = {f"llama.{key}": Entry(types.FLOAT32, [value] * 16)}
+    HeaderModel("Odd", 50_000_000, more=more).write(tmp_path / "odd.gguf")
+    assert "not a list of numbers" in (scan(tmp_path)["odd.gguf"].problem or "")
+
+
+def test_what_nobody_foresaw_in_one_file_leaves_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("bad", "good"):
+        tiny_draft().write(tmp_path / f"{name}.gguf")
+    read = library.HeaderReader.read
+
+    def fail(reader: library.HeaderReader, path: Path) -> ModelFile:
+        return read(reader, path) if path.stem == "good" else read(reader, path / str(1 // 0))
+
+    monkeypatch.setattr(library.HeaderReader, "read", fail)
+    found = scan(tmp_path)
+    assert found["good.gguf"].usable
+    assert found["bad.gguf"].problem == "It cannot be read (ZeroDivisionError)."
+    monkeypatch.undo()
+    assert scan(tmp_path)["bad.gguf"].usable, "and it is tried again"
 
 
 def test_a_pipe_in_a_safetensors_folder(tmp_path: Path) -> None:
