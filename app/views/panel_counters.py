@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app.state.metrics import Metrics
 from app.translation import number
-from app.views.words import UNKNOWN, percent, speed
+from app.views.words import UNKNOWN, named, percent, speed
 
 
 class CounterGrid(QWidget):
@@ -34,12 +34,12 @@ class CounterGrid(QWidget):
             name.setObjectName("counterName")
             value.setObjectName("counterValue")
             value.setAlignment(Qt.AlignmentFlag.AlignRight)
-            value.setAccessibleName(word)
             name.setToolTip(help_text)
             value.setToolTip(help_text)
             grid.addWidget(name, row, 0)
             grid.addWidget(value, row, 1)
             self.values[key] = value
+        self._names = {key: word for key, (word, _) in names.items()}
 
     def draw(self, metrics: Metrics) -> None:
         """Show these."""
@@ -55,3 +55,4 @@ class CounterGrid(QWidget):
         for key, text in texts.items():
             if self.values[key].text() != text:
                 self.values[key].setText(text)
+                self.values[key].setAccessibleName(named(self._names[key], text))

@@ -8,7 +8,7 @@ from math import ceil, log10
 
 import pyqtgraph
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QFontMetrics, QMouseEvent, QWheelEvent
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QScrollBar, QSizePolicy, QWidget
 
 from app.translation import number
@@ -62,6 +62,24 @@ def dress_axes(plot: pyqtgraph.PlotItem, theme: Theme, labels: Mapping[str, str]
     plot.getAxis("left").setWidth(axis_width(QFontMetrics(font)))
 
 
+class _Bar(QScrollBar):
+    """Scrolls a plot, with the keys too; time goes from left to right in every language."""
+
+    def __init__(self) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Left goes back: Qt's bars are not made for keys, and go on."""
+        steps = {Qt.Key.Key_Left: -self.singleStep(), Qt.Key.Key_Right: self.singleStep()}
+        step = steps.get(Qt.Key(event.key()))
+        if step is None:
+            super().keyPressEvent(event)
+        else:
+            self.setValue(self.value() + step)
+
+
 class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
     """A line, perhaps dots behind it and a dashed line across.
 
@@ -93,7 +111,7 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self._data: tuple[Points, Points] = (([], []), ([], []))
         self._level: float | None = None
         self._dragged: tuple[float, int] | None = None
-        self.bar = QScrollBar(Qt.Orientation.Horizontal)
+        self.bar = _Bar()
         self.bar.setAccessibleName(self.tr("Scroll: {plot}").format(plot=name))
         self.bar.setSingleStep(round(_STEPS * window * _NOTCH))
         self.bar.setPageStep(round(_STEPS * window))

@@ -7,7 +7,7 @@ from PySide6.QtCore import QCoreApplication
 from app.settings import SettingsTrouble
 from app.state.generation import LONGEST_STOP, LONGEST_SYSTEM, MOST_STOPS, GenerationChoice
 from app.state.presets import LONGEST_NAME, MOST, ImportRefused, NameProblem, SystemPrompt
-from app.translation import fill
+from app.translation import fill, number
 
 
 def trouble_words(trouble: SettingsTrouble) -> str:
@@ -95,7 +95,7 @@ def field_rule(name: str) -> str:
         "system": QCoreApplication.translate("Settings", "At most {length} characters."),
     }
     lengths = {"stop": LONGEST_STOP, "system": LONGEST_SYSTEM}
-    return fill(words.get(name, ""), count=MOST_STOPS, length=f"{lengths.get(name, 0):,}")
+    return fill(words.get(name, ""), count=MOST_STOPS, length=number(lengths.get(name, 0)))
 
 
 def drawing_words(choice: GenerationChoice) -> str:

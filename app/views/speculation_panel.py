@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 from app.state.figures import Figures
 from app.state.lookahead import LookaheadNote
 from app.state.metrics import Metrics
-from app.translation import number
 from app.views.drawing_turns import TURNS
 from app.views.panel_bars import PositionBars, TimeBar
 from app.views.panel_counters import CounterGrid
@@ -21,7 +20,7 @@ from app.views.panel_tools import PanelTools
 from app.views.scroll_page import ScrollPage
 from app.views.steady_label import SteadyLabel
 from app.views.theme import Theme
-from app.views.words import SEPARATOR, accepted, lookahead_source, lookahead_words, speed
+from app.views.words import SEPARATOR, accepted, lookahead_source, lookahead_words, named, speed, times
 
 if TYPE_CHECKING:
     from app.views.plots import LivePlot
@@ -119,7 +118,6 @@ class SpeculationPanel(ScrollPage):
         """What the lookahead does and why, and where the proposals come from."""
         self.lookahead = SteadyLabel([lookahead_words(note) for note in _NOTES])
         self.lookahead.setObjectName("lookahead")
-        self.lookahead.setAccessibleName(self.tr("Lookahead"))
         self.lookahead_source = QLabel()
         self.lookahead_source.setObjectName("caption")
         help_text = self.tr(
@@ -133,7 +131,6 @@ class SpeculationPanel(ScrollPage):
     def _plot_place(self, layout: QVBoxLayout, title: str) -> tuple[QLabel, QVBoxLayout]:
         figure = QLabel()
         figure.setObjectName("figure")
-        figure.setAccessibleName(title)
         caption = QLabel(title)
         caption.setObjectName("caption")
         place = QVBoxLayout()
@@ -242,23 +239,28 @@ class SpeculationPanel(ScrollPage):
     def _draw_speed(self) -> None:
         if self._plots is not None:
             plain = self._figures.plain_speed
-            name = "" if plain is None else self.tr("plain") + f" {speed(plain)}"
+            name = "" if plain is None else self.tr("plain {speed}").format(speed=speed(plain))
             self._plots[1].draw(self._figures.speeds, level=plain, level_name=name)
             self._plots[1].show_bar()
 
     def _tell_lookahead(self) -> None:
         note = self._metrics.lookahead
-        self.lookahead.setText(lookahead_words(note))
+        words = lookahead_words(note)
+        self.lookahead.setText(words)
+        self.lookahead.setAccessibleName(named(self.tr("Lookahead"), words))
         self.lookahead_source.setText(lookahead_source(note))
 
     def _write_figures(self) -> None:
         metrics = self._metrics
         self._counters.draw(metrics)
-        self.rate_figure.setText(accepted(metrics.acceptance_rate))
+        words = accepted(metrics.acceptance_rate)
+        self.rate_figure.setText(words)
+        self.rate_figure.setAccessibleName(named(self.tr("Acceptance rate"), words))
         told = speed(metrics.tokens_per_second)
         if metrics.speedup is not None:
-            told += f"{SEPARATOR}{number(metrics.speedup, 1)}×"
+            told += SEPARATOR + times(metrics.speedup)
         self.speed_figure.setText(told)
+        self.speed_figure.setAccessibleName(named(self.tr("Tokens per second"), told))
 
     @property
     def figures(self) -> Figures:

@@ -72,7 +72,7 @@ class SweepPlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self._best.setData([best] * len(marked), [point.speed.median for point in marked])
         self._name.setVisible(bool(marked))
         if marked:
-            self._name.setText(f"K = {best}")
+            self._name.setText(self.tr("K = {k}").format(k=best))
             self._name.setPos(float(marked[0].lookahead), marked[0].speed.high)
         top = max([*(point.speed.high for point in points), plain or 0.0, auto or 0.0, 1.0 if not points else 0.0])
         self._draw_levels(plain, auto, top)

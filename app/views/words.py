@@ -15,6 +15,11 @@ _FEW = 0.05
 UNKNOWN = "–"
 
 
+def named(name: str, value: str) -> str:
+    """A figure with its name, as it is read out: Rounds: 41."""
+    return QCoreApplication.translate("Figures", "{name}: {value}").format(name=name, value=value)
+
+
 def tokens(count: int) -> str:
     """A number of tokens: 128 tokens."""
     return QCoreApplication.translate("Figures", "%Ln tokens", None, count)

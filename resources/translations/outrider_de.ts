@@ -2628,10 +2628,6 @@
             <translation>Zeit nach der Eingabe</translation>
         </message>
         <message>
-            <source>Lookahead</source>
-            <translation>Vorausschau</translation>
-        </message>
-        <message>
             <source>The lookahead K is the number of tokens proposed per round; auto chooses it in each round for the most tokens per second, by what rounds cost on this machine and how many proposals are accepted.</source>
             <translation>Die Vorausschau K ist die Zahl der vorgeschlagenen Tokens je Runde; auto wählt sie in jeder Runde für die meisten Tokens pro Sekunde, danach, was Runden auf diesem Rechner kosten und wie viele Vorschläge angenommen werden.</translation>
         </message>
@@ -2660,8 +2656,12 @@
             <translation>Tok/s</translation>
         </message>
         <message>
-            <source>plain</source>
-            <translation>einfach</translation>
+            <source>plain {speed}</source>
+            <translation>einfach {speed}</translation>
+        </message>
+        <message>
+            <source>Lookahead</source>
+            <translation>Vorausschau</translation>
         </message>
     </context>
     <context>
@@ -2743,6 +2743,10 @@
         <message>
             <source>tok/s</source>
             <translation>Tok/s</translation>
+        </message>
+        <message>
+            <source>K = {k}</source>
+            <translation>K = {k}</translation>
         </message>
     </context>
     <context>
@@ -3085,6 +3089,14 @@
         <message>
             <source>the file is damaged ({reason})</source>
             <translation>die Datei ist beschädigt ({reason})</translation>
+        </message>
+        <message>
+            <source>it belongs to another program</source>
+            <translation>sie gehört zu einem anderen Programm</translation>
+        </message>
+        <message>
+            <source>it is no file of conversations</source>
+            <translation>sie ist keine Datei mit Unterhaltungen</translation>
         </message>
         <message>
             <source>a probability is not a finite number</source>

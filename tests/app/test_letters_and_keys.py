@@ -8,6 +8,7 @@ from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
+from helpers.access import tab_stops, without_visible_focus
 from helpers.app_window import OpenWindow, Window
 from helpers.scripted_decoder import Script
 
@@ -101,3 +102,31 @@ def test_a_screen_reader_hears_what_is_wrong_with_an_option(open_window: OpenWin
     assert edit.accessibleDescription() == dialog.problems["context"].text() != usual
     edit.setText("")
     assert edit.accessibleDescription() == usual
+
+
+def test_a_screen_reader_hears_the_figures_not_only_their_names(open_window: OpenWindow) -> None:
+    window = open_window(Script())
+    window.ask("Hello")
+    panel = window.main.panel
+    window.wait(lambda: panel.is_drawn and panel.counters["rounds"].text() != "0")
+    for figure in (*panel.counters.values(), panel.rate_figure, panel.speed_figure, panel.lookahead):
+        assert figure.accessibleName().endswith(figure.text())
+        assert len(figure.accessibleName()) > len(figure.text())
+
+
+def test_what_has_gone_by_in_a_plot_is_reached_with_the_arrows(open_window: OpenWindow) -> None:
+    window = open_window(Script())
+    plots = window.main.panel.plots
+    assert plots is not None
+    plot = plots[0]
+    numbers = [float(place) for place in range(400)]
+    plot.draw((numbers, numbers))
+    plot.show_bar()
+    window.main.activateWindow()
+    window.wait(window.main.isActiveWindow)
+    assert plot.bar in tab_stops(window.main)
+    assert without_visible_focus(window.main) == []
+    plot.bar.setFocus()
+    before = plot.shown_range
+    QTest.keyClick(plot.bar, Qt.Key.Key_Left)
+    assert plot.shown_range < before
