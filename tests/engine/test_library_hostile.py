@@ -15,6 +15,7 @@ from engine import gguf_types as types
 from engine import library
 from engine.errors import FolderUnreadable
 from engine.folder_walk import MAX_DEPTH, find_models
+from engine.gguf_model import HeaderReader
 from engine.library import ModelFile, scan_folder
 from helpers.gguf_writer import Entry, tiny_draft
 from helpers.header_models import HeaderModel
@@ -137,12 +138,12 @@ def test_lists_of_what_are_no_whole_numbers(tmp_path: Path, key: str, value: flo
 def test_what_nobody_foresaw_in_one_file_leaves_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("bad", "good"):
         tiny_draft().write(tmp_path / f"{name}.gguf")
-    read = library.HeaderReader.read
+    read = HeaderReader.read
 
-    def fail(reader: library.HeaderReader, path: Path) -> ModelFile:
+    def fail(reader: HeaderReader, path: Path) -> ModelFile:
         return read(reader, path) if path.stem == "good" else read(reader, path / str(1 // 0))
 
-    monkeypatch.setattr(library.HeaderReader, "read", fail)
+    monkeypatch.setattr(HeaderReader, "read", fail)
     found = scan(tmp_path)
     assert found["good.gguf"].usable
     assert found["bad.gguf"].problem == "It cannot be read (ZeroDivisionError)."
