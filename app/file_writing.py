@@ -13,6 +13,8 @@ def write_whole(path: Path, data: bytes) -> None:
 
     When it returns the file outlasts the end of the program and, where the system can be asked for it, of the power.
     """
+    if path.is_symlink() and path.exists():
+        path = path.resolve()  # Some keep such a file elsewhere, and a link to it here.
     part = path.with_name(f".{path.stem[:32]}-{secrets.token_hex(4)}.part")
     try:
         with part.open("xb") as file:

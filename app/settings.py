@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
+import os
 import re
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
@@ -206,6 +209,15 @@ def _object(data: bytes) -> dict[str, Any] | None:
     return told if isinstance(told, dict) else None
 
 
+def _content(path: Path) -> bytes:
+    """What is in a file. Raises OSError, also for what would be read without end."""
+    mode = path.stat().st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+    with path.open("rb") as file:
+        return file.read(_LARGEST + 1)
+
+
 class SettingsFile:
     """Reads and writes the file. `path` None: remember nothing.
 
@@ -229,8 +241,7 @@ class SettingsFile:
             return Settings()
         self._sweep(self.path)
         try:
-            with self.path.open("rb") as file:
-                data = file.read(_LARGEST + 1)
+            data = _content(self.path)
         except (FileNotFoundError, NotADirectoryError):
             return Settings()
         except OSError as error:

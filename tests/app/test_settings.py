@@ -33,6 +33,23 @@ def test_each_value_that_makes_no_sense_is_replaced(tmp_path: Path) -> None:
     assert SettingsFile(path).load() == Settings(target="/a.gguf")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there, and there are no such pipes")
+def test_a_link_stays_and_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "kept.json").write_text('{"theme": "dark"}')
+    (tmp_path / "settings.json").symlink_to(tmp_path / "kept.json")
+    file = SettingsFile(tmp_path / "settings.json")
+    assert file.load().theme == "dark"
+    assert file.save(Settings(theme="light"))
+    assert (tmp_path / "settings.json").is_symlink()
+    assert SettingsFile(tmp_path / "kept.json").load().theme == "light"
+    os.mkfifo(tmp_path / "pipe")
+    pipe = SettingsFile(tmp_path / "pipe")
+    assert pipe.load() == Settings()
+    assert pipe.trouble is not None
+    assert pipe.trouble.kind == "unreadable"
+    assert not pipe.save(Settings())
+
+
 def test_the_longest_prompts_come_back(tmp_path: Path) -> None:
     file = SettingsFile(tmp_path / "settings.json")
     prompts = [{"name": f"{number}", "text": "\N{CJK UNIFIED IDEOGRAPH-4E2D}" * LONGEST_SYSTEM} for number in range(20)]
