@@ -23,6 +23,7 @@ METHODS = ("auto", "autoregressive", "draft-model", "ngram", "medusa", "eagle2",
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 CacheType = Literal["f16", "q8_0", "q4_0"]
 CACHE_TYPES: tuple[CacheType, ...] = ("f16", "q8_0", "q4_0")
+_MOST_TOKENS = 2**31
 _DEVICE = re.compile(r"auto|cpu|mps|cuda(:[0-9]{1,3})?")
 
 Lookahead = int | Literal["adaptive", "auto", "default"]
@@ -351,7 +352,7 @@ def _bias(value: object) -> tuple[tuple[int, float], ...]:
 
 def _token_ids(name: str, value: object) -> tuple[int, ...]:
     good = isinstance(value, Sequence | AbstractSet) and not isinstance(value, str | bytes)
-    if not good or not all(_is_whole(token) and token >= 0 for token in value):  # type: ignore[attr-defined]
+    if not good or not all(_is_whole(token) and 0 <= token < _MOST_TOKENS for token in value):  # type: ignore[attr-defined]
         raise InvalidSampling(name, value, Phrase("token ids, whole numbers of 0 or more"))
     return tuple(sorted({int(token) for token in value}))  # type: ignore[attr-defined]
 

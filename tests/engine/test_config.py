@@ -31,6 +31,8 @@ from engine.errors import InvalidLookahead, InvalidRequest, InvalidSampling, Unk
         *(("typical", value) for value in (0.0, 1.5)),
         *(("repeat_penalty", value) for value in (0.0, -1.0, math.inf)),
         *(("presence_penalty", value) for value in (math.nan, 101.0, -(10**400))),
+        *(("banned_tokens", value) for value in ((-1,), (2**64,), (True,), "1")),
+        ("logit_bias", {2**64: 1.0}),
         *(("logit_bias", {1: value}) for value in (math.nan, -math.inf, 10**400, "1", True)),
         *(("frequency_penalty", value) for value in (math.nan, -101.0)),
         *(("penalty_window", value) for value in (-1, 0.5)),
