@@ -68,20 +68,24 @@ def _identity(folder: Path) -> tuple[int, int] | None:
 
 def _around(folder: Path) -> list[str]:
     """The folders around it that are there: they tell when one of them is renamed, made or taken away."""
-    return [os.fspath(parent) for parent in folder.absolute().parents if os.access(parent, os.R_OK | os.X_OK)]
+    return [os.fspath(parent) for parent in folder.absolute().parents if _may_read(parent, os.R_OK | os.X_OK)]
+
+
+def _may_read(path: str | Path, mode: int = os.R_OK) -> bool:
+    return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _walk(folder: str, depth: int) -> Iterator[str]:
-    yield folder
-    if depth >= _DEPTH:
-        return
+    """The folder and those in it that can be read: of the others the system tells nothing but to those around them."""
     try:
         with os.scandir(folder) as entries:
             below = [entry.path for entry in entries if not entry.name.startswith(".") and entry.is_dir()]
     except OSError:
         return
-    for path in below:
-        yield from _walk(path, depth + 1)
+    yield folder
+    if depth < _DEPTH:
+        for path in below:
+            yield from _walk(path, depth + 1)
 
 
 def _young(folder: str) -> list[tuple[float, str]]:
@@ -90,7 +94,7 @@ def _young(folder: str) -> list[tuple[float, str]]:
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
-                if entry.name.endswith((".gguf", ".safetensors")):
+                if entry.name.endswith((".gguf", ".safetensors")) and _may_read(entry.path):
                     changed = entry.stat().st_mtime
                     if now - changed < _YOUNG_S:
                         found.append((changed, entry.path))

@@ -157,6 +157,28 @@ def test_permissions_that_are_taken_away(open_window: OpenWindow, copies: Pair, 
         assert window.ask("And now?").status == "done"
 
 
+def test_what_may_not_be_read_in_a_folder_is_not_watched(
+    open_window: OpenWindow, copies: Pair, demo_pair: Pair
+) -> None:
+    # As the lost+found of a disk. Qt would warn of it at each scan.
+    folder = copies[0].parent
+    hidden, secret = folder / "lost+found", folder / "secret.gguf"
+    hidden.mkdir()
+    shutil.copy(copies[1], hidden / "found.gguf")
+    shutil.copy(copies[1], secret)
+    for path in (hidden, secret):
+        path.chmod(0)
+    with without_powers():
+        window = open_window(pair=demo_pair, settings=settings_for(copies))
+        assert states(window)["secret.gguf"] == "problem"
+        assert str(folder) in watched(window)
+        assert str(hidden) not in watched(window)
+        hidden.chmod(0o700)
+        window.wait(lambda: states(window).get("found.gguf") == "ok")
+        secret.chmod(0o600)
+        window.wait(lambda: states(window)["secret.gguf"] == "ok")
+
+
 def test_a_folder_that_is_missing_at_the_start(open_window: OpenWindow, copies: Pair, demo_pair: Pair) -> None:
     folder = copies[0].parent
     hidden = folder.rename(folder.parent.with_name("not mounted yet"))
@@ -282,10 +304,12 @@ def test_what_happens_during_a_reply_is_looked_at_once(
     window.wait(lambda: exchange.reply)
     for _ in range(5):
         window.desk._folders._stirred(copies[0].parent)
+        window.qtbot.wait(10)
     assert not exchange.ended
+    assert len(asked) <= 1
     window.ended(exchange)
     window.wait(lambda: window.desk.settled)
-    assert 1 <= len(asked) <= 2
+    assert asked
 
 
 def test_life_around_a_folder_costs_nothing(window: Window, copies: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
