@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 
 from PySide6 import __version__ as qt_version
 from PySide6.QtCore import QCoreApplication
 
-from app.log_file import about, note_error, trace_of
+from app.log_file import about, note_error, trace_of, without_home
 from app.resources import ResourceDamaged
 from app.state.transcript import Action, Problem
 from app.translation import say_error
@@ -45,7 +44,7 @@ def details(error: BaseException) -> str:
 
     No text of the conversation is in it: messages that may quote one are left out. Nor is the user's folder.
     """
-    return _without_home(trace_of(error))
+    return without_home(trace_of(error))
 
 
 def report(problem: Problem, *, target: str, draft: str, now: datetime | None = None) -> str:
@@ -60,11 +59,3 @@ def report(problem: Problem, *, target: str, draft: str, now: datetime | None = 
         problem.details or problem.text,
     ]
     return "\n".join(lines)
-
-
-def _without_home(text: str) -> str:
-    try:
-        home = str(Path.home())
-    except RuntimeError:  # nobody's
-        return text
-    return text.replace(home, "~") if len(home) > 1 else text

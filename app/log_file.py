@@ -86,6 +86,19 @@ def trace_of(error: BaseException) -> str:
     return "\n".join(_trace(error))
 
 
+def without_home(text: str) -> str:
+    """A text in which the user's folder is `~`: what it is called is nobody's business."""
+    try:
+        home = Path.home()
+        names = {str(home), str(home.resolve())}
+    except (OSError, RuntimeError):  # nobody's
+        return text
+    for name in names:
+        if len(name) > 1:
+            text = re.sub(re.escape(name) + r"(?![\w.-])", "~", text)
+    return text
+
+
 def without_quotes(message: str) -> str:
     """A message of a library without addresses and quoted texts, which may come from a conversation."""
     return _QUOTED.sub(lambda found: "<text>" if " " in found[0] else found[0], _ADDRESS.sub("<address>", message))
@@ -100,6 +113,14 @@ def _trace(error: BaseException) -> Iterator[str]:
         yield f"{type(link).__module__}.{type(link).__qualname__}{said}"
         yield "".join(traceback.format_tb(link.__traceback__)).rstrip()
         link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+
+
+class _Line(logging.Formatter):
+    """A line of the log."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Not in it: what the user is called."""
+        return without_home(super().format(record))
 
 
 class _Kept(logging.Handler):
@@ -128,5 +149,5 @@ def _make_handler(path: Path) -> logging.Handler:
     except OSError:
         return logging.NullHandler()
     handler = Quiet(path, maxBytes=_LARGEST, backupCount=_OLD_FILES, encoding="utf-8", errors="replace", delay=True)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    handler.setFormatter(_Line("%(asctime)s %(levelname)s %(message)s"))
     return handler

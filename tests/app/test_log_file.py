@@ -1,5 +1,6 @@
 """The log: what is in it, what never is, and what happens where it cannot be."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -135,3 +136,18 @@ def test_what_qt_says_last_is_in_the_log() -> None:
     assert "WARNING Qt: something odd" in text
     assert "CRITICAL Qt: This application failed to start" in text
     assert "only information" not in text
+
+
+def test_nobody_reads_what_the_user_is_called(log: ProgramLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "ada"
+    monkeypatch.setattr(Path, "home", lambda: home)
+    log.begin()
+    log.open()
+    note_error(fail(FileNotFoundError(2, "No such file", str(home / "models" / "a.gguf"))))
+    LOGGER.warning("Qt: inotify_add_watch(%s) failed", home / "models")
+    LOGGER.warning("%s-two is somebody else", home)
+    log.close()
+    told = log.path.read_text(encoding="utf-8")
+    assert "~/models/a.gguf".replace("/", os.sep) in told
+    assert f"{home}{os.sep}" not in told
+    assert f"{home}-two" in told
