@@ -22,7 +22,6 @@ from engine import ModelFile, __version__
 if TYPE_CHECKING:
     from app.parts import Parts
 
-DEFAULT_PROMPT = "What is Outrider?"
 TIMEOUT_S = 120.0
 """For each of the two replies."""
 ENOUGH = 32

@@ -39,11 +39,6 @@ VALUE_SIZES: Final = {
 }
 """Bytes of each value type of fixed size."""
 
-VALUE_NAMES: Final = (
-    *("uint8", "int8", "uint16", "int16", "uint32", "int32", "float32", "bool"),
-    *("string", "array", "uint64", "int64", "float64"),
-)
-
 
 class TensorType(NamedTuple):
     """A tensor's number format: `block` elements take `size` bytes."""

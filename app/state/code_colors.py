@@ -139,11 +139,6 @@ def language_name(info: str) -> str:
     return words[0].lstrip(".")[:30] if words else ""
 
 
-def is_known(info: str) -> bool:
-    """Whether code of this language can be coloured."""
-    return language_name(info).lower() in _BY_NAME
-
-
 def parts(code: str, info: str) -> Iterator[tuple[Part, str]]:
     """The code in pieces with what each is. Lazily: a piece costs little, so that one may stop and go on later."""
     lexer = _lexer(language_name(info).lower())

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import engine
-from engine import CACHE_TYPES, CacheType, InvalidRequest, LoadConfig
+from engine import CacheType, InvalidRequest, LoadConfig
 
 if TYPE_CHECKING:
     from engine import MemoryNeeds, ModelFile
@@ -57,7 +57,6 @@ class LoadOptions:
 
 AS_THE_ENGINE_DOES = LoadOptions()
 FIELDS: tuple[Field, ...] = get_args(Field)
-CACHE_CHOICES: tuple[CacheType, ...] = CACHE_TYPES
 
 
 def check(field: Field, text: str) -> str | None:

@@ -301,10 +301,6 @@ class ModelList:
             chosen.drafting if draft is None else "model",
         )
 
-    def choose_no_draft(self) -> None:
-        """Choose to work without a draft."""
-        self.choose_drafting("none")
-
     def choose_drafting(self, drafting: Literal["automatic", "ngram", "none"]) -> None:
         """Choose where proposals come from; automatic picks its draft among what has been judged."""
         draft = self.best_draft() if drafting == "automatic" else None

@@ -154,7 +154,7 @@ class RowPainter(QStyledItemDelegate):
         metrics = QFontMetrics(font)
         shown = metrics.elidedText(line.text, Qt.TextElideMode.ElideRight, room.width() - len(line.marks))
         painter.setPen(self._theme.color("text" if line.possible else "muted"))
-        if mirrored or (line.text.isascii() is False and any(ord(each) > 0x590 for each in line.text)):
+        if mirrored or (line.text.isascii() is False and any(ord(each) >= _JOINED for each in line.text)):
             # Such letters must not be drawn in pieces.
             painter.setFont(font)
             painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeading, shown)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication
 
-from app.state.compare import AUTO, PLAIN, Pair, ProofKind, ProofRun, Verdict, as_lookahead, doubts, outcome
-from app.state.models import Lookahead
+from app.state.compare import AUTO, PLAIN, Pair, ProofKind, ProofRun, Verdict, doubts, outcome
 from app.translation import number
 from app.views.words import SEPARATOR, UNKNOWN, accepted, percent, speed
 
@@ -208,9 +207,3 @@ def best_words(lookahead: int | None, others: list[int]) -> str:
         "Proof", "{name} has the highest median speedup; its lead on {others} is within the spread"
     )
     return pattern.format(name=name, others=", ".join(map(str, others)))
-
-
-def lookahead_word(lookahead: Lookahead | str) -> str:
-    """A way's name on the axis."""
-    number = as_lookahead(str(lookahead))
-    return str(lookahead) if number is None else str(number)

@@ -15,7 +15,6 @@ from app.views.settings_words import field_hint, field_name, field_rule, option_
 
 _NUMBER_WIDTH = 15
 """Characters, so that half of the largest seed is seen at once."""
-_LINES = 3
 
 
 def mark(label: QLabel, *, wrong: bool) -> None:

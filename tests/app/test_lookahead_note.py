@@ -177,7 +177,7 @@ def test_auto_is_what_is_chosen_first() -> None:
     models = ModelList((TARGET, DRAFT))
     assert models.selection == replace(selection(), drafting="automatic")
     models.choose(lookahead=5)
-    models.choose_no_draft()
+    models.choose_drafting("none")
     assert models.selection == replace(selection(5, None), drafting="none")
     models.choose(lookahead="auto")
     assert models.selection.lookahead == "auto"
