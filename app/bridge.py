@@ -268,22 +268,7 @@ class EngineBridge:
     ) -> WaysReport:
         if self.loaded != request.models:
             raise ModelsChanged
-        self.proving = True
-        try:
-            return self._run_ways(request, cancel, cancelled, note)
-        finally:
-            self.proving = False
-
-    def _run_ways(
-        self,
-        request: ProofRequest,
-        cancel: CancelToken,
-        cancelled: Callable[[], bool],
-        note: Callable[[ProofProgress], None],
-    ) -> WaysReport:
-        note(ProofProgress("calibrating"))
-        self._measure(cancel)
-        told = 0.0
+        told, settings = 0.0, request.settings
 
         def tell(now: WaysProgress) -> bool:
             nonlocal told
@@ -293,17 +278,22 @@ class EngineBridge:
                 told = perf_counter()
             return not cancelled()
 
-        settings = request.settings
-        return engine.measure_ways(
-            self._decoder,
-            [request.prompt],
-            request.ways,
-            sampling=SamplingConfig(temperature=settings.temperature),
-            repeats=settings.turns,
-            max_tokens=settings.tokens,
-            cancel=cancel,
-            progress=tell,
-        )
+        self.proving = True
+        try:
+            note(ProofProgress("calibrating"))
+            self._measure(cancel)
+            return engine.measure_ways(
+                self._decoder,
+                [request.prompt],
+                request.ways,
+                sampling=SamplingConfig(temperature=settings.temperature),
+                repeats=settings.turns,
+                max_tokens=settings.tokens,
+                cancel=cancel,
+                progress=tell,
+            )
+        finally:
+            self.proving = False
 
     def _reply(
         self, messages: Sequence[Message], lookahead: Lookahead, choice: GenerationChoice, cancel: CancelToken
