@@ -33,6 +33,14 @@ def _compare(window: Window) -> CompareDialog:
     return next(each for each in window.main.findChildren(CompareDialog) if each.isVisible())
 
 
+def _begun(window: Window, prompt: str = "Hello") -> CompareDialog:
+    """The dialog, in which a prompt was typed and Start was pressed."""
+    dialog = _compare(window)
+    dialog.prompt.setPlainText(prompt)
+    window.click(dialog.start)
+    return dialog
+
+
 def _sweep(window: Window) -> SweepDialog:
     window.main.bar.sweep_wanted.emit()
     return next(each for each in window.main.findChildren(SweepDialog) if each.isVisible())
@@ -111,9 +119,7 @@ def _dialogs(window: Window) -> dict[str, ProofDialog]:
 def test_cancel_keeps_what_was_measured(open_window: OpenWindow, proof: ScriptedProof) -> None:
     proof.step_s = 0.05
     window = open_window(Script())
-    dialog = _compare(window)
-    dialog.prompt.setPlainText("Hello")
-    window.click(dialog.start)
+    dialog = _begun(window)
     window.wait(lambda: dialog.speeds.plain.bar.speed is not None)
     assert dialog.start.text() == "Cancel"
     assert "Measuring" in dialog.word.text()
@@ -130,9 +136,7 @@ def test_cancel_keeps_what_was_measured(open_window: OpenWindow, proof: Scripted
 def test_closing_the_dialog_cancels_and_the_chat_goes_on(open_window: OpenWindow, proof: ScriptedProof) -> None:
     proof.step_s, proof.steps = 0.05, 1_000
     window = open_window(Script())
-    dialog = _compare(window)
-    dialog.prompt.setPlainText("Hello")
-    window.click(dialog.start)
+    dialog = _begun(window)
     window.wait(lambda: _run(window, "compare").status == "measuring")
     dialog.close()
     assert _until_over(window, "compare", 2_000).status == "cancelled"
@@ -142,9 +146,7 @@ def test_closing_the_dialog_cancels_and_the_chat_goes_on(open_window: OpenWindow
 def test_a_question_waits_and_can_be_cancelled_while_it_does(open_window: OpenWindow, proof: ScriptedProof) -> None:
     proof.step_s, proof.steps = 0.05, 1_000
     window = open_window(Script())
-    dialog = _compare(window)
-    dialog.prompt.setPlainText("Hello")
-    window.click(dialog.start)
+    dialog = _begun(window)
     window.wait(lambda: _run(window, "compare").status == "measuring")
     exchange = window.send("Hi")
     window.wait(lambda: window.controller.activity.work == "proving")
@@ -181,9 +183,7 @@ def test_errors_are_told_in_the_dialog(
 ) -> None:
     proof.errors = [error]
     window = open_window(Script())
-    dialog = _compare(window)
-    dialog.prompt.setPlainText("Hello")
-    window.click(dialog.start)
+    dialog = _begun(window)
     assert _until_over(window, "compare").status == "failed"
     assert dialog.problem.isVisible()
     assert "Traceback" not in dialog.problem.text()
@@ -289,9 +289,7 @@ def test_real_sweep(open_window: OpenWindow, demo_pair: tuple[Path, Path]) -> No
 
 def test_a_prompt_that_does_not_fit(open_window: OpenWindow, story_pair: Callable[..., tuple[Path, Path]]) -> None:
     window = open_window(pair=story_pair)
-    dialog = _compare(window)
-    dialog.prompt.setPlainText("Once upon a time " * 2_000)
-    window.click(dialog.start)
+    dialog = _begun(window, "Once upon a time " * 2_000)
     assert _until_over(window, "compare").status == "failed"
     assert "cannot answer this prompt" in dialog.problem.text()
 

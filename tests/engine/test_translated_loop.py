@@ -10,19 +10,15 @@ import pytest
 
 from engine.backends.base import Backend, Rewind
 from engine.backends.fake import FakeBackend
-from engine.cancel import CancelToken
-from engine.chat import ReplyText
 from engine.config import SamplingConfig, SpeculationConfig
 from engine.drafting.base import Draft, Drafter, GoesOn
 from engine.drafting.none import NoDrafter
 from engine.drafting.translated import TranslatedDrafter
 from engine.events import Finished, GenerationResult, RoundEvent, TokenEvent
-from engine.job import Job
-from engine.lookahead import make_policy
 from engine.loop import GenerationLoop
-from engine.verifier import Verifier
 from helpers.fakes import PieceTokenizer
 from helpers.joint import Setting, chi_square_p, draw_many, exact_joint
+from helpers.loop_jobs import loop_job
 
 # Through the loop ---------------------------------------------------------------------------------------------------
 
@@ -51,20 +47,7 @@ def _reply(
     length: int = 40,
 ) -> GenerationResult:
     prompt = [1, 2, 3]
-    job = Job(
-        target=target,
-        drafter=make(5),
-        verifier=Verifier(target, sampling, "rejection", 5, 0),
-        policy=make_policy(SpeculationConfig(lookahead=lookahead)),
-        prompt=prompt,
-        reply=ReplyText(target.tokenizer),
-        stop_tokens=target.eos_token_ids,
-        max_tokens=length,
-        one_token=False,
-        cancel=CancelToken(),
-        method="draft-model",
-        lookahead=lookahead,
-    )
+    job = loop_job(target, make(5), sampling, prompt, lookahead=lookahead, length=length)
     result: GenerationResult | None = None
     tokens: list[int] = []
     with closing(GenerationLoop(job).run()) as events:

@@ -8,19 +8,16 @@ import pytest
 
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
-from engine.chat import ReplyText
 from engine.compat import judge_backends
-from engine.config import LoadConfig, SamplingConfig, SpeculationConfig
+from engine.config import LoadConfig, SamplingConfig
 from engine.drafting.base import Drafter
 from engine.drafting.none import NoDrafter
 from engine.drafting.translated import TranslatedDrafter
 from engine.events import Finished, GenerationResult, RoundEvent, TokenEvent
-from engine.job import Job
-from engine.lookahead import make_policy
 from engine.loop import GenerationLoop
 from engine.registry import open_backend
-from engine.verifier import Verifier
 from helpers.invariants import check_counters
+from helpers.loop_jobs import loop_job
 from helpers.pairs import assert_same_greedy
 
 PAIRS = {
@@ -77,20 +74,7 @@ def _reply(
     if draft is not None:
         stop = target.eos_token_ids
         drafter = TranslatedDrafter(draft, target.tokenizer, target.vocab_size, drawn, 3, stop_tokens=stop)
-    job = Job(
-        target=target,
-        drafter=drafter,
-        verifier=Verifier(target, drawn, "rejection", 3, 0),
-        policy=make_policy(SpeculationConfig(lookahead=lookahead)),
-        prompt=prompt,
-        reply=ReplyText(target.tokenizer),
-        stop_tokens=target.eos_token_ids,
-        max_tokens=length,
-        one_token=False,
-        cancel=CancelToken(),
-        method="draft-model",
-        lookahead=lookahead,
-    )
+    job = loop_job(target, drafter, drawn, prompt, lookahead=lookahead, length=length, seed=3)
     tokens = list(prompt)
     with closing(GenerationLoop(job).run()) as events:
         for event in events:
