@@ -65,10 +65,14 @@ class ModelFile:
         """Whether it can be loaded as a target or a draft, as far as can be told without loading it."""
         return self.problem is None and self.role == "model"
 
+    def context_held(self, wanted: int | None = None) -> int:
+        """Tokens of context that it is loaded with where so many are wanted: as both backends reckon it."""
+        most = self.context_length or (DEFAULT_CONTEXT if self.file_format == "gguf" else None)
+        return min(wanted or DEFAULT_CONTEXT, most or wanted or DEFAULT_CONTEXT)
+
     def memory_needed(self, context_length: int | None = None) -> int:
         """Bytes that it takes to run: weights, cache of so many tokens, and working space. An estimate."""
-        wanted = min(context_length or DEFAULT_CONTEXT, self.context_length or DEFAULT_CONTEXT)
-        cache = wanted * self.cache_per_token
+        cache = self.context_held(context_length) * self.cache_per_token
         return self.size_bytes + cache + self.state_bytes + self.compute_bytes
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from engine.config import CACHE_TYPES, CacheType
 from engine.extras import gpu_library_installed
-from engine.model_file import DEFAULT_CONTEXT, ModelFile
+from engine.model_file import ModelFile
 
 _BYTES: dict[str, Fraction] = {"f16": Fraction(2), "q8_0": Fraction(34, 32), "q4_0": Fraction(18, 32)}
 """Of one number in the cache: the quantised ones come in blocks of 32 with a scale of two bytes (ggml)."""
@@ -47,7 +47,7 @@ def memory_needs(
     gpu_layers: int | None = None,
 ) -> MemoryNeeds:
     """What a model takes when it is loaded like this. Arguments as in LoadConfig."""
-    context = min(context_length or DEFAULT_CONTEXT, model.context_length or DEFAULT_CONTEXT)
+    context = model.context_held(context_length)
     kept = model.cache_elements * (4 if model.float32_cache else 2)
     scores = max(model.cache_per_token - kept, 0) if model.cache_elements else 0
     if cache_type in usable_cache_types(model) and cache_type is not None:

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import llama_cpp
@@ -74,6 +75,17 @@ def test_the_context_is_what_is_asked_for_up_to_what_the_model_has() -> None:
     assert memory_needs(LARGE, context_length=1_000_000).context_length == 32_768
     assert memory_needs(LARGE).total == LARGE.memory_needed()
     assert memory_needs(LARGE, context_length=512).total == LARGE.memory_needed(512)
+
+
+@pytest.mark.parametrize(("wanted", "gguf", "safetensors"), [(None, 4096, 4096), (512, 512, 512), (9999, 4096, 9999)])
+def test_a_context_of_unknown_length(wanted: int | None, gguf: int, safetensors: int) -> None:
+    """llama.cpp's backend then holds 4,096 tokens at most, the other what is wanted."""
+    unknown = replace(LARGE, context_length=0)
+    folder = replace(unknown, file_format="safetensors")
+    assert [memory_needs(each, context_length=wanted).context_length for each in (unknown, folder)] == [
+        gguf,
+        safetensors,
+    ]
 
 
 def test_quantised_caches_are_only_for_rows_of_whole_blocks(tmp_path: Path, bundled_target: Path) -> None:
