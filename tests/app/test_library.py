@@ -346,6 +346,14 @@ def test_a_folder_that_is_away_keeps_its_rows(zoo: Zoo) -> None:
     assert {row.state for row in Library(zoo.models).rows()} == {"ok", "problem"}
 
 
+def test_a_link_that_leads_to_itself_is_a_row_like_any(tmp_path: Path) -> None:
+    write_model(tmp_path, "lama-half")
+    (tmp_path / "loop.gguf").symlink_to(tmp_path / "loop.gguf")
+    models = ModelList(None)
+    models.set_found(tmp_path, scan_folder(tmp_path))
+    assert {row.path.stem: row.state for row in Library(models).rows()} == {"lama-half": "ok", "loop": "problem"}
+
+
 def test_several_folders_list_each_file_once(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
