@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
@@ -14,15 +14,16 @@ from app.views.theme import Theme
 from app.views.words import SEPARATOR, tokens
 
 _GAP = 6
-_HEIGHT = 28
+_LEAST_HEIGHT = 28
 _WIDEST = 300
 _REMOVES = (Qt.Key.Key_Delete, Qt.Key.Key_Backspace, Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 class Chip(QToolButton):
-    """One file. Pressed, or with Delete, it goes. Signal: removed()."""
+    """One file. Pressed, or with Delete, it goes. Signals: removed(), fitted() (to letters of another size)."""
 
     removed = Signal()
+    fitted = Signal()
 
     def __init__(self, name: str, count: str, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -34,15 +35,27 @@ class Chip(QToolButton):
         self.setLayoutDirection(turned.get(parent.layoutDirection(), Qt.LayoutDirection.LeftToRight))
         keep_icon(self, theme, "x", "muted")
         self.setIconSize(QSize(12, 12))
+        self._words = (name, count)
+        self._fit()
+        self.setAccessibleName(self.tr("Attached file {name}").format(name=name) + (SEPARATOR + count if count else ""))
+        self.setAccessibleDescription(self.tr("Delete takes it away"))
+        self.setToolTip(self.tr("Take {name} away").format(name=name))
+        self.clicked.connect(self.removed)
+
+    def _fit(self) -> None:
+        name, count = self._words
         metrics = self.fontMetrics()
         room = _WIDEST - metrics.horizontalAdvance(SEPARATOR + count) - 40
         shown = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, max(room, 80))
         # An ampersand in a name is no mnemonic.
         self.setText((shown + SEPARATOR + count if count else shown).replace("&", "&&"))
-        self.setAccessibleName(self.tr("Attached file {name}").format(name=name) + (SEPARATOR + count if count else ""))
-        self.setAccessibleDescription(self.tr("Delete takes it away"))
-        self.setToolTip(self.tr("Take {name} away").format(name=name))
-        self.clicked.connect(self.removed)
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Larger letters need more room."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit()
+            self.fitted.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Delete and Enter take it away, as a click does."""
@@ -82,6 +95,7 @@ class ChipRow(QWidget):
         self.chips = [Chip(name, count, self._theme, self) for name, count in files]
         for place, chip in enumerate(self.chips):
             chip.removed.connect(lambda place=place: self.removed.emit(place))
+            chip.fitted.connect(self._arrange)
             chip.show()
         self.setVisible(bool(files))
         self._arrange()
@@ -98,13 +112,14 @@ class ChipRow(QWidget):
 
     def _arrange(self) -> None:
         right = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+        line = max([_LEAST_HEIGHT, *(chip.sizeHint().height() for chip in self.chips)])
         x = y = 0
         for chip in self.chips:
             width = min(chip.sizeHint().width(), max(self.width(), 120))
             if x and x + width > self.width():
-                x, y = 0, y + _HEIGHT + _GAP
-            chip.setGeometry(self.width() - x - width if right else x, y, width, _HEIGHT)
+                x, y = 0, y + line + _GAP
+            chip.setGeometry(self.width() - x - width if right else x, y, width, line)
             x += width + _GAP
-        height = y + _HEIGHT if self.chips else 0
+        height = y + line if self.chips else 0
         if height != self.height() or self.minimumHeight() != height:
             self.setFixedHeight(height)

@@ -20,7 +20,7 @@ class ContextMeter(QAbstractButton):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("contextMeter")
-        policy = QSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        policy = QSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         policy.setRetainSizeWhenHidden(True)
         self.setSizePolicy(policy)
         self._theme = theme
@@ -49,8 +49,8 @@ class ContextMeter(QAbstractButton):
         return QSize(width, metrics.height() + 2 * 3)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """No less."""
-        return self.sizeHint()
+        """Less than all of its words, where there is no room; they are in the tooltip."""
+        return QSize(2 * _BAR, self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """The bar, then the words; in the other order where one reads from the right."""
@@ -75,7 +75,8 @@ class ContextMeter(QAbstractButton):
         text = self.rect().adjusted(_PAD, 0, -_PAD - _BAR - _GAP, 0)
         if not right:
             text.translate(_BAR + _GAP, 0)
-        painter.drawText(text, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeading, self.text())
+        words = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, text.width())
+        painter.drawText(text, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeading, words)
 
     def _explain(self) -> None:
         """The keyboard has no pointer that rests."""

@@ -64,6 +64,7 @@ class QuotedFile(QWidget):
         self.setFixedWidth(width)
         height = size.height()
         if self.body is not None and not self.folded:
+            self.body.setFont(fixed_font())
             self.body.setFixedWidth(width)
             self.body.fit()
             height += self.body.height() + self._rows.spacing()

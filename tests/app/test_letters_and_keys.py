@@ -1,5 +1,6 @@
 """Keys wherever the keyboard is, words that are being put together, and letters that grow while a dialog is open."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
+from app.state.attachments import join_question, read_attachment
 from helpers.access import tab_stops, without_visible_focus
 from helpers.app_window import OpenWindow, Window
 from helpers.scripted_decoder import Script
@@ -130,3 +132,24 @@ def test_what_has_gone_by_in_a_plot_is_reached_with_the_arrows(open_window: Open
     before = plot.shown_range
     QTest.keyClick(plot.bar, Qt.Key.Key_Left)
     assert plot.shown_range < before
+
+
+def test_questions_and_their_files_grow_with_the_letters(open_window: OpenWindow, tmp_path: Path) -> None:
+    window = open_window(Script())
+    (tmp_path / "notes.txt").write_text("Some lines.\n" * 9, encoding="utf-8")
+    attachment = read_attachment(tmp_path / "notes.txt")
+    exchange = window.send(join_question("Short?", [attachment]))
+    window.ended(exchange)
+    question = window.view(exchange).question
+    question.files[0].header.click()
+    body = question.files[0].body
+    assert body is not None
+    window.prompt.show_files([attachment])
+    window.main.set_font_points(24)
+    chip = window.prompt.chips.chips[0]
+    window.wait(lambda: body.font().pointSizeF() == pytest.approx(24.0))
+    window.wait(lambda: body.height() >= body.document().size().height())
+    assert question.text.document().idealWidth() <= question.text.width()
+    assert question.text.document().lineCount() == 1
+    assert chip.height() >= chip.sizeHint().height()
+    assert window.prompt.chips.height() >= chip.height()
