@@ -34,10 +34,13 @@ def message_of(row: tuple[object, ...]) -> StoredMessage:
     """A row as its message. Raises sqlite3.DatabaseError where it is damaged."""
     values = list(row)
     try:
-        values[8] = json.loads(values[8])  # type: ignore[arg-type]
-        values[9] = None if values[9] is None else json.loads(values[9])  # type: ignore[arg-type]
+        settings = json.loads(values[8])  # type: ignore[arg-type]
+        stats = None if values[9] is None else json.loads(values[9])  # type: ignore[arg-type]
     except (ValueError, TypeError, RecursionError) as error:
         raise sqlite3.DatabaseError("a message is damaged") from error
+    if not (isinstance(values[3], str) and isinstance(settings, dict) and isinstance(stats, dict | None)):
+        raise sqlite3.DatabaseError("a message is damaged")
+    values[8], values[9] = settings, stats
     return StoredMessage(*values)  # type: ignore[arg-type]
 
 

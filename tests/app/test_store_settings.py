@@ -7,6 +7,7 @@ import pytest
 
 from app.state.generation import GenerationChoice
 from app.store import Store
+from app.store_errors import StoreDamaged
 from app.store_keeper import StoreKeeper
 from app.store_schema import APPLICATION_ID, MIGRATIONS, VERSION
 
@@ -79,3 +80,19 @@ def test_what_cannot_be_read_counts_as_none(tmp_path: Path, wrong: str) -> None:
     assert found is not None
     assert found.settings == {}
     assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "wrong"), [("settings", "[]"), ("settings", "7"), ("settings", "{"), ("stats", "[1]"), ("text", b"\xff")]
+)
+def test_a_damaged_message_is_told_and_nothing_is_made_of_it(tmp_path: Path, column: str, wrong: str | bytes) -> None:
+    keeper = _keeper(tmp_path / "c.sqlite3")
+    conversation = keeper.new()
+    keeper.ask(conversation, "Hello")
+    assert keeper.close(5.0)
+    store = Store.open(tmp_path / "c.sqlite3")
+    with store.changes():
+        store.connection.execute(f"UPDATE messages SET {column} = ?", (wrong,))  # noqa: S608 - our columns
+    with pytest.raises(StoreDamaged):
+        store.load(conversation.id)
+    store.close()
