@@ -9,11 +9,15 @@ import os
 import shutil
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 from app.console import message_box
 from app.log_file import LOGGER, ProgramLog
 from app.places import forget_qt_paths, log_folder, outside_environment
 from engine import EXIT_DAMAGED, InstallationDamaged
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QMessageBox
 
 UNATTENDED_S = 3
 """So long the dialog stays where nobody can press its button."""
@@ -53,7 +57,7 @@ def _show_with_qt(damage: InstallationDamaged, *, attended: bool) -> bool:
     """A dialog of Qt. False: Qt cannot be used."""
     try:
         from PySide6.QtCore import QTimer  # noqa: PLC0415 - Qt may be what is damaged
-        from PySide6.QtWidgets import QApplication, QMessageBox  # noqa: PLC0415
+        from PySide6.QtWidgets import QApplication  # noqa: PLC0415
 
         from app.qt_messages import listen  # noqa: PLC0415
     except ImportError:
@@ -67,18 +71,30 @@ def _show_with_qt(damage: InstallationDamaged, *, attended: bool) -> bool:
     listen(before_the_end=with_system, aloud=False)
     app = QApplication.instance() or QApplication(["outrider"])
     forget_qt_paths()
-    box = QMessageBox(QMessageBox.Icon.Critical, "Outrider", _SUMMARY)
-    # Each file on a line of its own, whole.
-    *files, advice = explanation(damage).split("\n")
-    box.setInformativeText("\n".join([*(line.replace(" ", "\N{NO-BREAK SPACE}") for line in files), advice]))
-    button = box.addButton("Quit", QMessageBox.ButtonRole.AcceptRole)
-    box.setDefaultButton(button)
-    box.setEscapeButton(button)
+    box = make_dialog(damage)
     if not attended:
-        QTimer.singleShot(1000 * UNATTENDED_S, button.click)
+        QTimer.singleShot(1000 * UNATTENDED_S, box.accept)
     box.exec()
     del app
     return True
+
+
+def make_dialog(damage: InstallationDamaged) -> QMessageBox:
+    """The dialog of Qt, with one button; it is not shown yet."""
+    from PySide6.QtWidgets import QMessageBox  # noqa: PLC0415 - Qt may be what is damaged
+
+    box = QMessageBox(QMessageBox.Icon.Critical, "Outrider", _SUMMARY)
+    *files, advice = explanation(damage).split("\n")
+    box.setInformativeText("\n".join([*map(_in_one_line, files), advice]))
+    button = box.addButton("Quit", QMessageBox.ButtonRole.AcceptRole)
+    box.setDefaultButton(button)
+    box.setEscapeButton(button)
+    return box
+
+
+def _in_one_line(text: str) -> str:
+    """A text that is broken nowhere: each file has a line of its own."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}").replace("-", "-\N{WORD JOINER}").replace("/", "/\N{WORD JOINER}")
 
 
 def show_with_system(damage: InstallationDamaged, *, attended: bool) -> bool:

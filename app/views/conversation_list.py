@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QModelIndex, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from app.state.conversation_list import ConversationList, Item
 from app.views.conversation_rows import ROW_ROLE, ConversationRows, RowPainter
+from app.views.escape import keeps_escape
 from app.views.icons import icon, icon_button, keep_icon
 from app.views.theme import Theme
 
@@ -64,11 +65,7 @@ class SearchField(QLineEdit):
 
     def event(self, event: QEvent) -> bool:
         """Escape is for the search, before it is for the window."""
-        asked = isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride
-        if asked and event.key() == Qt.Key.Key_Escape:  # type: ignore[attr-defined]
-            event.accept()
-            return True
-        return super().event(event)
+        return keeps_escape(event) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Escape clears, then leaves; Down goes on to what was found."""
@@ -111,6 +108,15 @@ class RowList(QListView):
         """The conversation of a row, None where it is a heading."""
         row = index.data(ROW_ROLE) if index.isValid() else None
         return row if isinstance(row, Item) else None
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """The rows; the keyboard is seen too where there is no row that it stands on."""
+        super().paintEvent(event)
+        if self.hasFocus() and self.item_at(self.currentIndex()) is None:
+            painter = QPainter(self.viewport())
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(self.palette().color(QPalette.ColorRole.Accent))
+            painter.drawRoundedRect(QRectF(self.viewport().rect()).adjusted(0.5, 0.5, -0.5, -0.5), 8, 8)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Enter opens, Del deletes, Ctrl+Z undoes that; the rest is Qt's."""

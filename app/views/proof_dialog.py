@@ -200,6 +200,9 @@ class ProofDialog(QDialog):
         """How far it is, and what it tells."""
         self.run = run
         running = run.running
+        if running and self.prompt.hasFocus():
+            # Disabled with the keyboard in it, its cursor would go on blinking.
+            self.start.setFocus()
         for widget in (self.prompt, self.turns, self.tokens, self.sampling):
             widget.setEnabled(not running)
         if running and run.fraction is not None:

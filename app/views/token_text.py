@@ -21,6 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from app.state.trace import TokenTrace
+from app.views.escape import keeps_escape
 from app.views.text_views import TallText
 from app.views.theme import LINE_HEIGHT, Theme
 from app.views.token_card import TokenCard, describe_token
@@ -201,7 +202,9 @@ class TokenText(TallText):
             return
         record = self.trace[index]
         self.card.tell(record, self.place_of(index))
-        self.setAccessibleDescription(describe_token(record))
+        words = describe_token(record)
+        self.card.setAccessibleName(words)
+        self.setAccessibleDescription(words)
         QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.DescriptionChanged))
 
     def _paint_again(self, index: int | None) -> None:
@@ -289,11 +292,8 @@ class TokenText(TallText):
 
     def event(self, event: QEvent) -> bool:
         """Escape hides the card before it does anything else."""
-        wanted = event.type() == QEvent.Type.ShortcutOverride and self._current is not None
-        if wanted and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
-            event.accept()
-            return True
-        return super().event(event)
+        asked = event.type() == QEvent.Type.ShortcutOverride and self._current is not None
+        return (asked and keeps_escape(event)) or super().event(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
         """Who comes with the keys sees where they are."""
