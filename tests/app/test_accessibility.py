@@ -4,12 +4,15 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.damage_dialog import make_dialog
 from app.state.transcript import Problem
 from app.views.link_question import LinkQuestion
+from engine import InstallationDamaged
 from helpers.access import nameless, tab_stops, unreachable, without_visible_focus
 from helpers.app_window import OpenWindow, Window
 from helpers.gallery import DIALOGS
@@ -49,6 +52,71 @@ def test_the_window_with_a_conversation(open_window: OpenWindow) -> None:
     window.main.bar.tokens_button.click()
     window.qtbot.wait(50)
     assert missing(window) == ""
+
+
+def test_the_card_of_a_token(open_window: OpenWindow) -> None:
+    """Tab comes to the tokens, and their card is there; the arrows go on, and what the card says is said aloud."""
+    window = open_window(Script(CODE))
+    exchange = window.ask("Hello")
+    window.main.bar.tokens_button.click()
+    tokens = window.view(exchange).tokens
+    assert tokens is not None
+    window.wait(lambda: tokens.is_settled)
+    text, card = tokens.text, tokens.text.card
+    window.main.activateWindow()
+    window.wait(window.main.isActiveWindow)
+    window.main.enter_transcript()
+    for _ in range(9):
+        QTest.keyClick(QApplication.focusWidget() or window.main, Qt.Key.Key_Tab)
+        if QApplication.focusWidget() is text:
+            break
+    assert text.hasFocus()
+    assert card.isVisible()
+    told = QAccessible.queryAccessibleInterface(text)
+    assert told.role() == QAccessible.Role.StaticText
+    said = []
+    for _ in range(3):
+        said.append(told.text(QAccessible.Text.Description))
+        shown = [label.text() for label in card.findChildren(QLabel) if label.isVisible()]
+        assert card.name.text() in said[-1]
+        assert card.whence.text() in said[-1]
+        assert QAccessible.queryAccessibleInterface(card).text(QAccessible.Text.Name) == said[-1]
+        assert card.target.text() in shown
+        QTest.keyClick(text, Qt.Key.Key_Right)
+    assert len(set(said)) == 3
+    assert missing(window) == ""
+    text.setFocus(Qt.FocusReason.TabFocusReason)
+    assert card.isVisible()
+    QTest.keyClick(text, Qt.Key.Key_Escape)
+    assert not card.isVisible()
+    assert text.hasFocus()
+    assert unseen(window, window.main) == ""
+
+
+def test_a_program_that_lacks_parts(open_window: OpenWindow) -> None:
+    window = open_window(Script(CODE))
+    dialog = make_dialog(InstallationDamaged(["resources/styles/window.qss"], ["engine/loop.py"]))
+    window.qtbot.addWidget(dialog)
+    dialog.show()
+    assert missing(window, dialog) == ""
+    assert unseen(window, dialog) == ""
+    told = QAccessible.queryAccessibleInterface(dialog)
+    assert told.role() == QAccessible.Role.AlertMessage
+    assert dialog.windowTitle()
+    assert "window.qss" in dialog.informativeText()
+    QTest.keyClick(QApplication.focusWidget() or dialog, Qt.Key.Key_Escape)
+    assert not dialog.isVisible()
+
+
+@pytest.mark.logs("the conversations could not be opened")
+def test_settings_and_conversations_that_were_damaged(open_window: OpenWindow, tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text("{", encoding="utf-8")
+    (tmp_path / "conversations.sqlite3").write_bytes(b"no conversations at all")
+    window = open_window(Script(CODE))
+    assert window.notices()
+    assert window.main.notice.isVisible()
+    assert missing(window) == ""
+    assert unseen(window, window.main) == ""
 
 
 def test_a_narrow_window_with_either_panel(open_window: OpenWindow) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtGui import QDesktopServices, QPainter, QPaintEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
     QDialog,
@@ -15,12 +16,15 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QStackedWidget,
     QTabWidget,
+    QWidget,
 )
+from pytestqt.qtbot import QtBot
 
 import app.bootstrap
 import app.views.about
 import engine
 from app.licences import Component
+from app.notifications import Notifier
 from app.resources import starter_prompts
 from app.settings_windows import SettingsWindows
 from app.state.compare import ProofKind
@@ -28,7 +32,9 @@ from app.translation import install
 from app.views.link_question import LinkQuestion
 from engine import ContextFull, ModelFileBroken, ModelTooLarge
 from helpers.app_window import OpenWindow, Window
-from helpers.pseudo_language import LeftOut, open_menus, pseudo, speak_pseudo, texts_of
+from helpers.model_zoo import MODELS, write_torn
+from helpers.paths import ROOT
+from helpers.pseudo_language import LeftOut, Painted, open_menus, pseudo, speak_pseudo, texts_of
 from helpers.scripted_decoder import Script
 from helpers.scripted_proof import ScriptedProof
 
@@ -241,6 +247,82 @@ def test_settings_that_were_damaged(open_pseudo: OpenWindow, left_out: LeftOut, 
     window = open_pseudo(Script())
     window.qtbot.wait(100)
     _nothing(left_out)
+
+
+@pytest.mark.logs("the conversations could not be opened")
+def test_conversations_that_cannot_be_read(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: Path) -> None:
+    (tmp_path / "conversations.sqlite3").write_bytes(b"no conversations at all")
+    window = open_pseudo(Script())
+    assert window.main.notice.isVisible()
+    assert pseudo("What you write now is not kept.") in window.main.notice.text.text()
+    _nothing(left_out)
+
+
+def test_the_system_is_told_of_a_reply(
+    open_pseudo: OpenWindow, left_out: LeftOut, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = open_pseudo(Script(REPLY, reply_errors=[ContextFull(5000, 4096)]))
+    told: list[str] = []
+    monkeypatch.setattr(Notifier, "_show", lambda _self, *texts: told.extend(texts))
+    monkeypatch.setattr("app.notifications.LONG_MS", 0.0)
+    notifier = Notifier(window.main, window.parts.settings, lambda: False)
+    for _ in range(2):
+        notifier.note(window.ask("zz"))
+    assert len(told) == 4
+    for text in told:
+        left_out.check(text, "notification")
+    _nothing(left_out)
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
+def test_what_is_painted(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: Path) -> None:
+    """Every place in the sources that paints a text by itself does it here, and none of them paints English."""
+    painted = Painted(left_out)
+    folder = tmp_path / "xxmodels"
+    folder.mkdir()
+    # What is wrong with it takes two lines to say in large letters.
+    write_torn(folder / "xxtorn.gguf", MODELS["lama-half"])
+    window = open_pseudo(Script("zzz zz zzz"), size=(1_280, 1_600))
+    main = window.main
+    main.commands.run("program.introduction")
+    painted.look()
+    window.ask("zz zzz")
+    main.bar.tokens_button.click()
+    main.left.search.setText("zz")
+    window.wait(lambda: window.parts.conversations.list.query)
+    main.folder_chosen.emit(str(folder))
+    window.wait(lambda: len(window.desk.models.models) == 3 and window.desk.settled)
+    painted.look()
+    main.left.search.clear()
+    window.wait(lambda: not window.parts.conversations.list.query)
+    painted.look()
+    main.set_font_points(18)
+    for picker in (main.bar.target, main.bar.draft, main.bar.lookahead):
+        picker.showPopup()
+        painted.look()
+        picker.hidePopup()
+    main.commands.run("program.palette")
+    painted.look()
+    QTest.keyClicks(QApplication.focusWidget() or main, "zz")
+    painted.look()
+    assert painted.not_reached(ROOT / "app") == []
+    assert pseudo("position in the draft") in painted.texts
+    _nothing(left_out)
+
+
+def test_a_painted_text_that_is_left_out_is_found(qtbot: QtBot, left_out: LeftOut, tmp_path: Path) -> None:
+    class Sign(QWidget):
+        def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+            QPainter(self).drawText(4, 20, "Closed")
+
+    sign = Sign()
+    qtbot.addWidget(sign)
+    painted = Painted(left_out)
+    sign.show()
+    painted.look()
+    assert list(left_out.found) == ["Closed"]
+    (tmp_path / "other.py").write_text("painter.drawText(\n    1, 2, words\n)\n", encoding="utf-8")
+    assert painted.not_reached(tmp_path) == ["other.py:1"]
 
 
 @pytest.mark.logs("builtins.RuntimeError")

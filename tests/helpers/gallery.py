@@ -6,7 +6,6 @@ texts and controls in it that are cut, and what scrolls sideways.
 """
 
 import asyncio
-import json
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
 
 from app.bootstrap import run
 from app.error_report import describe
@@ -22,12 +20,13 @@ from app.parts import Parts
 from app.settings import Settings, SettingsFile
 from app.single_instance import Claim
 from app.state.conversation import ConversationSummary, StoredMessage
-from app.state.transcript import Exchange, Problem
+from app.state.transcript import Problem
 from app.store import Store
 from app.views.file_drops import DropVeil
 from app.views.link_question import LinkQuestion
 from app.views.model_words import announcement
-from helpers.cut import cut_parts
+from helpers import gallery_scenes as scenes
+from helpers.gallery_tools import Gallery, answered, press, until, view_of
 from helpers.model_zoo import write_zoo
 
 RICH = """<think>The user wants to see what replies look like.</think>## A heading
@@ -76,42 +75,22 @@ def fill(path: Path) -> None:
             asked = StoredMessage(100 * number, None, "user", "Show me what replies look like, all of it.", began)
             said = StoredMessage(100 * number + 1, 100 * number, "assistant", RICH, began, finish_reason="stop")
             store.add_messages(number, [asked, said])
+        _fill_long(store)
     store.close()
 
 
-class Gallery:
-    """Takes the pictures."""
-
-    def __init__(self, parts: Parts, folder: Path, look: str) -> None:
-        self._parts = parts
-        self._folder = folder
-        self._look = look
-        self._number = 0
-
-    async def shot(self, name: str, widget: QWidget | None = None) -> None:
-        """A picture of a window, and what is cut in it."""
-        await asyncio.sleep(0.25)
-        shown = widget or self._parts.window
-        self._number += 1
-        shown.grab().save(str(self._folder / f"{self._number:02}-{name}-{self._look}.png"))
-        print(json.dumps({"view": name, "look": self._look, "cut": sorted(set(cut_parts(shown)))}), flush=True)
-
-    def others(self) -> list[QWidget]:
-        """The windows that are shown besides the main one."""
-        found = [each for each in QApplication.topLevelWidgets() if each.isVisible() and each is not self._parts.window]
-        return [each for each in found if each.width() > 1]
-
-    async def windows(self, name: str) -> None:
-        """A picture of each window besides the main one, which are closed then; of the main one if there is none."""
-        await asyncio.sleep(0.4)
-        found = self.others()
-        for number, each in enumerate(found):
-            await self.shot(name if not number else f"{name}-{number}", each)
-        if not found:
-            await self.shot(name)
-        for each in found:
-            each.close()
-        await asyncio.sleep(0.1)
+def _fill_long(store: Store) -> None:
+    """One that the context of the bundled pair has no room for."""
+    began = 1e9 + 86_400 * 4
+    store.add_conversation(ConversationSummary(4, "A long one", began, began))
+    messages: list[StoredMessage] = []
+    for number in range(12):
+        before = messages[-1].id if messages else None
+        place = 400 + 2 * number
+        messages.append(StoredMessage(place, before, "user", f"Say it again, for time {number}.", began))
+        reply = "\n\n".join([f"This is what was said {number} times."] * 25)
+        messages.append(StoredMessage(place + 1, place, "assistant", reply, began, finish_reason="stop"))
+    store.add_messages(4, messages)
 
 
 async def walk(parts: Parts, gallery: Gallery, folder: Path) -> None:
@@ -123,67 +102,38 @@ async def walk(parts: Parts, gallery: Gallery, folder: Path) -> None:
     await gallery.shot("new-chat")
     controller.open(1)
     await gallery.shot("conversation")
-    await _ask(parts, "Make a table of animals and their food.")
+    window.prompt_sent.emit("Make a table of animals and their food.")
+    await answered(parts)
     await gallery.shot("reply")
-    await _hover(parts)
+    QTest.mouseMove(view_of(parts), view_of(parts).rect().center())
     await gallery.shot("actions")
-    window.commands.run("view.tokens")
-    await gallery.shot("tokens")
-    window.commands.run("view.tokens")
-    view = window.transcript.view_of(_last(parts))
-    assert view is not None
-    view.question.edit()
+    await scenes.tokens(parts, gallery)
+    await scenes.thought(parts, gallery)
+    view_of(parts).question.edit()
     await gallery.shot("edit")
-    _press(Qt.Key.Key_Escape)
-    window.commands.run("conversations.search")
-    QTest.keyClicks(window.focusWidget(), "honey")
-    await gallery.shot("search")
-    _press(Qt.Key.Key_Escape)
+    press(Qt.Key.Key_Escape)
+    await scenes.conversations(parts, gallery)
     await _trouble(parts, gallery)
-    await _prompt(parts, gallery, folder)
+    await scenes.damage(parts, gallery, folder)
+    await scenes.prompt(parts, gallery, folder)
+    await scenes.context(parts, gallery)
+    await scenes.busy(parts, gallery)
+    await scenes.panels(parts, gallery)
+    await scenes.palette(parts, gallery)
     for key in DIALOGS:
-        window.commands.run(key)
-        await gallery.windows(key.replace(".", "-"))
-        palette = window.findChild(QWidget, "palette")
-        if palette is not None:  # it lies in the window itself
-            palette.hide()
-    await _settings_pages(parts, gallery)
+        if key != "program.palette":
+            window.commands.run(key)
+            await gallery.windows(key.replace(".", "-"))
+    await scenes.about(parts, gallery)
+    await scenes.settings_pages(parts, gallery)
+    await scenes.proof(parts, gallery)
     await _models(parts, gallery, folder / "models")
     for name in ("target", "draft", "lookahead"):
         window.commands.run(f"models.{name}")
         await gallery.windows(f"picker-{name}")
         getattr(window.bar, name).hidePopup()
-    await _menu(parts, gallery)
-
-
-def _press(key: Qt.Key) -> None:
-    focused = QApplication.focusWidget()
-    if focused is not None:
-        QTest.keyClick(focused, key)
-
-
-def _last(parts: Parts) -> Exchange:
-    found = parts.controller.transcript.entries[-1]
-    assert isinstance(found, Exchange)
-    return found
-
-
-async def _ask(parts: Parts, question: str) -> None:
-    parts.window.prompt_sent.emit(question)
-    await _answered(parts)
-
-
-async def _answered(parts: Parts) -> None:
-    while parts.controller.busy:  # noqa: ASYNC110 - as a person looks at it
-        await asyncio.sleep(0.02)
-    await asyncio.sleep(0.5)
-
-
-async def _hover(parts: Parts) -> None:
-    view = parts.window.transcript.view_of(_last(parts))
-    assert view is not None
-    QTest.mouseMove(view, QPoint(view.width() // 2, view.height() // 2))
-    await asyncio.sleep(0.1)
+    window.bar.menu_button.menu().popup(window.mapToGlobal(QPoint(100, 60)))
+    await gallery.windows("menu")
 
 
 async def _trouble(parts: Parts, gallery: Gallery) -> None:
@@ -199,39 +149,17 @@ async def _trouble(parts: Parts, gallery: Gallery) -> None:
     await gallery.windows("report")
     window.notice.show_trouble("The disk is full: the conversation is not saved for now. Free some space.")
     await gallery.shot("notice")
+    window.notice.show_good_news("Everything is saved again.")
+    await gallery.shot("good-news")
     window.notice.hide()
     window.notice.show_offer("Deleted", "Undo")
     await gallery.shot("offer")
     window.notice.hide()
     question = LinkQuestion("https://example.org/a/long/address", window.transcript.viewport())
-    question.ask_at(QPoint(60, 60))
+    question.ask_at(window.mapToGlobal(window.rect().center()))
     await gallery.shot("link")
     question.hide()
     question.deleteLater()
-
-
-async def _prompt(parts: Parts, gallery: Gallery, folder: Path) -> None:
-    names = ("notes.txt", "a rather long name of a file.md", "table.csv")
-    for name in names:
-        (folder / name).write_text("Some lines.\n" * 40, encoding="utf-8")
-    parts.attachments.add([folder / name for name in names])
-    parts.window.prompt.edit.setPlainText("What do these say?\nAll of them.")
-    await asyncio.sleep(0.6)
-    await gallery.shot("attachments")
-    parts.window.prompt.setFocus()
-    _press(Qt.Key.Key_Return)
-    await _answered(parts)
-    await gallery.shot("attached")
-
-
-async def _settings_pages(parts: Parts, gallery: Gallery) -> None:
-    for page in ("general", "generation", "speculation"):
-        parts.window.commands.run("program.settings")
-        await asyncio.sleep(0.2)
-        dialog = next(iter(gallery.others()), None)
-        if dialog is not None:
-            dialog.open_at(page)  # type: ignore[attr-defined]
-        await gallery.windows(f"settings-{page}")
 
 
 async def _models(parts: Parts, gallery: Gallery, folder: Path) -> None:
@@ -244,19 +172,11 @@ async def _models(parts: Parts, gallery: Gallery, folder: Path) -> None:
     desk.announce.emit("")
     veil = DropVeil(window)
     veil.cover()
-    await gallery.shot("drop", veil)
+    await gallery.shot("drop")
     veil.deleteLater()
     desk.add_folder(folder)
-    while not desk.settled:  # noqa: ASYNC110 - as a person looks at it
-        await asyncio.sleep(0.02)
-    window.commands.run("models.library")
-    await gallery.windows("library")
-
-
-async def _menu(parts: Parts, gallery: Gallery) -> None:
-    menu = parts.window.bar.menu_button.menu()
-    menu.popup(parts.window.mapToGlobal(QPoint(100, 60)))
-    await gallery.windows("menu")
+    await until(lambda: desk.settled)
+    await scenes.library(parts, gallery)
 
 
 def main(arguments: list[str]) -> int:
@@ -267,8 +187,7 @@ def main(arguments: list[str]) -> int:
 
     async def script(parts: Parts, _loop: asyncio.AbstractEventLoop) -> int:
         parts.window.resize(width, height)
-        while parts.window.panel.plots is None or not parts.desk.settled:  # noqa: ASYNC110 - as a person looks at it
-            await asyncio.sleep(0.05)
+        await until(lambda: parts.window.panel.plots is not None and parts.desk.settled)
         scale = parts.window.devicePixelRatioF()
         await walk(parts, Gallery(parts, out, f"{theme}-{width}x{height}-{scale:g}x-{language}"), files)
         return 0

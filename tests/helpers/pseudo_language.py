@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import sys
 from collections.abc import Iterable, Iterator
+from html import unescape
+from pathlib import Path
+from types import FrameType
+from typing import Any
 
 from PySide6.QtCore import (
     QAbstractItemModel,
     QAbstractListModel,
+    QBuffer,
     QCoreApplication,
     QModelIndex,
     QObject,
+    QPoint,
     Qt,
     QTranslator,
 )
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QPainter
+from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
@@ -106,6 +115,65 @@ class LeftOut:
 
     def __str__(self) -> str:
         return "\n".join(f"{text!r}  ({where})" for text, where in sorted(self.found.items()))
+
+
+class Painted:
+    """Looks at the texts that windows really paint, whoever paints them.
+
+    Attributes: texts; reached (file and line of each call in Python that has painted one).
+    """
+
+    def __init__(self, left_out: LeftOut) -> None:
+        self.texts: list[str] = []
+        self.reached: set[tuple[str, int]] = set()
+        self._left_out = left_out
+
+    def look(self) -> None:
+        """At all windows that are shown: each is painted as a drawing in which texts stay texts."""
+        for window in QApplication.topLevelWidgets():
+            if window.isVisible():
+                for text in self._painted(window):
+                    self.texts.append(text)
+                    self._left_out.check(text, f"painted in {_path(window)}")
+
+    def _painted(self, window: QWidget) -> list[str]:
+        drawing = QBuffer()
+        paper = QSvgGenerator()
+        paper.setOutputDevice(drawing)
+        paper.setSize(window.size())
+        painter = QPainter(paper)
+        before = sys.getprofile()
+        sys.setprofile(self._note_call)
+        window.render(painter, QPoint(0, 0))
+        sys.setprofile(before)
+        painter.end()
+        return [
+            unescape(text)
+            for text in re.findall(r"(?s)<text [^>]*>(.*?)</text>", bytes(drawing.data().data()).decode())
+        ]
+
+    def _note_call(self, frame: FrameType, event: str, called: Any) -> None:
+        if event == "c_call" and getattr(called, "__name__", "") in _PAINTING:
+            self.reached.add((frame.f_code.co_filename, frame.f_lineno))
+
+    def not_reached(self, folder: Path) -> list[str]:
+        """Calls in the sources of a folder that paint a text, and have not."""
+        found = []
+        for path in sorted(folder.rglob("*.py")):
+            for call in painting_calls(path.read_text(encoding="utf-8")):
+                lines = range(call.lineno, (call.end_lineno or call.lineno) + 1)
+                if not any((str(path), line) in self.reached for line in lines):
+                    found.append(f"{path.name}:{call.lineno}")
+        return found
+
+
+_PAINTING = frozenset({"drawText", "drawStaticText", "drawItemText", "drawGlyphRun", "addText"})
+
+
+def painting_calls(source: str) -> list[ast.Call]:
+    """Where a source paints texts by itself."""
+    calls = [each for each in ast.walk(ast.parse(source)) if isinstance(each, ast.Call)]
+    return [each for each in calls if isinstance(each.func, ast.Attribute) and each.func.attr in _PAINTING]
 
 
 def texts_of(widget: QWidget) -> Iterator[tuple[str, str]]:
@@ -201,4 +269,14 @@ def open_menus(widget: QWidget) -> list[QMenu]:
     return menus
 
 
-__all__ = ["LeftOut", "PseudoTranslator", "Text", "open_menus", "pseudo", "speak_pseudo", "texts_of"]
+__all__ = [
+    "LeftOut",
+    "Painted",
+    "PseudoTranslator",
+    "Text",
+    "open_menus",
+    "painting_calls",
+    "pseudo",
+    "speak_pseudo",
+    "texts_of",
+]
