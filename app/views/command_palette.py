@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRect, Qt
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QKeyEvent, QMouseEvent
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRect, Qt, QTimer
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QInputMethodEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from shiboken6 import isValid
 
 from app.views.commands import Commands
 from app.views.escape import keeps_escape
@@ -55,6 +56,7 @@ class CommandPalette(QWidget):
         self._titles = titles
         self._lines: list[Line] = []
         self._before: QWidget | None = None
+        self._composing = False
         self.card = QFrame(self)
         self.card.setObjectName("palette")
         self.card.setAccessibleName(self.tr("Command palette"))
@@ -76,6 +78,7 @@ class CommandPalette(QWidget):
         self.field.textChanged.connect(self._find)
         self.field.installEventFilter(self)
         window.installEventFilter(self)
+        theme.changed.connect(self._fit_letters)
         self.hide()
 
     def _make_list(self, theme: Theme) -> QListView:
@@ -107,8 +110,12 @@ class CommandPalette(QWidget):
         """Close it; the keyboard goes back to where it was."""
         before, self._before = self._before, None
         self.hide()
-        if before is not None and before.isVisible():
+        if before is not None and isValid(before) and before.isVisible():
             before.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _fit_letters(self) -> None:
+        if self.isVisible():
+            QTimer.singleShot(0, self, self._lay_out)
 
     def _lay_out(self) -> None:
         room = self._window.rect()
@@ -133,6 +140,8 @@ class CommandPalette(QWidget):
                 gone = QApplication.focusWidget()
                 if gone is not None and not self.isAncestorOf(gone):
                     self.hide()
+            elif isinstance(event, QInputMethodEvent):
+                self._composing = bool(event.preeditString())
             elif isinstance(event, QKeyEvent):
                 return self._handle_key(event)
         return False
@@ -141,7 +150,7 @@ class CommandPalette(QWidget):
         key, pressed = Qt.Key(event.key()), event.type() == QEvent.Type.KeyPress
         if keeps_escape(event):
             return True
-        if not pressed:
+        if not pressed or self._composing:
             return False
         if key == Qt.Key.Key_Escape:
             self.leave()

@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.state.attachments import join_question, read_attachment
+from app.views.command_palette import CommandPalette
 from helpers.access import tab_stops, without_visible_focus
 from helpers.app_window import OpenWindow, Window
 from helpers.scripted_decoder import Script
@@ -153,3 +154,42 @@ def test_questions_and_their_files_grow_with_the_letters(open_window: OpenWindow
     assert question.text.document().lineCount() == 1
     assert chip.height() >= chip.sizeHint().height()
     assert window.prompt.chips.height() >= chip.height()
+
+
+def test_the_palette_outlives_what_had_the_keyboard(open_window: OpenWindow) -> None:
+    window = open_window(Script())
+    exchange = window.ask("Hello")
+    window.view(exchange).reply.texts[0].page.setFocus()
+    window.main.commands.run("program.palette")
+    palette = window.main.findChild(CommandPalette)
+    assert palette is not None
+    window.controller.new_chat()
+    window.qtbot.wait(20)
+    QTest.keyClick(palette.field, Qt.Key.Key_Escape)
+    assert not palette.isVisible()
+
+
+def test_enter_ends_a_word_in_the_palette_too(open_window: OpenWindow) -> None:
+    window = open_window(Script())
+    window.main.commands.run("program.palette")
+    palette = window.main.findChild(CommandPalette)
+    assert palette is not None
+    QTest.keyClicks(palette.field, "dark")
+    compose(palette.field, "にほん")
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
+    assert palette.isVisible()
+    assert window.parts.theme.mode == "system"
+    compose(palette.field, "")
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
+    assert window.parts.theme.mode == "dark"
+
+
+def test_the_palette_fits_larger_letters(open_window: OpenWindow) -> None:
+    window = open_window(Script())
+    window.main.commands.run("program.palette")
+    palette = window.main.findChild(CommandPalette)
+    assert palette is not None
+    QTest.keyClicks(palette.field, "theme")
+    for points in (24, 0):
+        window.main.set_font_points(points)
+        window.wait(lambda: palette.list.height() == palette.rows.rowCount() * palette.list.sizeHintForRow(0))
