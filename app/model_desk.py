@@ -355,24 +355,17 @@ class ModelDesk(QObject):
         """The list of models changed."""
         self.models.free = engine.available_memory()
         wish = self._wish
-        if wish is not None and wish.target is not None and self._is_there(wish.target):
+        if wish is not None and wish.target is not None and self.models.can_be_used(wish.target):
             self._wish = None
-            if wish.draft is not None and not self._is_there(wish.draft):
+            if wish.draft is not None and not self.models.can_be_used(wish.draft):
                 wish = replace(wish, draft=None, drafting="automatic")
             if self.models.loaded != Loaded(wish.target, wish.draft):
                 self.models.selection = wish
                 self._tasks.start(self._load_ahead())
         self._tasks.start(self._judge())
 
-    def _is_there(self, path: Path) -> bool:
-        model = self.models.by_path(path)
-        return model is not None and model.usable and not self.models.is_away(path)
-
     async def _judge(self, *, new_target: bool = False) -> None:
-        """Find out which drafts fit the chosen target; let go of a chosen one that does not.
-
-        With a new target, one that fits only through text is let go too: that is slower, and for a person to choose.
-        """
+        """Find out which drafts fit the chosen target; let go of a chosen one that does not."""
         self.changed.emit()
         await self._folders.read_alone(self.models.selection.target)
         target = self.models.by_path(self.models.selection.target)
@@ -380,13 +373,8 @@ class ModelDesk(QObject):
         if target is not None and target.path != self.models.selection.target:
             return
         self.models.set_fits(fits)
-        chosen = self.models.selection
-        fit = fits.get(chosen.draft) if chosen.draft is not None else None
-        unfit = fit is not None and not (fit.fits if new_target else fit.usable)
-        if chosen.drafting == "automatic" or unfit:
-            self.models.choose_drafting("automatic")
-            if self.models.selection != chosen:
-                self._remember()
+        if self.models.let_go_of_unfit(new_target=new_target):
+            self._remember()
         self.changed.emit()
 
     def _remember(self) -> None:

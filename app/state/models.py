@@ -142,6 +142,11 @@ class ModelList:
         """Whether its folder is not there at present."""
         return self.folder_of(path) in self.away
 
+    def can_be_used(self, path: Path) -> bool:
+        """Whether a model is there and was read, and is one that can be loaded."""
+        model = self.by_path(path)
+        return model is not None and model.usable and not self.is_away(path)
+
     def set_bundled(self, models: tuple[ModelFile, ...]) -> None:
         """What a look into the bundled files told."""
         read = {model.path.name: model for model in models}
@@ -305,6 +310,18 @@ class ModelList:
         """Choose where proposals come from; automatic picks its draft among what has been judged."""
         draft = self.best_draft() if drafting == "automatic" else None
         self.selection = replace(self.selection, draft=draft, drafting=drafting)
+
+    def let_go_of_unfit(self, *, new_target: bool = False) -> bool:
+        """Let go of a chosen draft that does not fit, and take the best where that is automatic; whether it is another.
+
+        With a new target, one that fits only through text is let go too: that is slower, and for a person to choose.
+        """
+        chosen = self.selection
+        fit = self._fits.get(chosen.draft) if chosen.draft is not None else None
+        unfit = fit is not None and not (fit.fits if new_target else fit.usable)
+        if chosen.drafting == "automatic" or unfit:
+            self.choose_drafting("automatic")
+        return self.selection != chosen
 
     def show_loaded(self, loaded: Loaded) -> None:
         """After a failure: choose what is really loaded."""
