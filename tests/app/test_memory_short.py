@@ -1,0 +1,207 @@
+"""A load that would not fit in memory: it is announced, and the user decides."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import engine
+import engine.probe
+from app.settings import Settings
+from app.state.load_options import LoadOptions, needs_with
+from helpers.app_window import OpenWindow, Window
+
+Pair = tuple[Path, Path]
+STORY = "Tell me a long story about a lonely lighthouse and the sea."
+
+
+class Memory:
+    """What there is to give, as the window and the engine see it."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.free = 10**12
+        for module in (engine, engine.probe):
+            patch.setattr(module, "available_memory", lambda: self.free)
+
+
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch) -> Memory:
+    return Memory(monkeypatch)
+
+
+@pytest.fixture
+def copy(tmp_path: Path, demo_pair: Pair) -> Path:
+    """The demo target in a models folder of the user's: nobody vouches for it."""
+    folder = tmp_path / "models"
+    folder.mkdir()
+    return Path(shutil.copy(demo_pair[0], folder / "copy.gguf"))
+
+
+@pytest.fixture
+def window(open_window: OpenWindow, demo_pair: Pair, memory: Memory, copy: Path) -> Window:
+    window = open_window(pair=demo_pair, settings=Settings(models_folders=[str(copy.parent)]))
+    window.desk.announce.connect(announced.append)
+    announced.clear()
+    return window
+
+
+announced: list[str] = []
+
+
+def test_a_load_that_would_not_fit_is_announced_before_it_is_tried(window: Window, memory: Memory, copy: Path) -> None:
+    memory.free = 50_000_000
+    window.desk.choose_target(copy)
+    exchange = window.send("Hello!")
+    window.wait(lambda: announced)
+    assert window.controller.activity.work == "asking"
+    loaded = window.desk.models.loaded
+    (words,) = announced
+    assert words.startswith("Outrider demo target needs about 7")
+    assert "50.0 MB are free" in words
+    assert not exchange.ended
+    assert not window.desk.busy
+    clock = window.controller._turns._timer
+    window.wait(lambda: not clock.isActive(), 1_000)
+    window.wait(window.main.strip.isVisible)
+    assert window.main.strip.bar.maximum() > 0, "nothing runs, ticks or moves while the user thinks about it"
+    assert window.desk.models.loaded == loaded, "nothing was tried"
+    window.desk.load_anyway()
+    window.ended(exchange)
+    assert exchange.status == "done"
+    assert window.desk.models.loaded.target == copy
+    assert announced[-1] == ""
+    assert window.ask("Again!").status == "done"
+    window.desk.unload()
+    window.wait(lambda: window.desk.settled)
+    assert window.ask("Once more!").status == "done", "the same is not asked twice"
+
+
+def test_the_user_may_leave_it(window: Window, memory: Memory, copy: Path, demo_pair: Pair) -> None:
+    memory.free = 50_000_000
+    window.desk.choose_target(copy)
+    exchange = window.send("Hello!")
+    window.wait(lambda: announced)
+    window.desk.decline_load()
+    window.ended(exchange)
+    assert exchange.status == "cancelled"
+    assert announced[-1] == ""
+    assert window.desk.models.selection.target == demo_pair[0]
+    assert window.ask("Hello!").status == "done"
+
+
+def test_cancelling_the_question_ends_the_announcement(window: Window, memory: Memory, copy: Path) -> None:
+    memory.free = 50_000_000
+    window.desk.choose_target(copy)
+    exchange = window.send("Hello!")
+    window.wait(lambda: announced)
+    window.main.cancel_wanted.emit()
+    window.ended(exchange)
+    assert exchange.status == "cancelled"
+    assert announced[-1] == ""
+    memory.free = 10**12
+    assert window.ask("Hello!").status == "done"
+    assert window.desk.models.loaded.target == copy
+
+
+def test_another_choice_ends_the_announcement(window: Window, memory: Memory, copy: Path, demo_pair: Pair) -> None:
+    memory.free = 50_000_000
+    window.desk.choose_target(copy)
+    window.desk.load_now()
+    window.wait(lambda: announced)
+    window.desk.choose_target(demo_pair[0])
+    assert window.ask("Hello!").status == "done"
+    window.wait(lambda: window.desk.settled)
+    assert window.desk.models.loaded.target == demo_pair[0]
+
+
+def test_what_the_library_does_not_know_is_announced_by_the_engine(
+    window: Window, memory: Memory, copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing(_path: Path | None) -> None:
+        """It was not read in time."""
+
+    elsewhere = Path(shutil.copy(copy, tmp_path / "elsewhere.gguf"))
+    monkeypatch.setattr(window.desk._folders, "read_alone", nothing)
+    memory.free = 50_000_000
+    window.desk.choose_target(elsewhere)
+    exchange = window.ask("Hello!")
+    assert "of memory" in window.said(exchange)
+    assert announced[-1].startswith("Cannot load elsewhere.gguf: it needs about")
+    window.desk.load_anyway()
+    window.wait(lambda: window.desk.models.loaded.target == elsewhere)
+    assert announced[-1] == ""
+    assert window.ask("Hello!").status == "done"
+
+
+def test_a_load_that_was_accepted_is_shared_with_the_next_question(window: Window, memory: Memory, copy: Path) -> None:
+    memory.free = 50_000_000
+    window.desk.choose_target(copy)
+    window.desk.load_now()
+    window.wait(lambda: announced)
+    window.desk.load_anyway()
+    job = window.desk._loading
+    assert job is not None
+    assert window.ask("Hello!").status == "done"
+    assert not job.cancelled, "it was not begun anew"
+
+
+def test_nothing_is_asked_any_more_where_no_question_waits(
+    window: Window, memory: Memory, copy: Path, demo_pair: Pair
+) -> None:
+    memory.free = 50_000_000
+    window.desk.choose_target(copy)
+    window.desk.load_now()
+    window.wait(
+        lambda: window.controller.activity.work == "asking" and not window.parts.controller._turns._timer.isActive()
+    )
+    window.desk.decline_load()
+    window.wait(lambda: window.desk.settled)
+    assert window.controller.activity.work == "idle", "no bar stays"
+    assert window.desk.models.selection.target == demo_pair[0]
+
+
+def test_a_question_that_waits_behind_one_that_is_asked_about(
+    window: Window, memory: Memory, copy: Path, demo_pair: Pair
+) -> None:
+    memory.free = 50_000_000
+    window.desk.choose_target(copy)
+    first = window.send("Hello!")
+    window.wait(lambda: announced)
+    window.main.new_chat_wanted.emit()
+    window.desk.choose_target(demo_pair[0])
+    second = window.send(STORY)
+    clock = window.controller._turns._timer
+    window.wait(lambda: not clock.isActive())
+    window.desk.decline_load()
+    window.wait(lambda: second.reply)
+    assert not second.ended, "it is shown while it is written"
+    window.ended(second)
+    assert (first.status, second.status) == ("cancelled", "done")
+
+
+def test_options_with_which_it_fits_let_it_go_on(window: Window, memory: Memory, copy: Path) -> None:
+    model = window.desk.models.by_path(copy)
+    assert model is not None
+    memory.free = needs_with(model, LoadOptions(context=1000)).in_memory
+    window.desk.choose_target(copy)
+    window.desk.choose_draft(None)
+    exchange = window.send("Hello!")
+    window.wait(lambda: announced)
+    window.desk.set_options(copy, LoadOptions(context=2000))
+    assert len(announced) == 2
+    assert announced[0] != announced[1], "the figures are of what would be loaded"
+    window.desk.set_options(copy, LoadOptions(context=64))
+    window.ended(exchange)
+    assert announced[-1] == ""
+    assert window.desk.models.loaded.target == copy
+    target = window.parts.bridge._decoder.target
+    assert target is not None
+    assert target.context_length == 64
+
+
+def test_closing_while_it_is_asked(window: Window, memory: Memory, copy: Path) -> None:
+    memory.free = 50_000_000
+    window.desk.choose_target(copy)
+    window.desk.load_now()
+    window.wait(lambda: announced)
+    assert window.close()
