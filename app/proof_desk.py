@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -139,8 +139,8 @@ class ProofDesk(QObject):
     async def _measure(self, kind: ProofKind, request: ProofRequest) -> None:
         run, work = self.runs[kind], self._work[kind]
         try:
-            await self._load(request.models, run, work)
-            run.wait("waiting")
+            await self._load(request.models, kind, work)
+            self._note_wait(kind, "waiting")
             report = await self._wait(work, self._bridge.measure_ways(request, work.mail.post))
         except Cancelled:
             run.cancel()
@@ -154,13 +154,17 @@ class ProofDesk(QObject):
             self._timer.stop()
         self.changed.emit(kind)
 
-    async def _load(self, wanted: Loaded, run: ProofRun, work: _Work) -> None:
+    def _note_wait(self, kind: ProofKind, status: Literal["waiting", "asking", "loading"]) -> None:
+        if self.runs[kind].wait(status):
+            self.changed.emit(kind)
+
+    async def _load(self, wanted: Loaded, kind: ProofKind, work: _Work) -> None:
         if wanted.target is None:
             raise self._desk.nothing_chosen()
         job = self._desk.load(wanted)
         if job is None:
             return
-        run.wait("loading")
+        self._note_wait(kind, "loading")
         try:
             await self._wait(work, job)
         finally:
@@ -187,3 +191,7 @@ class ProofDesk(QObject):
                 self.runs[kind].take(told[0])
                 self.changed.emit(kind)
                 self._drawn.append(told[1])
+            elif self.runs[kind].status in ("asking", "loading"):
+                # It does not load before the user has answered, elsewhere.
+                asked = self._desk.activity().work == "asking"
+                self._note_wait(kind, "asking" if asked else "loading")

@@ -6,9 +6,11 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QVBoxLayout
 
+from app.jobs import Ways
 from app.library_windows import LibraryWindows
 from app.parts import Parts
 from app.state.dropped import Dropped
+from app.state.models import Loaded
 from app.views.commands import MODELS
 from app.views.file_drops import FileDrops
 from app.views.load_notice import LoadNotice
@@ -53,8 +55,9 @@ def _add_commands(parts: Parts, windows: LibraryWindows) -> None:
     models = desk.models
 
     def waits() -> bool:
-        chosen, loaded = models.selection, models.loaded
-        return chosen.target is not None and (chosen.target, chosen.draft) != (loaded.target, loaded.draft)
+        chosen = models.selection
+        how = Ways(models.options(chosen.target), models.options(chosen.draft))
+        return chosen.target is not None and not parts.bridge.has(Loaded(chosen.target, chosen.draft), how)
 
     add("models.library", tr("Models…"), windows.open_library, shortcut="Ctrl+Shift+M", section=MODELS)
     add("models.folder", tr("Add a models folder…"), windows.add_folder, section=MODELS)

@@ -13,7 +13,17 @@ if TYPE_CHECKING:
 
 ProofKind = Literal["compare", "sweep"]
 Status = Literal[
-    "idle", "waiting", "loading", "calibrating", "warming up", "measuring", "comparing", "done", "cancelled", "failed"
+    "idle",
+    "waiting",
+    "asking",
+    "loading",
+    "calibrating",
+    "warming up",
+    "measuring",
+    "comparing",
+    "done",
+    "cancelled",
+    "failed",
 ]
 Way = int | Literal["auto"]
 PLAIN, AUTO = "plain", "auto"
@@ -91,10 +101,12 @@ class ProofRun:
         self.seconds_left = self.fraction = None
         self._become("waiting")
 
-    def wait(self, status: Literal["waiting", "loading"]) -> None:
-        """For what it waits."""
-        if status != self.status:
+    def wait(self, status: Literal["waiting", "asking", "loading"]) -> bool:
+        """For what it waits; whether that is something else than before."""
+        other = status != self.status
+        if other:
             self._become(status)
+        return other
 
     def take(self, progress: ProofProgress) -> None:
         """Note how far it is."""

@@ -54,6 +54,7 @@ def progress_words(run: ProofRun) -> str:
     """How far it is; empty where there is nothing to say."""
     patterns = {
         "waiting": QCoreApplication.translate("Proof", "Waiting for what is running to end"),
+        "asking": QCoreApplication.translate("Proof", "The main window asks whether the models shall be loaded"),
         "loading": QCoreApplication.translate("Proof", "Loading the models"),
         "calibrating": QCoreApplication.translate("Proof", "Measuring this pair, once"),
         "warming up": QCoreApplication.translate("Proof", "Warming up"),

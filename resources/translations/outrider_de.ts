@@ -1808,6 +1808,10 @@
             <translation>Wartet auf das Ende dessen, was läuft</translation>
         </message>
         <message>
+            <source>The main window asks whether the models shall be loaded</source>
+            <translation>Das Hauptfenster fragt, ob die Modelle geladen werden sollen</translation>
+        </message>
+        <message>
             <source>Loading the models</source>
             <translation>Die Modelle werden geladen</translation>
         </message>

@@ -199,6 +199,29 @@ def test_errors_are_told_in_the_dialog(
 # The sweep ------------------------------------------------------------------------------------------------------------
 
 
+def test_it_says_that_the_models_are_loaded(open_window: OpenWindow, proof: ScriptedProof, tmp_path: Path) -> None:
+    script = Script()
+    window = open_window(script)
+    script.load_s = 0.5
+    window.desk.choose_target(tmp_path / "other.gguf")
+    dialog = _begun(window)
+    window.wait(lambda: dialog.word.text() == "Loading the models")
+    _until_over(window, "compare")
+
+
+def test_it_says_that_the_window_asks(
+    open_window: OpenWindow, proof: ScriptedProof, demo_pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = open_window(pair=demo_pair)
+    window.desk.unload()
+    window.wait(lambda: window.desk.settled)
+    monkeypatch.setattr(engine, "available_memory", lambda: 1_000_000)
+    dialog = _begun(window)
+    window.wait(lambda: dialog.word.text() == "The main window asks whether the models shall be loaded")
+    window.desk.decline_load()
+    assert _until_over(window, "compare").status == "cancelled"
+
+
 def test_sweep_sets_the_picker_to_the_best(open_window: OpenWindow, proof: ScriptedProof) -> None:
     window = open_window(Script())
     dialog = _sweep(window)
