@@ -339,12 +339,20 @@ def label(model: ModelFile) -> str:
 
 
 def _labels(models: Sequence[ModelFile]) -> dict[Path, str]:
-    """What each is called, by its path. Of those that call themselves the same, the later ones go by their file."""
+    """What each is called, by its path.
+
+    Of those that call themselves the same, the later ones go by their file, and with its folder where that is not
+    enough.
+    """
     names: dict[Path, str] = {}
     taken: set[str] = set()
     for model in models:
         name = label(model)
-        names[model.path] = label(replace(model, name=file_label(model.path))) if name in taken else name
+        if name in taken:
+            name = label(replace(model, name=file_label(model.path)))
+        if name in taken:
+            name = label(replace(model, name=f"{model.path.parent.name}/{file_label(model.path)}"))
+        names[model.path] = name
         taken.add(name)
     return names
 

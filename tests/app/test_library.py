@@ -354,6 +354,16 @@ def test_a_link_that_leads_to_itself_is_a_row_like_any(tmp_path: Path) -> None:
     assert {row.path.stem: row.state for row in Library(models).rows()} == {"lama-half": "ok", "loop": "problem"}
 
 
+def test_models_of_the_same_name_in_several_folders_are_told_apart(tmp_path: Path) -> None:
+    models = ModelList(None)
+    for name in ("one", "two", "three"):
+        (tmp_path / name).mkdir()
+        write_model(tmp_path / name, "lama-half")
+        models.set_found(tmp_path / name, scan_folder(tmp_path / name))
+    labels = [line.label.partition(" · ")[0] for line in models.targets()]
+    assert labels == ["Lama 0.5B", "lama-half", "three/lama-half"]
+
+
 def test_several_folders_list_each_file_once(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
