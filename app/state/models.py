@@ -339,11 +339,7 @@ def label(model: ModelFile) -> str:
 
 
 def _labels(models: Sequence[ModelFile]) -> dict[Path, str]:
-    """What each is called, by its path.
-
-    Of those that call themselves the same, the later ones go by their file, and with its folder where that is not
-    enough.
-    """
+    """What each is called, by its path. Of those of one name the later go by their file, then with its folder too."""
     names: dict[Path, str] = {}
     taken: set[str] = set()
     for model in models:
