@@ -8,6 +8,7 @@ texts and controls in it that are cut, and what scrolls sideways.
 import asyncio
 import sys
 import tempfile
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -189,7 +190,12 @@ def main(arguments: list[str]) -> int:
         parts.window.resize(width, height)
         await until(lambda: parts.window.panel.plots is not None and parts.desk.settled)
         scale = parts.window.devicePixelRatioF()
-        await walk(parts, Gallery(parts, out, f"{theme}-{width}x{height}-{scale:g}x-{language}"), files)
+        try:
+            await walk(parts, Gallery(parts, out, f"{theme}-{width}x{height}-{scale:g}x-{language}"), files)
+        except BaseException:
+            # The program itself would make a message in its window of it.
+            traceback.print_exc()
+            raise
         return 0
 
     with tempfile.TemporaryDirectory() as place:
