@@ -33,7 +33,7 @@ import transformers
 from benchmarks.assisted_pair import GROWN, SHARED, Assistance, Pair, pair_files
 from benchmarks.assisted_sweep import meets_musts, sweep_pair, sweep_tables
 from benchmarks.growth import GrowthError
-from engine.config import Lookahead, check_lookahead
+from benchmarks.options import lookaheads
 from engine.machine import describe_machine
 from helpers.paths import SHARED_MODELS
 
@@ -96,9 +96,6 @@ def _measure_pair(name: str, args: argparse.Namespace) -> list[dict[str, Any]]:
 def _parse() -> argparse.Namespace:
     def numbers(text: str) -> list[int]:
         return [int(item) for item in text.split(",")]
-
-    def lookaheads(text: str) -> list[Lookahead]:
-        return [check_lookahead(int(item) if item.isdigit() else item) for item in text.split(",")]
 
     known = ["tiny", *GROWN, *(name for name in SHARED if SHARED_MODELS.is_dir())]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

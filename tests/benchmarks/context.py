@@ -22,7 +22,7 @@ if __name__ == "__main__":
 
 from benchmarks.context_parts import LONG, SHORT, measure_depth, measure_long, measure_memory
 from benchmarks.growth import FULL, GrownShape, GrowthError
-from engine.config import Lookahead, check_lookahead
+from benchmarks.options import listed, lookaheads
 from engine.machine import describe_machine
 
 PARTS = ("depth", "memory", "long")
@@ -53,12 +53,6 @@ def main() -> int:
 
 
 def _parse() -> argparse.Namespace:
-    def listed(text: str) -> list[str]:
-        return text.split(",")
-
-    def lookaheads(text: str) -> list[Lookahead]:
-        return [check_lookahead(int(item) if item.isdigit() else item) for item in text.split(",")]
-
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parts", type=listed, default=list(PARTS), metavar="PART,…", help=f"of {', '.join(PARTS)}")
     parser.add_argument(

@@ -31,9 +31,10 @@ import psutil
 from benchmarks.grow import grown_target
 from benchmarks.growth import FULL, GrownKind, GrownShape, GrowthError
 from benchmarks.machine import Quiet
+from benchmarks.options import listed, lookaheads
 from engine import GenerationResult, LoadConfig, SpeculativeDecoder, bundled_pair
 from engine.backends.base import Backend
-from engine.config import Lookahead, check_lookahead
+from engine.config import Lookahead
 from engine.machine import describe_machine
 from helpers.pairs import HELD_OUT
 
@@ -79,12 +80,6 @@ def main() -> int:
 
 
 def _parse() -> argparse.Namespace:
-    def listed(text: str) -> list[str]:
-        return text.split(",")
-
-    def lookaheads(text: str) -> list[Lookahead]:
-        return [check_lookahead(int(item) if item.isdigit() else item) for item in text.split(",")]
-
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kinds", type=listed, default=["q8_0"], metavar="KIND,…", help="of q8_0, q4_0, f16 (q8_0)")
     parser.add_argument("--parts", type=listed, default=["speed", "verify"], metavar="PART,…", help="speed,verify")
