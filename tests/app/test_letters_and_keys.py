@@ -178,10 +178,10 @@ def test_enter_ends_a_word_in_the_palette_too(open_window: OpenWindow) -> None:
     compose(palette.field, "にほん")
     QTest.keyClick(palette.field, Qt.Key.Key_Return)
     assert palette.isVisible()
-    assert window.parts.theme.mode == "system"
+    assert not window.parts.theme.dark
     compose(palette.field, "")
     QTest.keyClick(palette.field, Qt.Key.Key_Return)
-    assert window.parts.theme.mode == "dark"
+    assert window.parts.theme.dark
 
 
 def test_the_palette_fits_larger_letters(open_window: OpenWindow) -> None:
