@@ -19,7 +19,7 @@ from engine.phrase import Phrase
 
 _MOST_STEPS = 1_000_000
 """Numbers that a template may count through, and characters or bits that one product in it may have."""
-_ENDLESS = "it does not come to an end"
+_ENDLESS = Phrase("it does not come to an end")
 _ANCHOR = "\n"
 """A text before another one that no tokenizer writes with one token for both."""
 

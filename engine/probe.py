@@ -165,7 +165,7 @@ def _child(
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
     except OSError as error:
-        reason = f"the process that tries it cannot be started ({error.strerror})."
+        reason = Phrase("the process that tries it cannot be started ({reason}).", reason=error.strerror or error)
         raise LoadFailed(config.path, reason) from None
     reader = threading.Thread(target=_read_lines, args=(process, lines), name="outrider-probe")
     reader.start()

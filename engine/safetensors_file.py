@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,7 +31,7 @@ _MAX_PARTS = 4096
 _MAX_DIMENSIONS = 16
 _LENGTH_BYTES = 8
 _PICKLED = (".bin", ".pt", ".pth", ".ckpt")
-_CUT_OFF = "Download or copy it again."
+_PART = re.compile(r"model-\d{5}-of-\d{5}\.safetensors")
 
 _NAMES_BY_BITS = {
     4: ("F4",),
@@ -191,16 +192,24 @@ def _without_weights(folder: Path) -> str:
         names = []
     pickled = next((name for name in names if name.lower().endswith(_PICKLED)), None)
     if pickled is not None:
-        return (
-            f"its weights are pickled ({pickled}), and such files can run code when they are read. "
-            "Convert them to safetensors, or download a version in safetensors."
+        return Phrase(
+            "its weights are pickled ({pickled}), and such files can run code when they are read. "
+            "Convert them to safetensors, or download a version in safetensors.",
+            pickled=pickled,
         )
     if "adapter_config.json" in names:
-        return "it is an adapter that goes with a model, not a model."
+        return Phrase("it is an adapter that goes with a model, not a model.")
+    if any(map(_PART.fullmatch, names)):
+        return Phrase("its weights are in several files, and {index}, which names them, is missing.", index=INDEX)
     other = next((name for name in names if name.lower().endswith(".safetensors")), None)
     if other is not None:
-        return f"its weights ({other}) are not named as transformers names them: {SINGLE} or {INDEX}."
-    return f"it has no weights: there is neither {SINGLE} nor {INDEX}."
+        return Phrase(
+            "its weights ({other}) are not named as transformers names them: {single} or {index}.",
+            other=other,
+            single=SINGLE,
+            index=INDEX,
+        )
+    return Phrase("it has no weights: there is neither {single} nor {index}.", single=SINGLE, index=INDEX)
 
 
 def _weight_map(path: Path) -> dict[str, str]:

@@ -51,9 +51,13 @@ def read_config(folder: Path) -> Any:
         raise ModelFileBroken(folder, Phrase("its config.json does not name the kind of model (model_type)."))
     if kind not in CONFIG_MAPPING:
         if "auto_map" in settings:
-            reason = f"the kind {kind[:60]!r} comes with program code of its own, which is never run"
+            reason = Phrase("the kind {kind!r} comes with program code of its own, which is never run", kind=kind[:60])
         else:
-            reason = f"the kind {kind[:60]!r} is unknown to the installed transformers {transformers.__version__}"
+            reason = Phrase(
+                "the kind {kind!r} is unknown to the installed transformers {version}",
+                kind=kind[:60],
+                version=transformers.__version__,
+            )
         raise ModelNotSupported(folder, Phrase("{reason}. Choose another model, or convert it to GGUF.", reason=reason))
     try:
         config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)

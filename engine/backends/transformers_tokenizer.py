@@ -43,11 +43,13 @@ def open_tokenizer(folder: Path, config: Any, vocab_size: int) -> ModelTokenizer
     except OSError:
         present = []
     if not present:
-        return ByteTokenizer() if vocab_size == 256 else NoTokenizer("its folder has none")
+        return ByteTokenizer() if vocab_size == 256 else NoTokenizer(Phrase("its folder has none"))
     try:
         tokenizer = _open_fast(folder, config, own_class="tokenizer.json" in present)
     except ImportError as error:
-        return NoTokenizer(f"{present[0]} needs another package ({_first_line(error)})")
+        return NoTokenizer(
+            Phrase("{file} needs another package ({reason})", file=present[0], reason=_first_line(error))
+        )
     except Exception as error:
         raise ModelFileBroken(
             folder, Phrase("its tokenizer cannot be read ({first_line}).", first_line=_first_line(error))
@@ -58,7 +60,8 @@ def open_tokenizer(folder: Path, config: Any, vocab_size: int) -> ModelTokenizer
             raise ModelFileBroken(folder, Phrase("its tokenizer cannot be read: the file is damaged.")) from error
         raise
     if not isinstance(tokenizer, transformers.PreTrainedTokenizerFast):
-        return NoTokenizer(f"{type(tokenizer).__name__} is not one of Hugging Face's fast tokenizers")
+        kind = type(tokenizer).__name__
+        return NoTokenizer(Phrase("{kind} is not one of Hugging Face's fast tokenizers", kind=kind))
     return TransformersTokenizer(tokenizer)
 
 
@@ -172,7 +175,10 @@ class NoTokenizer:
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         """Nothing for no text. Raises NotAvailable for any other."""
         if text:
-            advice = f"{self._reason}. Give the prompt as token ids (--tokens), or add a tokenizer.json to its folder."
+            advice = Phrase(
+                "{reason}. Give the prompt as token ids (--tokens), or add a tokenizer.json to its folder.",
+                reason=self._reason,
+            )
             raise NotAvailable(Phrase("This model's tokenizer"), advice)
         return []
 

@@ -3187,6 +3187,14 @@
             <translation>seine config.json nennt die Art des Modells (model_type) nicht.</translation>
         </message>
         <message>
+            <source>the kind {kind!r} comes with program code of its own, which is never run</source>
+            <translation>die Art {kind!r} bringt eigenen Programmcode mit, der nie ausgeführt wird</translation>
+        </message>
+        <message>
+            <source>the kind {kind!r} is unknown to the installed transformers {version}</source>
+            <translation>die Art {kind!r} ist dem installierten transformers {version} unbekannt</translation>
+        </message>
+        <message>
             <source>{reason}. Choose another model, or convert it to GGUF.</source>
             <translation>{reason}. Wählen Sie ein anderes Modell oder wandeln Sie es in GGUF um.</translation>
         </message>
@@ -3255,12 +3263,28 @@
             <translation>transformers kann es nicht laden ({first_line}).</translation>
         </message>
         <message>
+            <source>its folder has none</source>
+            <translation>in seinem Ordner ist keiner</translation>
+        </message>
+        <message>
+            <source>{file} needs another package ({reason})</source>
+            <translation>{file} braucht ein weiteres Paket ({reason})</translation>
+        </message>
+        <message>
             <source>its tokenizer cannot be read ({first_line}).</source>
             <translation>sein Tokenizer kann nicht gelesen werden ({first_line}).</translation>
         </message>
         <message>
             <source>its tokenizer cannot be read: the file is damaged.</source>
             <translation>sein Tokenizer kann nicht gelesen werden: Die Datei ist beschädigt.</translation>
+        </message>
+        <message>
+            <source>{kind} is not one of Hugging Face's fast tokenizers</source>
+            <translation>{kind} gehört nicht zu den schnellen Tokenizern von Hugging Face</translation>
+        </message>
+        <message>
+            <source>{reason}. Give the prompt as token ids (--tokens), or add a tokenizer.json to its folder.</source>
+            <translation>{reason}. Geben Sie die Frage als Token-Nummern an (--tokens), oder legen Sie eine tokenizer.json in seinen Ordner.</translation>
         </message>
         <message>
             <source>This model's tokenizer</source>
@@ -3281,6 +3305,10 @@
         <message>
             <source>it should have come with the program. Install Outrider again.</source>
             <translation>sie hätte mit dem Programm kommen sollen. Installieren Sie Outrider neu.</translation>
+        </message>
+        <message>
+            <source>it does not come to an end</source>
+            <translation>sie kommt zu keinem Ende</translation>
         </message>
         <message>
             <source>Messages need the chat template; leave out raw.</source>
@@ -3991,6 +4019,10 @@
             <translation>llama.cpp kann diese Datei nicht ausführen ({detail}). Laden Sie das Modell noch einmal oder wandeln Sie es noch einmal um.</translation>
         </message>
         <message>
+            <source>the process that tries it cannot be started ({reason}).</source>
+            <translation>der Prozess, der sie ausprobiert, kann nicht gestartet werden ({reason}).</translation>
+        </message>
+        <message>
             <source>it cannot be run ({reason}).</source>
             <translation>es kann nicht ausgeführt werden ({reason}).</translation>
         </message>
@@ -4045,6 +4077,26 @@
         <message>
             <source>it is not a JSON object. Download or copy it again.</source>
             <translation>das ist kein JSON-Objekt. Laden oder kopieren Sie die Datei noch einmal.</translation>
+        </message>
+        <message>
+            <source>its weights are pickled ({pickled}), and such files can run code when they are read. Convert them to safetensors, or download a version in safetensors.</source>
+            <translation>seine Gewichte sind mit pickle gespeichert ({pickled}), und solche Dateien können beim Lesen Code ausführen. Wandeln Sie sie in safetensors um, oder laden Sie eine Fassung in safetensors herunter.</translation>
+        </message>
+        <message>
+            <source>it is an adapter that goes with a model, not a model.</source>
+            <translation>es ist ein Adapter, der zu einem Modell gehört, kein Modell.</translation>
+        </message>
+        <message>
+            <source>its weights are in several files, and {index}, which names them, is missing.</source>
+            <translation>seine Gewichte liegen in mehreren Dateien, und {index}, worin sie genannt werden, fehlt.</translation>
+        </message>
+        <message>
+            <source>its weights ({other}) are not named as transformers names them: {single} or {index}.</source>
+            <translation>seine Gewichte ({other}) heißen nicht so, wie transformers sie nennt: {single} oder {index}.</translation>
+        </message>
+        <message>
+            <source>it has no weights: there is neither {single} nor {index}.</source>
+            <translation>es hat keine Gewichte: Es gibt weder {single} noch {index}.</translation>
         </message>
         <message>
             <source>it does not say where the tensors are. Download or copy it again.</source>

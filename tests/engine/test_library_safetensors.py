@@ -13,6 +13,8 @@ import pytest
 from engine import extras, library
 from engine.errors import ModelFileBroken, ModelNotSupported
 from engine.library import ModelFile, inspect_model, scan_folder
+from engine.phrase import Phrase
+from engine.safetensors_file import read_safetensors_model
 from helpers.paths import ROOT
 
 LLAMA = {
@@ -215,6 +217,19 @@ def test_pickled_weights_are_listed_with_what_to_do(tmp_path: Path) -> None:
         assert "Convert them to safetensors" in (model.problem or "")
         assert model.size_bytes == 6
         assert model.architecture == "llama"
+
+
+def test_why_there_are_no_weights_can_be_said_in_another_language(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    reasons = []
+    for name in (None, "odd.safetensors", "model-00001-of-00002.safetensors", "adapter_config.json", "model.bin"):
+        if name is not None:
+            (tmp_path / name).touch()
+        with pytest.raises(ModelNotSupported) as caught:
+            read_safetensors_model(tmp_path)
+        assert isinstance(caught.value.reason, Phrase)
+        reasons.append(caught.value.reason.template)
+    assert len(set(reasons)) == 5
 
 
 def test_what_lacks_something(tmp_path: Path) -> None:
