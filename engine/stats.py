@@ -221,11 +221,14 @@ class GenerationStats:
         return cls(**values)
 
 
+_NOTHING = asdict(GenerationStats())
+
+
 class StatsRecorder:
     """Counts one generation while it runs; `snapshot()` gives the figures so far."""
 
     def __init__(self) -> None:
-        self._stats = asdict(GenerationStats())
+        self._stats = dict(_NOTHING)
         self._drafts: list[list[int]] = []
         """Of how many drafts the length was each number, and of how many the accepted part."""
         self._forwards_by_size: list[int] = []

@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -84,7 +86,7 @@ class Setting:
 
 def draw_many(setting: Setting, samples: int, first_seed: int = 0) -> Counter[Prefix]:
     """How often each beginning of a reply came, over fixed seeds."""
-    with remembered_distributions():
+    with remembered_distributions(), without_threads():
         return Counter(setting.draw(first_seed + seed) for seed in range(samples))
 
 
@@ -104,6 +106,31 @@ def remembered_distributions() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for user in ("engine.verifier", "engine.drafting.draft_model"):
             patch.setattr(f"{user}.candidates", remembered)
+        yield
+
+
+class _AtOnce:
+    """In place of a pool of one thread: what is submitted is done at once."""
+
+    def __init__(self, *_: object) -> None: ...
+
+    def submit(self, work: Callable[..., Any], *arguments: object) -> Future[Any]:
+        done: Future[Any] = Future()
+        done.set_result(work(*arguments))
+        return done
+
+    def shutdown(self) -> None:
+        """Nothing to end."""
+
+
+@contextmanager
+def without_threads() -> Iterator[None]:
+    """Overlapped drafting without its thread, where thousands of replies are drawn: most of the time went into waking.
+
+    The drafts are the same (`test_overlap_draws_the_same_on_its_thread`).
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("engine.overlap.ThreadPoolExecutor", _AtOnce)
         yield
 
 
