@@ -148,9 +148,9 @@ class AutoLookahead(LookaheadPolicy):
     REST_AFTER = 8
     """Rounds that no draft pays in after which the drafter rests (from the first on where that one says so); before, it
     keeps up, and can go on at once."""
-    INDEX_LEAD = 1.4
+    INDEX_LEAD = 1.6
     """How many times the draft model's rate the index must promise: where a text repeats itself, the draft too is
-    right more often than on average."""
+    right more often than on average. (At 1.4 its rounds in rewriting gave 1.0 times the tokens of the draft's.)"""
     DOZE_AFTER, DOZE_MOST = 24, 32
     """Rounds in which no source paid, after which even looking is left out for some; and how many at most."""
     LOOK_MS, LOOK_SHARE = 0.03, 0.005
