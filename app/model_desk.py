@@ -23,7 +23,8 @@ from app.settings import Settings
 from app.state.activity import Activity
 from app.state.library import Library
 from app.state.load_options import LoadOptions
-from app.state.models import DraftKey, Loaded, Lookahead, ModelList, Selection, file_label
+from app.state.model_names import file_label
+from app.state.models import DraftKey, Loaded, Lookahead, ModelList, Selection
 from app.tasks import Tasks
 from app.translation import say_error
 from app.views.model_words import announcement

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from app.state.load_options import AS_THE_ENGINE_DOES, LoadOptions, needs_with
+from app.state.model_names import file_label, hint, labels
 from engine import MAX_LOOKAHEAD, ModelFile, Phrase
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ class ModelList:
 
     def targets(self) -> list[Choice]:
         """The lines of the target picker."""
-        names = _labels(self.models)
+        names = labels(self.models)
         listed = [
             Choice(
                 model.path,
@@ -223,7 +224,7 @@ class ModelList:
 
     def drafts(self) -> list[Choice]:
         """The lines of the draft picker: automatic, n-gram, none, then the models, the best for the target first."""
-        names = _labels(self.models)
+        names = labels(self.models)
         target = self.by_path(self.selection.target)
         listed = [self._draft(model, names[model.path], target) for model, _ in self._ranked(target)]
         listed.sort(key=lambda choice: choice.problem is not None or choice.shortage is not None or choice.away)
@@ -330,55 +331,6 @@ class ModelList:
         if loaded.draft is not None and drafting in ("ngram", "none"):
             drafting = "model"
         self.selection = replace(self.selection, target=loaded.target, draft=loaded.draft, drafting=drafting)
-
-
-def label(model: ModelFile) -> str:
-    """Name, size and quantisation in one line, as in `demo-target · 12M Q8_0`."""
-    figures = " ".join(filter(None, (parameters(model.parameters), model.quantisation)))
-    return f"{model.name} · {figures}" if figures else model.name
-
-
-def _labels(models: Sequence[ModelFile]) -> dict[Path, str]:
-    """What each is called, by its path. Of those of one name the later go by their file, then with its folder too."""
-    names: dict[Path, str] = {}
-    taken: set[str] = set()
-    for model in models:
-        name = label(model)
-        if name in taken:
-            name = label(replace(model, name=file_label(model.path)))
-        if name in taken:
-            name = label(replace(model, name=f"{model.path.parent.name}/{file_label(model.path)}"))
-        names[model.path] = name
-        taken.add(name)
-    return names
-
-
-def hint(model: ModelFile) -> str:
-    """More about a model: its file and how large that is."""
-    size = file_size(model.size_bytes)
-    return Phrase("{file} · {size}", file=model.path.name, size=size) if size else model.path.name
-
-
-def file_label(path: Path) -> str:
-    """What a model is called before it was read. The dot in a folder's name, as in Qwen2.5-0.5B, begins no suffix."""
-    return path.stem if path.suffix.lower() in (".gguf", ".safetensors") else path.name
-
-
-def parameters(count: int) -> str:
-    """A number of parameters as people say it: 260K, 12M, 1.1B."""
-    for unit, factor in (("B", 10**9), ("M", 10**6), ("K", 10**3)):
-        value = count / factor
-        if round(value, 3) >= 1:
-            return f"{value:.1f}".removesuffix(".0") + unit if value < 9.95 else f"{value:.0f}{unit}"
-    return str(count) if count else ""
-
-
-def file_size(size: int) -> str:
-    """A file's size: 1.2 MB. Empty where it is not known."""
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
-        if size >= factor:
-            return Phrase("{size:.1f} {unit}", size=size / factor, unit=unit)
-    return Phrase("{count} bytes", count=size) if size else ""
 
 
 def _unread(path: Path) -> ModelFile:

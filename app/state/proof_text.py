@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.state.compare import AUTO, PLAIN, Verdict, as_lookahead, best_lookahead, rivals, verdict
-from app.state.models import parameters
+from app.state.model_names import parameters
 from engine import ModelFacts, Spread, WayFigures, WaysReport
 
 _MOST_PROMPT = 200

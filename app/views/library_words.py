@@ -7,7 +7,7 @@ import re
 from PySide6.QtCore import QCoreApplication
 
 from app.state.library import LibraryRow
-from app.state.models import file_size, parameters
+from app.state.model_names import file_size, parameters
 from app.translation import fill, say
 from app.views.words import SEPARATOR, UNKNOWN
 

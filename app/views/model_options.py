@@ -18,7 +18,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.state.load_options import Field, LoadOptions, check, needs_with, read
-from app.state.models import Choice, file_size
+from app.state.model_names import file_size
+from app.state.models import Choice
 from app.translation import fill, say
 from app.views.picker import PATH_ROLE, Picker
 from app.views.scroll_page import ScrollPage

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from PySide6.QtCore import QCoreApplication
 
-from app.state.models import Choice, file_size
+from app.state.model_names import file_size
+from app.state.models import Choice
 from app.translation import say
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from app.state.metrics import MAX_POINTS, Metrics, RateHistory, SpeedHistory
-from app.state.models import Loaded, ModelList, file_size, label, parameters
+from app.state.model_names import file_size, label, parameters
+from app.state.models import Loaded, ModelList
 from app.state.transcript import Exchange, Problem, Transcript
 from engine import (
     Fit,
