@@ -59,12 +59,15 @@ class ProofDialog(QDialog):
         self.prompt.setAccessibleName(self.tr("Prompt"))
         self.prompt.setPlaceholderText(self.tr("The prompt to be answered"))
         self.prompt.setTabChangesFocus(True)
-        lines = _PROMPT_LINES * self.prompt.fontMetrics().lineSpacing()
-        self.prompt.setFixedHeight(lines + 24)
+        self._fit_letters()
+        self.theme.changed.connect(self._fit_letters)
         self.prompt.textChanged.connect(self._show_start)
         self.pair = QLabel(self)
         self.pair.setObjectName("hint")
         self.pair.setWordWrap(True)
+
+    def _fit_letters(self) -> None:
+        self.prompt.setFixedHeight(_PROMPT_LINES * self.fontMetrics().lineSpacing() + 24)
 
     def _make_settings(self, settings: ProofSettings) -> None:
         turns = [(str(count), count) for count in (1, 3, 5, 9, 15)]
@@ -200,7 +203,7 @@ class ProofDialog(QDialog):
         """How far it is, and what it tells."""
         self.run = run
         running = run.running
-        if running and self.prompt.hasFocus():
+        if running and self.focusWidget() is self.prompt:
             # Disabled with the keyboard in it, its cursor would go on blinking.
             self.start.setFocus()
         for widget in (self.prompt, self.turns, self.tokens, self.sampling):

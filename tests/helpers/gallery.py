@@ -74,7 +74,8 @@ def fill(path: Path) -> None:
             began = 1e9 + 86_400 * number
             store.add_conversation(ConversationSummary(number, title, began, began))
             asked = StoredMessage(100 * number, None, "user", "Show me what replies look like, all of it.", began)
-            said = StoredMessage(100 * number + 1, 100 * number, "assistant", RICH, began, finish_reason="stop")
+            ended = "stop" if number != 2 else "length"
+            said = StoredMessage(100 * number + 1, 100 * number, "assistant", RICH, began, finish_reason=ended)
             store.add_messages(number, [asked, said])
         _fill_long(store)
     store.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QTabWidget, QWidget
+from PySide6.QtWidgets import QLineEdit, QTabWidget, QWidget
 
 from app.damage_dialog import make_dialog
 from app.parts import Parts
@@ -86,6 +86,8 @@ async def prompt(parts: Parts, gallery: Gallery, folder: Path) -> None:
     window = parts.window
     for name in names:
         (folder / name).write_text("Some lines of it.\n" * 20, encoding="utf-8")
+    window.prompt.show_files((), names)
+    await gallery.shot("attaching")
     parts.attachments.add([folder / name for name in names])
     window.prompt.edit.setPlainText("What do these say?\nAll of them.")
     await until(lambda: len(parts.attachments.attachments) == len(names))
@@ -165,6 +167,7 @@ async def conversations(parts: Parts, gallery: Gallery) -> None:
     menu.popup(window.mapToGlobal(QPoint(60, 160)))
     await gallery.windows("row-menu")
     parts.controller.open(2)
+    await gallery.shot("unfinished")
     window.commands.run("conversations.delete")
     await until(left.undo_bar.isVisible)
     await gallery.shot("deleted")
@@ -297,6 +300,10 @@ async def library(parts: Parts, gallery: Gallery) -> None:
     await until(lambda: len(gallery.others()) == 2)
     options = next(each for each in gallery.others() if each is not dialog)
     await gallery.shot("library-options", options)
+    for field in options.findChildren(QLineEdit):
+        if field.isEnabled():
+            field.setText("99999999")
+    await gallery.shot("library-options-wrong", options)
     options.close()
     dialog.search.clear()
     dialog.close()
