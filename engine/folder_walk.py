@@ -65,6 +65,12 @@ def find_models(folder: str | Path, *, cancel: CancelToken | None = None) -> lis
     return found
 
 
+def is_as_found(found: Found) -> bool:
+    """Whether the files are still there, and as they were when they were found."""
+    folder = Path(found.path) if found.kind == "safetensors" else Path(found.path).parent
+    return all(_stamp_of(folder / name) == stamp for name, stamp in found.stamps)
+
+
 def expanded(path: str | Path) -> Path:
     """A path in which `~` is the home folder, and `~name` somebody's, where there is such a one."""
     try:
@@ -113,6 +119,13 @@ def _check_folder(root: Path) -> None:
 
 def _stamp(status: os.stat_result) -> Stamp:
     return (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+
+
+def _stamp_of(path: Path) -> Stamp | None:
+    try:
+        return _stamp(path.stat())
+    except OSError:
+        return None
 
 
 class _Walk:
@@ -210,10 +223,9 @@ def _other_parts(folder: str, match: re.Match[str]) -> Iterator[tuple[str, Stamp
     """The parts behind the first, up to the first that is missing: a name may claim thousands."""
     for part in range(2, int(match["parts"]) + 1):
         name = f"{match['stem']}-{part:05}-of-{match['parts']}{match.string[-5:]}"
-        try:
-            yield name, _stamp(Path(folder, name).stat())
-        except OSError:
-            yield name, None
+        stamp = _stamp_of(Path(folder, name))
+        yield name, stamp
+        if stamp is None:
             return
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from engine.cancel import CancelToken
 from engine.errors import LoadFailed
 from engine.extras import extra_advice, extra_installed
-from engine.folder_walk import Found, expanded, find_models, split_parts
+from engine.folder_walk import Found, expanded, find_models, is_as_found, split_parts
 from engine.gguf_model import HeaderReader, inspect_gguf
 from engine.library_cache import Entry, LibraryCache
 from engine.model_file import ModelFile, file_title, is_lasting, printable, problem_of
@@ -87,6 +87,9 @@ class _Scan:
             now = time.time_ns()
             model, lasting = self._read(found)
             if not lasting or not _settled(found, now):
+                return model
+            # A disk that is pulled out meanwhile says nothing of the files on it.
+            if model.problem is not None and not is_as_found(found):
                 return model
             known = Entry(found.stamps, model)
         self.seen[path] = known

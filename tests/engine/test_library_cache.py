@@ -16,9 +16,9 @@ from engine import gguf_types as types
 from engine import library, library_cache
 from engine.cache_files import library_place
 from engine.errors import LoadFailed
-from engine.folder_walk import Found
+from engine.folder_walk import Found, find_models
 from engine.gguf_model import HeaderReader
-from engine.library import ModelFile, scan_folder
+from engine.library import ModelFile, scan_folder, scan_found
 from helpers.gguf_writer import Entry, tiny_draft
 from helpers.paths import ROOT
 
@@ -66,6 +66,18 @@ def scan_anew(folder: Path) -> tuple[ModelFile, ...]:
     """A scan by a process that knows only what is on disk."""
     library._known.clear()
     return scan_folder(folder)
+
+
+def test_a_disk_that_is_pulled_out_during_a_scan_says_nothing_of_its_files(folder: Path) -> None:
+    away = folder.with_name("elsewhere")
+    found = find_models(folder)
+    folder.rename(away)
+    models, lasting = scan_found(folder, found)
+    assert not any(model.usable for model in models)
+    assert not lasting
+    away.rename(folder)
+    assert {model.path.name for model in scan_folder(folder) if not model.usable} == {"broken.gguf"}
+    assert {model.path.name for model in scan_anew(folder) if not model.usable} == {"broken.gguf"}
 
 
 def test_what_did_not_change_is_not_read_again(folder: Path, reads: list[str]) -> None:
