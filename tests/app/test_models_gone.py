@@ -353,19 +353,26 @@ def test_several_folders_are_added_and_removed(window: Window, copies: Pair, tmp
 
 
 def test_a_folder_that_was_not_read_yet_is_not_forgotten(
-    open_window: OpenWindow, demo_pair: Pair, tmp_path: Path
+    open_window: OpenWindow, demo_pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folders = [tmp_path / name for name in ("first", "second", "new")]
     for folder in folders:
         folder.mkdir()
     window = open_window(pair=demo_pair, settings=Settings(models_folders=[*map(str, folders[:2])]), ready=False)
-    window.wait(lambda: window.desk._folders.scanning == folders[0])
-    # As another start of the program does it, that is called with a folder.
-    window.desk.add_folder(folders[2])
-    window.desk.cancel()
+    look = window.parts.bridge.look
+
+    def cancelled(folder: Path) -> Job[Look]:
+        job = look(folder)
+        if folder == folders[0]:
+            job.cancel()
+        return job
+
+    monkeypatch.setattr(window.parts.bridge, "look", cancelled)
     window.ready()
+    window.desk.add_folder(folders[2])
+    window.wait(lambda: len(window.parts.settings.models_folders) == 3)
     assert window.desk.models.folders == tuple(folders)
-    assert window.parts.settings.models_folders == [*map(str, folders)]
+    assert window.parts.settings.models_folders == [*map(str, folders)], "a scan that was cancelled removes nothing"
 
 
 def test_a_draft_that_does_not_come_back_with_its_target(
