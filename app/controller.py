@@ -275,7 +275,7 @@ class ChatController(QObject):
         return conversation
 
     def _make_turn(self, exchange: Exchange, conversation: Conversation | None) -> Turn:
-        chosen = self._selection()
+        chosen = self.choices.applied(self.desk.affordable)
         turn = Turn(
             exchange,
             conversation,

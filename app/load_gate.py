@@ -57,6 +57,12 @@ class LoadGate:
         free = self._models.free = engine.available_memory()
         return Shortage(tuple(paths), needed, free) if needed > free else None
 
+    def spared(self, chosen: Selection) -> Selection:
+        """What is chosen, but without a draft that automatic took and that memory is too short for at present."""
+        wanted = Loaded(chosen.target, chosen.draft)
+        asked = chosen.drafting != "automatic" or chosen.draft is None
+        return chosen if asked or self.shortage(wanted, self.ways(wanted)) is None else replace(chosen, draft=None)
+
     def load(self, wanted: Loaded, how: Ways, *, hold: bool) -> Job[Loaded]:
         """A load, which waits for `go_on` if it is to be held."""
         job = self._bridge.load(wanted, how, hold=hold)

@@ -321,14 +321,22 @@ class ModelDesk(QObject):
                 self.models.set_bundled(look.models)
             except EngineError as error:
                 self.failed.emit(describe(error))
+        for path in (self.models.selection.target, self.models.selection.draft):
+            # What is chosen comes first, and what it takes is to be known before it is loaded.
+            await self._folders.read_alone(path)
         self.changed.emit()
         self._tasks.start(self._load_ahead())
         scanned = [await self._folders.scan(folder, keep=True) for folder in folders]
         if not any(scanned):
             await self._judge()
 
+    @property
+    def affordable(self) -> Selection:
+        """What is chosen, as it is to be loaded now: automatic does without a draft that is too much for memory."""
+        return self._gate.spared(self.models.selection)
+
     async def _load_ahead(self) -> None:
-        chosen = self.models.selection
+        chosen = self.affordable
         if chosen.target is None:
             return
         job = self.load(Loaded(chosen.target, chosen.draft))

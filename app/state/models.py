@@ -160,9 +160,9 @@ class ModelList:
         """What is in a models folder, which is there (again). Whether that is something new."""
         if folder not in self.away and self._found.get(folder) == models:
             return False
-        if folder not in self.folders:
-            self.folders += (folder,)
+        self.folders = tuple(dict.fromkeys((*self.folders, folder)))
         self._found[folder] = models
+        self._alone = {path: model for path, model in self._alone.items() if folder not in path.parents}
         self.away -= {folder}
         self._all = None
         return True

@@ -9,6 +9,7 @@ import engine
 import engine.probe
 from app.settings import Settings
 from app.state.load_options import LoadOptions, needs_with
+from app.state.models import Loaded
 from helpers.app_window import OpenWindow, Window
 
 Pair = tuple[Path, Path]
@@ -205,3 +206,38 @@ def test_closing_while_it_is_asked(window: Window, memory: Memory, copy: Path) -
     window.desk.load_now()
     window.wait(lambda: announced)
     assert window.close()
+
+
+def test_automatic_does_without_a_draft_that_is_too_much(
+    open_window: OpenWindow, demo_pair: Pair, memory: Memory, copy: Path
+) -> None:
+    draft = Path(shutil.copy(demo_pair[1], copy.with_name("draft.gguf")))
+    needs = {path: needs_with(engine.inspect_model(path), LoadOptions()).in_memory for path in (copy, draft)}
+    memory.free = needs[copy] + needs[draft] // 2
+    chosen = Settings(models_folders=[str(copy.parent)], target=str(copy), draft=str(draft), drafting="automatic")
+    window = open_window(pair=demo_pair, settings=chosen, ready=False)
+    announced.clear()
+    window.desk.announce.connect(announced.append)
+    window.ready()
+    assert window.desk.models.loaded == Loaded(copy)
+    assert window.ask("Hello!").status == "done"
+    assert not any(announced), "nobody asked for that draft"
+    assert window.notices() == []
+
+
+def test_what_was_chosen_in_the_last_run_is_announced_too(
+    open_window: OpenWindow, demo_pair: Pair, memory: Memory, copy: Path
+) -> None:
+    memory.free = 50_000_000
+    chosen = Settings(models_folders=[str(copy.parent)], target=str(copy), draft="", drafting="none")
+    window = open_window(pair=demo_pair, settings=chosen, ready=False)
+    announced.clear()
+    window.desk.announce.connect(announced.append)
+    window.wait(lambda: announced)
+    assert announced[0].startswith("Outrider demo target needs about 7"), "before anything was tried"
+    assert window.notices() == []
+    window.desk.load_anyway()
+    window.ready()
+    assert window.desk.models.loaded == Loaded(copy)
+    copy.unlink()
+    window.wait(lambda: window.desk.models.by_path(copy) is None)
