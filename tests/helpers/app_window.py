@@ -117,7 +117,7 @@ class Window:
         return app.bootstrap._end(self.parts)
 
     def delete(self) -> None:
-        """Delete what was built, when it is closed: connections hold it, and the next window would be styled with it."""
+        """Delete what was built, once it is closed: connections hold it, and the next window would style it too."""
         for part in fields(self.parts):
             built = getattr(self.parts, part.name)
             if isinstance(built, QObject):
