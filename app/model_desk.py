@@ -233,12 +233,13 @@ class ModelDesk(QObject):
             self.announce.emit(announcement([*map(self.name_of, shortage.paths)], shortage.needed, shortage.free))
 
     def decline_load(self) -> None:
-        """Leave the load that was announced; what is loaded is chosen."""
+        """Leave the load that was announced; what is loaded is chosen, if anything is."""
         self.announce.emit("")
         if self._gate.held is not None:
             self._gate.held.cancel()
-            self.models.show_loaded(self._bridge.loaded)
-            self._remember()
+            if self._bridge.loaded.target is not None:
+                self.models.show_loaded(self._bridge.loaded)
+                self._remember()
 
     def unload(self) -> None:
         """Free the models, after the reply that is being written. The next message loads what is chosen again."""

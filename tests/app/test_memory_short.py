@@ -173,9 +173,10 @@ def test_a_question_that_waits_behind_one_that_is_asked_about(
     second = window.send(STORY)
     clock = window.controller._turns._timer
     window.wait(lambda: not clock.isActive())
+    ticks: list[bool] = []
+    clock.timeout.connect(lambda: ticks.append(True))
     window.desk.decline_load()
-    window.wait(lambda: second.reply)
-    assert not second.ended, "it is shown while it is written"
+    window.wait(lambda: ticks)
     window.ended(second)
     assert (first.status, second.status) == ("cancelled", "done")
 
@@ -236,6 +237,12 @@ def test_what_was_chosen_in_the_last_run_is_announced_too(
     window.wait(lambda: announced)
     assert announced[0].startswith("Outrider demo target needs about 7"), "before anything was tried"
     assert window.notices() == []
+    window.desk.decline_load()
+    window.wait(lambda: window.desk.settled)
+    assert window.desk.models.selection.target == copy, "nothing else is loaded that could be chosen in its place"
+    assert window.parts.settings.target == str(copy)
+    window.desk.load_now()
+    window.wait(lambda: announced[-1])
     window.desk.load_anyway()
     window.ready()
     assert window.desk.models.loaded == Loaded(copy)
