@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 from app.licences import Component, components, text_of, versions
 from app.resources import ResourceDamaged, read_bytes
 from app.translation import say_error
-from app.views.theme import fixed_font
+from app.views.theme import keep_fixed
 
 _ICON = 56
 _SIZE = QSize(940, 600)
@@ -191,7 +191,7 @@ class AboutDialog(QDialog):
         self.text = QPlainTextEdit(reader)
         self.text.setReadOnly(True)
         self.text.setTabChangesFocus(True)
-        self.text.setFont(fixed_font())
+        keep_fixed(self.text)
         self.text.setAccessibleName(self.tr("Licence text"))
         layout = QVBoxLayout(reader)
         layout.setContentsMargins(0, 0, 0, 0)

@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
-from app.views.theme import fixed_font
+from app.views.theme import keep_fixed
 
 _SIZE = QSize(680, 420)
 _COPIED_MS = 2_000
@@ -34,7 +34,7 @@ class ErrorDialog(QDialog):
         self.report.setReadOnly(True)
         self.report.setTabChangesFocus(True)
         self.report.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.report.setFont(fixed_font())
+        keep_fixed(self.report)
         self.report.setAccessibleName(self.tr("Error report"))
         # The keyboard moves in it, so that it can be read and a part of it chosen.
         self.report.setTextInteractionFlags(

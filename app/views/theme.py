@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from string import Template
 from typing import Literal
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 Mode = Literal["system", "light", "dark"]
 
@@ -189,6 +189,32 @@ def fixed_font() -> QFont:
     font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
     font.setPointSizeF(QApplication.font().pointSizeF())
     return font
+
+
+class _FixedLetters(QObject):
+    """Lives with a widget, whose letters grow with all others while it is on the screen."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self._widget = widget
+        # The widget has a font of its own, and hears nothing.
+        (widget.parentWidget() or widget).installEventFilter(self)
+
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """The letters around it have another size."""
+        if event.type() == QEvent.Type.FontChange:
+            # Not at once: with the style sheet comes the font that the widget had.
+            QTimer.singleShot(0, self._widget, self._fit)
+        return False
+
+    def _fit(self) -> None:
+        self._widget.setFont(fixed_font())
+
+
+def keep_fixed(widget: QWidget) -> None:
+    """Give a widget the font for code, as large as the text is at any time."""
+    widget.setFont(fixed_font())
+    _FixedLetters(widget)
 
 
 def _palette(tokens: Tokens) -> QPalette:

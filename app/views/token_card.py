@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QGridLayout, QHBoxLay
 
 from app.state.trace import TOP, Alternative, TokenRecord
 from app.translation import number
-from app.views.theme import RADIUS, Theme, fixed_font
+from app.views.theme import RADIUS, Theme, keep_fixed
 from app.views.words import SEPARATOR, UNKNOWN
 from engine import Origin
 
@@ -124,7 +124,7 @@ class TokenCard(QFrame):
 
     def _build(self) -> None:
         self.name = QLabel(self)
-        self.name.setFont(fixed_font())
+        keep_fixed(self.name)
         self.name.setObjectName("tokenName")
         self.name.setTextFormat(Qt.TextFormat.PlainText)
         self.whence = QLabel(self)
@@ -164,7 +164,7 @@ class TokenCard(QFrame):
         self.rows: list[tuple[QLabel, ShareBar, QLabel]] = []
         for row in range(TOP):
             name, bar, value = QLabel(self), ShareBar(self._theme, self), QLabel(self)
-            name.setFont(fixed_font())
+            keep_fixed(name)
             name.setTextFormat(Qt.TextFormat.PlainText)
             value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             value.setMinimumWidth(value.fontMetrics().horizontalAdvance("< 0.1 %"))

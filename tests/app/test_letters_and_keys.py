@@ -193,3 +193,20 @@ def test_the_palette_fits_larger_letters(open_window: OpenWindow) -> None:
     for points in (24, 0):
         window.main.set_font_points(points)
         window.wait(lambda: palette.list.height() == palette.rows.rowCount() * palette.list.sizeHintForRow(0))
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_code_and_prompts_grow_in_dialogs_too(is_open: bool, open_window: OpenWindow) -> None:
+    window = open_window(Script())
+    about = dialog_of(window, "program.about")
+    about.tabs.setCurrentIndex(1)
+    assert about.text.font().pointSizeF() == pytest.approx(window.parts.theme.points)
+    window.main.set_font_points(18)
+    window.wait(lambda: about.text.font().pointSizeF() == pytest.approx(18.0))
+    about.close()
+    compare = dialog_of(window, "proof.compare")
+    height = compare.prompt.height()
+    compare.setVisible(is_open)
+    window.main.set_font_points(9)
+    assert compare.prompt.height() < 0.8 * height
+    compare.close()
