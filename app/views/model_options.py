@@ -211,7 +211,8 @@ class ModelOptionsDialog(QDialog):
         words = self.tr("It needs about {needed} of memory.")
         if self._free:
             words = self.tr("It needs about {needed} of memory, and {free} are free.")
-        self.needs.setText(words.format(needed=say(file_size(needed)), free=say(file_size(self._free))))
+        told = words.format(needed=say(file_size(needed)), free=say(file_size(self._free)))
+        self.needs.setText(told if needed else "")
         self.needs.setProperty("bad", bool(self._free) and needed > self._free)
         self.needs.style().polish(self.needs)
 

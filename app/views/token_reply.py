@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import QCoreApplication, QRect, QRectF, QSize, Signal
+from PySide6.QtCore import QCoreApplication, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QStyle, QVBoxLayout, QWidget
 
 from app.state.trace import ORIGINS, TokenTrace
 from app.translation import number
@@ -88,14 +88,17 @@ class TokenLegend(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         metrics, theme = self.fontMetrics(), self._theme
-        for origin, rect, figure in self._chips():
+        for origin, place, figure in self._chips():
+            rect = QStyle.visualRect(self.layoutDirection(), self.rect(), place)
             baseline = rect.top() + (rect.height() + metrics.ascent() - metrics.descent()) / 2
             color = QColor(0, 0, 0, 0) if origin == "plain" else theme.color(origin)
             paint_token(painter, QRectF(rect), baseline, color, UNDERLINES[origin], theme.color("muted"))
             painter.setPen(theme.color("text"))
             painter.drawText(rect.left() + _PAD, round(baseline), _word(origin))
             painter.setPen(theme.color("muted"))
-            painter.drawText(rect.right() + 1 + _PAD, round(baseline), figure)
+            mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+            beside = rect.left() - _PAD - metrics.horizontalAdvance(figure) if mirrored else rect.right() + 1 + _PAD
+            painter.drawText(beside, round(baseline), figure)
 
 
 class TokenReply(QWidget):

@@ -5,11 +5,13 @@ from collections.abc import Iterator
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QTextEdit, QWidget
+from pytestqt.qtbot import QtBot
 
 from app.views.code_bars import CodeBar
 from app.views.icons import icon
 from app.views.message_actions import BranchPicker
 from app.views.theme import Theme
+from app.views.token_reply import TokenLegend
 from helpers.app_window import OpenWindow, Window
 from helpers.scripted_decoder import Script
 
@@ -75,3 +77,15 @@ def test_arrows_point_away_from_the_number(mirrored: None, qapp: QApplication) -
     pictures = [button.icon().pixmap(16, 16).toImage() for button in (picker.back, picker.on)]
     wanted = [icon(theme, name, "muted").pixmap(16, 16).toImage() for name in ("caret-right", "caret-left")]
     assert pictures == wanted
+
+
+def test_the_legend_of_the_tokens_begins_at_the_right(mirrored: None, qapp: QApplication, qtbot: QtBot) -> None:
+    legend = TokenLegend(Theme(qapp, ""))
+    qtbot.addWidget(legend)
+    legend.resize(600, 30)
+    legend.show_counts({"accepted": 6})
+    picture = legend.grab().toImage()
+    row = picture.height() // 2
+    ground = picture.pixelColor(picture.width() // 2, row)
+    drawn = [x for x in range(picture.width()) if picture.pixelColor(x, row) != ground]
+    assert min(drawn) > picture.width() // 2
