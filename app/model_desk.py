@@ -67,8 +67,7 @@ class ModelDesk(QObject):
         self._costs.failed.connect(self.failed)
         self._costs.working.connect(self.working)
         self._loading: Job[Loaded] | None = None
-        self._wanted = Loaded()
-        self._how = Ways()
+        self._wanted, self._how = Loaded(), Ways()
         self._unloading: Job[Loaded] | None = None
         self._shared: Job[Loaded] | None = None
         self._wish: Selection | None = None
@@ -284,6 +283,8 @@ class ModelDesk(QObject):
             if self._wish is None and isinstance(error, LoadFailed) and not is_there(error.path):
                 self._wish = self.models.selection
             self.models.show_loaded(self._bridge.loaded)
+            if self._bridge.loaded.target is not None and not isinstance(error, ModelTooLarge):
+                self._remember()  # or the next start would fail with it too
         self._tasks.start(self._judge())
 
     def note_memory(self) -> None:

@@ -145,3 +145,19 @@ def test_a_load_shows_progress_and_can_be_cancelled(open_window: OpenWindow, tmp
     window.wait(lambda: window.desk.settled)
     assert window.desk.models.loaded == before
     assert window.notices() == []
+
+
+def test_what_cannot_be_loaded_is_not_tried_again_at_the_next_start(
+    open_window: OpenWindow, demo_pair: Pair, tmp_path: Path
+) -> None:
+    window = open_window(pair=demo_pair)
+    junk = tmp_path / "junk.gguf"
+    junk.write_bytes(b"no model at all")
+    window.desk.choose_target(junk)
+    assert "it is not a GGUF file" in window.said(window.ask("Hello!"))
+    window.wait(lambda: window.desk.settled)
+    assert window.desk.models.selection.target == demo_pair[0]
+    assert window.close()
+    later = open_window(pair=demo_pair)
+    assert later.desk.models.loaded.target == demo_pair[0]
+    assert later.notices() == []

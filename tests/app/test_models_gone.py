@@ -14,6 +14,7 @@ from app.folder_watch import places_to_watch
 from app.jobs import Job, Look
 from app.settings import Settings
 from app.state.models import Loaded
+from engine import Cancelled
 from helpers.app_window import OpenWindow, Window
 from helpers.powers import without_powers
 
@@ -289,27 +290,26 @@ def test_a_download_that_is_complete_before_it_is_watched(
     window.wait(lambda: states(window).get("coming.gguf") == "ok")
 
 
-def test_what_happens_during_a_reply_is_looked_at_once(
-    window: Window, copies: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[Path] = []
-    look = window.parts.bridge.look
+def test_what_happens_while_a_scan_waits_is_looked_at_once(window: Window, copies: Pair) -> None:
+    folders, bridge = window.desk._folders, window.parts.bridge
+    waiting: list[Job[Look]] = []
+    look = bridge.look
 
-    def count(folder: Path) -> Job[Look]:
-        asked.append(folder)
-        return look(folder)
+    def behind_a_long_reply(folder: Path) -> Job[Look]:
+        waiting.append(Job(window.loop, lambda _cancel: Look((), (), ())))
+        return waiting[-1]
 
-    monkeypatch.setattr(window.parts.bridge, "look", count)
-    exchange = window.send(STORY)
-    window.wait(lambda: exchange.reply)
+    bridge.look = behind_a_long_reply  # type: ignore[method-assign]
     for _ in range(5):
-        window.desk._folders._stirred(copies[0].parent)
-        window.qtbot.wait(10)
-    assert not exchange.ended
-    assert len(asked) <= 1
-    window.ended(exchange)
+        folders._stirred(copies[0].parent)
+        window.qtbot.wait(20)
+    window.wait(lambda: waiting)
+    folders._stirred(copies[0].parent)
+    assert len(waiting) == 1
+    bridge.look = look  # type: ignore[method-assign]
+    waiting[0].result.set_exception(Cancelled())
     window.wait(lambda: window.desk.settled)
-    assert asked
+    assert set(states(window).values()) == {"ok"}
 
 
 def test_life_around_a_folder_costs_nothing(window: Window, copies: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
