@@ -70,7 +70,7 @@ def test_what_will_be_dropped_is_said_and_shown(open_window: OpenWindow) -> None
     first, second = window.ask("q" * 40), window.ask("q" * 40)
     use = counted(window)
     assert (use.used, use.dropped) == (220, 0)
-    window.type("z" * 600)
+    window.prompt.edit.insertPlainText("z" * 600)
     use = counted(window)
     assert (use.used, use.dropped, use.fits) == (260, 2, True)
     assert "without the oldest messages" in window.main.meter.text()
@@ -81,7 +81,7 @@ def test_what_will_be_dropped_is_said_and_shown(open_window: OpenWindow) -> None
     window.prompt.edit.clear()
     counted(window)
     assert view._line is None
-    window.type("z" * 1_500)
+    window.prompt.edit.insertPlainText("z" * 1_500)
     use = counted(window)
     assert not use.fits
     assert window.main.meter.text() == "too long: 375 tokens, 350 fit"

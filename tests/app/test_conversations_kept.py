@@ -7,11 +7,13 @@ from time import perf_counter
 
 import pytest
 
+import app.store
 import app.wiring
 from app.settings import Settings
 from app.state.conversation import ConversationSummary, StoredMessage
 from app.state.conversation_list import Heading
 from app.store import Store
+from app.store_keeper import StoreKeeper
 from engine import GenerationStats
 from helpers.app_window import OpenWindow
 from helpers.chats import ECHO, LONG, number, questions, titles
@@ -95,7 +97,12 @@ def test_without_a_store_a_conversation_lasts_as_long_as_the_window(open_window:
 
 
 @pytest.mark.logs("conversations cannot be saved: NotWritable")
-def test_trouble_with_saving_is_told_and_that_it_is_over(open_window: OpenWindow, tmp_path: Path) -> None:
+def test_trouble_with_saving_is_told_and_that_it_is_over(
+    open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The test need not wait as long as a user does.
+    monkeypatch.setattr(app.store, "_WAIT_S", 0.2)
+    monkeypatch.setattr(StoreKeeper.__init__, "__kwdefaults__", {"retry_s": 0.3})
     window = open_window(Script(ECHO))
     window.ask("Before")
     other = sqlite3.connect(tmp_path / "conversations.sqlite3", isolation_level=None)

@@ -131,14 +131,17 @@ def test_closing_does_not_wait_for_an_engine_that_hangs() -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="about signals")
-def test_a_polite_signal_closes_the_window(tmp_path: Path) -> None:
+def test_a_polite_signal_closes_the_window(tmp_path: Path, isolated_home: Path) -> None:
     settings = tmp_path / "settings.json"
     command = [sys.executable, "-m", "app", "--settings", str(settings)]
     with subprocess.Popen(
         command, cwd=ROOT, env=offscreen(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         try:
-            time.sleep(5.0)
+            deadline = time.monotonic() + 30.0
+            while not list(isolated_home.rglob("*.sqlite3")) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            time.sleep(1.5)  # The window is on the screen; now it loads its models.
             assert process.poll() is None
             process.send_signal(signal.SIGTERM)
             out, err = process.communicate(timeout=10)
