@@ -49,8 +49,10 @@ def settings_for(copies: Pair) -> Settings:
 
 @pytest.fixture
 def window(open_window: OpenWindow, copies: Pair, demo_pair: Pair) -> Window:
-    """A window with the copies loaded."""
-    window = open_window(pair=demo_pair, settings=settings_for(copies))
+    """A window with the copies loaded: without a trial in a process of its own, as it is known that they are sound."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("engine.registry.check_model_file", lambda *_, **__: None)
+        window = open_window(pair=demo_pair, settings=settings_for(copies))
     assert window.desk.models.loaded == Loaded(*copies)
     return window
 
