@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from app.state.conversation_list import ConversationList, Item
 from app.views.conversation_rows import ROW_ROLE, ConversationRows, RowPainter
 from app.views.escape import keeps_escape
+from app.views.flow_layout import FlowLayout
 from app.views.icons import icon, icon_button, keep_icon
 from app.views.theme import Theme
 
@@ -212,10 +213,15 @@ class ConversationPanel(QFrame):
         self.undo_text.setTextFormat(Qt.TextFormat.PlainText)
         self.undo_button = QPushButton(self.tr("Undo"), self.undo_bar)
         self.undo_button.setObjectName("undoButton")
-        row = QHBoxLayout(self.undo_bar)
-        row.setContentsMargins(12, 4, 4, 4)
-        row.addWidget(self.undo_text, 1)
+        room = QVBoxLayout(self.undo_bar)
+        room.setContentsMargins(12, 4, 4, 4)
+        # Long words of another language stand one below the other.
+        row = FlowLayout()
+        row.setSpacing(4)
+        row.addWidget(self.undo_text)
+        row.add_stretch()
         row.addWidget(self.undo_button)
+        room.addLayout(row)
         self.undo_bar.hide()
         self._undo_timer = QTimer(self, singleShot=True, interval=UNDO_MS)
         return self.undo_bar

@@ -20,17 +20,19 @@ from helpers.paths import ROOT, TESTS
 PICTURES = os.environ.get("OUTRIDER_SCREENSHOTS", "")
 SCREEN = {"name": "one", "width": 3840, "height": 2160, "logicalDpi": 96, "logicalBaseDpi": 96, "dpr": 1}
 LOOKS = [
-    pytest.param(*look, scale, id=f"{look[0]}-{look[1]}-{scale}x", marks=() if first else pytest.mark.soak)
+    pytest.param(*look, scale, "en", id=f"{look[0]}-{look[1]}-{scale}x", marks=() if first else pytest.mark.soak)
     for scale in (1, 2)
     for look in looks()
     for first in (look == ("dark", 720, 480) and scale == 1,)
 ]
+LOOKS.append(pytest.param("light", 720, 480, 1, "de", id="light-720-1x-de", marks=pytest.mark.soak))
+"""Words of another language are longer."""
 
 
 @pytest.mark.usefixtures("demo_pair")
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(("theme", "width", "height", "scale"), LOOKS)
-def test_nothing_is_cut(theme: str, width: int, height: int, scale: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("theme", "width", "height", "scale", "language"), LOOKS)
+def test_nothing_is_cut(theme: str, width: int, height: int, scale: int, language: str, tmp_path: Path) -> None:
     out = ROOT / PICTURES / "views" if PICTURES else tmp_path
     screen = tmp_path / "screen.json"
     screen.write_text(json.dumps({"screens": [SCREEN]}), encoding="utf-8")
@@ -41,11 +43,11 @@ def test_nothing_is_cut(theme: str, width: int, height: int, scale: int, tmp_pat
         "PYQTGRAPH_QT_LIB": "PySide6",
         "PYTHONPATH": f"{TESTS}{os.pathsep}{ROOT}",
     }
-    command = [sys.executable, "-m", "helpers.gallery", str(out), theme, str(width), str(height)]
+    command = [sys.executable, "-m", "helpers.gallery", str(out), theme, str(width), str(height), language]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=280)
     assert done.returncode == 0, done.stderr[-2_000:]
     seen = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    assert len(seen) > 15 + len(DIALOGS)
+    assert len(seen) > 60 + len(DIALOGS)
     assert not [each for each in seen if each["cut"]]
     assert len(list(out.glob("*.png"))) >= len(seen)
 
