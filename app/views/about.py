@@ -9,7 +9,6 @@ from PySide6 import __version__ as binding_version
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt, QTimer, qVersion
 from PySide6.QtGui import QGuiApplication, QImageReader, QPixmap
 from PySide6.QtWidgets import (
-    QDialog,
     QFormLayout,
     QHBoxLayout,
     QLabel,
@@ -27,6 +26,7 @@ from PySide6.QtWidgets import (
 from app.licences import Component, components, text_of, versions
 from app.resources import ResourceDamaged, read_bytes
 from app.translation import say_error
+from app.views.enter import Dialog
 from app.views.theme import keep_fixed
 
 _ICON = 56
@@ -45,7 +45,7 @@ class Whereabouts:
     logs: str
 
 
-class AboutDialog(QDialog):
+class AboutDialog(Dialog):
     """Tells about the program. Everything is read when it is made, the licences when they are looked at."""
 
     def __init__(self, place: Whereabouts, parent: QWidget | None = None) -> None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
+from app.views.enter import Dialog
 from app.views.theme import keep_fixed
 
 _SIZE = QSize(680, 420)
 _COPIED_MS = 2_000
 
 
-class ErrorDialog(QDialog):
+class ErrorDialog(Dialog):
     """Shows a report and copies it; the window behind it goes on working. Signal: log_wanted()."""
 
     log_wanted = Signal()

@@ -7,12 +7,13 @@ from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from app.state.activity import Activity
 from app.state.library import LibraryRow
 from app.state.models import Choice
 from app.views.cut_label import CutLabel
+from app.views.enter import Dialog
 from app.views.flow_layout import FlowLayout
 from app.views.icons import icon, icon_button, keep_icon
 from app.views.library_folders import FolderList
@@ -28,7 +29,7 @@ _SIZE = QSize(960, 640)
 _ASCENDING, _DESCENDING = Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOrder
 
 
-class LibraryDialog(QDialog):
+class LibraryDialog(Dialog):
     """Shows the models, and says what is wanted of them.
 
     Signals: target_wanted(Path), draft_wanted(Path), options_wanted(Path), load_wanted(), unload_wanted(),

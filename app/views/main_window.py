@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QMoveEvent, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QMoveEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
     QHBoxLayout,
@@ -25,6 +25,7 @@ from app.state.metrics import Metrics
 from app.views.commands import Commands
 from app.views.context_meter import ContextMeter
 from app.views.conversation_list import ConversationPanel
+from app.views.enter import presses_button
 from app.views.file_dialogs import ask_for_models_folder
 from app.views.model_bar import ModelBar
 from app.views.notice_bar import NoticeBar
@@ -191,6 +192,11 @@ class MainWindow(QMainWindow):
         self.show()
         self.raise_()
         self.activateWindow()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Enter on a button presses it."""
+        if not presses_button(event):
+            super().keyPressEvent(event)
 
     def focusNextPrevChild(self, forward: bool) -> bool:  # noqa: N802 - Qt's name
         """Tab goes round the whole window; the messages, which come and go, are the transcript's own matter."""

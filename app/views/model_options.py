@@ -7,7 +7,6 @@ from itertools import pairwise
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
-    QDialog,
     QGridLayout,
     QHBoxLayout,
     QLabel,
@@ -21,6 +20,7 @@ from app.state.load_options import Field, LoadOptions, check, needs_with, read
 from app.state.model_names import file_size
 from app.state.models import Choice
 from app.translation import fill, say
+from app.views.enter import Dialog
 from app.views.picker import PATH_ROLE, Picker
 from app.views.scroll_page import ScrollPage
 from app.views.theme import Theme
@@ -31,7 +31,7 @@ _NUMBERS: tuple[Field, ...] = ("context", "threads", "gpu_layers")
 _SHOWN: dict[Field, str] = {"context": "{value:,}", "threads": "{value}", "gpu_layers": "{value}"}
 
 
-class ModelOptionsDialog(QDialog):
+class ModelOptionsDialog(Dialog):
     """The options of a model. Signal: chosen(LoadOptions)."""
 
     chosen = Signal(object)

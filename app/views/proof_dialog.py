@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
-    QDialog,
     QHBoxLayout,
     QLabel,
     QPlainTextEdit,
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.state.compare import Pair, ProofKind, ProofRun, ProofSettings
 from app.state.models import Choice
+from app.views.enter import Dialog
 from app.views.picker import Picker
 from app.views.proof_words import ended_words, pair_words, progress_words
 from app.views.scroll_page import ScrollPage
@@ -29,7 +29,7 @@ _PROMPT_LINES = 3
 _DATA = Qt.ItemDataRole.UserRole
 
 
-class ProofDialog(QDialog):
+class ProofDialog(Dialog):
     """A measurement: asks for it, shows how far it is; what it tells is for the classes below.
 
     Signals: start_wanted(prompt, ProofSettings), cancel_wanted() (also when it is closed).

@@ -7,7 +7,6 @@ from typing import Literal
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import (
-    QDialog,
     QHBoxLayout,
     QPushButton,
     QTabWidget,
@@ -18,6 +17,7 @@ from PySide6.QtWidgets import (
 from app.settings import Settings
 from app.state.generation import GenerationChoice
 from app.state.presets import Preset, Shelf, SystemPrompt
+from app.views.enter import Dialog
 from app.views.scroll_page import ScrollPage
 from app.views.settings_general import GeneralPage
 from app.views.settings_generation import GenerationPage
@@ -31,7 +31,7 @@ _LINE = 120
 """Characters."""
 
 
-class SettingsDialog(QDialog):
+class SettingsDialog(Dialog):
     """Shows the settings and says what is changed. Attributes: general, generation, speculation (the pages), tabs.
 
     Signal: shown() (it is to be filled).

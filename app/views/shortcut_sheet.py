@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import (
-    QDialog,
     QFrame,
     QGridLayout,
     QHBoxLayout,
@@ -19,13 +18,14 @@ from PySide6.QtWidgets import (
 )
 
 from app.views.commands import Commands
+from app.views.enter import Dialog
 
 _SIZE = QSize(760, 560)
 Group = tuple[str, list[tuple[str, str]]]
 """A heading, and under it what is done with which keys."""
 
 
-class ShortcutSheet(QDialog):
+class ShortcutSheet(Dialog):
     """Reads the commands; what has no keys is in the palette. Attribute: groups."""
 
     def __init__(self, commands: Commands, parent: QWidget) -> None:

@@ -210,3 +210,26 @@ def test_code_and_prompts_grow_in_dialogs_too(is_open: bool, open_window: OpenWi
     window.main.set_font_points(9)
     assert compare.prompt.height() < 0.8 * height
     compare.close()
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [("models.library", "close_button"), ("models.options", "cancel"), ("program.settings", "close_button")],
+)
+def test_enter_presses_the_button_that_has_the_keyboard(command: str, name: str, open_window: OpenWindow) -> None:
+    window = open_window(Script())
+    main = window.main
+    main.bar.left_button.setFocus()
+    shown = main.left.isVisible()
+    QTest.keyClick(main.bar.left_button, Qt.Key.Key_Return)
+    assert main.left.isVisible() is not shown
+    dialog = dialog_of(window, command)
+    button = getattr(dialog, name)
+    saved: list[object] = []
+    if command == "models.options":
+        dialog.chosen.connect(saved.append)
+        dialog.edits["context"].setText("512")
+    button.setFocus()
+    QTest.keyClick(button, Qt.Key.Key_Return)
+    assert not dialog.isVisible()
+    assert saved == [], "Cancel does not save"
