@@ -57,6 +57,11 @@ class LoadGate:
         free = self._models.free = engine.available_memory()
         return Shortage(tuple(paths), needed, free) if needed > free else None
 
+    def is_chosen(self, wanted: Loaded) -> bool:
+        """Whether nothing else was chosen since this was wanted."""
+        chosen = self._models.selection
+        return chosen.target == wanted.target and wanted.draft in (None, chosen.draft)
+
     def spared(self, chosen: Selection) -> Selection:
         """What is chosen, but without a draft that automatic took and that memory is too short for at present."""
         wanted = Loaded(chosen.target, chosen.draft)

@@ -236,7 +236,7 @@ class ModelDesk(QObject):
         self.announce.emit("")
         if self._gate.held is not None:
             self._gate.held.cancel()
-            if self._bridge.loaded.target is not None:
+            if self._bridge.loaded.target is not None and self._gate.is_chosen(self._wanted):
                 self.models.show_loaded(self._bridge.loaded)
                 self._remember()
 
@@ -256,7 +256,7 @@ class ModelDesk(QObject):
         self.changed.emit()
 
     def load_ended(self, job: Job[Loaded]) -> None:
-        """Take note of what is loaded now; after a failure the pickers show just that."""
+        """Take note of what is loaded now; after a failure the pickers show that, unless something else is chosen."""
         self.note_memory()
         if job is not self._loading:
             return
@@ -279,7 +279,7 @@ class ModelDesk(QObject):
             self._opened = None
             self.models.selection = self._before
             self._tasks.start(self._load_ahead())
-        else:
+        elif self._gate.is_chosen(self._wanted):
             if self._wish is None and isinstance(error, LoadFailed) and not is_there(error.path):
                 self._wish = self.models.selection
             self.models.show_loaded(self._bridge.loaded)

@@ -9,7 +9,7 @@ import pytest
 from app.settings import Settings
 from app.state.load_options import FIELDS, LoadOptions, check, read
 from app.state.models import Loaded
-from engine import InvalidRequest
+from engine import InvalidRequest, ModelFileBroken
 from helpers.app_window import OpenWindow, Window
 from helpers.scripted_decoder import Script
 
@@ -161,3 +161,20 @@ def test_what_cannot_be_loaded_is_not_tried_again_at_the_next_start(
     later = open_window(pair=demo_pair)
     assert later.desk.models.loaded.target == demo_pair[0]
     assert later.notices() == []
+
+
+def test_what_was_chosen_while_a_load_failed_stays_chosen(open_window: OpenWindow, tmp_path: Path) -> None:
+    script = Script()
+    window = open_window(script)
+    script.load_s = 0.3
+    script.load_errors = [ModelFileBroken(tmp_path / "first.gguf", "it is cut short.")]
+    window.desk.choose_target(tmp_path / "first.gguf")
+    exchange = window.send("Hello!")
+    window.wait(lambda: window.controller.activity.work == "loading")
+    window.desk.choose_target(tmp_path / "second.gguf")
+    window.ended(exchange)
+    assert exchange.status == "failed"
+    window.wait(lambda: window.desk.settled)
+    assert window.desk.models.selection.target == tmp_path / "second.gguf"
+    assert window.ask("Hello!").status == "done"
+    assert window.desk.models.loaded.target == tmp_path / "second.gguf"
