@@ -27,6 +27,8 @@ SAMPLINGS: list[dict[str, Any]] = [
 BEGINNING = "They"
 """Nearly anything may follow, and the drafts disagree with the targets on what."""
 NAMES = ["t1-top-k8", "t0.7-top-p0.9"]
+QUICKLY = {(0, 0), (0, 1), (1, 0), (2, 1)}
+"""Of `SHARED` and `SAMPLINGS`: all of either, those of recurrent models with one of the other."""
 
 
 def _draw(decoder: SpeculativeDecoder, samples: int, first_seed: int, **options: Any) -> Counter[Prefix]:
@@ -63,8 +65,17 @@ def _p_value(decoder: SpeculativeDecoder, samples: int, lookahead: int, sampling
     return value
 
 
-@pytest.mark.parametrize("sampling", SAMPLINGS, ids=NAMES)
-@pytest.mark.parametrize("names", SHARED, ids=lambda pair: f"{pair[0]}-with-{pair[1]}")
+@pytest.mark.parametrize(
+    ("names", "sampling"),
+    [
+        pytest.param(
+            names, sampling, id=f"{names[0]}-with-{names[1]}-{name}", marks=() if each in QUICKLY else pytest.mark.soak
+        )
+        for number, names in enumerate(SHARED)
+        for place, (sampling, name) in enumerate(zip(SAMPLINGS, NAMES, strict=True))
+        for each in ((number, place),)
+    ],
+)
 def test_shared_pairs(shared_gguf: Callable[[str], Path], names: tuple[str, str], sampling: dict[str, Any]) -> None:
     shared_gguf(names[0])
     with open_shared(*names) as decoder:
