@@ -31,8 +31,10 @@ class NameField(QLineEdit):
         """Esc leaves the name as it was."""
         if event.key() == Qt.Key.Key_Escape:
             self.left.emit()
-        else:
-            super().keyPressEvent(event)
+            return
+        super().keyPressEvent(event)
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            event.accept()  # or it would press the button that has the keyboard by now
 
 
 class ShelfBar(QWidget):

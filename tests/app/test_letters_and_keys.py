@@ -85,6 +85,7 @@ def test_a_name_is_left_with_escape_and_the_dialog_stays(open_window: OpenWindow
         said = shelf.said.text()
         assert shelf.name.accessibleDescription() == said
         QTest.keyClick(shelf.name, Qt.Key.Key_Return)
+        assert shelf.naming.isHidden() is (said == "")
     assert said, "the name is taken"
     QTest.keyClick(shelf.name, Qt.Key.Key_Escape)
     assert dialog.isVisible()
