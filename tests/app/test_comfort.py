@@ -76,8 +76,8 @@ def test_the_letters_grow_everywhere_at_once(open_window: OpenWindow) -> None:
 
 
 def test_letters_have_a_least_and_a_greatest_size(open_window: OpenWindow) -> None:
-    window = open_window(Script())
-    for _ in range(60):
+    window = open_window(Script(), settings=Settings(font_points=38))
+    for _ in range(4):
         window.main.change_font(1)
     assert window.parts.settings.font_points == 40
     window.main.change_font(-100)
