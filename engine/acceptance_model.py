@@ -21,16 +21,16 @@ _LEAST, _MOST = 0.01, 0.99
 class _Share:
     """A share of successes that forgets: the last `memory` outcomes count, older ones fade."""
 
-    __slots__ = ("_kept", "successes", "trials")
+    __slots__ = ("kept", "successes", "trials")
 
     def __init__(self, memory: float) -> None:
-        self._kept = 1.0 - 1.0 / memory
+        self.kept = 1.0 - 1.0 / memory
         self.successes = self.trials = 0.0
 
     def add(self, success: bool) -> None:
         """Note an outcome."""
-        self.successes = self.successes * self._kept + success
-        self.trials = self.trials * self._kept + 1.0
+        self.successes = self.successes * self.kept + success
+        self.trials = self.trials * self.kept + 1.0
 
     def mean(self, prior: float, weight: float) -> float:
         """The share, with a prior that counts as `weight` trials."""
@@ -67,6 +67,9 @@ class AcceptanceModel:
         self._shift = 0.0
         """How far the mean's odds lie from the parent's."""
         self._by_position: list[float] = []
+        self._position_odds: list[float] = []
+        self._bin_odds: dict[int, float] = {}
+        """Of each confidence, how far its odds lie from the mean's."""
         self._settle()
 
     def at(self, position: int) -> float:
@@ -80,27 +83,37 @@ class AcceptanceModel:
 
     def given(self, position: int, confidence: float) -> float:
         """Of a proposal that the draft gave this probability."""
-        of_bin = _bounded(self.of_bin(bisect_right(_EDGES, confidence)))
-        odds = _odds(of_bin) + _odds(self.at(position)) - _odds(_bounded(self.mean))
-        return _bounded(_probability(odds))
+        bins, positions = self._bin_odds, self._position_odds
+        place = bisect_right(_EDGES, confidence)
+        if place not in bins:
+            bins[place] = _odds(_bounded(self.of_bin(place))) - _odds(_bounded(self.mean))
+        while len(positions) <= position:
+            positions.append(_odds(self.at(len(positions))))
+        return _bounded(_probability(bins[place] + positions[position]))
 
-    def observe(self, proposed: int, accepted: int, confidences: Sequence[float] = ()) -> None:
-        """Learn from a round. What stands behind the first rejection was not judged, and tells nothing."""
+    def observe(self, proposed: int, accepted: int, confidences: Sequence[float] = (), *, settle: bool = True) -> None:
+        """Learn from a round. What stands behind the first rejection was not judged, and tells nothing.
+
+        Without `settle` it is noted, and counts in what is said from the next round on that is settled.
+        """
+        known = len(confidences)
         for position in range(min(proposed, accepted + 1, MAX_LOOKAHEAD)):
-            success = position < accepted
-            self._all.add(success)
-            self._positions[position].add(success)
-            if position < len(confidences):
-                self._bins[bisect_right(_EDGES, confidences[position])].add(success)
+            shares = [self._all, self._positions[position]]
+            if position < known:
+                shares.append(self._bins[bisect_right(_EDGES, confidences[position])])
+            for share in shares:  # Without a call for each: this is done in every round.
+                share.successes = share.successes * share.kept + (position < accepted)
+                share.trials = share.trials * share.kept + 1.0
         if self._parent is not None:
-            self._parent.observe(proposed, accepted, confidences)
-        self._settle()
+            self._parent.observe(proposed, accepted, confidences, settle=settle)
+        if settle:
+            self._settle()
 
     def _settle(self) -> None:
         parent = self._parent
         self.mean = self._all.mean(self._prior if parent is None else parent.mean, self._weight)
         self._shift = 0.0 if parent is None else _odds(_bounded(self.mean)) - _odds(_bounded(parent.mean))
-        self._by_position = []
+        self._by_position, self._position_odds, self._bin_odds = [], [], {}
 
     def _moved(self, probability: float) -> float:
         """What the parent says, as far away as the mean is from the parent's."""

@@ -52,6 +52,8 @@ class Exploration:
     """Rounds between two tries: after a surprise, soon, and after QUIET tries in a row (or where costs are known)."""
     QUIET, FREE = 8, 3
     """After a surprise the first FREE tries are made whatever they cost, where there was no calibration."""
+    THINK_EVERY = 8
+    """Rounds between two thoughts of a try, where costs are calibrated: it takes time to think."""
     OVERDUE = (24, 96)
     """Rounds after which a larger size is tried whatever it costs, without and with a calibration: a step of the costs
     that has gone is seen in no other way."""
@@ -107,6 +109,8 @@ class Exploration:
         """
         if self._promising:
             return self._promising.pop(0)
+        if 2 * self._since < self.TRY_EVERY[0] or (self._calibrated and self.rounds % self.THINK_EVERY):
+            return None
         sizes = range(max(best, 2), min(best + 2, MAX_LOOKAHEAD) + 1)
         pause = self._pause if all(map(known, sizes)) else self.TRY_EVERY[0]
         if 2 * self._since < pause:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import inf
-from typing import Protocol
 
 from engine.acceptance_model import AcceptanceModel, ClaimModel
 from engine.config import DEFAULT_LOOKAHEAD, MAX_LOOKAHEAD, SpeculationConfig
 from engine.costs import CostModel
+from engine.drafting.base import Index
 from engine.exploration import Exploration
 
 
@@ -108,19 +108,6 @@ class AdaptiveLookahead(LookaheadPolicy):
             self._lookahead = max(self._lookahead - 1, 1)
 
 
-class Index(Protocol):
-    """A source whose proposals are known before it is asked for them, and cost nothing.
-
-    Attributes: name; dozing (set by the policy: nobody will ask for a few rounds, so it need not follow each token).
-    """
-
-    name: str
-    dozing: bool
-
-    def promise(self, n: int) -> Sequence[float]:
-        """For each token of what it would propose now, at most `n`: the chance that it holds if those before do."""
-
-
 class AutoLookahead(LookaheadPolicy):
     """The source and the K of the most expected tokens per second, by what was measured: costs, and what was accepted.
 
@@ -142,7 +129,9 @@ class AutoLookahead(LookaheadPolicy):
     AHEAD = 8
     """How many further tokens are thought through before a draft ends."""
     HOPELESS = 0.02
-    PLAN_EVERY = 4
+    PLAN_EVERY, PLAN_EVERY_QUICK = 4, 8
+    QUICK_MS = 3.0
+    """Where a plain token takes less, thinking is felt: plans are for more rounds, and a rejection does not end one."""
     RESTING_ROUNDS = 8
     """Rounds, drafting and resting, between two looks at what pays: the look takes time too."""
     REST_AFTER = 8
@@ -152,7 +141,12 @@ class AutoLookahead(LookaheadPolicy):
     """How many times the draft model's rate the index must promise: where a text repeats itself, the draft too is
     right more often than on average. (At 1.4 its rounds in rewriting gave 1.0 times the tokens of the draft's.)"""
     DOZE_AFTER, DOZE_MOST = 24, 32
-    """Rounds in which no source paid, after which even looking is left out for some; and how many at most."""
+    """Looks in a row that found nothing, after which even looking is left out for some rounds; and how many at most."""
+    DOZE_SOON = 4
+    """Such looks where thinking is felt: for 2 rounds then, and twice as many after each look that finds nothing."""
+    INDEX_EVERY = 8
+    """Rounds between two looks at an index that had nothing to offer in as many, where a draft pays and thinking is
+    felt."""
     LOOK_MS, LOOK_SHARE = 0.03, 0.005
     """What a look at all sources takes, and its share of the time where nothing pays: a model without size feels it."""
 
@@ -181,11 +175,12 @@ class AutoLookahead(LookaheadPolicy):
         self._plan: tuple[int, float] | None = None
         self._rounds = 0
         self._idle, self._pays, self._probing, self._trying = 0, True, False, False
+        self._quick = False
         self._plan_at = self._look_at = 0
         """The rounds in which the plan is made anew, and in which a resting drafter is thought of."""
         self._least: dict[int, float] = {}
         """By tokens proposed: how likely they must be for one more to pay, in times of the worth of a millisecond."""
-        self._dozes = self._dozed = 0
+        self._dozes = self._dozed = self._missed = 0
 
     def choose(self) -> int:
         if self._dozed < self._dozes:
@@ -194,6 +189,7 @@ class AutoLookahead(LookaheadPolicy):
         tried = self._trying
         self._reach, self._exactly, self._probing, self._trying = 1.0, None, False, False
         plain = self.costs.verify(1)
+        self._quick = plain < self.QUICK_MS
         best, rate = self._best()
         self._pays = rate * plain > 1.0
         if not self._rounds and not self._pays:
@@ -202,6 +198,7 @@ class AutoLookahead(LookaheadPolicy):
         if offered_rate <= max(rate * self.INDEX_LEAD, 1.0 / plain):
             offered, offered_rate = 0, 0.0
         self._promised = self._promised[:offered]
+        self._missed = 0 if offered else self._missed + 1
         self._worth = max(rate, offered_rate, 1.0 / plain)
         self.speedup = self._worth * plain
         if self._promised:
@@ -212,13 +209,14 @@ class AutoLookahead(LookaheadPolicy):
         self.lookahead = best
         paid = best > 0 and not self._probing
         useless = self._exploration.useless = 0 if paid else self._exploration.useless + 1
-        if not best and useless > self.DOZE_AFTER and self.resting:
-            self._doze(plain)
+        if not best and useless > (self.DOZE_SOON if self._quick else self.DOZE_AFTER) and self.resting:
+            self._doze(plain, useless)
         return best
 
-    def _doze(self, plain: float) -> None:
-        """Look away for as many rounds as keep the looks within their share of the time."""
-        self._dozes = min(int(self.LOOK_MS / (self.LOOK_SHARE * plain)), self.DOZE_MOST)
+    def _doze(self, plain: float, useless: int) -> None:
+        """Look away for as many rounds as keep the looks within their share of the time; for fewer at first."""
+        most = self.DOZE_MOST if useless > self.DOZE_AFTER else min(2 ** (useless - self.DOZE_SOON), self.DOZE_MOST)
+        self._dozes = min(int(self.LOOK_MS / (self.LOOK_SHARE * plain)), most)
         if self._dozes and self._index is not None:
             self._index.dozing = True
 
@@ -266,14 +264,15 @@ class AutoLookahead(LookaheadPolicy):
         if exploration.notice(proposed + 1, target_ms, expected, tried=self._trying or self._probing):
             self._plan = None
         self.costs.observe_verify(proposed + 1, target_ms)
-        if proposed and accepted < proposed:
+        if proposed and accepted < proposed and not self._quick:
             self._plan = None
         if proposed and self._promised:
             self._claims.observe(accepted, self._promised[:proposed])
         elif proposed:
             if not self.resting:  # Otherwise the time is also that of catching up.
                 self.costs.observe_draft(proposed, draft_ms)
-            self.acceptance.observe(proposed, accepted, confidences)
+            settle = not self._quick or self._rounds >= self._plan_at
+            self.acceptance.observe(proposed, accepted, confidences, settle=settle)
         right = accepted == proposed > 0 and not self._promised
         self._idle = 0 if self._pays or right else self._idle + 1
         time = (draft_ms + target_ms) / self.costs.verify(1)
@@ -290,7 +289,7 @@ class AutoLookahead(LookaheadPolicy):
         if self.resting:
             self._look_at = self._rounds + self.RESTING_ROUNDS
         if self._rounds >= self._plan_at:
-            self._plan_at = self._rounds + self.PLAN_EVERY
+            self._plan_at = self._rounds + (self.PLAN_EVERY_QUICK if self._quick else self.PLAN_EVERY)
             self._plan = None
             self._least.clear()
         if self._plan is None:
@@ -315,6 +314,12 @@ class AutoLookahead(LookaheadPolicy):
         """How many tokens of the index promise the best rate, and that rate; (0, 0) where it has none."""
         best, rate = 0, 0.0
         if self._index is None:
+            return best, rate
+        self._index.dozing = (
+            self._quick and self._pays and self._missed > self.INDEX_EVERY and self._missed % self.INDEX_EVERY != 0
+        )
+        if self._index.dozing:
+            self._promised = ()
             return best, rate
         self._promised = self._index.promise(self.MOST)
         tokens = reach = 1.0

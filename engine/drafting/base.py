@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,3 +78,16 @@ class Drafter(ABC):
 
         With no tokens: nothing more will be, live proposals are dropped.
         """
+
+
+class Index(Protocol):
+    """A source whose proposals are known before it is asked for them, and cost nothing.
+
+    Attributes: name; dozing (set by the policy: nobody will ask for a few rounds, so it need not follow each token).
+    """
+
+    name: str
+    dozing: bool
+
+    def promise(self, n: int) -> Sequence[float]:
+        """For each token of what it would propose now, at most `n`: the chance that it holds if those before do."""

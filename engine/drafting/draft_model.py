@@ -99,7 +99,9 @@ class DraftModelDrafter(Drafter):
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         self._offered = 0
         if self._readable < len(self._committed):
-            return Draft()
+            self._find_readable()
+            if self._readable < len(self._committed):
+                return Draft()
         rewind = self._backend.rewind
         if rewind.kind == "window":
             n = min(n, (rewind.depth or 0) + 1)
@@ -189,6 +191,9 @@ class DraftModelDrafter(Drafter):
         known = len(self._committed)
         self._counted = False
         self._committed.extend(committed_tokens)
+        if self.resting and not self._live and backend.length <= known:  # Nothing more to do, and it should be quick.
+            self._declined = False
+            return
         kept = common_prefix(self._ahead, committed_tokens)
         kept = kept if 0 < kept == len(committed_tokens) else len(self._live)
         self._live, self._ahead = self._live[kept:], self._ahead[kept:]

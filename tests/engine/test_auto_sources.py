@@ -125,7 +125,7 @@ def test_the_draft_model_keeps_up_while_it_would_pay() -> None:
     assert not policy.resting
 
 
-@pytest.mark.parametrize(("plain_ms", "looks"), [(0.1, 24 + 200 // 33), (1.0, 24 + 200 // 7), (10.0, 224)])
+@pytest.mark.parametrize(("plain_ms", "looks"), [(0.1, 9 + 150 // 33), (1.0, 6 + 212 // 7), (10.0, 224)])
 @pytest.mark.parametrize("useless", [0, 224])
 def test_where_nothing_pays_looks_take_a_share_of_the_time(plain_ms: float, looks: int, useless: int) -> None:
     """A model without size feels even a look; what an earlier reply found holds."""
@@ -145,6 +145,43 @@ def test_where_nothing_pays_looks_take_a_share_of_the_time(plain_ms: float, look
         waited += 1
     assert waited <= AutoLookahead.DOZE_MOST
     assert not index.dozing
+
+
+def _looks_beside_a_draft_that_pays(plain_ms: float) -> tuple[int, int]:
+    """How often 80 rounds look at an index without a promise, and how many rounds later a promise is taken."""
+    verify = {n: plain_ms * (1.0 + 0.05 * n) for n in range(1, 34)}
+    index = Promises()
+    policy = _policy(index, costs=Fixed(verify, 0.01 * plain_ms))
+    for _ in range(80):
+        proposed = policy.choose()
+        policy.observe(proposed, min(proposed, 1), 0.01 * plain_ms * proposed, verify[proposed + 1], (0.5,) * proposed)
+    looks = index.looks
+    index.chances = (0.99,) * 32
+    for waited in range(80):
+        proposed = policy.choose()
+        if policy.source == "ngram":
+            return looks, waited
+        policy.observe(proposed, min(proposed, 1), 0.01 * plain_ms * proposed, verify[proposed + 1], (0.5,) * proposed)
+    raise AssertionError("the index was never asked again")
+
+
+def test_an_index_without_a_promise_is_looked_at_seldom_where_looks_are_felt() -> None:
+    looks, waited = _looks_beside_a_draft_that_pays(0.2)
+    assert looks <= AutoLookahead.INDEX_EVERY + 80 // AutoLookahead.INDEX_EVERY + 1
+    assert waited <= AutoLookahead.INDEX_EVERY
+    assert _looks_beside_a_draft_that_pays(20.0) == (80, 0)
+
+
+def test_a_draft_that_never_pays_is_looked_at_seldom_without_an_index_too() -> None:
+    verify = {n: 0.2 * n for n in range(1, 34)}
+    policy = AutoLookahead(Fixed(verify, 0.2), AcceptanceModel(prior=0.1, weight=1_000.0))
+    proposals = 0
+    for _ in range(400):
+        proposed = policy.choose()
+        proposals += proposed > 0
+        policy.observe(proposed, 0, 0.2 * proposed, verify[proposed + 1])
+    assert proposals <= 4
+    assert policy.speedup == 1.0
 
 
 def test_an_index_that_dozed_reads_on() -> None:
