@@ -1,9 +1,10 @@
 """Measuring how fast a target answers: plain, with each fixed lookahead, with auto, and from an n-gram index.
 
-All ways answer the same prompts in turns in one process, each turn beginning with another way, so that a machine that
-is slow for a while slows all alike. In the first turn the caches are emptied before each reply, so that reading the
-prompt and the first token are timed as in a new chat; in later turns the prompt may stay in the caches, as the speed
-that is compared, tokens/s after the prompt was read, does not depend on it.
+All ways answer the same prompts in turns in one process, each time in another order (Williams 1949: each way equally
+often at each place and behind each other one), so that a machine that is slow for a while slows all alike, and what a
+reply leaves behind (frequencies, caches) falls to all. In the first turn the caches are emptied before each reply, so
+that reading the prompt and the first token are timed as in a new chat; in later turns the prompt may stay in the
+caches, as the speed that is compared, tokens/s after the prompt was read, does not depend on it.
 """
 
 from __future__ import annotations
@@ -80,6 +81,18 @@ class Sizes:
     repeats: int
     max_tokens: int
     seconds: float
+
+
+def balanced_order(count: int, number: int) -> list[int]:
+    """The `number`-th order of the indices below `count`.
+
+    Of `count` orders in a row (of 2 · `count` where it is odd) each index stands equally often at each place, and
+    equally often behind each other one: the Latin squares of E. J. Williams, "Experimental Designs Balanced for the
+    Estimation of Residual Effects of Treatments" (1949).
+    """
+    zigzag = [(place + 1) // 2 if place % 2 else -(place // 2) for place in range(count)]
+    order = [(step + number) % count for step in zigzag]
+    return order[::-1] if count % 2 and number // count % 2 else order
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +227,8 @@ class Bench:
         """Measure, one reply after the other. Raises Cancelled; a reply that was cancelled midway is not given."""
         for turn in range(repeats):
             for index, prompt in enumerate(self.prompts):
-                first = (turn * len(self.prompts) + index) % len(self.ways)
-                for order, way in enumerate([*self.ways[first:], *self.ways[:first]]):
+                for order, place in enumerate(balanced_order(len(self.ways), turn + index)):
+                    way = self.ways[place]
                     most = min(prompt.max_tokens, max_tokens)
                     first_ms, result = self._generate(way, prompt, turn, most, fresh=turn == 0)
                     yield Reply(way.name, prompt.category, index, turn, order, turn == 0, first_ms, result)

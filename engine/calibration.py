@@ -20,7 +20,7 @@ from engine.cache_files import cache_folder, forget_oldest, read_file, write_fil
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.cores import physical_cores
-from engine.costs import CostModel
+from engine.costs import QUICK_MS, CostModel
 from engine.errors import BackendFailure, RewindNotSupported
 from engine.folder_walk import split_parts
 from engine.machine import describe_machine
@@ -112,10 +112,16 @@ def _measure_sizes(meter: Meter, times: _Times, deadline: float) -> None:
     """Add times of larger sizes to `times`, and more of all, until the deadline, or until a forward fails."""
 
     def measure(size: int) -> bool:
-        """Whether the size could still be measured."""
+        """Whether the size could still be measured.
+
+        A forward of another size than the one before costs a small model more, by half; plain decoding never changes
+        its size, so a single token is timed behind another one.
+        """
         expected = CostModel(_costs(times)).verify(size)
         if meter.clock() + expected / 1000.0 > deadline:
             return False
+        if size == 1 and expected < QUICK_MS:
+            meter.forward(1)
         milliseconds = meter.forward(size)
         times.setdefault(size, []).append(milliseconds)
         return True

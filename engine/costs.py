@@ -14,6 +14,8 @@ _CAUTIOUS_COSTS = ((1, 1.0), (2, 1.85), (3, 2.1), (4, 2.45), (5, 2.9), (9, 4.6),
 """Measured: 0.5 B weights in Q8_0 on two cores with llama.cpp's own products; those of engine/kernels cost far less."""
 _UNKNOWN_DRAFT = 0.2
 """Times of one target token that a draft token is taken to cost before one was timed."""
+QUICK_MS = 3.0
+"""Where a plain token takes less, what else is done in a round is felt, and so is a change of size."""
 
 _LONGEST_MS = 1e9
 

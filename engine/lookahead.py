@@ -8,7 +8,7 @@ from math import inf
 
 from engine.acceptance_model import AcceptanceModel, ClaimModel
 from engine.config import DEFAULT_LOOKAHEAD, MAX_LOOKAHEAD, SpeculationConfig
-from engine.costs import CostModel
+from engine.costs import QUICK_MS, CostModel
 from engine.drafting.base import Index
 from engine.exploration import Exploration
 
@@ -130,8 +130,7 @@ class AutoLookahead(LookaheadPolicy):
     """How many further tokens are thought through before a draft ends."""
     HOPELESS = 0.02
     PLAN_EVERY, PLAN_EVERY_QUICK = 4, 8
-    QUICK_MS = 3.0
-    """Where a plain token takes less, thinking is felt: plans are for more rounds, and a rejection does not end one."""
+    """Rounds that a plan holds for. The second where thinking is felt (QUICK_MS); a rejection does not end it there."""
     RESTING_ROUNDS = 8
     """Rounds, drafting and resting, between two looks at what pays: the look takes time too."""
     REST_AFTER = 8
@@ -175,7 +174,7 @@ class AutoLookahead(LookaheadPolicy):
         self._plan: tuple[int, float] | None = None
         self._rounds = 0
         self._idle, self._pays, self._probing, self._trying = 0, True, False, False
-        self._quick = False
+        self._quick = self._speculated = False
         self._plan_at = self._look_at = 0
         """The rounds in which the plan is made anew, and in which a resting drafter is thought of."""
         self._least: dict[int, float] = {}
@@ -189,7 +188,7 @@ class AutoLookahead(LookaheadPolicy):
         tried = self._trying
         self._reach, self._exactly, self._probing, self._trying = 1.0, None, False, False
         plain = self.costs.verify(1)
-        self._quick = plain < self.QUICK_MS
+        self._quick = plain < QUICK_MS
         best, rate = self._best()
         self._pays = rate * plain > 1.0
         if not self._rounds and not self._pays:
@@ -261,9 +260,11 @@ class AutoLookahead(LookaheadPolicy):
         if self._dozed:
             return
         exploration, expected = self._exploration, self.costs.verify(proposed + 1)
-        if exploration.notice(proposed + 1, target_ms, expected, tried=self._trying or self._probing):
-            self._plan = None
-        self.costs.observe_verify(proposed + 1, target_ms)
+        back, self._speculated = self._quick and self._speculated and not proposed, proposed > 0
+        if not back:  # The first round of one token behind longer ones takes longer, and plain decoding has none such.
+            if exploration.notice(proposed + 1, target_ms, expected, tried=self._trying or self._probing):
+                self._plan = None
+            self.costs.observe_verify(proposed + 1, target_ms)
         if proposed and accepted < proposed and not self._quick:
             self._plan = None
         if proposed and self._promised:

@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from time import sleep
 from typing import Any
 
@@ -36,6 +38,7 @@ from engine.benchmark import (
     Pace,
     PreparedPrompt,
     Reply,
+    balanced_order,
     choose_sizes,
     compare_replies,
     make_ways,
@@ -92,14 +95,26 @@ def _bench(**changes: Any) -> Bench:
 
 def test_each_way_is_at_each_place_equally_often() -> None:
     bench = _bench()
-    replies = list(bench.replies(5, 8))
-    places = {(way.name, order): 0 for way in bench.ways for order in range(len(bench.ways))}
-    assert len(replies) == 5 * 2 * 5
+    replies = list(bench.replies(10, 8))
+    places = {(index, way.name, order): 0 for index in range(2) for way in bench.ways for order in range(5)}
+    assert len(replies) == 10 * 2 * 5
     for reply in replies:
-        places[reply.way, reply.order] += 1
-    assert set(places.values()) == {2}
+        places[reply.prompt, reply.way, reply.order] += 1
+    assert set(places.values()) == {2}, "for each prompt"
     assert {reply.result.stats.emitted for reply in replies if reply.prompt == 0} == {6}
     assert {reply.result.stats.emitted for reply in replies if reply.prompt == 1} == {8}
+
+
+@pytest.mark.parametrize("count", range(1, 13))
+def test_no_way_has_a_better_place_or_a_better_way_before_it(count: int) -> None:
+    rounds = count if count % 2 == 0 else 2 * count
+    orders = [balanced_order(count, number) for number in range(rounds)]
+    assert all(sorted(order) == list(range(count)) for order in orders)
+    places = Counter((way, place) for order in orders for place, way in enumerate(order))
+    assert set(places.values()) == {rounds // count}
+    behind = Counter(pair for order in orders for pair in pairwise(order))
+    assert len(behind) == count * (count - 1)
+    assert len(set(behind.values())) <= 1
 
 
 def test_the_first_turn_reads_every_prompt_anew() -> None:
