@@ -96,7 +96,7 @@ PARTS = (
     Part(
         "server",
         "Auto against llama.cpp's own server",
-        "server --kinds q8_0 --prompts 1 --tokens 48",
+        "server --kinds q8_0 --prompts 1",
         "server --kinds q4_0 --lookaheads 3 --categories chat --prompts 1 --tokens 8 --sweeps 1 --turns 1 --patience 0",
         8,
         16,
