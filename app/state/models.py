@@ -207,7 +207,7 @@ class ModelList:
         self._fits = fits
 
     def targets(self) -> list[Choice]:
-        """The lines of the target picker."""
+        """The lines of the target picker: what can be loaded first."""
         names = labels(self.models)
         listed = [
             Choice(
@@ -220,6 +220,7 @@ class ModelList:
             )
             for model in self.models
         ]
+        listed.sort(key=_out_of_question)
         return _with_missing(listed, self.selection.target)
 
     def drafts(self) -> list[Choice]:
@@ -227,7 +228,7 @@ class ModelList:
         names = labels(self.models)
         target = self.by_path(self.selection.target)
         listed = [self._draft(model, names[model.path], target) for model, _ in self._ranked(target)]
-        listed.sort(key=lambda choice: choice.problem is not None or choice.shortage is not None or choice.away)
+        listed.sort(key=_out_of_question)
         best = self.best_draft()
         special = [
             Choice(None, "" if best is None else names.get(best, ""), kind="automatic"),
@@ -335,6 +336,11 @@ class ModelList:
 
 def _unread(path: Path) -> ModelFile:
     return ModelFile(path, path.name.split(".")[0])
+
+
+def _out_of_question(choice: Choice) -> bool:
+    """Whether it cannot be loaded as things are, so that it stands behind what can."""
+    return choice.problem is not None or choice.shortage is not None or choice.away
 
 
 def _with_missing(listed: list[Choice], chosen: Path | None) -> list[Choice]:

@@ -207,4 +207,15 @@ def best_words(lookahead: int | None, others: list[int]) -> str:
     pattern = QCoreApplication.translate(
         "Proof", "{name} has the highest median speedup; its lead on {others} is within the spread"
     )
-    return pattern.format(name=name, others=", ".join(map(str, others)))
+    return pattern.format(name=name, others=_ranges(sorted(others)))
+
+
+def _ranges(numbers: list[int]) -> str:
+    """Rising whole numbers, three or more in a row as a range: 0, 2–5, 8."""
+    runs: list[list[int]] = []
+    for each in numbers:
+        if runs and each == runs[-1][-1] + 1:
+            runs[-1].append(each)
+        else:
+            runs.append([each])
+    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)

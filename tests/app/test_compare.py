@@ -13,6 +13,7 @@ from app.state.compare import ProofRequest, ProofRun, ProofSettings
 from app.state.models import Loaded
 from app.views.compare_dialog import CompareDialog
 from app.views.proof_dialog import ProofDialog
+from app.views.proof_words import best_words
 from app.views.sweep_dialog import SweepDialog
 from engine import EngineError, Equality, SamplingConfig
 from helpers.app_window import OpenWindow, Window
@@ -381,3 +382,11 @@ def test_every_control_of_the_dialogs_says_what_it_is(open_window: OpenWindow, p
             assert button.text() or button.accessibleName()
         for widget in (dialog.prompt, dialog.turns, dialog.tokens, dialog.sampling, dialog.bar):
             assert widget.accessibleName()
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [([5], "5"), ([2, 3], "2, 3"), ([0, 2, 3, 5, 6, 7, 8, 16], "0, 2, 3, 5–8, 16"), (list(range(16)), "0–15")],
+)
+def test_many_that_are_as_good_are_said_in_ranges(others: list[int], said: str) -> None:
+    assert best_words(4, others) == f"K = 4 has the highest median speedup; its lead on {said} is within the spread"

@@ -148,15 +148,15 @@ def test_the_bundled_pair_comes_first_and_once() -> None:
     models = ModelList(bundled)
     own = ModelFile(bundled[0], "Demo", "llama", 8_000_000, "Q8_0", 2048, 9_000_000)
     models.set_bundled((own,))
-    models.set_found(Path("/models"), (model("a"), own, model("broken", "It is cut off.")))
+    models.set_found(Path("/models"), (model("Broken", "It is cut off."), model("c"), own))
     lines = models.targets()
     assert [line.label for line in lines] == [
         "Demo · 8M Q8_0",
         "demo-draft",
-        "a · 12M Q8_0",
-        "broken · 12M Q8_0",
+        "c · 12M Q8_0",
+        "Broken · 12M Q8_0",
     ]
-    assert [line.problem for line in lines] == [None, None, None, "It is cut off."]
+    assert [line.problem for line in lines] == [None, None, None, "It is cut off."], "what can be loaded first"
     assert models.selection.target == bundled[0]
 
 
