@@ -17,11 +17,13 @@ class LookaheadPolicy(ABC):
     """Chooses K for each round and learns from what came of it.
 
     Attributes: speedup (what is expected of the round chosen last, in times of plain decoding; None: not estimated);
-    source (the name of the source that is to propose; None: whoever has a proposal first).
+    source (the name of the source that is to propose; None: whoever has a proposal first); asleep (set by `choose`:
+    this round and the next one are plain, so that the drafter need not even be told what was committed).
     """
 
     speedup: float | None = None
     source: str | None = None
+    asleep: bool = False
 
     @abstractmethod
     def choose(self) -> int:
@@ -139,14 +141,16 @@ class AutoLookahead(LookaheadPolicy):
     INDEX_LEAD = 1.6
     """How many times the draft model's rate the index must promise: where a text repeats itself, the draft too is
     right more often than on average. (At 1.4 its rounds in rewriting gave 1.0 times the tokens of the draft's.)"""
-    DOZE_AFTER, DOZE_MOST = 24, 32
+    DOZE_AFTER, DOZE_MOST = 24, 128
     """Looks in a row that found nothing, after which even looking is left out for some rounds; and how many at most."""
     DOZE_SOON = 4
     """Such looks where thinking is felt: for 2 rounds then, and twice as many after each look that finds nothing."""
     INDEX_EVERY = 8
     """Rounds between two looks at an index that had nothing to offer in as many, where a draft pays and thinking is
     felt."""
-    LOOK_MS, LOOK_SHARE = 0.03, 0.005
+    LOOKS_BETWEEN = 4
+    """Looks at the index, where even looking is left out for some rounds, to one at the draft model."""
+    LOOK_MS, LOOK_SHARE = 0.045, 0.005
     """What a look at all sources takes, and its share of the time where nothing pays: a model without size feels it."""
 
     def __init__(
@@ -180,19 +184,20 @@ class AutoLookahead(LookaheadPolicy):
         self._least: dict[int, float] = {}
         """By tokens proposed: how likely they must be for one more to pay, in times of the worth of a millisecond."""
         self._dozes = self._dozed = self._missed = 0
+        self._pays = self._best()[1] * self.costs.verify(1) > 1.0
+        if not self._pays:
+            self._idle = self.REST_AFTER
 
     def choose(self) -> int:
         if self._dozed < self._dozes:
             return self._stay_plain()
-        self._dozed = self._dozes = 0
+        slept, self._dozed, self._dozes = self._dozed, 0, 0
         tried = self._trying
         self._reach, self._exactly, self._probing, self._trying = 1.0, None, False, False
         plain = self.costs.verify(1)
         self._quick = plain < QUICK_MS
-        best, rate = self._best()
+        best, rate = self._best(slept)
         self._pays = rate * plain > 1.0
-        if not self._rounds and not self._pays:
-            self._idle = self.REST_AFTER
         offered, offered_rate = self._offer()
         if offered_rate <= max(rate * self.INDEX_LEAD, 1.0 / plain):
             offered, offered_rate = 0, 0.0
@@ -216,17 +221,14 @@ class AutoLookahead(LookaheadPolicy):
         """Look away for as many rounds as keep the looks within their share of the time; for fewer at first."""
         most = self.DOZE_MOST if useless > self.DOZE_AFTER else min(2 ** (useless - self.DOZE_SOON), self.DOZE_MOST)
         self._dozes = min(int(self.LOOK_MS / (self.LOOK_SHARE * plain)), most)
-        if self._dozes and self._index is not None:
-            self._index.dozing = True
+        self.asleep = self._dozes > 0
 
     def _stay_plain(self) -> int:
         """A round without a look."""
         self._dozed += 1
-        self.lookahead, self.speedup = 0, 1.0
         if self._dozed == self._dozes:
             self._exploration.pass_time(float(self._dozed))
-            if self._index is not None:
-                self._index.dozing = False
+            self.asleep = False
         return 0
 
     @property
@@ -283,12 +285,15 @@ class AutoLookahead(LookaheadPolicy):
         elif self._trying:
             exploration.pay_try(time - (accepted + 1) / self.speedup)
 
-    def _best(self) -> tuple[int, float]:
-        """The best K of the draft model above 0, and its expected tokens per millisecond; (0, 0): none, or it rests."""
+    def _best(self, slept: int = 0) -> tuple[int, float]:
+        """The best K of the draft model above 0, and its expected tokens per millisecond; (0, 0): none, or it rests.
+
+        `slept`: the rounds since the last look.
+        """
         if not self._drafts or (self.resting and self._rounds < self._look_at):
             return 0, 0.0
         if self.resting:
-            self._look_at = self._rounds + self.RESTING_ROUNDS
+            self._look_at = self._rounds + max(self.RESTING_ROUNDS, self.LOOKS_BETWEEN * slept)
         if self._rounds >= self._plan_at:
             self._plan_at = self._rounds + (self.PLAN_EVERY_QUICK if self._quick else self.PLAN_EVERY)
             self._plan = None

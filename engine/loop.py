@@ -26,6 +26,8 @@ from engine.verifier import Verdict
 
 Events = Generator[Event, bool | None, None]
 
+_NOTHING = Draft()
+
 
 class GenerationLoop:
     """Runs one job. After every round the target holds all committed tokens but the last, *pending* one."""
@@ -34,6 +36,8 @@ class GenerationLoop:
         self._job = job
         self._committed = list(job.prompt)
         self._prompt_length = len(job.prompt)
+        self._told = self._prompt_length
+        """How many of the committed tokens the drafter knows."""
         self._evaluated = 0
         self._rounds = 0
         self._finish: FinishReason | None = None
@@ -57,7 +61,6 @@ class GenerationLoop:
                 lookahead = self._job.policy.choose()
                 draft = self._propose(lookahead)
                 lookahead = max(lookahead, len(draft.tokens))
-                self._job.drafter.resting = self._job.policy.resting
                 drafted = perf_counter()
                 # 3. Verify, and draw the token that ends the round.
                 verdict = self._verify(draft, lookahead)
@@ -67,7 +70,7 @@ class GenerationLoop:
                 try:
                     yield from self._commit(verdict)
                 finally:
-                    self._settle(before, verdict)
+                    self._settle(verdict)
                 # 5. Count.
                 yield self._count(lookahead, draft, verdict, len(self._committed) - before, times)
         except Cancelled:
@@ -101,6 +104,7 @@ class GenerationLoop:
         for count in read(target, known[shared:], job.cancel):
             done += count
             yield PromptProgress(done, self._evaluated)
+        job.drafter.resting = job.policy.resting
         job.drafter.begin(job.prompt, job.cancel)
         self._stats.put(prompt_ms=1000.0 * (perf_counter() - job.started))
         yield PromptProgress(self._evaluated, self._evaluated)
@@ -108,8 +112,14 @@ class GenerationLoop:
     def _propose(self, lookahead: int) -> Draft:
         """A draft that fits what is left of the reply, of the context and of a window that can be taken back."""
         job = self._job
-        limit = job.policy.limit
+        policy = job.policy
+        if policy.asleep:
+            return _NOTHING
+        job.drafter.resting = policy.resting
+        limit = policy.limit
         left = lookahead if limit is None else limit
+        if not left:
+            return _NOTHING
         if job.one_token:
             left = min(left, 1)
         else:
@@ -119,8 +129,8 @@ class GenerationLoop:
             if job.target.rewind.kind == "window":
                 left = min(left, job.target.rewind.depth or 0)
         if left <= 0:
-            return Draft()
-        return job.drafter.propose(left) if limit is None else job.drafter.propose(left, job.policy.goes_on)
+            return _NOTHING
+        return job.drafter.propose(left) if limit is None else job.drafter.propose(left, policy.goes_on)
 
     def _verify(self, draft: Draft, lookahead: int) -> Verdict:
         """One target pass; meanwhile, where drafting overlaps, the drafter goes on."""
@@ -179,16 +189,17 @@ class GenerationLoop:
             self._finish = "context"
         return text + job.reply.finish() if self._finish else text
 
-    def _settle(self, before: int, verdict: Verdict) -> None:
+    def _settle(self, verdict: Verdict) -> None:
         """Caches after a round: no token in them that was not committed, but for live proposals."""
         try:
             self._wait_for_ahead(verdict)
         finally:  # The drafter learns what was committed even where its work ahead was cancelled or failed.
             target = self._job.target
             target.truncate(min(target.length, len(self._committed) - 1))
-            self._job.drafter.observe(self._committed[before:])
             if self._finish is not None:
-                self._job.drafter.observe(())
+                self._tell_all()
+            elif not self._job.policy.asleep:
+                self._tell()
 
     def _wait_for_ahead(self, verdict: Verdict) -> None:
         """Let the work ahead come to its end where it still holds, or stop it."""
@@ -207,6 +218,17 @@ class GenerationLoop:
             self._ahead.close()
         target = self._job.target
         target.truncate(min(target.length, len(self._committed) - 1))
+        self._tell_all()
+
+    def _tell(self) -> None:
+        """Tell the drafter what it does not know yet of what was committed."""
+        told, self._told = self._told, len(self._committed)
+        self._job.drafter.observe(self._committed[told:])
+
+    def _tell_all(self) -> None:
+        """And that nothing more will be committed."""
+        if self._told < len(self._committed):
+            self._tell()
         self._job.drafter.observe(())
 
     def _count(

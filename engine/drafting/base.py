@@ -38,8 +38,8 @@ class Drafter(ABC):
     """Proposes tokens that may follow the committed ones.
 
     Attributes: name (the source, for statistics); forwards (model passes since `begin`, those that read the prompt
-    left out); resting (set by the loop: while it is True nothing is proposed, and what is committed is only noted,
-    without a model pass).
+    left out); resting (set by the loop: while it is True nothing is proposed, or seldom, and the prompt and what is
+    committed are only noted, without a model pass).
     """
 
     name: str

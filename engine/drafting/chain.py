@@ -43,6 +43,7 @@ class ChainDrafter(Drafter):
     def begin(self, prompt_tokens: Sequence[int], cancel: CancelToken) -> None:
         self._last = None
         for drafter, _ in self._parts:
+            drafter.resting = self.resting
             drafter.begin(prompt_tokens, cancel)
 
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:

@@ -13,14 +13,14 @@ from engine.config import SamplingConfig
 from engine.drafting.base import Draft, Drafter, GoesOn
 from engine.history import History
 from engine.native_sampler import Proposal
-from engine.prompt import common_prefix, keep_prefix, read
+from engine.prompt import CHUNK, common_prefix, keep_prefix, read
 from engine.rows import rows_in_use
 from engine.sampling import best_with_logprob, candidates, logprob, uniform
 
 _MOST_BEHIND = 2
 """The cache is at most this many committed tokens short: the last draft token and the bonus after a full acceptance.
 
-While the drafter rests it falls behind; it catches up in the forward of the next proposal.
+While the drafter rests it falls behind, from the prompt on; it catches up with the next proposal.
 """
 
 
@@ -80,8 +80,9 @@ class DraftModelDrafter(Drafter):
         self._find_readable()
         known = self._committed[: min(self._readable, len(self._committed) - 1, self._backend.context_length)]
         shared = keep_prefix(self._backend, known)
-        for _ in read(self._backend, known[shared:], cancel):
-            pass
+        if not self.resting:
+            for _ in read(self._backend, known[shared:], cancel):
+                pass
 
     def _find_readable(self) -> None:
         """Move on to the first committed token that the draft's vocabulary lacks: it cannot read past it."""
@@ -133,6 +134,10 @@ class DraftModelDrafter(Drafter):
                 continue
             if self._cancel.cancelled or (stop is not None and stop()) or held + len(feed) > backend.context_length:
                 return
+            if len(feed) > CHUNK:
+                for _ in read(backend, feed[:-1], self._cancel):
+                    pass
+                feed = feed[-1:]
             rows = backend.forward(feed, 1)
             self.forwards += 1
             if not live:

@@ -149,8 +149,9 @@ class TranslatedDrafter(Drafter):
         self._read = [*self._begin_tokens, *tokens]
         known = self._read[:-1]
         shared = keep_prefix(self._backend, known)
-        for _ in read(self._backend, known[shared:], self._cancel):
-            pass
+        if not self.resting:
+            for _ in read(self._backend, known[shared:], self._cancel):
+                pass
 
     def _readable(self, text: str) -> list[int]:
         """The tokens of a text, or of what comes behind the last character that the draft's vocabulary lacks."""
