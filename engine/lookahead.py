@@ -145,11 +145,9 @@ class AutoLookahead(LookaheadPolicy):
     """Looks in a row that found nothing, after which even looking is left out for some rounds; and how many at most."""
     DOZE_SOON = 4
     """Such looks where thinking is felt: for 2 rounds then, and twice as many after each look that finds nothing."""
-    INDEX_EVERY = 8
-    """Rounds between two looks at an index that had nothing to offer in as many, where a draft pays and thinking is
-    felt."""
-    LOOKS_BETWEEN = 4
-    """Looks at the index, where even looking is left out for some rounds, to one at the draft model."""
+    INDEX_EVERY, LOOKS_BETWEEN = 8, 4
+    """Where thinking is felt: rounds between two looks at an index that had nothing to offer in as many, while a draft
+    pays; and looks at the index to one at the draft model, where looks are left out."""
     LOOK_MS, LOOK_SHARE = 0.045, 0.005
     """What a look at all sources takes, and its share of the time where nothing pays: a model without size feels it."""
 
@@ -222,6 +220,8 @@ class AutoLookahead(LookaheadPolicy):
         most = self.DOZE_MOST if useless > self.DOZE_AFTER else min(2 ** (useless - self.DOZE_SOON), self.DOZE_MOST)
         self._dozes = min(int(self.LOOK_MS / (self.LOOK_SHARE * plain)), most)
         self.asleep = self._dozes > 0
+        if self._index is not None:
+            self._index.dozing = self.asleep
 
     def _stay_plain(self) -> int:
         """A round without a look."""

@@ -209,8 +209,7 @@ class NgramDrafter(Drafter):
     right ones save goes back into it, and no draft may cost more than is left: by these costs a reply of N tokens
     takes never longer than plain decoding of N + 4 + 0.03 N tokens.
 
-    While `dozing` it is not asked and only notes what is committed; afterwards it reads that like a prompt, as it does
-    with more tokens at once than a round has.
+    While `dozing` it is not asked and only notes what is committed; afterwards it reads that like a prompt.
 
     `stop_tokens` end a draft. `cost(n)` is what a verification of n tokens costs, in times of one token (up to 33);
     machines differ much in it, see `measured_cost`. Everything learned begins anew with each prompt, so a request
@@ -335,7 +334,7 @@ class NgramDrafter(Drafter):
         granted = options.allowance_share * len(committed_tokens)
         self._allowance = min(self._allowance + saved + granted, options.most_allowance)
         self._drafted = 0
-        if self.dozing or len(committed_tokens) > MAX_LOOKAHEAD + 1:
+        if self.dozing:
             self._unread.extend(committed_tokens)
             return
         self._catch_up()

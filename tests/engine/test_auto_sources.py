@@ -146,6 +146,7 @@ def test_where_nothing_pays_looks_take_a_share_of_the_time(useless: int, plain_m
         waited += 1
     assert waited <= AutoLookahead.DOZE_MOST
     assert not policy.asleep
+    assert not index.dozing
 
 
 def _looks_beside_a_draft_that_pays(plain_ms: float) -> tuple[int, int]:

@@ -13,7 +13,6 @@ from engine.costs import CostModel
 from engine.decoder import SpeculativeDecoder
 from engine.drafting.base import Draft, Drafter, GoesOn
 from engine.drafting.draft_model import DraftModelDrafter
-from engine.drafting.ngram import NgramDrafter
 from engine.knowledge import PairKnowledge
 from engine.lookahead import AutoLookahead
 from engine.loop import GenerationLoop
@@ -95,17 +94,6 @@ def test_a_translated_draft_that_rests_reads_when_it_is_asked() -> None:
         assert (backend.length == 0) == resting
         drafts.append(drafter.propose(3).tokens)
     assert drafts[0] == drafts[1] != ()
-
-
-def test_an_index_that_is_told_much_at_once_reads_on() -> None:
-    text = [5 + place * place % 97 for place in range(60)]
-    late, prompted = NgramDrafter(), NgramDrafter()
-    late.begin(text[:5], CancelToken())
-    late.observe(text[5:50])
-    prompted.begin(text[:50], CancelToken())
-    for index in (late, prompted):
-        index.observe(text[:3])
-    assert late.propose(3).tokens == prompted.propose(3).tokens == tuple(text[3:6])
 
 
 def test_a_real_draft_that_does_not_pay_reads_no_prompt() -> None:
