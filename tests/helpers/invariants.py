@@ -26,13 +26,13 @@ class Seen:
 def follow(decoder: SpeculativeDecoder, prompt: Sequence[int], events: Iterable[Event]) -> Seen:
     """Consume a reply to a prompt of token ids, checking both caches after every round."""
     seen = Seen()
-    last = 0
+    last = -len(prompt)
     for event in events:
         if isinstance(event, TokenEvent):
             seen.tokens.append(event)
         elif isinstance(event, RoundEvent):
             seen.rounds.append(event)
-            # With the lookahead auto a draft model that rests falls behind by what was committed since.
+            # With the lookahead auto a draft model that rests falls behind, from the prompt on, until it is asked.
             keeps_up = event.speedup is None or (event.proposed > 0 and event.source == "draft-model")
             last = len(seen.tokens) if keeps_up else last
             committed = [*prompt, *(token.token for token in seen.tokens)]
