@@ -40,3 +40,9 @@ def read(backend: Backend, tokens: Sequence[int], cancel: CancelToken) -> Iterat
         piece = tokens[start : start + CHUNK]
         backend.forward(piece, 0)
         yield len(piece)
+
+
+def read_all(backend: Backend, tokens: Sequence[int], cancel: CancelToken) -> None:
+    """The same, where nobody wants to know how far it is. Raises Cancelled."""
+    for _ in read(backend, tokens, cancel):
+        pass

@@ -13,7 +13,7 @@ from engine.config import SamplingConfig
 from engine.drafting.base import Draft, Drafter, GoesOn
 from engine.history import History
 from engine.native_sampler import Proposal
-from engine.prompt import CHUNK, common_prefix, keep_prefix, read
+from engine.prompt import CHUNK, common_prefix, keep_prefix, read_all
 from engine.rows import rows_in_use
 from engine.sampling import best_with_logprob, candidates, logprob, uniform
 
@@ -81,8 +81,7 @@ class DraftModelDrafter(Drafter):
         known = self._committed[: min(self._readable, len(self._committed) - 1, self._backend.context_length)]
         shared = keep_prefix(self._backend, known)
         if not self.resting:
-            for _ in read(self._backend, known[shared:], cancel):
-                pass
+            read_all(self._backend, known[shared:], cancel)
 
     def _find_readable(self) -> None:
         """Move on to the first committed token that the draft's vocabulary lacks: it cannot read past it."""
@@ -135,8 +134,7 @@ class DraftModelDrafter(Drafter):
             if self._cancel.cancelled or (stop is not None and stop()) or held + len(feed) > backend.context_length:
                 return
             if len(feed) > CHUNK:
-                for _ in read(backend, feed[:-1], self._cancel):
-                    pass
+                read_all(backend, feed[:-1], self._cancel)
                 feed = feed[-1:]
             rows = backend.forward(feed, 1)
             self.forwards += 1

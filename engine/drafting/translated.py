@@ -14,7 +14,7 @@ from engine.config import SamplingConfig
 from engine.drafting.base import Draft, Drafter, GoesOn
 from engine.drafting.text_align import FARTHEST, TextContinuation, whole_characters
 from engine.errors import Cancelled, EngineError, RewindNotSupported, TextNotEncodable
-from engine.prompt import CHUNK, keep_prefix, read
+from engine.prompt import CHUNK, keep_prefix, read_all
 from engine.sampling import best_token, distribution, log_normaliser, sample, uniform
 
 _BYTES_A_TOKEN = 16
@@ -150,8 +150,7 @@ class TranslatedDrafter(Drafter):
         known = self._read[:-1]
         shared = keep_prefix(self._backend, known)
         if not self.resting:
-            for _ in read(self._backend, known[shared:], self._cancel):
-                pass
+            read_all(self._backend, known[shared:], self._cancel)
 
     def _readable(self, text: str) -> list[int]:
         """The tokens of a text, or of what comes behind the last character that the draft's vocabulary lacks."""
@@ -239,8 +238,7 @@ class TranslatedDrafter(Drafter):
             self._rewind(backend.length - 1)
         waiting = self._read[backend.length :]
         if len(waiting) > CHUNK:
-            for _ in read(backend, waiting[:-1], self._cancel):
-                pass
+            read_all(backend, waiting[:-1], self._cancel)
             waiting = waiting[-1:]
         written = [drafted.token for drafted in self._live[max(backend.length - len(self._read), 0) :]]
         if waiting and written and backend.rewind.kind == "snapshots":
