@@ -2,12 +2,17 @@
 
 A set is one category of the bundled prompts at one temperature. Auto is compared with the best fixed lookahead (plain
 decoding among them), which is chosen on odd turns and compared on even ones, and with plain decoding in all turns.
+Where tokens are drawn each way writes texts of its own: there is nothing to pair, and whole sets are compared, the
+tokens of all replies by their time.
 Where the acceptance rate at lookahead 4 is high, auto must gain; with drawn tokens nearly as much as with greedy ones.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from engine.benchmark import AUTO, NGRAM, PLAIN
 
@@ -19,6 +24,8 @@ GAINS = ((0.6, 1.3), (0.85, 1.6))
 DRAWN_FROM, DRAWN_GAIN = 0.75, 0.9
 """From which acceptance rate on, with drawn tokens, which part of the greedy speedup is due."""
 _HOSTILE = "hostile"
+_SAMPLES = 2000
+"""Bootstrap samples."""
 
 
 @dataclass(frozen=True)
@@ -95,18 +102,57 @@ def _rate(found: Mapping[str, Any]) -> float:
     return float(found["ways"]["4"]["acceptance_rate"] or 0.0)
 
 
+# Drawn replies --------------------------------------------------------------------------------------------------------
+
+
+def compare_drawn(replies: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Auto over the best fixed lookahead in drawn replies of `engine bench`; None where there are none to compare.
+
+    A way's speed is that of all its replies together: their tokens by their time. The best is chosen on odd turns (the
+    first, the third, …) and compared on even ones. `ratio`: the ratio of the speeds as its median, and the middle half
+    of what it is in samples of the replies, drawn with replacement ("Bootstrap methods", Efron 1979).
+    """
+    written = [reply for reply in replies if reply["emitted"] and reply["tokens_per_second"]]
+    odd, even = ([reply for reply in written if reply["turn"] % 2 == half] for half in (0, 1))
+    fixed = {reply["way"] for reply in odd} - {AUTO, NGRAM}
+    if not fixed:
+        return None
+    best = max(sorted(fixed), key=lambda way: _speed(_of_way(odd, way)))
+    ours, theirs = _of_way(even, AUTO), _of_way(even, best)
+    if not ours.size or not theirs.size:
+        return None
+    random = np.random.default_rng(0)
+    ratios = [_speed(_resampled(ours, random)) / _speed(_resampled(theirs, random)) for _ in range(_SAMPLES)]
+    low, high = np.quantile(ratios, (0.25, 0.75))
+    return {"way": best, "ratio": {"median": _speed(ours) / _speed(theirs), "low": float(low), "high": float(high)}}
+
+
+def _of_way(replies: Sequence[Mapping[str, Any]], way: str) -> NDArray[np.float64]:
+    """A row of tokens and seconds for each reply."""
+    mine = [(r["emitted"], r["emitted"] / r["tokens_per_second"]) for r in replies if r["way"] == way]
+    return np.array(mine, np.float64).reshape(-1, 2)
+
+
+def _resampled(replies: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
+    return replies[random.integers(len(replies), size=len(replies))]
+
+
+def _speed(replies: NDArray[np.float64]) -> float:
+    tokens, seconds = replies.sum(axis=0)
+    return float(tokens / seconds)
+
+
 # Tables ---------------------------------------------------------------------------------------------------------------
 
 
 def show(reports: Reports, musts: list[Must]) -> str:
     """For people, and for RESULTS.md."""
     first = next(iter(next(iter(reports.values())).values()))
-    settings, target = first["settings"], first["target"]
     how = (
-        f"`python -m engine bench` with the bundled sets of prompts, {len(first['prompts'])} prompts in "
-        f"{len(first['categories'])} sets, replies of {settings['max_tokens']} tokens at most, {settings['repeats']} "
-        f"turns, target on {target['threads']} threads. Medians (middle half). The best fixed lookahead is chosen on "
-        "odd turns and compared on even ones."
+        f"`python -m engine bench` with the bundled sets of prompts, replies of {first['settings']['max_tokens']} "
+        f"tokens at most, target on {first['target']['threads']} threads. Medians (middle half). The best fixed "
+        "lookahead is chosen on odd turns and compared on even ones; where tokens are drawn, by all tokens of a set "
+        "by their time (middle half of 2,000 bootstrap samples)."
     )
     lines = [
         f"## Auto on the grown demo target in {' and '.join(map(str.upper, reports))}, with the demo draft",
@@ -142,7 +188,8 @@ def _tables(kind: str, temperature: float, report: Mapping[str, Any]) -> list[st
 def _circumstances(kind: str, temperature: float, report: Mapping[str, Any]) -> str:
     plain, auto = report["ways"][PLAIN], report["ways"][AUTO]
     return (
-        f"**{kind.upper()}, temperature {temperature:g}**: loaded in {report['load_s']:.1f} s, "
+        f"**{kind.upper()}, temperature {temperature:g}**: {len(report['prompts'])} prompts in "
+        f"{len(report['categories'])} sets, {report['settings']['repeats']} turns; loaded in {report['load_s']:.1f} s, "
         f"{report['memory']['at_end'] / 2**20:,.0f} MiB of memory at the end; prompts read with "
         f"{_median(plain['prompt_tokens_per_second'], 0)} tokens/s, first token after "
         f"{_median(plain['first_token_ms'], 0)} ms (auto {_median(auto['first_token_ms'], 0)} ms). Other programs took "

@@ -12,8 +12,8 @@ _SECTION = re.compile(
 )
 _HARDWARE = re.compile(r"^\| (?:processor|memory) \| .*\|$", re.MULTILINE)
 _READING = """\
-`make bench` writes this page: it runs every part below in a process of its own, one after the other, in about an hour
-on two cores; the first time it also compiles llama.cpp's own programs (a quarter of an hour) and grows the models.
+`make bench` writes this page: it runs every part below in a process of its own, one after the other, in a good hour on
+two cores; the first time it also compiles llama.cpp's own programs (a quarter of an hour) and grows the models.
 Below each heading stands the command that repeats that part. `make bench ARGS="suite --only NAME,…"` repeats parts and
 puts them in their places here.
 

@@ -1,6 +1,6 @@
 """All benchmarks, one after the other, each in a process of its own; writes RESULTS.md.
 
-    make bench                                        all of it, about an hour on two cores
+    make bench                                        all of it, a good hour on two cores
     make bench ARGS="suite --only overhead,server"    these parts; the other sections of RESULTS.md stay
     make bench ARGS="suite --quick"                   a short look at each part, which is printed and not kept
     make bench ARGS="suite --list"                    the parts, their commands and about how long they take
@@ -56,7 +56,7 @@ class Part:
         return f'make bench ARGS="{options}"'
 
 
-_AUTO_QUICK = "--temperatures 0,0.8 --prompts 1 --turns 2 --tokens 8 --lookaheads 4"
+_AUTO_QUICK = "--temperatures 0,0.8 --prompts 1 --turns 2 --drawn-prompts 1 --drawn-turns 2 --tokens 8 --lookaheads 4"
 _CONTEXT_QUICK = "--layers 4 --width 384 --feed-forward 704 --pairs demo --tokens 16 --turns 1 --warm-up 1 --long 1500"
 PARTS = (
     Part(
@@ -64,7 +64,7 @@ PARTS = (
         "Plain decoding against llama.cpp's own benchmark",
         "decoding --pairs 11",
         "decoding --pairs 1 --tokens 8",
-        2,
+        1,
         2,
         2,
     ),
@@ -74,23 +74,23 @@ PARTS = (
         "What a forward of n tokens costs",
         "workload --parts verify --kinds q8_0,q4_0,f16 --sweeps 11",
         "workload --parts verify --kinds q4_0 --sweeps 1 --threads 1",
-        2,
+        1,
         4,
     ),
     Part(
         "auto",
         "Auto on the grown target in Q8_0",
-        "auto --kinds q8_0 --turns 4 --prompts 2",
+        "auto --kinds q8_0",
         f"auto --kinds q8_0 {_AUTO_QUICK}",
-        10,
+        17,
         3,
     ),
     Part(
         "auto-q4_0",
         "Auto on the grown target in Q4_0",
-        "auto --kinds q4_0 --turns 4 --prompts 2",
+        "auto --kinds q4_0",
         f"auto --kinds q4_0 {_AUTO_QUICK}",
-        8,
+        13,
         2,
     ),
     Part(
@@ -107,7 +107,7 @@ PARTS = (
         "Auto against transformers' assisted generation",
         "assisted --sweep --pairs small,middle,large --prompts 2 --turns 4 --tokens 48",
         "assisted --sweep --pairs small --prompts 1 --turns 2 --tokens 8 --assistants 5 --ours 0,4,auto",
-        7,
+        6,
         5,
     ),
     Part(
@@ -118,23 +118,23 @@ PARTS = (
         4,
         13,
     ),
-    Part("context", "What a long context costs", "context --turns 4", f"context {_CONTEXT_QUICK}", 9, 4),
+    Part("context", "What a long context costs", "context --turns 4", f"context {_CONTEXT_QUICK}", 5, 4),
     Part(
         "ngram",
         "What an n-gram index is worth",
         "ngram --grown q8_0 --prompts 4 --tokens 96",
         "ngram --prompts 1 --tokens 24 --repeats 1",
-        3,
+        2,
         3,
     ),
     Part("overlap", "Overlapped drafting against the ideal", "overlap", "overlap", 1),
     Part("acceptance", "Acceptance by rule", "acceptance", "acceptance --seeds 2", 1),
-    Part("startup", "From start to first paint", "startup", "startup --pairs 1 --patience 0", 2),
-    Part("idle", "What the idle program takes", "idle", "idle --seconds 5 --rest 1 --cases panel", 4),
+    Part("startup", "From start to first paint", "startup", "startup --pairs 1 --patience 0", 1),
+    Part("idle", "What the idle program takes", "idle", "idle --seconds 5 --rest 1 --cases panel", 3),
     Part("window", "The window while a reply streams", "window", "window --replies 2", 1),
     Part("long_reply", "A long reply in the whole window", "long_reply", "long_reply --runs 1 --tokens 2000", 2),
     Part("conversation", "A long conversation in the window", "conversation", "conversation --opens 1", 1),
-    Part("library", "How long a scan takes", "library", "library --models 50 --runs 1", 2, 1, 8),
+    Part("library", "How long a scan takes", "library", "library --models 50 --runs 1", 1, 1, 8),
     Part(
         "frozen",
         "The frozen program against the run from source",
