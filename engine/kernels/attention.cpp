@@ -279,6 +279,7 @@ struct Attention {
     bool segment(const Job & job, int64_t s, const Room & room, Column * held) const {
         for (int64_t c = 0; c < job.count(); c++) {
             held[c].sums.clear(dv);
+            std::fill(held[c].weights, held[c].weights + LANES, 0.0f);
         }
         bool seen = false;
         const int64_t end = std::min(positions, (s + 1) * SEGMENT);
@@ -299,6 +300,9 @@ struct Attention {
                     c += together;
                 }
             }
+        }
+        for (int64_t c = 0; c < job.count(); c++) {
+            held[c].sums.weight = _mm512_reduce_add_ps(_mm512_load_ps(held[c].weights));
         }
         return seen;
     }
@@ -344,31 +348,37 @@ struct Attention {
 
     /// From a column's products with the keys of a block their weights, in their place.
     void weigh(float * scores, int64_t first, int size, Column & column) const {
+        Sums & sums = column.sums;
         __m512 score[VECTORS];
-        __m512 most = _mm512_set1_ps(NOTHING);
+        __mmask16 above = 0;
         for (int i = 0; i < VECTORS; i++) {
             const int left = size - i * LANES;
             const __mmask16 here = left >= LANES ? 0xffff : left <= 0 ? 0 : (1 << left) - 1;
             score[i] = masked(_mm512_load_ps(scores + i * LANES), here, column, first + i * LANES);
-            most = _mm512_max_ps(most, score[i]);
+            above |= _mm512_cmp_ps_mask(score[i], _mm512_set1_ps(sums.maximum), _CMP_GT_OQ);
         }
-        const float highest = _mm512_reduce_max_ps(most);
-        Sums & sums = column.sums;
-        if (highest > sums.maximum) {
-            sums.scale(exponential(sums.maximum - highest), dv);
+        __m512 sum = _mm512_load_ps(column.weights);
+        if (above != 0) {  // Seldom but at the beginning: only then the one highest is looked for.
+            __m512 most = score[0];
+            for (int i = 1; i < VECTORS; i++) {
+                most = _mm512_max_ps(most, score[i]);
+            }
+            const float highest = _mm512_reduce_max_ps(most);
+            const float factor = exponential(sums.maximum - highest);
+            sums.scale(factor, dv);
             sums.maximum = highest;
+            sum = _mm512_mul_ps(sum, _mm512_set1_ps(factor));
         }
         if (sums.maximum == NOTHING) {  // Nothing seen so far, and -inf - -inf is no number.
             std::fill(scores, scores + BLOCK, 0.0f);
             return;
         }
-        __m512 sum = _mm512_setzero_ps();
         for (int i = 0; i < VECTORS; i++) {
             const __m512 weight = exponential(_mm512_sub_ps(score[i], _mm512_set1_ps(sums.maximum)));
             _mm512_store_ps(scores + i * LANES, weight);
             sum = _mm512_add_ps(sum, weight);
         }
-        sums.weight += _mm512_reduce_add_ps(sum);
+        _mm512_store_ps(column.weights, sum);
     }
 
     __m512 masked(__m512 product, __mmask16 here, const Column & column, int64_t position) const {

@@ -48,6 +48,8 @@ struct Column {
     const ggml_fp16_t * mask;
     float slope;
     Sums sums;
+    /// The sum of the weights of a segment, by the positions' places in their vectors.
+    alignas(64) float weights[LANES];
 };
 
 }  // namespace outrider
