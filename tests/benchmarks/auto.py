@@ -1,11 +1,11 @@
 """What auto gains on the grown demo target, over the bundled sets of prompts: `python -m engine bench`, and the musts.
 
-    make bench ARGS="auto [--kinds q8_0,q4_0] [--temperatures 0,0.8] [--prompts 2] [--turns 4]
-                          [--drawn-prompts 3] [--drawn-turns 8] [--tokens 40] [--json]"
+    make bench ARGS="auto [--kinds q8_0,q4_0] [--temperatures 0,0.8] [--prompts 4] [--turns 4] [--drawn-turns 6]
+                          [--tokens 40] [--json]"
 
 For each kind of weights and each temperature it runs the engine's own command, which measures plain decoding, fixed
 lookaheads, auto and the n-gram index in turns, and shows its figures by sets of prompts (see auto_figures.py for the
-musts). Drawn replies differ from way to way in text and length, so that it takes more of them. Gives 0 if the musts are
+musts). Drawn replies differ from way to way in text and length, so that it takes more turns. Gives 0 if the musts are
 met, 1 if not, 2 if it could not be measured.
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.auto_figures import compare_drawn, find_musts, show
+from benchmarks.auto_figures import compare_sets, find_musts, show
 from benchmarks.grow import grown_target
 from benchmarks.growth import FULL, GrownKind, GrowthError
 from engine.benchmark import DEFAULT_LOOKAHEADS
@@ -61,10 +61,9 @@ def _parse() -> argparse.Namespace:
         help="(0,0.8)",
     )
     add("--lookaheads", default=",".join(map(str, DEFAULT_LOOKAHEADS)), metavar="N,…", help="4 must be among them")
-    add("--prompts", type=int, default=2, metavar="N", help="of each set (2)")
+    add("--prompts", type=int, default=4, metavar="N", help="of each set (4)")
     add("--turns", type=int, default=4, metavar="N", help="how often each reply is measured (4)")
-    add("--drawn-prompts", type=int, default=3, metavar="N", help="of each set, where tokens are drawn (3)")
-    add("--drawn-turns", type=int, default=8, metavar="N", help="how often each of those is measured (8)")
+    add("--drawn-turns", type=int, default=6, metavar="N", help="how often, where tokens are drawn (6)")
     add("--tokens", type=int, default=40, metavar="N", help="of each reply at most (40)")
     add("--threads", type=int, metavar="N", help="of the target (what we would choose)")
     add("--to", type=Path, metavar="FOLDER", help="where grown models are kept (the user's cache)")
@@ -82,8 +81,8 @@ def _bench(path: Path, temperature: float, args: argparse.Namespace) -> dict[str
     """The report of the engine's command, without the single replies. Raises BenchFailed."""
     _say(f"{path.stem}, temperature {temperature:g}…")
     command = [sys.executable, "-m", "engine", "bench", "--json", "--target", str(path), "--draft", "demo"]
-    prompts, turns = (args.drawn_prompts, args.drawn_turns) if temperature > 0.0 else (args.prompts, args.turns)
-    sizes = {"per-category": prompts, "repeats": turns, "max-tokens": args.tokens, "threads": args.threads}
+    turns = args.drawn_turns if temperature > 0.0 else args.turns
+    sizes = {"per-category": args.prompts, "repeats": turns, "max-tokens": args.tokens, "threads": args.threads}
     for name, value in {"temperature": temperature, "lookaheads": args.lookaheads, **sizes}.items():
         command += [] if value is None else [f"--{name}", str(value)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -91,10 +90,9 @@ def _bench(path: Path, temperature: float, args: argparse.Namespace) -> dict[str
         raise BenchFailed(f"`engine bench` ended with {done.returncode}: {done.stderr.strip()[-300:]}")
     report: dict[str, Any] = json.loads(done.stdout)
     replies = report.pop("replies")
-    if temperature > 0.0:
-        for name, found in report["categories"].items():
-            found["auto_to_best"] = compare_drawn([reply for reply in replies if reply["category"] == name])
-        report["auto_to_best"] = compare_drawn(replies)
+    for name, found in report["categories"].items():
+        found["auto_to_best"] = compare_sets([reply for reply in replies if reply["category"] == name])
+    report["auto_to_best"] = compare_sets(replies)
     return report
 
 

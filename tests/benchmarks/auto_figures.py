@@ -1,9 +1,9 @@
 """What the reports of `engine bench` say of auto: whether the musts are met, and tables.
 
 A set is one category of the bundled prompts at one temperature. Auto is compared with the best fixed lookahead (plain
-decoding among them), which is chosen on odd turns and compared on even ones, and with plain decoding in all turns.
-Where tokens are drawn each way writes texts of its own: there is nothing to pair, and whole sets are compared, the
-tokens of all replies by their time.
+decoding among them), which is chosen on odd turns and compared on even ones: by the tokens of all replies of the set
+and their time, since what is best for one prompt is not for the next, and since drawn replies are of different texts,
+so that there is nothing to pair. With plain decoding it is compared reply by reply, in all turns.
 Where the acceptance rate at lookahead 4 is high, auto must gain; with drawn tokens nearly as much as with greedy ones.
 """
 
@@ -102,11 +102,11 @@ def _rate(found: Mapping[str, Any]) -> float:
     return float(found["ways"]["4"]["acceptance_rate"] or 0.0)
 
 
-# Drawn replies --------------------------------------------------------------------------------------------------------
+# Whole sets -----------------------------------------------------------------------------------------------------------
 
 
-def compare_drawn(replies: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Auto over the best fixed lookahead in drawn replies of `engine bench`; None where there are none to compare.
+def compare_sets(replies: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Auto over the best fixed lookahead in replies of `engine bench`; None where there are none to compare.
 
     A way's speed is that of all its replies together: their tokens by their time. The best is chosen on odd turns (the
     first, the third, …) and compared on even ones. `ratio`: the ratio of the speeds as its median, and the middle half
@@ -151,8 +151,8 @@ def show(reports: Reports, musts: list[Must]) -> str:
     how = (
         f"`python -m engine bench` with the bundled sets of prompts, replies of {first['settings']['max_tokens']} "
         f"tokens at most, target on {first['target']['threads']} threads. Medians (middle half). The best fixed "
-        "lookahead is chosen on odd turns and compared on even ones; where tokens are drawn, by all tokens of a set "
-        "by their time (middle half of 2,000 bootstrap samples)."
+        "lookahead is chosen on odd turns and compared on even ones, by all tokens of a set and their time (middle "
+        "half of 2,000 bootstrap samples)."
     )
     lines = [
         f"## Auto on the grown demo target in {' and '.join(map(str.upper, reports))}, with the demo draft",

@@ -1,6 +1,6 @@
 """All benchmarks, one after the other, each in a process of its own; writes RESULTS.md.
 
-    make bench                                        all of it, a good hour on two cores
+    make bench                                        all of it, some 80 minutes on two cores
     make bench ARGS="suite --only overhead,server"    these parts; the other sections of RESULTS.md stay
     make bench ARGS="suite --quick"                   a short look at each part, which is printed and not kept
     make bench ARGS="suite --list"                    the parts, their commands and about how long they take
@@ -56,7 +56,7 @@ class Part:
         return f'make bench ARGS="{options}"'
 
 
-_AUTO_QUICK = "--temperatures 0,0.8 --prompts 1 --turns 2 --drawn-prompts 1 --drawn-turns 2 --tokens 8 --lookaheads 4"
+_AUTO_QUICK = "--temperatures 0,0.8 --prompts 1 --turns 2 --drawn-turns 2 --tokens 8 --lookaheads 4"
 _CONTEXT_QUICK = "--layers 4 --width 384 --feed-forward 704 --pairs demo --tokens 16 --turns 1 --warm-up 1 --long 1500"
 PARTS = (
     Part(
@@ -82,7 +82,7 @@ PARTS = (
         "Auto on the grown target in Q8_0",
         "auto --kinds q8_0",
         f"auto --kinds q8_0 {_AUTO_QUICK}",
-        17,
+        22,
         3,
     ),
     Part(
@@ -90,7 +90,7 @@ PARTS = (
         "Auto on the grown target in Q4_0",
         "auto --kinds q4_0",
         f"auto --kinds q4_0 {_AUTO_QUICK}",
-        13,
+        17,
         2,
     ),
     Part(
