@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import bootstrap
 
 from engine.benchmark import AUTO, NGRAM, PLAIN
 
@@ -121,20 +122,24 @@ def compare_sets(replies: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     ours, theirs = _of_way(even, AUTO), _of_way(even, best)
     if not ours.size or not theirs.size:
         return None
-    random = np.random.default_rng(0)
-    ratios = [_speed(_resampled(ours, random)) / _speed(_resampled(theirs, random)) for _ in range(_SAMPLES)]
-    low, high = np.quantile(ratios, (0.25, 0.75))
-    return {"way": best, "ratio": {"median": _speed(ours) / _speed(theirs), "low": float(low), "high": float(high)}}
+    ratio = low = high = _speed(ours) / _speed(theirs)
+    if min(len(ours), len(theirs)) > 1:
+        low, high = bootstrap(
+            (np.arange(len(ours)), np.arange(len(theirs))),
+            lambda mine, others: _speed(ours[mine]) / _speed(theirs[others]),
+            n_resamples=_SAMPLES,
+            confidence_level=0.5,
+            method="percentile",
+            vectorized=False,
+            rng=0,
+        ).confidence_interval
+    return {"way": best, "ratio": {"median": ratio, "low": float(low), "high": float(high)}}
 
 
 def _of_way(replies: Sequence[Mapping[str, Any]], way: str) -> NDArray[np.float64]:
     """A row of tokens and seconds for each reply."""
     mine = [(r["emitted"], r["emitted"] / r["tokens_per_second"]) for r in replies if r["way"] == way]
     return np.array(mine, np.float64).reshape(-1, 2)
-
-
-def _resampled(replies: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
-    return replies[random.integers(len(replies), size=len(replies))]
 
 
 def _speed(replies: NDArray[np.float64]) -> float:
