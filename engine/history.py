@@ -17,7 +17,7 @@ class History(Sequence[int]):
     """Committed tokens and those behind them that may still be taken back, with how often each of the last ones came.
 
     `window`: how many of the last tokens are counted, 0: all. A token that comes or goes costs the same behind a short
-    text and a long one; nothing of the text is copied.
+    text and a long one.
 
     Attribute: changes, which is another number after each change.
     """
@@ -28,7 +28,8 @@ class History(Sequence[int]):
         self._committed: Sequence[int] = ()
         self._known = 0
         """How many of the committed tokens are part of this."""
-        self._behind: list[int] = []
+        self._text = array("q")
+        """All of it, the committed tokens and those behind them."""
         self._place: dict[int, int] = {}
         """Of each counted token, in both arrays."""
         # Single values go in and out of these several times as fast as of numpy's arrays.
@@ -36,18 +37,14 @@ class History(Sequence[int]):
         self._counts = array("f", [0.0] * _FIRST_ROOM)
 
     def __len__(self) -> int:
-        return self._known + len(self._behind)
+        return len(self._text)
 
     @overload
     def __getitem__(self, index: int) -> int: ...
     @overload
     def __getitem__(self, index: slice) -> list[int]: ...
     def __getitem__(self, index: int | slice) -> int | list[int]:
-        places = range(len(self))[index]
-        return self._at(places) if isinstance(places, int) else [self._at(place) for place in places]
-
-    def _at(self, place: int) -> int:
-        return self._committed[place] if place < self._known else self._behind[place - self._known]
+        return list(self._text[index]) if isinstance(index, slice) else self._text[index]
 
     def after(self, committed: Sequence[int], proposed: Sequence[int] = ()) -> History:
         """Itself, become `committed` and then `proposed`.
@@ -57,50 +54,44 @@ class History(Sequence[int]):
         if committed is not self._committed or len(committed) < self._known:
             self._begin(committed)
         self.changes += 1
-        new = committed[self._known :]
-        behind, kept = self._behind, 0
-        if not behind and not proposed:
+        text, known = self._text, self._known
+        new = committed[known:]
+        self._known += len(new)
+        if not proposed and len(text) == known:
             self._follow(new)
             return self
         wanted = [*new, *proposed]
-        for token, known in zip(wanted, behind, strict=False):
-            if token != known:
+        kept = 0
+        for token, there in zip(wanted, text[known:], strict=False):
+            if token != there:
                 break
             kept += 1
-        while len(behind) > kept:
+        while len(text) > known + kept:
             self._take_back()
         for token in wanted[kept:]:
             self.append(token)
-        del behind[: len(new)]
-        self._known += len(new)
         return self
 
     def _follow(self, new: Sequence[int]) -> None:
         """Committed tokens more, with nothing behind them."""
+        text = self._text
+        leaving = len(text) - self.window
+        text.extend(new)
         for token in new:
             self._count(token)
-        leaving = self._known - self.window
-        self._known += len(new)
         if self.window:
             for place in range(max(leaving, 0), leaving + len(new)):
-                self._discount(self._committed[place])
+                self._discount(text[place])
 
     def append(self, token: int) -> None:
         """One token more, behind the committed ones."""
         self.changes += 1
-        behind, known = self._behind, self._known
-        leaving = known + len(behind) - self.window
-        behind.append(token)
+        text = self._text
+        leaving = len(text) - self.window
+        text.append(token)
         self._count(token)
         if self.window and leaving >= 0:
-            self._discount(self._committed[leaving] if leaving < known else behind[leaving - known])
-
-    def oldest(self, most: int) -> Sequence[int]:
-        """The first tokens of the window in their order, at most so many: those that leave it next."""
-        if not self.window:
-            return ()
-        first = max(len(self) - self.window, 0)
-        return self[first : first + most] if self._behind else self._committed[first : first + most]
+            self._discount(text[leaving])
 
     @property
     def counted(self) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
@@ -116,18 +107,31 @@ class History(Sequence[int]):
         """How many tokens `counted` has, and where in memory its two arrays begin, for a compiled function."""
         return len(self._place), self._tokens.buffer_info()[0], self._counts.buffer_info()[0]
 
+    @property
+    def oldest(self) -> tuple[int, int]:
+        """Where in memory the window's tokens begin, in their order, and how many there are; (0, 0) without a window.
+
+        The first ones leave it next. Valid until the next change.
+        """
+        if not self.window:
+            return 0, 0
+        place, length = self._text.buffer_info()
+        held = min(self.window, length)
+        return place + (length - held) * self._text.itemsize, held
+
     def _begin(self, committed: Sequence[int]) -> None:
-        self._committed, self._known, self._behind = committed, len(committed), []
+        self._committed, self._known, self._text = committed, len(committed), array("q", committed)
         counts = Counter(committed[-self.window :])  # All of them where the window is 0.
         self._place = {token: place for place, token in enumerate(counts)}
         self._tokens = array("q", [*counts, *[0] * _FIRST_ROOM])
         self._counts = array("f", [*counts.values(), *[0] * _FIRST_ROOM])
 
     def _take_back(self) -> None:
-        self._discount(self._behind.pop())
-        returning = self._known + len(self._behind) - self.window
+        text = self._text
+        self._discount(text.pop())
+        returning = len(text) - self.window
         if self.window and returning >= 0:
-            self._count(self._at(returning))
+            self._count(text[returning])
 
     def _count(self, token: int) -> None:
         place = self._place.get(token)

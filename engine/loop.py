@@ -22,11 +22,13 @@ from engine.job import Job
 from engine.overlap import AheadDrafting
 from engine.prompt import keep_prefix, read
 from engine.stats import PLAIN, StatsRecorder
+from engine.thawed import thawed
 from engine.verifier import Verdict
 
 Events = Generator[Event, bool | None, None]
 
 _NOTHING = Draft()
+_token_event, _round_event = thawed(TokenEvent), thawed(RoundEvent)
 
 
 class GenerationLoop:
@@ -159,7 +161,7 @@ class GenerationLoop:
         for index, token in enumerate(verdict.tokens):
             self._committed.append(token)
             text = self._take(token)
-            wanted = yield TokenEvent(
+            wanted = yield _token_event(
                 token,
                 text,
                 "accepted" if index < verdict.accepted else verdict.origin,
@@ -250,7 +252,7 @@ class GenerationLoop:
         self._stats.add_method(source if draft.tokens else PLAIN, proposed, accepted, emitted, times)
         confidences = tuple(map(exp, draft.logprobs))
         self._job.policy.observe(len(draft.tokens), min(verdict.accepted, len(draft.tokens)), *times, confidences)
-        return RoundEvent(self._rounds, source, lookahead, proposed, accepted, *times, self._job.policy.speedup)
+        return _round_event(self._rounds, source, lookahead, proposed, accepted, *times, self._job.policy.speedup)
 
     def _result(self) -> GenerationResult:
         job = self._job

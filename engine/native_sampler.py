@@ -176,10 +176,8 @@ class NativeSampler:
         self._history: History | None = None
         self._changes = -1
         self._behind: Any = (_INT * _BEHIND)()
-        self._oldest: Any = (_INT * _BEHIND)()
         self._noting: Sequence[int] = ()
         self._noted = 0
-        self._work.counted.oldest = ctypes.addressof(self._oldest)
         self._chunk = _Chunk(_CHUNK)
         self._rows: NDArray[np.float32] | None = None
         self._held: Any = None
@@ -265,9 +263,7 @@ class NativeSampler:
             self._changes = past.changes
             counted = self._work.counted
             counted.count, counted.tokens, counted.numbers = past.places
-            oldest = past.oldest(_BEHIND)
-            self._oldest[: len(oldest)] = oldest
-            counted.held = min(self._window, len(past))
+            counted.oldest, counted.held = past.oldest
         if behind is self._noting and more == self._noted + 1:  # A draft's tokens come one by one.
             self._behind[self._noted] = behind[-1]
         else:

@@ -16,7 +16,9 @@ from engine.native_sampler import Proposal
 from engine.prompt import CHUNK, common_prefix, keep_prefix, read_all
 from engine.rows import rows_in_use
 from engine.sampling import best_with_logprob, candidates, logprob, uniform
+from engine.thawed import thawed
 
+_make_draft = thawed(Draft)
 _MOST_BEHIND = 2
 """The cache is at most this many committed tokens short: the last draft token and the bonus after a full acceptance.
 
@@ -154,7 +156,7 @@ class DraftModelDrafter(Drafter):
         if proposals and self._draws:
             probs = Drawn([proposal.probs for proposal in proposals if proposal.probs is not None])
         logprobs = tuple([proposal.logprob for proposal in proposals])
-        return Draft(tuple(self._ahead[first:last]), probs, logprobs, source=self.name)
+        return _make_draft(tuple(self._ahead[first:last]), probs, logprobs, source=self.name)
 
     def _draw(self, rows: Logits) -> Proposal | None:
         """The next proposal, or None where the model is not confident: that is decided before the draw."""

@@ -1,5 +1,6 @@
 """The joint distribution of the first three tokens, where compiled functions draw and judge whole drafts."""
 
+from array import array
 from collections.abc import Iterator
 from typing import Any
 
@@ -115,5 +116,7 @@ def test_penalties_that_know_only_the_round_fail(monkeypatch: pytest.MonkeyPatch
 
 def test_other_tokens_that_leave_the_window_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     sampling = SamplingConfig(1.0, frequency_penalty=1.5, penalty_window=2)
-    monkeypatch.setattr(History, "oldest", lambda self, most: [5] * min(most, self.window))
+    others = array("q", [5, 5])
+    place, _ = others.buffer_info()
+    monkeypatch.setattr(History, "oldest", property(lambda self: (place, min(self.window, len(self)))))
     assert _p_value(sampling, lookahead=4) < BROKEN
