@@ -76,7 +76,7 @@ template <class Format> struct Floats {
         for (; k + 16 <= count; k += 16) {
             if (next != nullptr && k * sizeof(Weights) % 64 == 0) {
                 for (int r = 0; r < TOGETHER; r++) {
-                    _mm_prefetch(next + r * stride + k * sizeof(Weights), _MM_HINT_T0);
+                    _mm_prefetch(next + r * stride + k * sizeof(Weights), _MM_HINT_T1);
                 }
             }
             __m512 w[TOGETHER];

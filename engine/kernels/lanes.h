@@ -33,10 +33,11 @@ inline Vec four(const void * a, const void * b, const void * c, const void * d) 
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
-/// Fetches `SIZE` bytes into the cache. Inline, or GCC takes it for a function without effects and leaves it out.
+/// Fetches `SIZE` bytes into the second cache: the first one waits for few lines at a time, which bounds the speed where
+/// memory answers late (measured: half of it). Inline, or GCC takes it for a function without effects and leaves it out.
 template <size_t SIZE> inline __attribute__((always_inline)) void fetch(const char * at) {
     for (size_t b = 0; b < SIZE; b += 64) {
-        _mm_prefetch(at + b, _MM_HINT_T0);
+        _mm_prefetch(at + b, _MM_HINT_T1);
     }
 }
 

@@ -96,7 +96,7 @@ template <class Format> struct SuperBlocks {
     static OUTRIDER_INLINE void fetch(const char * later, int g) {
         constexpr size_t PART = ROWS * sizeof(Weights) / 8;
         for (size_t b = 0; later != nullptr && b < PART; b += 64) {
-            _mm_prefetch(later + g * PART + b, _MM_HINT_T0);
+            _mm_prefetch(later + g * PART + b, _MM_HINT_T1);
         }
     }
 
