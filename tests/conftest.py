@@ -1,5 +1,6 @@
 """What every test gets: an isolated home, the models, and strictness about what is left behind."""
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,6 +29,12 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         parser.addini("qt_api", "not in use: there is no Qt")
         parser.addini("qt_log_level_fail", "not in use: there is no Qt")
         parser.addini("qt_log_ignore", "not in use: there is no Qt", type="linelist")
+
+
+def pytest_collection_finish() -> None:
+    """Leave thousands of collected tests out of garbage collections: a window has no such heap to wait for."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
