@@ -31,7 +31,7 @@ SIZES = (2, 4, 5, 3, 9, 8, 6, 7, 17, 16, 33, 12, 10, 11, 13, 14, 15, 24, 20, 28)
 """Sizes behind 1 in the order of what it is worth to know them: short drafts, then steps, then what is between."""
 DEFAULT_BUDGET_S = 2.0
 
-_VERSION = 3
+_VERSION = 4
 """Counts up when the measurement changes so that what is remembered no longer holds."""
 _TIMES = 2
 _TOGETHER = 4
