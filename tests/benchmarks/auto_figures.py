@@ -25,6 +25,7 @@ GAINS = ((0.6, 1.3), (0.85, 1.6))
 DRAWN_FROM, DRAWN_GAIN = 0.75, 0.9
 """From which acceptance rate on, with drawn tokens, which part of the greedy speedup is due."""
 _HOSTILE = "hostile"
+_PROMPTS = {False: "the bundled sets of prompts", True: "prompts that both demo models learned (familiar.json)"}
 _SAMPLES = 2000
 """Bootstrap samples."""
 
@@ -150,17 +151,18 @@ def _speed(replies: NDArray[np.float64]) -> float:
 # Tables ---------------------------------------------------------------------------------------------------------------
 
 
-def show(reports: Reports, musts: list[Must]) -> str:
-    """For people, and for RESULTS.md."""
+def show(reports: Reports, musts: list[Must], *, familiar: bool = False) -> str:
+    """For people, and for RESULTS.md. `familiar`: the prompts were those that the draft knows well."""
     first = next(iter(next(iter(reports.values())).values()))
     how = (
-        f"`python -m engine bench` with the bundled sets of prompts, replies of {first['settings']['max_tokens']} "
+        f"`python -m engine bench` with {_PROMPTS[familiar]}, replies of {first['settings']['max_tokens']} "
         f"tokens at most, target on {first['target']['threads']} threads. Medians (middle half). The best fixed "
         "lookahead is chosen on odd turns and compared on even ones, by all tokens of a set and their time (middle "
         "half of 2,000 bootstrap samples)."
     )
     lines = [
-        f"## Auto on the grown demo target in {' and '.join(map(str.upper, reports))}, with the demo draft",
+        f"## Auto on the grown demo target in {' and '.join(map(str.upper, reports))}, with the demo draft"
+        + (", where that foresees most" if familiar else ""),
         "",
         how,
     ]

@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from benchmarks import suite
+from benchmarks.auto import FAMILIAR
 from benchmarks.auto_figures import Must, compare_sets, find_musts, show
 from benchmarks.machine import has_own_kernels
 from benchmarks.results import (
@@ -23,6 +24,7 @@ from benchmarks.results import (
     write_whole,
 )
 from benchmarks.suite import MEASURED, MUST_NOT_MET, NOT_MEASURED, ORDER, PARTS, Part, run_part
+from engine.bench_prompts import read_prompts
 from engine.machine import describe_machine
 from helpers.paths import ROOT
 
@@ -157,12 +159,12 @@ def test_a_part_without_room_is_not_begun(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_every_part_is_a_benchmark_that_takes_its_options() -> None:
-    """Their names are those of files, each name is there once, and all of it takes some 80 minutes."""
+    """Their names are those of files, each name is there once, and all of it takes some 90 minutes."""
     for part in PARTS:
         assert (ROOT / "tests" / "benchmarks" / f"{part.options.split()[0]}.py").is_file()
         assert not part.quick or part.quick.split()[0] == part.options.split()[0]
     assert len(set(ORDER)) == len(ORDER)
-    assert sum(part.minutes for part in PARTS) < 85
+    assert sum(part.minutes for part in PARTS) < 95
 
 
 def _suite(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -307,3 +309,12 @@ def test_the_tables_show_every_set_and_must() -> None:
         in text
     )
     assert "- q8_0: auto over plain decoding, hostile or drawn: 0.900, must 0.98: NOT met (below: hostile at 0)" in text
+
+
+def test_the_tables_say_which_prompts_they_are_of() -> None:
+    reports = {"q8_0": {0.0: _report(code=(1.7, 0.9, 1.0))}}
+    own, familiar = (show(reports, find_musts(reports), familiar=familiar) for familiar in (False, True))
+    assert "bundled sets" in own
+    assert "familiar.json" in familiar
+    assert own.splitlines()[0] != familiar.splitlines()[0]
+    assert {prompt.category for prompt in read_prompts(FAMILIAR)} == {"by heart", "familiar"}
