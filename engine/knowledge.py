@@ -49,6 +49,7 @@ class PairKnowledge:
         """A reply to this prompt is to be written. A new conversation begins with what is known of the pair."""
         if common_prefix(self._prompt, prompt) < self.CONTINUES * len(self._prompt):
             self._conversation.clear()
+            self._claims.clear()
         self._prompt = tuple(prompt)
 
     def acceptance(self, source: str, *, greedy: bool) -> AcceptanceModel:
@@ -60,7 +61,7 @@ class PairKnowledge:
         return self._conversation[name]
 
     def claims(self, source: str, *, greedy: bool) -> ClaimModel:
-        """What the source's own estimates are worth."""
+        """What the source's own estimates are worth in this conversation: what texts repeat differs between them."""
         return self._claims[_name(source, greedy)]
 
     def save(self, *, at_once: bool = False) -> None:

@@ -36,6 +36,18 @@ def test_a_new_conversation_begins_with_what_the_pair_is_known_for() -> None:
     assert here + 0.05 < anew < of_the_pair
 
 
+def test_what_an_index_is_worth_is_of_one_conversation() -> None:
+    known = PairKnowledge()
+    prompt = list(range(40))
+    known.begin(prompt)
+    for _ in range(20):
+        known.claims("ngram", greedy=True).observe(0, (0.7,))
+    known.begin([*prompt, *range(100)])
+    assert known.claims("ngram", greedy=True).given(0.7) < 0.2
+    known.begin(list(range(50, 90)))
+    assert known.claims("ngram", greedy=True).given(0.7) == pytest.approx(0.7)
+
+
 def test_what_was_accepted_is_kept_beside_the_costs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(engine.knowledge, "costs_key", lambda *_: "key")
