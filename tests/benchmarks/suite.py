@@ -1,6 +1,6 @@
 """All benchmarks, one after the other, each in a process of its own; writes RESULTS.md.
 
-    make bench                                        all of it, some 90 minutes on two cores
+    make bench                                        all of it, some 80 minutes on two cores
     make bench ARGS="suite --only overhead,server"    these parts; the other sections of RESULTS.md stay
     make bench ARGS="suite --quick"                   a short look at each part, which is printed and not kept
     make bench ARGS="suite --list"                    the parts, their commands and about how long they take
@@ -96,9 +96,9 @@ PARTS = (
     Part(
         "auto-familiar",
         "Auto on the grown target in Q8_0 where the draft foresees most",
-        "auto --kinds q8_0 --familiar",
+        "auto --kinds q8_0 --familiar --lookaheads 4,8,12 --prompts 2 --turns 2 --drawn-turns 4",
         f"auto --kinds q8_0 --familiar {_AUTO_QUICK}",
-        9,
+        1.5,
         3,
     ),
     Part(

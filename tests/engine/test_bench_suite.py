@@ -159,12 +159,12 @@ def test_a_part_without_room_is_not_begun(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_every_part_is_a_benchmark_that_takes_its_options() -> None:
-    """Their names are those of files, each name is there once, and all of it takes some 90 minutes."""
+    """Their names are those of files, each name is there once, and all of it takes some 80 minutes."""
     for part in PARTS:
         assert (ROOT / "tests" / "benchmarks" / f"{part.options.split()[0]}.py").is_file()
         assert not part.quick or part.quick.split()[0] == part.options.split()[0]
     assert len(set(ORDER)) == len(ORDER)
-    assert sum(part.minutes for part in PARTS) < 95
+    assert sum(part.minutes for part in PARTS) < 85
 
 
 def _suite(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
