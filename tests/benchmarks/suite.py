@@ -96,9 +96,9 @@ PARTS = (
     Part(
         "auto-familiar",
         "Auto on the grown target in Q8_0 where the draft foresees most",
-        "auto --kinds q8_0 --familiar --lookaheads 4,8,12 --prompts 2 --turns 2 --drawn-turns 4",
+        "auto --kinds q8_0 --familiar --lookaheads 4,8,12 --turns 2",
         f"auto --kinds q8_0 --familiar {_AUTO_QUICK}",
-        1.5,
+        3,
         3,
     ),
     Part(
@@ -106,7 +106,7 @@ PARTS = (
         "Auto against llama.cpp's own server",
         "server --kinds q8_0 --prompts 1",
         "server --kinds q4_0 --lookaheads 3 --categories chat --prompts 1 --tokens 8 --sweeps 1 --turns 1 --patience 0",
-        8,
+        6.5,
         16,
         2,
     ),
