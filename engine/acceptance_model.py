@@ -41,13 +41,14 @@ class AcceptanceModel:
     """Probabilities that the next proposal is accepted, given that all before it in the draft were.
 
     `parent`: what is known of the pair from all its replies, to begin with; without, `prior` is what is expected of a
-    pair that nothing is known of. `weight`: how many outcomes either counts for; `memory`: how many count at most.
+    pair that nothing is known of. `weight`: how many outcomes either counts for; `pooled`: how many the mean of all
+    counts for where one position, or one confidence, is asked about; `memory`: how many count at most.
     Attributes: mean (of all positions).
     """
 
     MEMORY, LONG_MEMORY = 64.0, 400.0
-    POOLED = 12.0
-    """Outcomes that the mean of all counts for where one position, or one confidence, is asked about."""
+    POOLED, LONG_POOLED = 12.0, 48.0
+    """The second of each is for a pair, whose replies are many and of different texts."""
     REMEMBERED = 16.0
     """Outcomes that count at most of what an earlier run has learned."""
 
@@ -57,9 +58,10 @@ class AcceptanceModel:
         weight: float = 4.0,
         *,
         parent: AcceptanceModel | None = None,
+        pooled: float = POOLED,
         memory: float = MEMORY,
     ) -> None:
-        self._prior, self._weight, self._parent = prior, weight, parent
+        self._prior, self._weight, self._pooled, self._parent = prior, weight, pooled, parent
         self._all = _Share(memory)
         self._positions = [_Share(memory) for _ in range(MAX_LOOKAHEAD)]
         self._bins = [_Share(memory) for _ in range(len(_EDGES) + 1)]
@@ -72,13 +74,18 @@ class AcceptanceModel:
         """Of each confidence, how far its odds lie from the mean's."""
         self._settle()
 
+    @classmethod
+    def of_pair(cls) -> AcceptanceModel:
+        """For what is to be learned from all replies of a pair; what is known of it to begin with is nothing."""
+        return cls(pooled=cls.LONG_POOLED, memory=cls.LONG_MEMORY)
+
     def at(self, position: int) -> float:
         """Of a proposal at this position (0: the first), before the draft has made it."""
         known = self._by_position
         while len(known) <= position:
             place = len(known)
             expected = self.mean if self._parent is None else self._moved(self._parent.at(place))
-            known.append(_bounded(self._positions[place].mean(expected, self.POOLED)))
+            known.append(_bounded(self._positions[place].mean(expected, self._pooled)))
         return known[position]
 
     def given(self, position: int, confidence: float) -> float:
@@ -122,7 +129,7 @@ class AcceptanceModel:
     def of_bin(self, index: int) -> float:
         """Of a proposal whose confidence lies in this bin, whatever its position."""
         expected = self.mean if self._parent is None else self._moved(self._parent.of_bin(index))
-        return self._bins[index].mean(expected, self.POOLED)
+        return self._bins[index].mean(expected, self._pooled)
 
     def to_json(self) -> dict[str, Any]:
         """What was learned, as JSON can hold it."""
@@ -131,7 +138,7 @@ class AcceptanceModel:
     @classmethod
     def from_json(cls, data: object) -> AcceptanceModel:
         """What an earlier run learned, to begin with; it counts little. Raises ValueError on anything else."""
-        model = cls(memory=cls.LONG_MEMORY)
+        model = cls(pooled=cls.LONG_POOLED, memory=cls.LONG_MEMORY)
         shares = model._shares()
         try:
             pairs = [(float(successes), float(trials)) for successes, trials in data["shares"]]  # type: ignore[index]

@@ -1,5 +1,6 @@
 """What a decoder knows of its pair: calibrated once, kept between runs, learned from in every reply."""
 
+import random
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,24 @@ def test_a_new_conversation_begins_with_what_the_pair_is_known_for() -> None:
     known.begin(list(range(50, 90)))
     anew = known.acceptance("draft-model", greedy=True).at(0)
     assert here + 0.05 < anew < of_the_pair
+
+
+def test_a_few_rounds_do_not_outweigh_what_the_pair_is_known_for() -> None:
+    """A short reply is over before what is guessed from so few rounds is worth anything."""
+    rng = random.Random(1)
+    known = PairKnowledge()
+    known.begin(list(range(40)))
+    for _ in range(400):
+        known.acceptance("draft-model", greedy=True).observe(1, int(rng.random() < 0.8), (0.95,))
+    known.begin(list(range(50, 90)))
+    for _ in range(3):
+        known.acceptance("draft-model", greedy=True).observe(1, 0, (0.95,))
+    here = known.acceptance("draft-model", greedy=True)
+    assert 0.6 < here.at(0) < 0.78
+    assert 0.6 < here.given(0, 0.95) < 0.78
+    for _ in range(60):
+        here.observe(1, 0, (0.95,))
+    assert here.given(0, 0.95) < 0.2
 
 
 def test_what_an_index_is_worth_is_of_one_conversation() -> None:
