@@ -29,7 +29,8 @@ class PairKnowledge:
     CONVERSATION_WEIGHT, CONVERSATION_POOLED = 20.0, 48.0
     """Outcomes that what is known of the pair counts for in a new conversation: of all its proposals, and of those at
     one position or of one confidence. A short reply has few of either, and guesses from few choose badly. (Replayed
-    with 196 recorded replies and the costs of three machines: 6 and 12 outcomes gave 1 to 2 % fewer tokens/s.)"""
+    with 196 recorded replies of the demo pair and three tables of costs: 6 and 12 outcomes gave 1 to 2 % fewer
+    tokens/s.)"""
     CONTINUES = 0.9
     """Share of the last prompt that a prompt begins with where it goes on with the same conversation."""
 
