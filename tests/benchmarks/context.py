@@ -5,8 +5,8 @@
 *depth*: tokens/s behind 4,096 tokens of context against 128, plain and speculative, in turns. Speculation should keep
 the share of its speed that plain decoding keeps, within 5 %. The demo models were trained for 2,048 tokens and write
 nonsense behind that; so the draft runs as ever, but what it proposes is set: right in the same places at both depths
-(see context_models.py). *memory*: bytes for each token of context against keys and values. *long*: microseconds of each
-round outside the models through a reply of 10,000 tokens, with the slope.
+(see context_models.py), and auto asks no n-gram index. *memory*: bytes for each token of context against keys and
+values. *long*: microseconds of each round outside the models through a reply of 10,000 tokens, with the slope.
 
 With one thread the clock is the processor time of the thread that works, so that other programs hardly count.
 """

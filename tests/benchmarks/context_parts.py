@@ -44,7 +44,8 @@ Say = Callable[[str], None]
 def measure_depth(name: str, shape: GrownShape, args: Namespace, say: Say) -> dict[str, Any]:
     """Tokens/s of each lookahead behind SHORT and behind LONG tokens, in turns.
 
-    Each depth has the pair loaded for itself, so that nothing has to be read again. `kept` is the share of its speed
+    Each depth has the pair loaded for itself, so that nothing has to be read again. Only the draft model proposes, with
+    auto too: what an n-gram index finds in a reply is not the same at both depths. `kept` is the share of its speed
     that a lookahead keeps, LONG against SHORT of the same turn; `against_plain` that share through plain decoding's.
     """
     clock = thread_time if args.threads == 1 else perf_counter
@@ -54,7 +55,7 @@ def measure_depth(name: str, shape: GrownShape, args: Namespace, say: Say) -> di
     decoders = {depth: open_pair(name, LONG + 2 * _SPARE, args.threads, shape) for depth in (SHORT, LONG)}
     try:
         prompts = {depth: long_text(decoder, LONG)[LONG - depth :] for depth, decoder in decoders.items()}
-        options: dict[str, Any] = {"max_tokens": args.tokens, "overlap": "off"}
+        options: dict[str, Any] = {"max_tokens": args.tokens, "overlap": "off", "method": "draft-model"}
         for depth, decoder in decoders.items():
             reply = decoder.generate(prompts[depth], lookahead=0, **options).tokens
             SetAcceptance(decoder, depth, reply, args.share)
