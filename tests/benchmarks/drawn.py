@@ -1,6 +1,6 @@
 """Whether auto gains as much with drawn tokens as with greedy ones, where the draft foresees most.
 
-    make bench ARGS="drawn [--kind q8_0] [--turns 8] [--tokens 40] [--temperature 0.8] [--json]"
+    make bench ARGS="drawn [--kind q8_0] [--turns 6] [--tokens 40] [--temperature 0.8] [--json]"
 
 Plain decoding and auto, greedy and drawn, in turns on the grown demo target: a machine whose memory is slow for a
 minute makes plain decoding slow and a draft's verification no slower, so that gains of different minutes say nothing of
@@ -127,7 +127,7 @@ def _parse() -> argparse.Namespace:
     add = parser.add_argument
     kinds: tuple[GrownKind, ...] = ("q8_0", "q4_0", "f16")
     add("--kind", choices=kinds, default="q8_0", help="of the target's weights (q8_0)")
-    add("--turns", type=int, default=8, metavar="N", help="how often each reply is measured (8)")
+    add("--turns", type=int, default=6, metavar="N", help="how often each reply is measured (6)")
     add("--tokens", type=int, default=40, metavar="N", help="of each reply at most (40)")
     add("--temperature", type=float, default=0.8, metavar="X", help="of the drawn replies (0.8)")
     add("--threads", type=int, metavar="N", help="of the target (what we would choose)")
