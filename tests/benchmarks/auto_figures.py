@@ -8,7 +8,7 @@ Where the acceptance rate at lookahead 4 is high, auto must gain. (How much of a
 is asked in drawn.py, which measures both in turns.)
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,16 +118,28 @@ def compare_sets(replies: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
         return None
     ratio = low = high = _speed(ours) / _speed(theirs)
     if min(len(ours), len(theirs)) > 1:
-        low, high = bootstrap(
-            (np.arange(len(ours)), np.arange(len(theirs))),
-            lambda mine, others: _speed(ours[mine]) / _speed(theirs[others]),
-            n_resamples=_SAMPLES,
-            confidence_level=0.5,
-            method="percentile",
-            vectorized=False,
-            rng=0,
-        ).confidence_interval
-    return {"way": best, "ratio": {"median": ratio, "low": float(low), "high": float(high)}}
+        low, high = middle_half(
+            lambda mine, others: _speed(ours[mine]) / _speed(theirs[others]), len(ours), len(theirs)
+        )
+    return {"way": best, "ratio": {"median": ratio, "low": low, "high": high}}
+
+
+def middle_half(statistic: Callable[..., float], *counts: int) -> tuple[float, float]:
+    """Between which values the middle half of a statistic lies, in bootstrap samples.
+
+    `statistic` gets an array of indices for each of the `counts`, drawn from so many with replacement.
+    """
+    places = tuple(np.arange(count) for count in counts)
+    low, high = bootstrap(
+        places,
+        statistic,
+        n_resamples=_SAMPLES,
+        confidence_level=0.5,
+        method="percentile",
+        vectorized=False,
+        rng=0,
+    ).confidence_interval
+    return float(low), float(high)
 
 
 def _of_way(replies: Sequence[Mapping[str, Any]], way: str) -> NDArray[np.float64]:

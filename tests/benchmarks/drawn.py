@@ -23,9 +23,9 @@ if __name__ == "__main__":
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import bootstrap
 
 from benchmarks.auto import FAMILIAR
+from benchmarks.auto_figures import middle_half
 from benchmarks.grow import grown_target
 from benchmarks.growth import FULL, GrownKind, GrowthError
 from engine import LoadConfig, SpeculativeDecoder, bundled_pair
@@ -36,7 +36,6 @@ DUE_FROM, DUE = 0.75, 0.9
 WAYS: Mapping[str, Mapping[str, Any]] = {"plain": {"method": "autoregressive"}, "auto": {"lookahead": "auto"}}
 _LOOKED_AT = 2
 """Drawn replies to each prompt from which the acceptance rate at lookahead 4 is taken."""
-_SAMPLES = 2000
 
 
 @dataclass(frozen=True)
@@ -81,16 +80,8 @@ def find_gains(replies: Sequence[Reply]) -> Gains:
     places = np.arange(len(turns))
     low = high = gain(True, places) / gain(False, places)
     if len(turns) > 1:
-        low, high = bootstrap(
-            (places,),
-            lambda chosen: gain(True, chosen) / gain(False, chosen),
-            n_resamples=_SAMPLES,
-            confidence_level=0.5,
-            method="percentile",
-            vectorized=False,
-            rng=0,
-        ).confidence_interval
-    return Gains(gain(False, places), gain(True, places), float(low), float(high))
+        low, high = middle_half(lambda chosen: gain(True, chosen) / gain(False, chosen), len(turns))
+    return Gains(gain(False, places), gain(True, places), low, high)
 
 
 def _sums(replies: Sequence[Reply], turn: int, drawn: bool, way: str) -> tuple[int, float]:
