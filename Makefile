@@ -33,7 +33,7 @@ ifneq ($(shell cat $(READY) 2>/dev/null),$(CURDIR))
 .PHONY: $(READY)
 endif
 
-KERNELS := $(wildcard engine/kernels/*.cmake engine/kernels/*.cpp engine/kernels/*.h)
+KERNELS := $(foreach kind,cmake cpp h,$(wildcard engine/backends/llama_cpp/kernels/*.$(kind)))
 
 $(READY): pyproject.toml constraints.txt $(wildcard $(SETUP)/*.py) $(SETUP)/find_python.sh $(KERNELS)
 	@python=$$(sh $(SETUP)/find_python.sh "$(PYTHON)") && exec "$$python" -B $(SETUP)/set_up.py
@@ -58,16 +58,18 @@ soak: $(READY)
 screenshots: $(READY)
 	@rm -rf build/screenshots
 	@OUTRIDER_SCREENSHOTS=build/screenshots $(BIN)/python -m pytest -m "soak or not soak" \
-		tests/integration/test_walk.py tests/app/test_every_view.py $(ARGS)
+		tests/integration/test_walk.py tests/app/views/window/test_every_view.py $(ARGS)
 
 # What must be covered whole, lines and branches: the rules that the text depends on.
-RULES := acceptance sampling rows lookahead drafting/ngram compat
-RULE_TESTS := acceptance sampling candidates rows lookahead auto_sources exploration ngram ngram_odds compat
+RULES := sampling/acceptance sampling/distribution sampling/rows lookahead/auto drafting/ngram library/compat
+RULE_TESTS := sampling/test_acceptance sampling/test_distribution sampling/test_candidates sampling/test_rows \
+	lookahead/test_auto lookahead/test_auto_sources lookahead/test_exploration \
+	drafting/test_ngram drafting/test_ngram_odds library/test_compat
 COMMA := ,
 EMPTY :=
 
 coverage: $(READY)
-	@$(BIN)/coverage run --branch --source=engine -m pytest -q $(patsubst %,tests/engine/test_%.py,$(RULE_TESTS))
+	@$(BIN)/coverage run --branch --source=engine -m pytest -q $(patsubst %,tests/engine/%.py,$(RULE_TESTS))
 	@$(BIN)/coverage report --fail-under=100 --show-missing \
 		--include=$(subst $(EMPTY) $(EMPTY),$(COMMA),$(patsubst %,engine/%.py,$(RULES)))
 

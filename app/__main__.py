@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from app.console import spoken
-from app.places import describe, restore_environment
-from app.single_instance import Call, Claim, NoAnswer, claim_or_call
+from app.system.console import spoken
+from app.system.places import describe, restore_environment
+from app.system.single_instance import Call, Claim, NoAnswer, claim_or_call
 from engine import Installation, InstallationDamaged, __version__, installation_folder, run_hidden_command
 
 EXIT_UNUSABLE = 2
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         installation = _check_files()
     except InstallationDamaged as damage:
-        from app.damage_dialog import report  # noqa: PLC0415 - it is not needed in a program that is whole
+        from app.system.damage_dialog import report  # noqa: PLC0415 - it is not needed in a program that is whole
 
         return report(damage, attended=not args.smoke_test, has_screen=problem is None)
     if problem is not None:
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _claim(args: argparse.Namespace) -> Claim | None:
     """The hold on the conversations; None where another window has it and was called. Raises NoAnswer."""
-    from app.store import default_path  # noqa: PLC0415 - the smoke test keeps nothing
+    from app.store.store import default_path  # noqa: PLC0415 - the smoke test keeps nothing
 
     store = args.conversations or default_path()
     return claim_or_call(store.absolute(), Call.here(args.model, args.models_folder))
@@ -93,9 +93,9 @@ def _check_files() -> Installation | None:
 
 
 def _run(args: argparse.Namespace, installation: Installation | None, claim: Claim | None) -> int:
-    from app.bootstrap import Wishes, run  # noqa: PLC0415 - Qt is not imported before the hidden command had its turn
-    from app.settings import SettingsFile  # noqa: PLC0415
-    from app.smoke import make_script  # noqa: PLC0415
+    from app.settings.settings import SettingsFile  # noqa: PLC0415
+    from app.shell.bootstrap import Wishes, run  # noqa: PLC0415 - Qt is not imported before the hidden command had its turn
+    from app.shell.smoke import make_script  # noqa: PLC0415
 
     settings_file = SettingsFile(args.settings) if args.settings else SettingsFile.default()
     script = None

@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING, Any
 from engine._version import __version__
 
 if TYPE_CHECKING:
-    from engine.acceptance import accept, residual_distribution
     from engine.backends.base import Backend, Rewind, Tokenizer
-    from engine.benchmark import Equality
-    from engine.bundled import bundled_pair
-    from engine.cache_files import cache_folder
+    from engine.bench.measure import ModelFacts, Spread, WayFigures, WaysProgress, WaysReport, measure_ways
+    from engine.bench.runs import Equality
     from engine.cancel import CancelToken
-    from engine.compat import Fit, judge_pair, rank_drafts
+    from engine.chat.context_fit import PromptFit
     from engine.config import (
         CACHE_TYPES,
         DEFAULT_LOOKAHEAD,
@@ -73,28 +71,30 @@ if TYPE_CHECKING:
         RoundEvent,
         TokenEvent,
     )
-    from engine.hidden import run_hidden_command
-    from engine.integrity import EXIT_DAMAGED, Installation, check_installation, installation_folder
-    from engine.library import inspect_model, scan_folder
-    from engine.measurement import ModelFacts, Spread, WayFigures, WaysProgress, WaysReport, measure_ways
-    from engine.memory import available_memory
-    from engine.model_file import ModelFile
-    from engine.needs import MemoryNeeds, gpu_offload, memory_needs, usable_cache_types
-    from engine.phrase import Phrase
-    from engine.presets import apply_preset, find_preset
-    from engine.sampling import distribution, sample
-    from engine.sources import resolve_source
+    from engine.formats.model_file import ModelFile
+    from engine.library.bundled import bundled_pair
+    from engine.library.compat import Fit, judge_pair, rank_drafts
+    from engine.library.memory_needs import MemoryNeeds, gpu_offload, memory_needs, usable_cache_types
+    from engine.library.names import resolve_source
+    from engine.library.presets import apply_preset, find_preset
+    from engine.library.scan import inspect_model, scan_folder
+    from engine.loading.trial_entry import run_hidden_command
+    from engine.sampling.acceptance import accept, residual_distribution
+    from engine.sampling.distribution import distribution, sample
     from engine.stats import GenerationStats, MethodStats
-    from engine.turns import PromptFit
+    from engine.system.cache_files import cache_folder
+    from engine.system.installation import EXIT_DAMAGED, Installation, check_installation, installation_folder
+    from engine.system.memory import available_memory
+    from engine.translatable import Phrase
 
 _HOMES = {
-    "engine.acceptance": ("accept", "residual_distribution"),
+    "engine.sampling.acceptance": ("accept", "residual_distribution"),
     "engine.backends.base": ("Backend", "Rewind", "Tokenizer"),
-    "engine.benchmark": ("Equality",),
-    "engine.bundled": ("bundled_pair",),
-    "engine.cache_files": ("cache_folder",),
+    "engine.bench.runs": ("Equality",),
+    "engine.library.bundled": ("bundled_pair",),
+    "engine.system.cache_files": ("cache_folder",),
     "engine.cancel": ("CancelToken",),
-    "engine.compat": ("Fit", "judge_pair", "rank_drafts"),
+    "engine.library.compat": ("Fit", "judge_pair", "rank_drafts"),
     "engine.config": (
         "CACHE_TYPES",
         "CacheType",
@@ -146,19 +146,19 @@ _HOMES = {
         "RoundEvent",
         "TokenEvent",
     ),
-    "engine.library": ("inspect_model", "scan_folder"),
-    "engine.measurement": ("ModelFacts", "Spread", "WayFigures", "WaysProgress", "WaysReport", "measure_ways"),
-    "engine.memory": ("available_memory",),
-    "engine.model_file": ("ModelFile",),
-    "engine.needs": ("MemoryNeeds", "gpu_offload", "memory_needs", "usable_cache_types"),
-    "engine.presets": ("apply_preset", "find_preset"),
-    "engine.hidden": ("run_hidden_command",),
-    "engine.integrity": ("EXIT_DAMAGED", "Installation", "check_installation", "installation_folder"),
-    "engine.sampling": ("distribution", "sample"),
-    "engine.sources": ("resolve_source",),
+    "engine.library.scan": ("inspect_model", "scan_folder"),
+    "engine.bench.measure": ("ModelFacts", "Spread", "WayFigures", "WaysProgress", "WaysReport", "measure_ways"),
+    "engine.system.memory": ("available_memory",),
+    "engine.formats.model_file": ("ModelFile",),
+    "engine.library.memory_needs": ("MemoryNeeds", "gpu_offload", "memory_needs", "usable_cache_types"),
+    "engine.library.presets": ("apply_preset", "find_preset"),
+    "engine.loading.trial_entry": ("run_hidden_command",),
+    "engine.system.installation": ("EXIT_DAMAGED", "Installation", "check_installation", "installation_folder"),
+    "engine.sampling.distribution": ("distribution", "sample"),
+    "engine.library.names": ("resolve_source",),
     "engine.stats": ("GenerationStats", "MethodStats"),
-    "engine.turns": ("PromptFit",),
-    "engine.phrase": ("Phrase",),
+    "engine.chat.context_fit": ("PromptFit",),
+    "engine.translatable": ("Phrase",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

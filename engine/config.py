@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from engine.errors import InvalidLookahead, InvalidRequest, InvalidSampling, UnknownMethod
-from engine.phrase import Phrase
+from engine.translatable import Phrase
 
 MAX_LOOKAHEAD = 32
 DEFAULT_LOOKAHEAD = 4

@@ -13,10 +13,9 @@ from time import perf_counter
 from types import TracebackType
 from typing import Any, Self, Unpack
 
-from engine.attaching import ModelSource, open_model, pair_notes
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
-from engine.compat import Fit, judge_backends, require_usable
+from engine.chat.context_fit import PromptFit, measure_turns
 from engine.config import GenerationRequest, LoadConfig, LoadOptions, Message, Prompt, SamplingConfig, SpeculationConfig
 from engine.errors import (
     BackendFailure,
@@ -28,12 +27,13 @@ from engine.errors import (
     TokenOutOfRange,
 )
 from engine.events import Event, Finished, GenerationResult, LoadProgress, TokenEvent
-from engine.knowledge import PairKnowledge, learn_pair
-from engine.loop import Events, GenerationLoop
-from engine.phrase import Phrase
-from engine.planning import Models, make_job, make_request, settle_lookahead
+from engine.generation.loop import Events, GenerationLoop
+from engine.generation.planner import Models, make_job, make_request, settle_lookahead
+from engine.library.compat import Fit, judge_backends, require_usable
+from engine.loading.attaching import ModelSource, open_model, pair_notes
+from engine.lookahead.knowledge import PairKnowledge, learn_pair
 from engine.stats import GenerationStats
-from engine.turns import PromptFit, measure_turns
+from engine.translatable import Phrase
 
 _MEASURED_FROM = 16
 """Plain tokens that a reply must have for its speed to count as measured."""

@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.phrase import Phrase
+from engine.translatable import Phrase
 
 
 class EngineError(Exception):

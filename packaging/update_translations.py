@@ -106,7 +106,7 @@ class _Reader(ast.NodeVisitor):
                     self._mistake(node, "the context is not written out")
             elif context not in _FROM_DATA:
                 self._take(node, context, node.args[1:2], plural=len(node.args) > 3)
-        elif called == "Phrase" and node.args and self._name != "engine/phrase.py":
+        elif called == "Phrase" and node.args and self._name != "engine/translatable.py":
             self._take(node, _ENGINE, node.args[:1], plural=False)
         self.generic_visit(node)
 

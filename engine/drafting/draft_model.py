@@ -7,15 +7,15 @@ from dataclasses import replace
 from math import exp
 
 from engine.backends.base import Backend, Logits
+from engine.backends.prefix import CHUNK, common_prefix, keep_prefix, read_all
 from engine.cancel import CancelToken
-from engine.candidates import Drawn
 from engine.config import SamplingConfig
 from engine.drafting.base import Draft, Drafter, GoesOn
-from engine.history import History
-from engine.native_sampler import Proposal
-from engine.prompt import CHUNK, common_prefix, keep_prefix, read_all
-from engine.rows import rows_in_use
-from engine.sampling import best_with_logprob, candidates, logprob, uniform
+from engine.sampling.candidates import Drawn
+from engine.sampling.distribution import best_with_logprob, candidates, logprob, uniform
+from engine.sampling.history import History
+from engine.sampling.native_draw import Proposal
+from engine.sampling.rows import rows_in_use
 from engine.thawed import thawed
 
 _make_draft = thawed(Draft)

@@ -10,10 +10,10 @@ from typing import Literal
 
 import numpy as np
 
+from engine.backends.prefix import common_prefix
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD
 from engine.drafting.base import Draft, Drafter, GoesOn
-from engine.prompt import common_prefix
 
 _PIECE = 4096
 """Tokens of a prompt that are indexed between two looks at the cancel token."""

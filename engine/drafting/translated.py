@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.backends.base import Backend, Logits, Tokenizer
+from engine.backends.prefix import CHUNK, keep_prefix, read_all
 from engine.cancel import CancelToken
 from engine.config import SamplingConfig
 from engine.drafting.base import Draft, Drafter, GoesOn
 from engine.drafting.text_align import FARTHEST, TextContinuation, whole_characters
 from engine.errors import Cancelled, EngineError, RewindNotSupported, TextNotEncodable
-from engine.prompt import CHUNK, keep_prefix, read_all
-from engine.sampling import best_token, distribution, log_normaliser, sample, uniform
+from engine.sampling.distribution import best_token, distribution, log_normaliser, sample, uniform
 
 _BYTES_A_TOKEN = 16
 """So many bytes of text fill a place of the draft's context at most; what lies before them is not even encoded."""

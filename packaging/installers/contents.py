@@ -13,9 +13,9 @@ from pkgutil import iter_modules
 from linux_needs import read_files
 
 import engine
-from app.state.code_colors import LEXER_MODULES
-from app.translation import LANGUAGES
-from engine.registry import LAZY_MODULES
+from app.state.markdown.code_colors import LEXER_MODULES
+from app.system.translation import LANGUAGES
+from engine.loading.open import LAZY_MODULES
 
 # Never imported by the program, but named somewhere in what it imports.
 _EXCLUDED = (

@@ -4,14 +4,14 @@ import hashlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-KERNELS = ROOT / "engine" / "kernels"
+KERNELS = ROOT / "engine" / "backends" / "llama_cpp" / "kernels"
 
 
 def settings() -> dict[str, str]:
     """CMake's settings by their names.
 
     llama.cpp's llamafile kernels take two tokens or more, so that a token verified with others would get other logits
-    than a token alone. The products of engine/kernels give the same bits for any number of tokens, and are quicker.
+    than a token alone. The products of llama_cpp/kernels give the same bits for any number of tokens, and are quicker.
     """
     return {"GGML_LLAMAFILE": "OFF", "CMAKE_PROJECT_ggml_INCLUDE": (KERNELS / "ggml.cmake").as_posix()}
 

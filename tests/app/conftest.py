@@ -10,13 +10,13 @@ import qasync
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-import app.bootstrap
-from app.bootstrap import build
-from app.settings import Settings, SettingsFile
-from app.translation import install
+import app.shell.bootstrap
+from app.settings.settings import Settings, SettingsFile
+from app.shell.bootstrap import build
+from app.system.translation import install
 from engine import SpeculativeDecoder
-from helpers.app_window import OpenWindow, Window
-from helpers.scripted_decoder import Script, ScriptedDecoder
+from helpers.decoding.scripted_decoder import Script, ScriptedDecoder
+from helpers.window.app_window import OpenWindow, Window
 
 
 @pytest.fixture(scope="session")
@@ -67,7 +67,7 @@ def open_window(
             pair = (tmp_path / "big.gguf", tmp_path / "small.gguf")
         if pair is not None:
             chosen = pair
-            monkeypatch.setattr(app.bootstrap, "bundled_pair", lambda: chosen)
+            monkeypatch.setattr(app.shell.bootstrap, "bundled_pair", lambda: chosen)
         more.setdefault("store", tmp_path / "conversations.sqlite3")
         make: Callable[[], Any] = SpeculativeDecoder if script is None else lambda: ScriptedDecoder(script)
         parts = build(qapp, loop, file, make_decoder=make, **more)

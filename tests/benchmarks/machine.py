@@ -12,11 +12,11 @@ import psutil
 
 T = TypeVar("T")
 _RENAMED = b"ggml_stock_tiled_wdata_size"
-"""What a function of llama.cpp is called whose place one of ours has taken (engine/kernels/ggml.cmake)."""
+"""What a function of llama.cpp is called whose place one of ours has taken (kernels/ggml.cmake)."""
 
 
 def has_own_kernels() -> bool:
-    """Whether the llama.cpp that is installed has the products of engine/kernels compiled in."""
+    """Whether the llama.cpp that is installed has the products of llama_cpp/kernels compiled in."""
     folder = Path(str(distribution("llama-cpp-python").locate_file("llama_cpp"))) / "lib"
     libraries = [path for path in folder.glob("*ggml-cpu*") if path.is_file()]
     return bool(libraries) and all(_RENAMED in path.read_bytes() for path in libraries)

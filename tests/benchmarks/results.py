@@ -26,7 +26,7 @@ and two figures whose brackets overlap are not told apart. A virtual machine's n
 
 @dataclass(frozen=True)
 class Setting:
-    """What a part was measured on: the machine (engine.machine), whether our kernels are compiled in, the commit."""
+    """What a part was measured on: the machine (see describe_machine), whether our kernels are in it, the commit."""
 
     machine: Mapping[str, Any]
     own_kernels: bool

@@ -1,4 +1,4 @@
-"""What `make bench` runs: the whole suite, or with ARGS="NAME …" the benchmark of that name beside this file.
+"""Run the whole suite, or with ARGS="NAME …" the benchmark of that name in a folder below: `make bench`.
 
 Exit status 1 says that a must is not met; what a benchmark did not foresee gives 2, as all that could not be measured.
 """
@@ -11,10 +11,11 @@ from pathlib import Path
 if __name__ == "__main__":
     here = Path(__file__).resolve().parent
     sys.path.insert(0, str(here.parent))
-    named = len(sys.argv) > 1 and (here / f"{sys.argv[1]}.py").is_file()
-    name = sys.argv.pop(1) if named else "suite"
+    modules = {path.stem: path.relative_to(here.parent) for path in sorted(here.rglob("*.py"))}
+    named = len(sys.argv) > 1 and sys.argv[1] in modules
+    module = modules[sys.argv.pop(1) if named else "suite"]
     try:
-        runpy.run_module(f"benchmarks.{name}", run_name="__main__", alter_sys=True)
+        runpy.run_module(".".join(module.with_suffix("").parts), run_name="__main__", alter_sys=True)
     except Exception:
         logging.getLogger("bench").exception("The benchmark ended where it should not:")
         sys.exit(2)

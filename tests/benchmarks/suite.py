@@ -27,7 +27,7 @@ import psutil
 from benchmarks import results
 from benchmarks.machine import has_own_kernels
 from benchmarks.results import Setting
-from engine.machine import describe_machine
+from engine.system.machine import describe_machine
 from helpers.paths import ROOT
 
 RUN = Path(__file__).with_name("run.py")

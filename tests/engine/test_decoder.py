@@ -27,7 +27,7 @@ from engine.errors import (
 )
 from engine.events import Event, Finished, RoundEvent, TokenEvent
 from engine.stats import GenerationStats
-from helpers.fakes import ScriptedBackend, letters, recite
+from helpers.decoding.fakes import ScriptedBackend, letters, recite
 
 PROMPT = [1, 2]
 DRAWN: dict[str, Any] = {"temperature": 1.0, "seed": 3, "max_tokens": 24}

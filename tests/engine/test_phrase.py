@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import engine.library
+import engine.library.scan
 from engine import ContextFull, FolderUnreadable, ModelFileBroken, Phrase, scan_folder
-from engine.phrase import as_clause, as_sentence, packed, unpacked
+from engine.translatable import as_clause, as_sentence, packed, unpacked
 
 INNER = Phrase("it holds {count:,} tokens", count=4096)
 OUTER = Phrase("Cannot load {name}: {reason}.", name="a.gguf", reason=INNER)
@@ -59,10 +59,10 @@ def test_errors_keep_their_phrases() -> None:
 
 
 def test_a_scan_keeps_them_from_one_time_to_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine.library, "_SETTLED_NS", -1)
+    monkeypatch.setattr(engine.library.scan, "_SETTLED_NS", -1)
     (tmp_path / "junk.gguf").write_bytes(b"junk" * 99)
     for _ in range(2):
-        engine.library._known.clear()
+        engine.library.scan._known.clear()
         problem = scan_folder(tmp_path)[0].problem
         assert isinstance(problem, Phrase)
         assert (problem, problem.template) == ("It is not a GGUF file.", "it is not a GGUF file.")

@@ -10,9 +10,9 @@ from engine.config import SamplingConfig
 from engine.drafting.base import Draft
 from engine.drafting.none import NoDrafter
 from engine.events import RoundEvent, TokenEvent
-from engine.loop import GenerationLoop
+from engine.generation.loop import GenerationLoop
 from engine.thawed import thawed
-from helpers.loop_jobs import loop_job
+from helpers.decoding.loop_jobs import loop_job
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.load_damaged import damaged_copy, damages_of, load_all
+from helpers.models.load_damaged import damaged_copy, damages_of, load_all
 from helpers.paths import BUNDLED_MODELS, SHARED_MODELS
 from helpers.processes import run_engine
 

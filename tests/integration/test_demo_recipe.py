@@ -25,7 +25,7 @@ from tokenizers import Tokenizer  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
 from engine import bundled_pair  # noqa: E402
-from engine.backends.llama_cpp_backend import LlamaCppBackend  # noqa: E402
+from engine.backends.llama_cpp.backend import LlamaCppBackend  # noqa: E402
 from engine.config import LoadConfig  # noqa: E402
 
 SEED = 5

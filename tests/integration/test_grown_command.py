@@ -12,14 +12,14 @@ import psutil
 import pytest
 
 from benchmarks import machine
-from benchmarks.grow import grown_target
-from benchmarks.growth import FULL, GrownKind, GrownShape, Growth, GrowthError
+from benchmarks.grown.grow import grown_target
+from benchmarks.grown.growth import FULL, GrownKind, GrownShape, Growth, GrowthError
 from helpers.paths import ROOT
 
 ITSELF = GrownShape(4, 384, 704)
 
 
-def _run(*arguments: str | Path, script: str = "grow") -> subprocess.CompletedProcess[str]:
+def _run(*arguments: str | Path, script: str = "grown/grow") -> subprocess.CompletedProcess[str]:
     command = [sys.executable, ROOT / "tests" / "benchmarks" / f"{script}.py", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from app.store import Store
+from app.store.store import Store
 from helpers import xvfb
-from helpers.walk import OTHER_STORY, STORY, Walk
-from helpers.walker import Walker
+from helpers.window.walk import OTHER_STORY, STORY, Walk
+from helpers.window.walker import Walker
 
 ROUND_S = 0.06
 """What makes a reply of the demo pair take two seconds."""

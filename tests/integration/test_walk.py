@@ -12,8 +12,8 @@ from platformdirs import user_cache_path
 
 from helpers import xvfb
 from helpers.paths import ROOT
-from helpers.walk import CODE, STORY, Walk
-from helpers.walker import Walker
+from helpers.window.walk import CODE, STORY, Walk
+from helpers.window.walker import Walker
 
 PICTURES = os.environ.get("OUTRIDER_SCREENSHOTS", "")
 GROWN = user_cache_path("outrider") / "benchmarks"

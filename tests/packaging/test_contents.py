@@ -17,7 +17,7 @@ import pytest
 from messages import SetupError
 
 from engine import __version__
-from engine.registry import BACKENDS
+from engine.loading.open import BACKENDS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -41,7 +41,7 @@ def is_module(text: str) -> bool:
 
 def test_what_is_imported_by_name_is_put_in() -> None:
     by_name = imported_by_name()
-    assert {"engine.probe_child", "engine.models_report", "engine.backends.llama_cpp_backend"} <= by_name
+    assert {"engine.loading.trial_child", "engine.cli.models", "engine.backends.llama_cpp.backend"} <= by_name
     assert by_name <= set(contents.hidden_imports())
 
 

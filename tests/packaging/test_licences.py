@@ -17,7 +17,7 @@ MODULES = [
     "numpy",
     "PySide6",
     "qtawesome.iconic_font",
-    "app.bootstrap",
+    "app.shell.bootstrap",
     "json.decoder",
     "_pyi_rth_utils",
 ]

@@ -13,7 +13,8 @@ import pytest
 import smoke_test
 from smoke_run import Allowed, Command, Outcome, Sandbox, name_of_crash, program_process, unexpected_lines
 
-from helpers import fake_program, xvfb
+from helpers import xvfb
+from helpers.children import fake_program
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the program that is tested here is a POSIX script")
 

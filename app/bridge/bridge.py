@@ -1,0 +1,321 @@
+"""The only place that runs the engine: what its thread is asked to do, awaited from the Qt loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import engine
+from app.bridge.job import AS_ASKED, Job, Look, Ways
+from app.bridge.worker import Worker
+from app.state.chat.context_use import TokenCount
+from app.state.chat.trace import TOP
+from app.state.compare.compare import ProofProgress, ProofRequest
+from app.state.models.load_options import LoadOptions
+from app.state.models.models import Loaded, Lookahead
+from app.state.settings.generation import GenerationChoice
+from app.system.folder_watch import places_to_watch
+from engine import (
+    CancelToken,
+    EngineError,
+    Event,
+    Finished,
+    GenerationResult,
+    LoadConfig,
+    LoadProgress,
+    Message,
+    ModelFile,
+    SamplingConfig,
+    TokenEvent,
+)
+
+if TYPE_CHECKING:
+    from engine import SpeculativeDecoder, WaysProgress, WaysReport
+
+__all__ = ["EngineBridge", "Job", "Look", "ModelsChanged", "TimedEvent", "Ways"]
+
+TimedEvent = tuple[float, Event]
+_REPORT_S = 0.25
+"""How often the figures of a measurement are worked out and shown while it runs."""
+
+
+class ModelsChanged(EngineError):
+    """Other models were loaded than those that were to be measured."""
+
+    def __init__(self) -> None:
+        super().__init__("Other models were loaded meanwhile. Start again to measure those.")
+
+
+def _make_decoder() -> SpeculativeDecoder:
+    """The engine itself, which is imported by the thread that runs it: the window is on screen before that."""
+    return engine.SpeculativeDecoder()
+
+
+class EngineBridge:
+    """Runs jobs of the engine.
+
+    Attributes: loaded (what is really loaded, true also after a failed load); progress (of the load that is running,
+    or None); measuring (whether the costs of the pair are being measured); proving (whether ways are being measured
+    against each other); token_names (texts of the target's tokens, as far as they came up in a reply). Methods are
+    called on the Qt thread. A scan and a measurement of costs in the background give way to a load or a reply, and then
+    begin again.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        trusted: Sequence[Path] = (),
+        make_decoder: Callable[[], SpeculativeDecoder] | None = None,
+    ) -> None:
+        self.loaded = Loaded()
+        self.progress: LoadProgress | None = None
+        self.measuring = False
+        self.proving = False
+        self.token_names: dict[int, str] = {}
+        self._how = Ways()
+        self._held: dict[Job[Loaded], Ways] = {}
+        self._put_off = False
+        self._loop = loop
+        self._trusted = frozenset(trusted)
+        self._make_decoder = make_decoder or _make_decoder
+        self._events: deque[TimedEvent] = deque()
+        self._worker = Worker(loop, self._begin, "outrider-engine")
+
+    # Jobs -------------------------------------------------------------------------------------------------------------
+
+    def load(self, wanted: Loaded, how: Ways = AS_ASKED, *, hold: bool = False) -> Job[Loaded]:
+        """Load what is not loaded yet, or not in this way.
+
+        `hold`: it does not begin before `go_on`. Raises LoadFailed and its kinds, VocabularyMismatch, Cancelled.
+        """
+        job = Job(self._loop, lambda cancel: self._load(wanted, self._held.pop(job, how), cancel))
+        if not hold:
+            return self._worker.submit(job)
+        self._held[job] = how
+        job.withdraw = lambda: self._drop(job)
+        return job
+
+    def go_on(self, job: Job[Loaded], how: Ways) -> None:
+        """Let a load that was held begin, in this way."""
+        if job in self._held:
+            self._held[job] = how
+            self._worker.submit(job)
+
+    def _drop(self, job: Job[Loaded]) -> None:
+        self._held.pop(job, None)
+        self._worker.drop(job)
+
+    def unload(self) -> Job[Loaded]:
+        """Free the models, once a reply that is being written is over."""
+        return self._worker.submit(Job(self._loop, lambda _cancel: self._unload()))
+
+    def has(self, wanted: Loaded, how: Ways) -> bool:
+        """Whether just this is loaded, in this way."""
+        return all(self.kept(wanted, how)) and self.loaded.draft == wanted.draft
+
+    def kept(self, wanted: Loaded, how: Ways) -> tuple[bool, bool]:
+        """Whether there is nothing to be loaded for the target, and for the draft."""
+        have, now = self.loaded, self._how
+        target = wanted.target is None or (wanted.target, how.target) == (have.target, now.target)
+        return target, wanted.draft is None or (wanted.draft, how.draft) == (have.draft, now.draft)
+
+    def reply(
+        self, messages: Sequence[Message], lookahead: Lookahead, choice: GenerationChoice | None = None
+    ) -> Job[GenerationResult]:
+        """Write a reply; its events come by `drain`. Raises ContextFull, Cancelled before the first token.
+
+        `choice`: what it is asked with, None: as where nothing was chosen.
+        """
+        self._events.clear()
+        asked = GenerationChoice() if choice is None else choice
+        return self._worker.submit(Job(self._loop, lambda cancel: self._reply(messages, lookahead, asked, cancel)))
+
+    def measure_ways(self, request: ProofRequest, note: Callable[[ProofProgress], None]) -> Job[WaysReport]:
+        """Answer a prompt in several ways in turns, with the models that are loaded; a reply waits until it is over.
+
+        `note` is called on the worker thread, between replies: what it takes spoils no figure. Cancelled midway it
+        gives what there is. Raises Cancelled where nothing was measured, ModelsChanged, and what a reply raises.
+        """
+
+        def work(cancel: CancelToken) -> WaysReport:
+            return self._measure_ways(request, cancel, lambda: job.cancelled, note)
+
+        job = Job(self._loop, work)
+        return self._worker.submit(job)
+
+    def measure(self) -> Job[None]:
+        """Find out what the loaded pair costs, for lookahead auto, in the background. Raises Cancelled.
+
+        A reply that interrupts it does without; one that comes before it measures itself. What is known already, from
+        earlier runs too, takes no time.
+        """
+        return self._worker.submit(Job(self._loop, self._measure, background=True))
+
+    def look(self, folder: Path) -> Job[Look]:
+        """Look for models in a folder, and where new ones could appear, in the background.
+
+        Raises FolderUnreadable, Cancelled.
+        """
+
+        def work(cancel: CancelToken) -> Look:
+            began = datetime.now(UTC).timestamp()
+            return Look(engine.scan_folder(folder, cancel=cancel), *places_to_watch(folder, began))
+
+        return self._worker.submit(Job(self._loop, work, background=True))
+
+    def inspect(self, path: Path) -> Job[ModelFile]:
+        """What a single model is, in the background. Raises ModelFileBroken, ModelNotSupported, Cancelled."""
+        return self._worker.submit(Job(self._loop, lambda _cancel: engine.inspect_model(path), background=True))
+
+    def count_tokens(
+        self, messages: Sequence[Message], texts: Sequence[str] = (), max_tokens: int | None = None
+    ) -> Job[TokenCount]:
+        """How much of the context these messages would take, and what each text has, in tokens; in the background.
+
+        Raises ModelNotLoaded, ChatTemplateFailed, TextNotEncodable, Cancelled.
+        """
+
+        def work(cancel: CancelToken) -> TokenCount:
+            counts = []
+            for text in texts:
+                counts.append(self._decoder.count(text))
+                cancel.check()
+            return TokenCount(self._decoder.fit(messages, max_tokens=max_tokens), tuple(counts))
+
+        return self._worker.submit(Job(self._loop, work, background=True))
+
+    def drain(self) -> list[TimedEvent]:
+        """The events since the last call, each with the time (perf_counter, seconds) at which it came."""
+        events: list[TimedEvent] = []
+        with contextlib.suppress(IndexError):
+            while True:
+                events.append(self._events.popleft())
+        return events
+
+    def close(self, timeout: float) -> bool:
+        """Cancel everything and end the thread. False: it did not end in time (seconds)."""
+        for job in list(self._held):
+            job.cancel()
+        return self._worker.close(timeout)
+
+    # On the worker thread ---------------------------------------------------------------------------------------------
+
+    def _begin(self) -> AbstractContextManager[object]:
+        self._decoder = self._make_decoder()
+        return contextlib.closing(self._decoder)
+
+    def _load(self, wanted: Loaded, how: Ways, cancel: CancelToken) -> Loaded:
+        decoder, target, draft = self._decoder, wanted.target, wanted.draft
+        self._put_off = False
+        try:
+            if target is not None and (target, how.target) != (self.loaded.target, self._how.target):
+                config = self._config(target, how.target, how)
+                decoder.attach_target(config, progress=self._note_progress, cancel=cancel)
+                self.token_names = {}
+                self._how = replace(self._how, target=how.target)
+                self._note_loaded(target, self.loaded.draft)
+            cancel.check()
+            if draft != self.loaded.draft or (draft is not None and how.draft != self._how.draft):
+                source = None if draft is None else self._config(draft, how.draft, how)
+                decoder.attach_draft(source, progress=self._note_progress, cancel=cancel)
+                self._how = replace(self._how, draft=how.draft)
+                self._note_loaded(self.loaded.target, draft)
+        finally:
+            self.progress = None
+        return self.loaded
+
+    def _unload(self) -> Loaded:
+        self._decoder.close()
+        self.loaded = Loaded()
+        return self.loaded
+
+    def _config(self, path: Path, options: LoadOptions, how: Ways) -> LoadConfig:
+        # The bundled files came with the program: no need to try them in a child process first.
+        return options.config(path, trusted=path in self._trusted, despite_memory=how.despite_memory)
+
+    def _note_loaded(self, target: Path | None, draft: Path | None) -> None:
+        """The engine drops a draft that does not fit a new target."""
+        self.loaded = Loaded(target, draft if self._decoder.draft is not None else None)
+
+    def _note_progress(self, progress: LoadProgress) -> None:
+        self.progress = progress
+
+    def _measure(self, cancel: CancelToken) -> None:
+        if self.loaded.target is None:
+            return
+        self.measuring = self._put_off = True
+        try:
+            self._decoder.calibrate(cancel=cancel)
+            self._put_off = False
+        finally:
+            self.measuring = False
+
+    def _measure_ways(
+        self,
+        request: ProofRequest,
+        cancel: CancelToken,
+        cancelled: Callable[[], bool],
+        note: Callable[[ProofProgress], None],
+    ) -> WaysReport:
+        if self.loaded != request.models:
+            raise ModelsChanged
+        told, settings = 0.0, request.settings
+
+        def tell(now: WaysProgress) -> bool:
+            nonlocal told
+            if perf_counter() - told >= _REPORT_S:
+                report = now.report if now.stage != "warming up" else None
+                note(ProofProgress(now.stage, now.done, now.total, now.seconds_left, report))
+                told = perf_counter()
+            return not cancelled()
+
+        self.proving = True
+        try:
+            note(ProofProgress("calibrating"))
+            self._measure(cancel)
+            return engine.measure_ways(
+                self._decoder,
+                [request.prompt],
+                request.ways,
+                sampling=SamplingConfig(temperature=settings.temperature),
+                repeats=settings.turns,
+                max_tokens=settings.tokens,
+                cancel=cancel,
+                progress=tell,
+            )
+        finally:
+            self.proving = False
+
+    def _reply(
+        self, messages: Sequence[Message], lookahead: Lookahead, choice: GenerationChoice, cancel: CancelToken
+    ) -> GenerationResult:
+        options = choice.options(lookahead)
+        if options["lookahead"] in ("auto", "default") and not self._put_off:
+            self._measure(cancel)
+        note = self._events.append
+        result: GenerationResult | None = None
+        for event in self._decoder.stream(choice.messages(messages), cancel=cancel, top=TOP, **options):
+            if isinstance(event, TokenEvent):
+                self._name(event)
+            note((perf_counter(), event))
+            if isinstance(event, Finished):
+                result = event.result
+        if result is None:
+            raise EngineError("The reply ended without a result. Try again.")
+        return result
+
+    def _name(self, event: TokenEvent) -> None:
+        """Note the texts of a token and of its alternatives, before anybody sees the event."""
+        names = self.token_names
+        for token in (event.token, *(token for token, _ in event.top)):
+            if token not in names:
+                names[token] = self._decoder.token_text(token)

@@ -1,0 +1,75 @@
+"""Pieces of work for the engine's thread, and what goes in and comes out of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from app.state.models.load_options import AS_THE_ENGINE_DOES, LoadOptions
+from engine import Cancelled, CancelToken, ModelFile
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is in a models folder, and which folders and files tell of changes there (app.system.folder_watch).
+
+    `fresh`: one of the files was being written, and is to be looked at again.
+    """
+
+    models: tuple[ModelFile, ...]
+    folders: tuple[str, ...]
+    files: tuple[str, ...]
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How target and draft are loaded. `despite_memory`: although memory seems too short."""
+
+    target: LoadOptions = AS_THE_ENGINE_DOES
+    draft: LoadOptions = AS_THE_ENGINE_DOES
+    despite_memory: bool = False
+
+
+AS_ASKED = Ways()
+
+
+class Job(Generic[T]):
+    """A piece of work for the worker thread. `await job.result` gives what it gives or raises what it raises."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, work: Callable[[CancelToken], T], *, background: bool = False
+    ) -> None:
+        self.result: asyncio.Future[T] = loop.create_future()
+        self.background = background
+        self.cancelled = False
+        self.withdraw: Callable[[], None] = lambda: None
+        self._work = work
+        self._token = CancelToken()
+
+    def cancel(self) -> None:
+        """Stop at the next step: the result is then the error Cancelled, or what there is of a reply.
+
+        It is never lost: the engine forgets a token's request when it has met it, this job does not.
+        """
+        self.cancelled = True
+        self._token.cancel()
+        self.withdraw()
+
+    def make_way(self) -> None:
+        """Stop for now (background jobs); the worker will begin it again."""
+        self._token.cancel()
+
+    def wait_again(self) -> None:
+        """It has made way and waits for its next turn."""
+        self._token.clear()
+
+    def run(self) -> T:
+        """Do the work (on the worker thread)."""
+        if self.cancelled:
+            raise Cancelled
+        return self._work(self._token)

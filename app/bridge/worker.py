@@ -1,0 +1,120 @@
+"""The engine's thread: it does one job at a time; what waits in the background makes way for what is urgent."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+
+from app.bridge.job import Job
+from engine import Cancelled
+
+T = TypeVar("T")
+
+
+class Worker:
+    """A thread and the jobs that wait for it. Its methods are called on the Qt thread, the thread of `loop`."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, begin: Callable[[], AbstractContextManager[object]], name: str
+    ) -> None:
+        """`begin` is called on the thread before the first job; what it gives is closed after the last one."""
+        self._loop = loop
+        self._begin = begin
+        self._changed = threading.Condition()
+        self._urgent: deque[Job[Any]] = deque()
+        self._background: deque[Job[Any]] = deque()
+        self._running: Job[Any] | None = None
+        self._closing = False
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Job[T]) -> Job[T]:
+        """Let a job wait for its turn; after `close` it is cancelled at once."""
+        with self._changed:
+            if self._closing:
+                job.result.set_exception(Cancelled())
+                return job
+            (self._background if job.background else self._urgent).append(job)
+            job.withdraw = lambda: self._withdraw(job)
+            if not job.background and self._running is not None and self._running.background:
+                self._running.make_way()
+            self._changed.notify()
+        return job
+
+    def drop(self, job: Job[Any]) -> None:
+        """Tell whoever waits for a job that it is cancelled. It must not be waiting here."""
+        self._deliver(job, None, Cancelled())
+
+    def close(self, timeout: float) -> bool:
+        """Cancel everything and end the thread. False: it did not end in time (seconds)."""
+        with self._changed:
+            self._closing = True
+            for job in (*self._urgent, *self._background, self._running):
+                if job is not None:
+                    job.cancel()
+            self._changed.notify()
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def _withdraw(self, job: Job[Any]) -> None:
+        """A job that was cancelled before its turn does not wait for it."""
+        with self._changed:
+            for jobs in (self._urgent, self._background):
+                if job in jobs:
+                    jobs.remove(job)
+                    self.drop(job)
+
+    # On the thread ----------------------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        job = self._next()
+        if job is None:
+            return
+        # Not before somebody wants something: the engine is large, and would be imported while the window is made.
+        with self._begin():
+            while job is not None:
+                self._run(job)
+                job = self._next()
+
+    def _next(self) -> Job[Any] | None:
+        with self._changed:
+            self._running = None
+            while not (self._urgent or self._background or self._closing):
+                self._changed.wait()
+            if self._closing:
+                return None
+            self._running = (self._urgent or self._background).popleft()
+            return self._running
+
+    def _run(self, job: Job[Any]) -> None:
+        try:
+            result = job.run()
+        except Cancelled as error:
+            if job.background and not job.cancelled:
+                with self._changed:
+                    job.wait_again()
+                    self._background.appendleft(job)
+                return
+            self._deliver(job, None, error)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is told to the one who waits
+            self._deliver(job, None, error)
+        else:
+            self._deliver(job, result, None)
+
+    def _deliver(self, job: Job[Any], result: object, error: BaseException | None) -> None:
+        def settle() -> None:
+            if job.result.done():
+                return
+            if error is not None:
+                job.result.set_exception(error)
+            else:
+                job.result.set_result(result)
+
+        # The loop may be closed already when the program ends.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(settle)

@@ -1,0 +1,371 @@
+"""Carries out what the views ask of a chat: keeps what is on the screen, has replies written, and all of it kept."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Literal
+
+from PySide6.QtCore import QObject, Signal
+
+from app.bridge.bridge import EngineBridge
+from app.control.choices import ChoiceDesk, as_kept
+from app.control.conversations import ConversationDesk
+from app.control.models import ModelDesk
+from app.control.replies import Turn, TurnRunner
+from app.state.chat.activity import Activity
+from app.state.chat.transcript import Entry, Exchange, Problem, Transcript
+from app.state.conversations.conversation import Conversation
+from app.state.conversations.kept import exchanges, models, stats_to_kept
+from app.state.models.models import Loaded, Selection
+from app.state.speculation.metrics import Metrics
+from app.store.errors import StoreError
+from app.system.translation import say_error
+
+
+class ChatController(QObject):
+    """One chat on the screen: questions in, replies out. A reply goes on being written while another chat is shown.
+
+    Attributes: transcript, metrics, desk (the models), conversations, choices (what replies are asked with), activity.
+    Signals: entry_added(Exchange | Notice), reply_grew(Exchange, text), reply_ended(Exchange), cleared(), opened()
+    (other entries are shown), activity_changed(), busy_changed(bool), metrics_changed(), started_writing(Exchange).
+    What is not on the screen makes no signal but any_reply_ended(Exchange).
+    """
+
+    entry_added = Signal(object)
+    reply_grew = Signal(object, str)
+    reply_ended = Signal(object)
+    any_reply_ended = Signal(object)
+    cleared = Signal()
+    opened = Signal()
+    activity_changed = Signal()
+    busy_changed = Signal(bool)
+    metrics_changed = Signal()
+    started_writing = Signal(object)
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        bridge: EngineBridge,
+        desk: ModelDesk,
+        conversations: ConversationDesk,
+        choices: ChoiceDesk,
+    ) -> None:
+        super().__init__()
+        self.transcript = Transcript()
+        self.desk = desk
+        self.conversations = conversations
+        self.choices = choices
+        self._turns = TurnRunner(loop, bridge, desk, self._selection)
+        choices.changed.connect(self._turns.note_choice)
+        self._was_busy = False
+        self._turns.grew.connect(self._grew)
+        self._turns.began_writing.connect(self._began)
+        self._turns.ended.connect(self._ended)
+        self._turns.activity_changed.connect(self.activity_changed)
+        self._turns.metrics_changed.connect(self.metrics_changed)
+        desk.failed.connect(self.report)
+        conversations.failed.connect(self.report)
+        conversations.removed.connect(self._removed)
+
+    @property
+    def metrics(self) -> Metrics:
+        """The figures of the reply that is being written, or was last."""
+        return self._turns.metrics
+
+    @property
+    def activity(self) -> Activity:
+        """What is going on, for the progress bar."""
+        own = self._own_turn()
+        return self._turns.activity if own in (None, self._turns.running) else Activity("queued")
+
+    @property
+    def busy(self) -> bool:
+        """Whether a question of the chat on the screen is being answered, or waits for that."""
+        return self._own_turn() is not None
+
+    @property
+    def answering(self) -> Turn | None:
+        """The question of the chat on the screen that is being answered, or waits for that."""
+        return self._own_turn()
+
+    # The chat on the screen -------------------------------------------------------------------------------------------
+
+    def new_chat(self) -> None:
+        """Begin another conversation."""
+        self.conversations.leave()
+        self._clear()
+
+    def open(self, conversation: int) -> None:
+        """Show a conversation."""
+        shown = self.conversations.open
+        if shown is not None and shown.id == conversation:
+            return
+        found = self.conversations.choose(conversation)
+        if found is not None:
+            self._show(found)
+
+    def restore(self, conversation: int) -> None:
+        """Show the conversation that was open last (0: none), when the program starts."""
+        try:
+            found = self.conversations.begin(conversation)
+        except StoreError as error:
+            self.report(Problem(say_error(error)))
+            return
+        if found is not None:
+            self._show(found)
+        elif not self.transcript.entries:
+            self.cleared.emit()
+
+    def undelete(self) -> None:
+        """Bring the conversation back that was deleted last."""
+        found = self.conversations.undelete()
+        if found is not None:
+            self._show(found)
+
+    def bring_in(self, path: Path) -> None:
+        """Add the conversation of a file, and show it."""
+        found = self.conversations.bring_in(path)
+        if found is not None:
+            self._show(found)
+
+    def report(self, problem: Problem) -> None:
+        """Show a problem that belongs to no question."""
+        self.entry_added.emit(self.transcript.note(problem))
+
+    def _show(self, conversation: Conversation) -> None:
+        live: list[Entry] = [turn.exchange for turn in self._turns.turns]
+        self.transcript.entries = [*exchanges(conversation, live)]
+        self.opened.emit()
+        self._note_turns()
+
+    def _clear(self) -> None:
+        self.transcript.clear()
+        if self._turns.running is None:
+            self.metrics.clear()
+            self.metrics_changed.emit()
+        self.cleared.emit()
+        self._note_turns()
+
+    def _removed(self, conversation: int) -> None:
+        """A conversation was deleted: nobody waits for its reply."""
+        for turn in list(self._turns.turns):
+            if turn.conversation is not None and turn.conversation.id == conversation:
+                self._turns.cancel(turn)
+        shown = self.conversations.open
+        if shown is not None and shown.id == conversation:
+            self.new_chat()
+
+    # Questions and replies --------------------------------------------------------------------------------------------
+
+    def send(self, text: str) -> None:
+        """Ask the question `text`; nothing happens while another one of this chat is being answered."""
+        if self.busy or not text.strip():
+            return
+        exchange = self.transcript.ask(text.strip("\n"))
+        conversation = self._keep_question(exchange)
+        turn = self._make_turn(exchange, conversation)
+        self.entry_added.emit(exchange)
+        self._begin(turn)
+
+    def edit(self, exchange: Exchange, text: str) -> None:
+        """Ask a question in other words, beside the old one."""
+        conversation = self._free()
+        place = self._place(exchange)
+        if conversation is None or place is None or exchange.question_id is None or not text.strip():
+            return
+        parent = conversation[exchange.question_id].parent
+        question = self.conversations.keeper.ask(conversation, text.strip("\n"), parent, first=parent is None)
+        self._answer_anew(conversation, question.id)
+
+    def regenerate(self, exchange: Exchange) -> None:
+        """Have a question answered once more, beside the reply that it has."""
+        conversation = self._free()
+        if conversation is not None and exchange.question_id is not None:
+            self._answer_anew(conversation, exchange.question_id)
+
+    def go_on(self, exchange: Exchange) -> None:
+        """Have an unfinished reply continued."""
+        conversation = self._free()
+        if conversation is None or exchange.reply_id is None or not exchange.unfinished:
+            return
+        self.conversations.load_trace(exchange)
+        reply = exchange.reply_id
+        exchange.go_on()
+        turn = self._make_turn(exchange, conversation)
+        self.conversations.keeper.resume(conversation, reply, as_kept(turn.choice, turn.lookahead))
+        self.opened.emit()
+        self._begin(turn)
+
+    def step(self, exchange: Exchange, part: Literal["question", "reply"], step: int) -> None:
+        """Show another version of a question or a reply."""
+        conversation = self._free()
+        message = exchange.question_id if part == "question" else exchange.reply_id
+        if conversation is not None and message is not None:
+            self.conversations.keeper.step(conversation, message, step)
+            self._show_again(conversation)
+
+    def delete(self, exchange: Exchange) -> None:
+        """Delete a question with all that came of it."""
+        conversation = self._free()
+        message = exchange.question_id
+        if conversation is not None and message is not None:
+            self.conversations.delete_message(conversation, message)
+            self._show_again(conversation)
+
+    def put_back(self) -> None:
+        """Bring the messages back that were deleted last."""
+        if self.busy:
+            return
+        conversation = self.conversations.put_back()
+        if conversation is not None and conversation is self.conversations.open:
+            self._show_again(conversation)
+
+    def cancel(self) -> None:
+        """Stop what is going on: the reply on the screen, else what the progress bar is about.
+
+        A reply that is being written in another chat is left alone.
+        """
+        turn = self._own_turn() or (self._turns.running if self.activity.work not in ("writing", "idle") else None)
+        if turn is not None:
+            self._turns.cancel(turn)
+        elif self._turns.running is None:
+            self.desk.cancel()
+
+    async def stop(self) -> None:
+        """End everything that runs, for closing."""
+        self.desk.stop()
+        await self._turns.stop()
+
+    def last_question(self) -> str:
+        """The last question of this chat; empty where there is none."""
+        asked = [entry.question for entry in self.transcript if isinstance(entry, Exchange)]
+        return asked[-1] if asked else ""
+
+    # A turn -----------------------------------------------------------------------------------------------------------
+
+    def _answer_anew(self, conversation: Conversation, question: int) -> None:
+        """A new reply to a question that is kept, which ends what is on the screen."""
+        self.conversations.keeper.choose(conversation, question)
+        message = conversation[question]
+        before = self._shown_before(conversation, question)
+        exchange = Exchange(message.text, question_id=question, created=message.created)
+        exchange.question_branch = conversation.branch(question)
+        self.transcript.entries = [*before, exchange]
+        turn = self._make_turn(exchange, conversation)
+        self.conversations.note(conversation)
+        self.opened.emit()
+        self._begin(turn)
+
+    def _shown_before(self, conversation: Conversation, question: int) -> list[Exchange]:
+        path = exchanges(conversation, self.transcript.entries)
+        place = next(place for place, each in enumerate(path) if each.question_id == question)
+        return path[:place]
+
+    def _keep_question(self, exchange: Exchange) -> Conversation | None:
+        try:
+            conversation = self.conversations.current()
+            question = self.conversations.keeper.ask(conversation, exchange.question)
+        except StoreError as error:
+            self.report(Problem(say_error(error)))
+            return None
+        exchange.question_id, exchange.created = question.id, question.created
+        exchange.question_branch = conversation.branch(question.id)
+        self.conversations.note(conversation)
+        return conversation
+
+    def _make_turn(self, exchange: Exchange, conversation: Conversation | None) -> Turn:
+        chosen = self.choices.applied(self.desk.affordable)
+        turn = Turn(
+            exchange,
+            conversation,
+            self.transcript.messages_for(exchange),
+            chosen.lookahead,
+            Loaded(chosen.target, chosen.draft),
+            self.choices.asked(chosen),
+        )
+        if conversation is not None and exchange.question_id is not None and exchange.reply_id is None:
+            target, draft = self.desk.name_of(chosen.target), self.desk.name_of(chosen.draft)
+            settings = as_kept(turn.choice, turn.lookahead)
+            reply = self.conversations.keeper.begin_reply(
+                conversation, exchange.question_id, target=target, draft=draft, settings=settings
+            )
+            exchange.reply_id = reply.id
+            exchange.reply_branch = conversation.branch(reply.id)
+            exchange.models = models(target, draft)
+        return turn
+
+    def _selection(self) -> Selection:
+        """What is chosen, as the next reply is asked with it."""
+        return self.choices.applied(self.desk.models.selection)
+
+    def _begin(self, turn: Turn) -> None:
+        self._turns.start(turn)
+        self._note_turns()
+
+    def _began(self, turn: Turn) -> None:
+        if self._is_shown(turn):
+            self.started_writing.emit(turn.exchange)
+
+    def _grew(self, turn: Turn, text: str) -> None:
+        reply = turn.exchange.reply_id
+        if turn.conversation is not None and reply is not None and reply in turn.conversation:
+            self.conversations.keeper.append(turn.conversation, reply, text)
+        if self._is_shown(turn):
+            self.reply_grew.emit(turn.exchange, text)
+
+    def _ended(self, turn: Turn) -> None:
+        self._keep_reply(turn)
+        if self._is_shown(turn):
+            self.reply_ended.emit(turn.exchange)
+        self.any_reply_ended.emit(turn.exchange)
+        self._note_turns()
+
+    def _keep_reply(self, turn: Turn) -> None:
+        exchange, conversation, reply = turn.exchange, turn.conversation, turn.exchange.reply_id
+        if conversation is None or reply is None or reply not in conversation:
+            return
+        self.conversations.keeper.finish(
+            conversation,
+            reply,
+            exchange.reply,
+            exchange.status,
+            stats=stats_to_kept(exchange),
+            finish_reason=exchange.finish_reason,
+            problem=None if exchange.problem is None else exchange.problem.text,
+        )
+        if exchange.trace is not None:
+            self.conversations.keep_trace(reply, exchange.trace)
+
+    # Which ------------------------------------------------------------------------------------------------------------
+
+    def _own_turn(self) -> Turn | None:
+        """The turn of the chat on the screen."""
+        return next((turn for turn in self._turns.turns if self._is_shown(turn)), None)
+
+    def _is_shown(self, turn: Turn) -> bool:
+        return self._place(turn.exchange) is not None
+
+    def _place(self, exchange: Exchange) -> int | None:
+        """Where an exchange is on the screen; most asked for are at the end."""
+        entries = self.transcript.entries
+        return next((place for place in reversed(range(len(entries))) if entries[place] is exchange), None)
+
+    def _free(self) -> Conversation | None:
+        """The open conversation, if it may be changed now."""
+        return None if self.busy else self.conversations.open
+
+    def _show_again(self, conversation: Conversation) -> None:
+        self.transcript.entries = [*exchanges(conversation, self.transcript.entries)]
+        if self.transcript.entries:
+            self.opened.emit()
+        else:
+            self.cleared.emit()
+
+    def _note_turns(self) -> None:
+        if self.busy != self._was_busy:
+            self._was_busy = self.busy
+            self.busy_changed.emit(self.busy)
+        self.activity_changed.emit()
+        kept = (turn.conversation for turn in self._turns.turns)
+        self.conversations.note_writing(frozenset(each.id for each in kept if each is not None))

@@ -1,0 +1,90 @@
+"""What replies are asked with: of the chat on the screen, and of new ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from app.control.conversations import ConversationDesk
+from app.settings.settings import Settings
+from app.state.models.models import Lookahead, Selection
+from app.state.settings.generation import CONVERSATION, FIELDS, SPECULATION, GenerationChoice
+
+
+class ChoiceDesk(QObject):
+    """The generation choices: each conversation has its own sampling and system prompt, all share the speculation.
+
+    A new conversation begins with the defaults, or with what was chosen for it before its first question; from then on
+    it keeps what it has. Signal: changed().
+    """
+
+    changed = Signal()
+
+    def __init__(self, settings: Settings, conversations: ConversationDesk) -> None:
+        super().__init__()
+        self._settings = settings
+        self._conversations = conversations
+        conversations.open_changed.connect(self._opened)
+
+    @property
+    def defaults(self) -> GenerationChoice:
+        """What new conversations begin with."""
+        speculation = {name: getattr(self._settings, name) for name in SPECULATION}
+        return GenerationChoice.from_mapping({**self._settings.sampling, **speculation})
+
+    @property
+    def own(self) -> GenerationChoice:
+        """What the next reply of the chat on the screen is asked with."""
+        shown = self._conversations.open
+        kept = self._settings.next_sampling if shown is None else shown.settings
+        return GenerationChoice.from_mapping({name: kept[name] for name in CONVERSATION if name in kept}, self.defaults)
+
+    def asked(self, selection: Selection) -> GenerationChoice:
+        """That, with the draft that is chosen: none, or the text so far, decides the method."""
+        own = self.own
+        method = selection.method or own.method
+        if method == "draft-model" and selection.draft is None:
+            method = "auto"
+        return replace(own, method=method)
+
+    def applied(self, selection: Selection) -> Selection:
+        """What is chosen, with the lookahead that the next reply is really asked with."""
+        has_draft = selection.draft is not None
+        lookahead = self.asked(selection).lookahead_for(selection.lookahead, has_draft=has_draft)
+        return replace(selection, lookahead=lookahead)
+
+    def choose(self, choice: GenerationChoice) -> None:
+        """Ask the next replies of the chat on the screen with this; its speculation is that of all chats."""
+        shown = self._conversations.open
+        told = choice.to_mapping()
+        if shown is None:
+            self._settings.next_sampling = told
+        elif told != shown.settings:
+            self._conversations.keeper.set_settings(shown, told)
+        self.choose_speculation(choice)
+
+    def choose_defaults(self, choice: GenerationChoice) -> None:
+        """Begin new conversations with this; its speculation is that of all chats."""
+        self._settings.sampling = choice.to_mapping()
+        self.choose_speculation(choice)
+
+    def choose_speculation(self, choice: GenerationChoice) -> None:
+        """Only how it speculates, in all chats."""
+        for name in SPECULATION:
+            setattr(self._settings, name, getattr(choice, name))
+        self.changed.emit()
+
+    def _opened(self) -> None:
+        shown = self._conversations.open
+        if shown is not None and not len(shown) and not shown.settings:
+            begins_with = self._settings.next_sampling or self.defaults.to_mapping()
+            self._conversations.keeper.set_settings(shown, begins_with)
+        self._settings.next_sampling = {}
+        self.changed.emit()
+
+
+def as_kept(choice: GenerationChoice, lookahead: Lookahead) -> dict[str, Any]:
+    """What a reply was asked with, as it is kept with the message."""
+    return {"lookahead": lookahead, **choice.to_mapping(FIELDS)}

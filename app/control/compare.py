@@ -1,0 +1,197 @@
+"""Looks after the proof of the gain: starts Compare and the lookahead sweep, follows them, cancels them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.bridge.bridge import EngineBridge, Job
+from app.control.models import ModelDesk
+from app.control.problems import describe
+from app.control.tasks import Tasks
+from app.state.compare.compare import (
+    Pair,
+    ProofKind,
+    ProofProgress,
+    ProofRequest,
+    ProofRun,
+    ProofSettings,
+    Way,
+    ways_to_compare,
+    ways_to_sweep,
+)
+from app.state.models.models import Loaded, Lookahead
+from engine import Cancelled
+
+POLL_MS = 20
+"""From one look to the next the window has drawn what was new."""
+_PATIENCE_S = 0.2
+KINDS: tuple[ProofKind, ...] = ("compare", "sweep")
+
+
+class _Mail:
+    """Carries progress from the worker thread to the window's. No object of Qt: those belong to the window's thread."""
+
+    def __init__(self) -> None:
+        self._last: tuple[ProofProgress, threading.Event] | None = None
+
+    def post(self, progress: ProofProgress) -> None:
+        """Have this shown, and wait until it is, so that drawing does not slow the next reply."""
+        drawn = threading.Event()
+        self._last = progress, drawn
+        drawn.wait(_PATIENCE_S)
+
+    def take(self) -> tuple[ProofProgress, threading.Event] | None:
+        """What was posted last and not taken yet, and what to set once it is drawn."""
+        last, self._last = self._last, None
+        return last
+
+
+@dataclass(slots=True)
+class _Work:
+    """A measurement on its way. `job`: the load or the measurement that is running for it."""
+
+    mail: _Mail = field(default_factory=_Mail)
+    job: Job[Any] | None = None
+    cancelled: bool = False
+
+
+class ProofDesk(QObject):
+    """Measurements, one after the other, each with its own dialog.
+
+    Attributes: runs (by kind). Signals: changed(kind), pair_changed().
+    """
+
+    changed = Signal(str)
+    pair_changed = Signal()
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        bridge: EngineBridge,
+        desk: ModelDesk,
+        last_question: Callable[[], str] = str,
+    ) -> None:
+        super().__init__()
+        self.runs: dict[ProofKind, ProofRun] = {kind: ProofRun() for kind in KINDS}
+        self.last_question = last_question
+        self._bridge = bridge
+        self._desk = desk
+        self._work: dict[ProofKind, _Work] = {}
+        self._tasks = Tasks(loop)
+        self._drawn: list[threading.Event] = []
+        self._timer = QTimer(self)
+        self._timer.setInterval(POLL_MS)
+        self._timer.timeout.connect(self._poll)
+        desk.changed.connect(self.pair_changed)
+
+    @property
+    def pair(self) -> Pair:
+        """What is chosen now."""
+        models = self._desk.models
+        chosen = models.selection
+        return Pair(self._desk.name_of(chosen.target), self._desk.name_of(chosen.draft), chosen.lookahead)
+
+    # Intents ----------------------------------------------------------------------------------------------------------
+
+    def start(self, kind: ProofKind, prompt: str, settings: ProofSettings) -> None:
+        """Measure with the models and the lookahead that are chosen now; nothing happens while it is under way."""
+        run = self.runs[kind]
+        if run.running or not prompt.strip():
+            return
+        chosen = self._desk.models.selection
+        ways: tuple[Way, ...] = ways_to_sweep()
+        if kind == "compare":
+            ways = ways_to_compare(chosen.lookahead, has_draft=chosen.draft is not None)
+        request = ProofRequest(prompt.strip("\n"), ways, Loaded(chosen.target, chosen.draft), settings)
+        run.begin(request)
+        self._work[kind] = _Work()
+        self._tasks.start(self._measure(kind, request))
+        self._timer.start()
+        self.changed.emit(kind)
+
+    def cancel(self, kind: ProofKind) -> None:
+        """Stop it; what was measured stays."""
+        work = self._work.get(kind)
+        if work is not None:
+            work.cancelled = True
+            if work.job is not None:
+                work.job.cancel()
+
+    def choose_lookahead(self, lookahead: Lookahead) -> None:
+        """Set the picker."""
+        self._desk.choose_lookahead(lookahead)
+
+    def stop(self) -> None:
+        """End everything that runs, for closing."""
+        self._timer.stop()
+        for kind in KINDS:
+            self.cancel(kind)
+        self._tasks.cancel()
+
+    # A measurement ----------------------------------------------------------------------------------------------------
+
+    async def _measure(self, kind: ProofKind, request: ProofRequest) -> None:
+        run, work = self.runs[kind], self._work[kind]
+        try:
+            await self._load(request.models, kind, work)
+            self._note_wait(kind, "waiting")
+            report = await self._wait(work, self._bridge.measure_ways(request, work.mail.post))
+        except Cancelled:
+            run.cancel()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the dialog
+            run.fail(describe(error).text)
+        else:
+            run.finish(report)
+        finally:
+            del self._work[kind]
+        if not self._work:
+            self._timer.stop()
+        self.changed.emit(kind)
+
+    def _note_wait(self, kind: ProofKind, status: Literal["waiting", "asking", "loading"]) -> None:
+        if self.runs[kind].wait(status):
+            self.changed.emit(kind)
+
+    async def _load(self, wanted: Loaded, kind: ProofKind, work: _Work) -> None:
+        if wanted.target is None:
+            raise self._desk.nothing_chosen()
+        job = self._desk.load(wanted)
+        if job is None:
+            return
+        self._note_wait(kind, "loading")
+        try:
+            await self._wait(work, job)
+        finally:
+            self._desk.load_ended(job)
+
+    async def _wait(self, work: _Work, job: Job[Any]) -> Any:
+        if work.cancelled:
+            job.cancel()
+        work.job = job
+        result = await job.result
+        work.job = None
+        if work.cancelled and isinstance(result, Loaded):
+            raise Cancelled
+        return result
+
+    def _poll(self) -> None:
+        # No single-shot timer for each: what PySide does to end one goes wrong now and then beside a busy thread.
+        for drawn in self._drawn:
+            drawn.set()
+        self._drawn.clear()
+        for kind, work in self._work.items():
+            told = work.mail.take()
+            if told is not None:
+                self.runs[kind].take(told[0])
+                self.changed.emit(kind)
+                self._drawn.append(told[1])
+            elif self.runs[kind].status in ("asking", "loading"):
+                # It does not load before the user has answered, elsewhere.
+                asked = self._desk.activity().work == "asking"
+                self._note_wait(kind, "asking" if asked else "loading")

@@ -1,0 +1,165 @@
+"""Keeps count of how full the context is: asks the engine, in the background, when somebody has stopped typing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.bridge.bridge import EngineBridge, Job
+from app.control.attachments import AttachmentDesk
+from app.control.chat import ChatController
+from app.control.problems import describe
+from app.control.replies import Turn
+from app.control.tasks import Tasks
+from app.state.chat.context_use import ContextUse, TokenCount, use_of
+from app.state.chat.transcript import Exchange
+from engine import Cancelled, EngineError, Message
+
+WAIT_MS = 250
+LONG_WAIT_MS = 1_500
+_LONG = 400_000
+"""Characters of a conversation with its files from which on it is counted more rarely: it takes the engine a moment."""
+
+
+class ContextDesk(QObject):
+    """What the model would read if the question were sent now.
+
+    Attribute: use, None where it is not known (no target is loaded, the engine is at work elsewhere).
+    Signal: changed(). `typed` gives the question as it stands in the prompt box, with its files.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        bridge: EngineBridge,
+        controller: ChatController,
+        attachments: AttachmentDesk,
+        typed: Callable[[], str],
+    ) -> None:
+        super().__init__()
+        self.use: ContextUse | None = None
+        self._counted: ContextUse | None = None
+        self._bridge = bridge
+        self._controller = controller
+        self._attachments = attachments
+        self._typed = typed
+        self._job: Job[TokenCount] | None = None
+        self._history: tuple[Message, ...] | None = None
+        self._target: Path | None = None
+        self._tasks = Tasks(loop)
+        self._stopped = False
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._count)
+        self._attachments.changed.connect(self.note_typed)
+        controller.opened.connect(self._note_other)
+        controller.cleared.connect(self._note_other)
+        controller.reply_ended.connect(self._note_conversation)
+        controller.busy_changed.connect(self._note_busy)
+        controller.choices.changed.connect(self.note_typed)
+        controller.desk.changed.connect(self._note_models)
+        controller.metrics_changed.connect(self._note_reply)
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is being counted, or is about to be."""
+        return not self._timer.isActive() and not self._tasks
+
+    def note_typed(self) -> None:
+        """What is typed has changed: it is counted in a moment."""
+        if not self._stopped:
+            self._timer.start(LONG_WAIT_MS if self._size() > _LONG else WAIT_MS)
+
+    def stop(self) -> None:
+        """The end of the program."""
+        self._stopped = True
+        self._timer.stop()
+        self._tasks.cancel()
+
+    def _size(self) -> int:
+        files = sum(len(each.text) for each in self._attachments.attachments)
+        return files + sum(len(message.content) for message in self._history or ())
+
+    def _note_other(self) -> None:
+        """Other entries are shown. While the engine is at work elsewhere, what they take is not known."""
+        self._counted = None
+        if self._controller.activity.work != "idle":
+            self._show(None)
+        self._note_conversation()
+
+    def _note_conversation(self) -> None:
+        self._history = None
+        self.note_typed()
+
+    def _note_models(self) -> None:
+        if self._bridge.loaded.target != self._target:
+            self._target = self._bridge.loaded.target
+            self._attachments.forget_tokens()
+            self._show(None)
+        self.note_typed()
+
+    def _note_busy(self, busy: bool) -> None:
+        self._history = None
+        if busy:
+            # At once: the engine is asked for the reply in a moment, and then counts nothing more.
+            self._count()
+        else:
+            self.note_typed()
+
+    def _note_reply(self) -> None:
+        """While a reply is written the meter follows it: counting would have to wait for its end."""
+        turn, use = self._controller.answering, self._counted
+        if turn is not None and turn.exchange.status == "writing" and use is not None:
+            used = use.used + self._controller.metrics.emitted
+            self._show(replace(use, used=min(used, use.available), typed=0))
+
+    def _count(self) -> None:
+        self._timer.stop()
+        turn = self._controller.answering
+        if turn is not None and turn.exchange.status != "waiting":
+            return
+        if self._job is not None:
+            self._job.cancel()
+        if self._bridge.loaded.target is None:
+            self._show(None)
+            return
+        self._tasks.start(self._ask(turn))
+
+    async def _ask(self, turn: Turn | None) -> None:
+        uncounted = [each.block for each in self._attachments.attachments if each.tokens is None]
+        choice = self._controller.choices.own if turn is None else turn.choice
+        messages = (*self._read_history(), Message("user", self._typed())) if turn is None else turn.messages
+        job = self._job = self._bridge.count_tokens(choice.messages(messages), uncounted, choice.max_tokens)
+        try:
+            count = await job.result
+        except Cancelled:
+            return
+        except EngineError:
+            # A text that this model cannot read is told when it is sent.
+            self._show(None)
+            return
+        except Exception as error:  # noqa: BLE001 - logged; a meter is not worth a message
+            describe(error)
+            self._show(None)
+            return
+        if job is self._job:
+            self._attachments.note_tokens(dict(zip(uncounted, count.texts, strict=True)))
+            if self._controller.answering is turn:
+                self._counted = use_of(count.fit)
+                self._show(self._counted)
+
+    def _read_history(self) -> tuple[Message, ...]:
+        if self._history is None:
+            self._history = self._controller.transcript.messages_for(Exchange(""))[:-1]
+        return self._history
+
+    def _show(self, use: ContextUse | None) -> None:
+        if use != self.use:
+            self.use = use
+            self.changed.emit()

@@ -1,0 +1,376 @@
+"""Looks after the conversations: which there are, which is open, what is searched for, deleted, brought in and out."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from PySide6.QtCore import QObject, Signal
+
+from app.state.chat.trace import DamagedTrace, TokenTrace
+from app.state.chat.transcript import Exchange, Problem
+from app.state.conversations.conversation import Conversation, ConversationSummary, StoredMessage
+from app.state.conversations.files import ExportFailed, ImportRefused, file_name
+from app.state.conversations.list import ConversationList, Item, near_hit
+from app.state.conversations.markdown import Words
+from app.store.conversations import StoreKeeper
+from app.store.errors import ChangeRefused, StoreError
+from app.store.memory import MemoryStore
+from app.store.search import Found
+from app.store.store import Store
+from app.system.log_file import LOGGER
+from app.system.translation import say_error
+
+_FLUSH_S = 0.2
+_REST_S = 0.001
+"""How long the packing of a reply's tokens leaves the interpreter to the window, again and again."""
+_MOST_TRACES = 500
+Export = Literal["markdown", "json"]
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """A conversation that can be brought back. `conversation`: where it was open."""
+
+    summary: ConversationSummary
+    conversation: Conversation | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedMessages:
+    """Messages that can be brought back, parents first. `traces`: the records of their tokens."""
+
+    conversation: Conversation
+    messages: list[StoredMessage]
+    traces: dict[int, bytes]
+
+
+class ConversationDesk(QObject):
+    """The conversations of this run.
+
+    Attributes: list (what the panel shows), open (the conversation in the middle, None for a chat in which nothing was
+    said yet).
+    Signals: list_changed(), open_changed() (another one is open), writing_changed() (others are being answered),
+    removed(id), deleted_changed(), messages_deleted() (`put_back` undoes it),
+    trouble(Problem) (it goes on without saving, or nothing can be saved for now), saving_again(), failed(Problem).
+    """
+
+    list_changed = Signal()
+    open_changed = Signal()
+    writing_changed = Signal()
+    removed = Signal(int)
+    deleted_changed = Signal()
+    messages_deleted = Signal()
+    trouble = Signal(object)
+    saving_again = Signal()
+    failed = Signal(object)
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, path: Path | None) -> None:
+        """`path`: the file of the store; None: keep nothing beyond this run."""
+        super().__init__()
+        self.list = ConversationList()
+        self.open: Conversation | None = None
+        self._deleted: Deleted | None = None
+        self._path = path
+        self._loop = loop
+        self._keeper: StoreKeeper | None = None
+        self._summaries: dict[int, ConversationSummary] = {}
+        self._gone: DeletedMessages | None = None
+        self._unsaved: dict[int, TokenTrace] = {}
+        self._query = ""
+
+    @property
+    def can_undelete(self) -> bool:
+        """Whether a deletion can be undone."""
+        return self._deleted is not None
+
+    # The store --------------------------------------------------------------------------------------------------------
+
+    @property
+    def keeper(self) -> StoreKeeper:
+        """The store; opened when it is asked for first: one in memory where the file can't be."""
+        return self._keeper or self._open()
+
+    def _open(self) -> StoreKeeper:
+        if self._keeper is None:
+            self._keeper = self._open_store()
+            self._summaries = {each.id: each for each in self._keeper.conversations()}
+            self._show_list()
+        return self._keeper
+
+    def begin(self, conversation: int = 0) -> Conversation | None:
+        """Open the store, and the conversation that was open last (0: none); gives it."""
+        self._open()
+        return self.choose(conversation) if conversation in self._summaries else None
+
+    def _open_store(self) -> StoreKeeper:
+        if self._path is None:
+            return StoreKeeper(MemoryStore.begin(), self._note_trouble)
+        try:
+            store = Store.open(self._path)
+            try:
+                return StoreKeeper(store, self._note_trouble)
+            except StoreError:
+                store.close()
+                raise
+        except StoreError as error:
+            LOGGER.warning("the conversations could not be opened: %s", type(error).__name__)
+            self.trouble.emit(Problem(f"{say_error(error)} {self.tr('What you write now is not kept.')}"))
+            return StoreKeeper(MemoryStore.begin(), self._note_trouble)
+
+    def close(self, timeout: float) -> bool:
+        """Write what waits and let go of the store. False where something could not be written (seconds)."""
+        if self._keeper is None:
+            return True
+        self.forget_deleted()
+        return self._keeper.close(timeout)
+
+    def _note_trouble(self, error: StoreError | None) -> None:
+        """On the writing thread."""
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._tell_trouble, error)
+
+    def _tell_trouble(self, error: StoreError | None) -> None:
+        if error is None:
+            self.saving_again.emit()
+        elif isinstance(error, ChangeRefused):
+            self.failed.emit(Problem(say_error(error)))
+        else:
+            self.trouble.emit(Problem(say_error(error)))
+
+    # Choosing ---------------------------------------------------------------------------------------------------------
+
+    def choose(self, conversation: int) -> Conversation | None:
+        """Open a conversation; None where it can't be read (that is told)."""
+        found = self._load(conversation)
+        if found is not None:
+            self._mark(found)
+        return found
+
+    def leave(self) -> None:
+        """No conversation is open: the next question begins one."""
+        self._mark(None)
+
+    def current(self) -> Conversation:
+        """The open conversation, a new one if there is none. It is kept from its first question on."""
+        if self.open is not None:
+            return self.open
+        conversation = self.keeper.new()
+        self._mark(conversation)
+        return conversation
+
+    def _mark(self, conversation: Conversation | None) -> None:
+        self.open = conversation
+        self.list.open_id = None if conversation is None else conversation.id
+        self.open_changed.emit()
+
+    # Messages ---------------------------------------------------------------------------------------------------------
+
+    def delete_message(self, conversation: Conversation, message_id: int) -> None:
+        """Delete a message with all below it. The last deletion can be undone."""
+        messages = [conversation[each] for each in conversation.below(message_id)]
+        self.keeper.writer.flush(_FLUSH_S)
+        replies = [each.id for each in messages if each.role == "assistant"]
+        traces = {each: self._trace(each) for each in replies[:_MOST_TRACES]}
+        kept = {number: trace for number, trace in traces.items() if trace is not None}
+        self.keeper.delete_message(conversation, message_id)
+        self._gone = DeletedMessages(conversation, messages, kept)
+        self.note(conversation)
+        self.messages_deleted.emit()
+
+    def put_back(self) -> Conversation | None:
+        """Undo that; gives the conversation."""
+        gone, self._gone = self._gone, None
+        if gone is None:
+            return None
+        self.keeper.put_back(gone.conversation, gone.messages, gone.traces)
+        self.note(gone.conversation)
+        return gone.conversation
+
+    def _trace(self, reply_id: int) -> bytes | None:
+        if (unsaved := self._unsaved.get(reply_id)) is not None:
+            return unsaved.to_bytes()
+        with contextlib.suppress(StoreError):
+            return self.keeper.load_trace(reply_id)
+        return None
+
+    def summaries(self) -> list[ConversationSummary]:
+        """All conversations, what was said last first."""
+        return sorted(self._summaries.values(), key=lambda each: (each.updated, each.id), reverse=True)
+
+    # The list ---------------------------------------------------------------------------------------------------------
+
+    def note(self, conversation: Conversation) -> None:
+        """Something was said in a conversation: it goes to the top."""
+        if self._deleted is None or self._deleted.summary.id != conversation.id:
+            self._summaries[conversation.id] = conversation.summary()
+            self._show_list()
+
+    def note_writing(self, conversations: frozenset[int]) -> None:
+        """In these a reply is being written, or waits for its turn."""
+        if self.list.writing != conversations:
+            self.list.writing = conversations
+            self.writing_changed.emit()
+
+    def search(self, text: str) -> None:
+        """Show what has these words; everything for an empty text."""
+        if text != self._query:
+            self._query = text
+            self._show_list()
+
+    def rename(self, conversation: int, title: str) -> None:
+        """Give a conversation another title."""
+        if title.strip() and conversation in self._summaries:
+            self._summaries[conversation].title = self.keeper.rename(conversation, title)
+            self._show_list()
+
+    def pin(self, conversation: int, pinned: bool) -> None:
+        """Keep a conversation at the top, or no longer."""
+        if conversation in self._summaries:
+            self._summaries[conversation].pinned = pinned
+            self.keeper.pin(conversation, pinned)
+            self._show_list()
+
+    def delete(self, conversation: int) -> None:
+        """Take a conversation off the list; until the next one, it can be undone."""
+        if conversation not in self._summaries:
+            return
+        self.forget_deleted()
+        was_open = self.open is not None and self.open.id == conversation
+        self._deleted = Deleted(self._summaries.pop(conversation), self.open if was_open else None)
+        self.keeper.delete(conversation)
+        self._show_list()
+        self.removed.emit(conversation)
+        self.deleted_changed.emit()
+
+    def undelete(self) -> Conversation | None:
+        """Undo the deletion; gives the conversation if it was open then, to be opened again."""
+        deleted, self._deleted = self._deleted, None
+        if deleted is None:
+            return None
+        self.keeper.undelete(deleted.summary.id)
+        self._summaries[deleted.summary.id] = deleted.summary
+        self._show_list()
+        self.deleted_changed.emit()
+        if deleted.conversation is not None:
+            self._mark(deleted.conversation)
+        return deleted.conversation
+
+    def forget_deleted(self) -> None:
+        """It is too late to undo: what was deleted goes for good."""
+        deleted, self._deleted = self._deleted, None
+        if deleted is not None:
+            self.keeper.purge(deleted.summary.id)
+            self.deleted_changed.emit()
+
+    def _show_list(self) -> None:
+        if not self._query:
+            self.list.show(_item(each) for each in self.summaries())
+        else:
+            try:
+                found = self.keeper.search(self._query)
+            except StoreError as error:
+                found = []
+                self.failed.emit(Problem(say_error(error)))
+            self.list.show_found(self._query, [*self._found(found)])
+        self.list_changed.emit()
+
+    def _found(self, found: list[Found]) -> list[Item]:
+        known = [(each, self._summaries[each.conversation]) for each in found if each.conversation in self._summaries]
+        return [_item(summary, each) for each, summary in known]
+
+    # Traces -----------------------------------------------------------------------------------------------------------
+
+    def load_trace(self, exchange: Exchange) -> None:
+        """Give a reply the record of its tokens, if there is one."""
+        if exchange.trace is not None or exchange.reply_id is None:
+            return
+        if (unsaved := self._unsaved.get(exchange.reply_id)) is not None:
+            exchange.trace = unsaved
+            return
+        kept = self._trace(exchange.reply_id)
+        with contextlib.suppress(DamagedTrace):
+            if kept is not None:
+                exchange.trace = TokenTrace.from_bytes(kept)
+
+    def keep_trace(self, reply_id: int, trace: TokenTrace) -> None:
+        """Keep the record of a reply's tokens. It is packed while the window goes on."""
+
+        def rest() -> None:
+            time.sleep(_REST_S)
+
+        def save(store: Store) -> None:
+            store.save_trace(reply_id, trace.to_bytes(rest))
+            self._unsaved.pop(reply_id, None)
+
+        self._unsaved[reply_id] = trace
+        self.keeper.writer.submit(save)
+
+    # Files ------------------------------------------------------------------------------------------------------------
+
+    def export_name(self, conversation: int, kind: Export) -> str:
+        """A name for the file of an export; empty where the conversation is gone."""
+        found = self._load(conversation)
+        return "" if found is None else file_name(found, ".md" if kind == "markdown" else ".json")
+
+    def export(self, conversation: int, kind: Export, path: Path) -> None:
+        """Write a conversation into a file: the branch on the screen as Markdown, or all of it as JSON."""
+        found = self._load(conversation)
+        if found is None:
+            return
+        try:
+            if kind == "markdown":
+                self.keeper.export_markdown(found, path, self._words())
+            else:
+                self.keeper.export_json(found, path)
+        except (ExportFailed, StoreError) as error:
+            self.failed.emit(Problem(say_error(error)))
+
+    def bring_in(self, path: Path) -> Conversation | None:
+        """Add the conversation of a JSON file, and open it. None where it can't be read (that is told)."""
+        try:
+            found = self.keeper.import_json(path)
+        except (ImportRefused, StoreError) as error:
+            self.failed.emit(Problem(say_error(error)))
+            return None
+        self._summaries[found.id] = found.summary()
+        self._show_list()
+        self._mark(found)
+        return found
+
+    def _load(self, conversation: int) -> Conversation | None:
+        try:
+            return self.keeper.load(conversation)
+        except StoreError as error:
+            self.failed.emit(Problem(say_error(error)))
+            return None
+
+    def _words(self) -> Words:
+        cancelled, failed, interrupted = self.tr("cancelled"), self.tr("failed"), self.tr("interrupted")
+        writing = self.tr("being written")
+        return Words(
+            self.tr("You"),
+            self.tr("Reply"),
+            self.tr("Conversation"),
+            self.tr("with {draft}"),
+            self.tr("{speed:.1f} tokens/s"),
+            self.tr("acceptance rate {rate:.0%}"),
+            {
+                "waiting": writing,
+                "writing": writing,
+                "cancelled": cancelled,
+                "failed": failed,
+                "interrupted": interrupted,
+            },
+        )
+
+
+def _item(summary: ConversationSummary, found: Found | None = None) -> Item:
+    snippet, hits = "", tuple[tuple[int, int], ...]()
+    if found is not None:
+        snippet, hits = near_hit(found.snippet, tuple((start, start + length) for start, length in found.marks))
+    return Item(summary.id, summary.title, summary.pinned, summary.updated, snippet, hits)

@@ -1,0 +1,145 @@
+"""Looks after the models folders: scans them, watches them, notices when one is gone and when it is back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+from app.bridge.bridge import EngineBridge, Job, Look
+from app.control.problems import describe
+from app.control.tasks import Tasks
+from app.state.chat.transcript import Problem
+from app.state.models.models import ModelList
+from app.system.folder_watch import FolderWatch
+from app.system.translation import say
+from engine import Cancelled, EngineError, FolderUnreadable
+
+
+class FolderDesk(QObject):
+    """The models folders of this run.
+
+    Signals: found() (the list of models changed), failed(Problem), working() (a scan began).
+    """
+
+    found = Signal()
+    failed = Signal(object)
+    working = Signal()
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, bridge: EngineBridge, models: ModelList) -> None:
+        super().__init__()
+        self._bridge = bridge
+        self._models = models
+        self._jobs: dict[Path, Job[Look]] = {}
+        self._quiet: dict[Path, bool] = {}
+        self._tasks = Tasks(loop)
+        self._watch = FolderWatch(self)
+        self._watch.changed.connect(self._stirred)
+
+    @property
+    def scanning(self) -> Path | None:
+        """The folder that is being scanned."""
+        return next(iter(self._jobs), None)
+
+    @property
+    def settled(self) -> bool:
+        """Whether everything that was begun here is over."""
+        return not self._tasks
+
+    def cancel(self) -> None:
+        """Stop the scans."""
+        for job in list(self._jobs.values()):
+            job.cancel()
+
+    def stop(self) -> None:
+        """End everything, for closing."""
+        self._watch.stop()
+        self._tasks.cancel()
+
+    def forget(self, folder: Path) -> None:
+        """Look there no more."""
+        job = self._jobs.pop(folder, None)
+        if job is not None:
+            job.cancel()
+        self._watch.forget(folder)
+        self._models.forget_folder(folder)
+        self.found.emit()
+
+    async def scan(self, folder: Path, *, keep: bool = False, quietly: bool = False) -> bool:
+        """Look for models there and watch it from now on. Whether that could be done.
+
+        `keep`: a folder that is not there stays among the models folders, and is read when it comes back. `quietly`:
+        it was not asked for, and no progress is shown.
+        """
+        before = self._jobs.get(folder)
+        if before is not None and not quietly:
+            before.cancel()
+        job = self._bridge.look(folder)
+        if not quietly:
+            self._jobs[folder] = job
+            self.working.emit()
+        try:
+            look = await job.result
+        except Cancelled:
+            return False
+        except FolderUnreadable as error:
+            keep = keep or folder in self._models.folders
+            if keep or not quietly:
+                self._lost(folder, error, keep=keep)
+            return False
+        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the window
+            self.failed.emit(describe(error))
+            return False
+        finally:
+            if self._jobs.get(folder) is job:
+                del self._jobs[folder]
+        if job.cancelled or (quietly and folder not in self._models.folders):
+            return False
+        self._watch.watch(folder, look.folders, look.files, fresh=look.fresh)
+        if self._models.set_found(folder, look.models):
+            self.found.emit()
+        return True
+
+    async def read_alone(self, path: Path | None) -> None:
+        """Read a model if it is in no models folder. What is wrong with it is said when it is loaded."""
+        if path is None or self._models.by_path(path) is not None:
+            return
+        with contextlib.suppress(Cancelled, EngineError):
+            self._models.set_alone(await self._bridge.inspect(path).result)
+
+    def note_loss(self, folder: Path, reason: str) -> bool:
+        """A folder is not there any more; whether that is news."""
+        if folder in self._models.away:
+            return False
+        self._models.set_away(folder)
+        self._watch.watch(folder)
+        self.found.emit()
+        return True
+
+    def _lost(self, folder: Path, error: FolderUnreadable, *, keep: bool) -> None:
+        if not keep:
+            self.failed.emit(describe(error))
+        elif self.note_loss(folder, error.reason):
+            text = self.tr(
+                "The models folder {folder} cannot be read at present ({reason}). What is loaded goes on working; "
+                "the folder is read again as soon as it is back."
+            )
+            self.failed.emit(Problem(text.format(folder=folder, reason=say(error.reason)), None, "choose-folder"))
+
+    def _stirred(self, folder: Path) -> None:
+        if folder in self._quiet:
+            self._quiet[folder] = True
+        elif folder in self._models.folders:
+            self._quiet[folder] = True
+            self._tasks.start(self._scan_quietly(folder))
+
+    async def _scan_quietly(self, folder: Path) -> None:
+        """Once for all that happened before it began, though it may have to wait for the end of a long reply."""
+        try:
+            while self._quiet[folder] and folder in self._models.folders:
+                self._quiet[folder] = False
+                await self.scan(folder, quietly=True)
+        finally:
+            del self._quiet[folder]

@@ -1,0 +1,263 @@
+"""Replies being written: one after another, whichever conversation is on the screen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.bridge.bridge import EngineBridge, Job
+from app.control.models import ModelDesk
+from app.control.problems import describe
+from app.control.tasks import Tasks
+from app.state.chat.activity import Activity
+from app.state.chat.trace import TokenTrace
+from app.state.chat.transcript import Exchange, Problem
+from app.state.conversations.conversation import Conversation
+from app.state.models.models import Loaded, Lookahead, Selection
+from app.state.settings.generation import GenerationChoice
+from app.state.speculation.metrics import Metrics
+from app.system.translation import number
+from engine import Cancelled, Finished, GenerationResult, Message, PromptProgress, TokenEvent
+
+DRAIN_MS = 40
+SHOW_FIRST_S = 0.05
+"""The window draws a question in this time; then the engine has the interpreter almost to itself."""
+SAMPLE_EVERY = 5
+"""Drains between two samples of the live figures, so these come at 5 Hz."""
+
+
+@dataclass(slots=True, eq=False)
+class Turn:
+    """A question on its way to a reply. `conversation`: None where it could not be kept, not even for this run.
+
+    `messages` is what the model reads, behind the system prompt of the `choice`; `job`: the load or the reply that is
+    running for it.
+    """
+
+    exchange: Exchange
+    conversation: Conversation | None
+    messages: tuple[Message, ...]
+    lookahead: Lookahead
+    wanted: Loaded
+    choice: GenerationChoice = field(default_factory=GenerationChoice)
+    cancelled: bool = False
+    job: Job[Any] | None = None
+    reading: PromptProgress | None = None
+    result: GenerationResult | None = None
+    first: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class TurnRunner(QObject):
+    """Takes turns, runs them through the bridge in their order, and tells what comes.
+
+    Attributes: turns (the first one is running), metrics, activity (of the engine).
+    Signals: grew(Turn, text), began_writing(Turn), ended(Turn), activity_changed(), metrics_changed().
+    """
+
+    grew = Signal(object, str)
+    began_writing = Signal(object)
+    ended = Signal(object)
+    activity_changed = Signal()
+    metrics_changed = Signal()
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        bridge: EngineBridge,
+        desk: ModelDesk,
+        selection: Callable[[], Selection],
+    ) -> None:
+        """`selection` gives what the next reply is written with."""
+        super().__init__()
+        self.metrics = Metrics()
+        self._selection = selection
+        self.metrics.choose(selection())
+        self.turns: list[Turn] = []
+        self.activity = Activity()
+        self._desk = desk
+        self._bridge = bridge
+        self._tasks = Tasks(loop)
+        self._ticks = 0
+        self._timer = QTimer(self)
+        self._timer.setInterval(DRAIN_MS)
+        self._timer.timeout.connect(self._tick)
+        desk.working.connect(self._wake)
+        desk.changed.connect(self._note_models)
+
+    @property
+    def running(self) -> Turn | None:
+        """The turn that has the engine."""
+        return self.turns[0] if self.turns else None
+
+    def start(self, turn: Turn) -> None:
+        """Let a turn have its reply, after those that are waiting."""
+        self.turns.append(turn)
+        if self.running is turn:
+            turn.first.set()
+        self._tasks.start(self._answer(turn))
+        self._wake()
+
+    def cancel(self, turn: Turn) -> None:
+        """Stop a turn; what is written of its reply stays."""
+        turn.cancelled = True
+        turn.first.set()
+        if turn.job is not None:
+            turn.job.cancel()
+
+    async def stop(self) -> None:
+        """End everything that runs, for closing; what came of the replies is told as usual."""
+        self._timer.stop()
+        for turn in self.turns:
+            self.cancel(turn)
+        self._tasks.cancel()
+        await self._tasks.ended()
+        self._drain()
+        for turn in list(self.turns):
+            self._end(turn, None)
+        self._timer.stop()
+
+    # A turn -----------------------------------------------------------------------------------------------------------
+
+    async def _answer(self, turn: Turn) -> None:
+        problem: Problem | None = None
+        try:
+            await asyncio.sleep(SHOW_FIRST_S)
+            await self._wait_for_engine(turn)
+            self._ticks = 0
+            # The figures of the last reply stand until there are new ones: nothing blinks, and a short reply is not
+            # slowed.
+            self.metrics.choose(self._selection())
+            self.metrics.begin()
+            await self._load_for(turn)
+            job = self._bridge.reply(turn.messages, turn.lookahead, turn.choice)
+            turn.result = await self._wait(turn, job)
+        except Cancelled:
+            pass
+        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the window
+            problem = describe(error)
+        if turn is self.running:
+            self._drain()
+        self._end(turn, problem)
+
+    async def _wait_for_engine(self, turn: Turn) -> None:
+        await turn.first.wait()
+        if turn.cancelled:
+            raise Cancelled
+
+    async def _load_for(self, turn: Turn) -> None:
+        if turn.wanted.target is None:
+            raise self._desk.nothing_chosen()
+        job = self._desk.load(turn.wanted)
+        if job is not None:
+            try:
+                await self._wait(turn, job)
+            finally:
+                self._desk.load_ended(job)
+
+    async def _wait(self, turn: Turn, job: Job[Any]) -> Any:
+        turn.job = job
+        if turn.cancelled:
+            job.cancel()
+        result = await job.result
+        turn.job = None
+        if turn.cancelled and not isinstance(result, GenerationResult):
+            raise Cancelled
+        return result
+
+    def _end(self, turn: Turn, problem: Problem | None) -> None:
+        exchange = turn.exchange
+        was_running = turn is self.running
+        if turn.result is not None:
+            exchange.end(turn.result)
+        if problem is not None:
+            exchange.fail(problem)
+        exchange.cancel()
+        self.turns.remove(turn)
+        if was_running:
+            self.metrics.end(turn.result.stats if turn.result is not None else None)
+        self.ended.emit(turn)
+        self.metrics_changed.emit()
+        self.note_choice()
+        self._show_activity()
+        if self.running is not None:
+            self.running.first.set()
+            self._wake()
+
+    # The display clock ------------------------------------------------------------------------------------------------
+
+    def _wake(self) -> None:
+        self._show_activity()
+        if not self._timer.isActive():
+            self._timer.start()
+
+    def _tick(self) -> None:
+        self._ticks += 1
+        self._drain()
+        if self.running is not None and self._ticks % SAMPLE_EVERY == 0:
+            self.metrics.sample(perf_counter())
+            self.metrics_changed.emit()
+        self._show_activity()
+        # While the user is asked nothing comes, however long that takes.
+        if self.activity.work == "asking" or (self.running is None and not self._desk.busy):
+            self._timer.stop()
+
+    def _drain(self) -> None:
+        turn = self.running
+        texts: list[str] = []
+        for when, event in self._bridge.drain():
+            if turn is None:
+                continue
+            self.metrics.take(when, event)
+            if isinstance(event, TokenEvent):
+                texts.append(event.text)
+                self._trace(turn.exchange, event)
+            elif isinstance(event, PromptProgress):
+                turn.reading = event
+            elif isinstance(event, Finished):
+                turn.result = event.result
+        if turn is None or not texts:
+            return
+        exchange = turn.exchange
+        first = exchange.status == "waiting"
+        exchange.add("".join(texts))
+        if first:
+            self.began_writing.emit(turn)
+        self.grew.emit(turn, "".join(texts))
+
+    def _trace(self, exchange: Exchange, event: TokenEvent) -> None:
+        if exchange.trace is None:
+            exchange.trace = TokenTrace()
+        exchange.trace.add(event, self._bridge.token_names)
+
+    def _show_activity(self) -> None:
+        activity = self._current_activity()
+        if activity != self.activity:
+            self.activity = activity
+            self.activity_changed.emit()
+
+    def _current_activity(self) -> Activity:
+        turn = self.running
+        if turn is not None and turn.exchange.status == "writing":
+            return Activity("writing")
+        if turn is not None and turn.reading is not None:
+            read = turn.reading
+            return Activity("reading", number(read.total), read.evaluated / read.total if read.total else None)
+        if turn is not None and self._bridge.proving:
+            return Activity("proving")
+        return self._desk.activity()
+
+    def _note_models(self) -> None:
+        """A load that waited for an answer may be over, and while it waits no clock ticks."""
+        self.note_choice()
+        if not self._timer.isActive():
+            self._show_activity()
+
+    def note_choice(self) -> None:
+        """Something else is chosen: between replies the figures' note on the lookahead follows."""
+        if self.running is None and self.metrics.choose(self._selection()):
+            self.metrics_changed.emit()

@@ -1,0 +1,345 @@
+"""The only wiring: builds everything, connects it, runs it, and takes it down again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from time import perf_counter
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import qasync
+from PySide6 import __version__ as qt_version
+from PySide6.QtCore import QEvent, QTimer
+from PySide6.QtWidgets import QApplication
+
+from app.bridge.bridge import EngineBridge
+from app.control.attachments import AttachmentDesk
+from app.control.chat import ChatController
+from app.control.choices import ChoiceDesk
+from app.control.compare import ProofDesk
+from app.control.context import ContextDesk
+from app.control.conversations import ConversationDesk
+from app.control.models import ModelDesk
+from app.control.problems import describe
+from app.settings.keeper import SettingsKeeper
+from app.settings.settings import Settings, SettingsFile
+from app.shell import introduction
+from app.shell.connections import answer, connect, leave_out
+from app.shell.program import Parts
+from app.state.chat.transcript import Problem
+from app.state.markdown import code_colors
+from app.state.markdown import parser as markdown_parser
+from app.state.models.models import ModelList, Selection
+from app.system.application import Application
+from app.system.call_watcher import CallWatcher
+from app.system.damage_dialog import report
+from app.system.folder_watch import is_there
+from app.system.log_file import LOGGER, ProgramLog, note_error
+from app.system.places import expanded, forget_qt_paths, log_folder
+from app.system.qt_messages import listen, stop_listening
+from app.system.resources import ResourceDamaged, read_text, starter_prompts
+from app.system.single_instance import Claim
+from app.system.translation import install
+from app.views.widgets.theme import Theme
+from app.views.window.main_window import MainWindow
+from app.words.settings import trouble_words
+from engine import (
+    EngineError,
+    Installation,
+    InstallationDamaged,
+    PairWarning,
+    bundled_pair,
+)
+
+if TYPE_CHECKING:
+    from engine import SpeculativeDecoder
+
+CLOSE_S = 1.4
+"""How long the engine may take to stop when the window closes; with the rest this stays below two seconds."""
+SAVE_S = 0.5
+"""How long the last of the conversations may take to be saved then."""
+_SWITCH_S = 0.001
+"""How often Python threads take turns: the window must not wait long for the engine's thread."""
+_SLICE_S = 0.008
+"""How long the check of the installation holds up the window at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the command line asks for, for this run: the models folder, and a target (absolute paths)."""
+
+    models_folder: Path | None = None
+    model: Path | None = None
+
+
+Script = Callable[[Parts, asyncio.AbstractEventLoop], Any]
+
+
+def build(
+    app: QApplication,
+    loop: asyncio.AbstractEventLoop,
+    settings_file: SettingsFile,
+    *,
+    models_folder: Path | None = None,
+    model: Path | None = None,
+    store: Path | None = None,
+    make_decoder: Callable[[], SpeculativeDecoder] | None = None,
+) -> Parts:
+    """Build everything and connect it. The window is not shown yet.
+
+    `store`: the file of the conversations, which is opened when the window is on screen; None: keep nothing.
+    """
+    settings = settings_file.load()
+    if models_folder is not None:
+        first = str(models_folder)
+        settings.models_folders = [first, *(folder for folder in settings.models_folders if folder != first)]
+    install(app, settings.language)
+    trouble = settings_file.trouble
+    problems = [] if trouble is None else [Problem(trouble_words(trouble))]
+    keeper = SettingsKeeper(settings, settings_file)
+    bundled = _or_none(bundled_pair, problems)
+    starters = _or_none(starter_prompts, problems)
+    sheet = _or_none(lambda: read_text("styles", "window.qss"), problems)
+    icons = str(files("resources").joinpath("icons")).replace("\\", "/")
+    theme = Theme(app, sheet or "", icons, settings.theme, settings.font_points)  # type: ignore[arg-type]
+    models = ModelList(bundled)
+    lost = _choose_as_before(models, settings)
+    bridge = EngineBridge(loop, trusted=bundled or (), make_decoder=make_decoder)
+    desk = ModelDesk(loop, bridge, models, settings)
+    if lost is not None:
+        desk.wish(lost)
+    if model is not None:
+        desk.open_model(model)
+    conversations = ConversationDesk(loop, store)
+    controller = ChatController(loop, bridge, desk, conversations, ChoiceDesk(settings, conversations))
+    window = MainWindow(theme, settings, controller.metrics, conversations.list, starters or ())
+    proof = ProofDesk(loop, bridge, desk, controller.last_question)
+    attachments = AttachmentDesk(loop)
+    context = ContextDesk(loop, bridge, controller, attachments, lambda: window.prompt.question)
+    parts = Parts(
+        settings,
+        settings_file,
+        keeper,
+        theme,
+        bridge,
+        desk,
+        conversations,
+        controller,
+        window,
+        proof,
+        attachments=attachments,
+        context=context,
+    )
+    connect(parts)
+    # What the window begins with is there in a moment: no greeting that vanishes at once.
+    before = settings.conversation if store is not None and store.exists() else 0
+    window.show_chat(empty=before == 0)
+    window.painted.connect(lambda: controller.restore(before))
+    window.painted.connect(lambda: _begin(parts, problems))
+    return parts
+
+
+def _or_none(give: Callable[[], Any], problems: list[Problem]) -> Any:
+    try:
+        return give()
+    except (EngineError, ResourceDamaged) as error:
+        problems.append(describe(error))
+        return None
+
+
+def _choose_as_before(models: ModelList, settings: Settings) -> Selection | None:
+    """Choose what was chosen in the last run. What of it is not there at present is given back."""
+    own = models.bundled or (None, None)
+    of_old = {None: "automatic", "": "none"}.get(settings.draft, "model")
+    drafting: Any = settings.drafting or of_old
+    target = Path(settings.target) if settings.target else own[0]
+    draft = Path(settings.draft) if settings.draft else own[1] if settings.draft is None else None
+    if drafting in ("ngram", "none") or (drafting == "automatic" and settings.target and settings.draft is None):
+        draft = None
+    chosen = Selection(target, draft, settings.lookahead, drafting)
+    lost = [path for path in (target, draft) if path is not None and path not in own and not is_there(path)]
+    if target in lost:
+        models.choose(lookahead=settings.lookahead)
+    else:
+        models.selection = replace(chosen, draft=None, drafting="automatic") if lost else chosen
+    return chosen if lost else None
+
+
+def _begin(parts: Parts, problems: list[Problem]) -> None:
+    """The window is on screen: now the rest of the check of a frozen program, before a model of it is loaded."""
+    steps = iter(()) if parts.installation is None else parts.installation.check_contents()
+
+    def go_on() -> None:
+        began = perf_counter()
+        try:
+            for _ in steps:
+                if perf_counter() - began > _SLICE_S:
+                    QTimer.singleShot(0, parts.window, go_on)
+                    return
+        except InstallationDamaged as damage:
+            parts.damage = damage
+            parts.window.close()
+            return
+        if parts.window.isVisible():
+            _begin_work(parts, problems)
+
+    go_on()
+
+
+def _begin_work(parts: Parts, problems: list[Problem]) -> None:
+    """Now the heavy things."""
+    for problem in problems:
+        parts.controller.report(problem)
+    parts.desk.begin([expanded(folder) for folder in parts.settings.models_folders])
+    QTimer.singleShot(0, parts.window, parts.window.panel.build_plots)
+    QTimer.singleShot(0, parts.window, lambda: parts.log.open(qt_version))
+    threading.Thread(target=_load_readers, name="outrider-imports", daemon=True).start()
+    # What lives by then is not garbage: later collections are short, and nothing is late because of them.
+    QTimer.singleShot(2_000, parts.window, leave_out)
+
+
+def _load_readers() -> None:
+    """What replies are read with, aside: the window's thread would stand still for as long as it takes."""
+    markdown_parser.prepare()
+    code_colors.prepare_usual()
+
+
+def _report_surprises(parts: Parts, loop: asyncio.AbstractEventLoop) -> None:
+    """Whatever goes wrong unexpectedly becomes a message in the window."""
+
+    def show(error: BaseException) -> None:
+        parts.controller.report(describe(error))
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            parts.window.close()
+        else:
+            show(error.with_traceback(trace))
+
+    def thread_hook(given: threading.ExceptHookArgs) -> None:
+        if given.exc_value is not None:
+            loop.call_soon_threadsafe(show, given.exc_value)
+
+    def loop_hook(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception") or RuntimeError(str(context.get("message")))
+        show(error)
+
+    sys.excepthook = hook
+    threading.excepthook = thread_hook
+    loop.set_exception_handler(loop_hook)
+
+
+def run(
+    arguments: list[str],
+    settings_file: SettingsFile,
+    *,
+    wishes: Wishes = Wishes(),
+    installation: Installation | None = None,
+    claim: Claim | None = None,
+    script: Script | None = None,
+) -> int:
+    """Show the window and stay until it is closed; gives the exit code.
+
+    `claim`: the hold on the store (see app.system.single_instance), None to keep nothing; it is let go of at the end.
+    `installation`: of a frozen program, the rest of which is checked here. `script`: a coroutine function that drives
+    the window (the smoke test).
+    """
+    sys.setswitchinterval(_SWITCH_S)
+    # The pickers say it; and it is said too of a target that is loaded while the draft of the last one is still there.
+    warnings.simplefilter("ignore", PairWarning)
+    log = ProgramLog(log_folder())
+    log.begin()
+    listen(before_the_end=log.open)
+    try:
+        app = Application(arguments)
+        forget_qt_paths()
+        app.setQuitOnLastWindowClosed(False)
+        loop = qasync.QEventLoop(app)
+        asyncio.set_event_loop(loop)
+        store = None if claim is None else claim.store
+        used_before = wishes.model is not None or (store is not None and store.exists())
+        parts = build(app, loop, settings_file, models_folder=wishes.models_folder, model=wishes.model, store=store)
+        parts.installation, parts.log = installation, log
+        introduction.begin(parts, used_before=used_before)
+        if claim is not None:
+            _hear_calls(parts, claim)
+        app.file_opened.connect(lambda path: parts.desk.choose_target(Path(path)))
+        code, ended = _run(app, loop, parts, script)
+    except Exception as error:
+        note_error(error)
+        raise
+    finally:
+        stop_listening()
+        log.close()
+        if claim is not None:
+            claim.release()
+    if parts.damage is not None:
+        code = report(parts.damage, attended=script is None)
+    sys.stdout.flush()
+    if not ended:
+        # Native code that does not come back: leaving in the ordinary way would wait for it, or crash in it.
+        os._exit(code)
+    return code
+
+
+def _hear_calls(parts: Parts, claim: Claim) -> None:
+    watcher = parts.watcher = CallWatcher(claim)
+    watcher.called.connect(lambda call: answer(parts, call))
+    parts.window.painted.connect(watcher.begin)
+    parts.window.closed.connect(watcher.stop)
+
+
+def _run(app: QApplication, loop: qasync.QEventLoop, parts: Parts, script: Script | None) -> tuple[int, bool]:
+    """The life of the window; gives the exit code, and whether the engine has ended."""
+    _report_surprises(parts, loop)
+    with loop:
+        code: int = loop.run_until_complete(_live(parts, loop, script))
+        ended = _end(parts)
+    parts.window.deleteLater()
+    app.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+    sys.excepthook, threading.excepthook = sys.__excepthook__, threading.__excepthook__
+    return code, ended
+
+
+async def _live(parts: Parts, loop: asyncio.AbstractEventLoop, script: Script | None) -> int:
+    closed: asyncio.Future[int] = loop.create_future()
+
+    def close() -> None:
+        if not closed.done():
+            closed.set_result(0)
+
+    parts.window.closed.connect(close)
+    with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
+        loop.add_signal_handler(signal.SIGINT, parts.window.close)
+        loop.add_signal_handler(signal.SIGTERM, parts.window.close)
+    if script is not None:
+        task = asyncio.ensure_future(script(parts, loop))
+        await asyncio.sleep(0)  # so that it waits for the first paint before there is one
+        parts.window.show()
+        await asyncio.wait({task, closed}, return_when=asyncio.FIRST_COMPLETED)
+        code = int(task.result()) if task.done() else 1
+        task.cancel()
+        parts.window.close()
+    else:
+        parts.window.show()
+        code = await closed
+    await parts.controller.stop()
+    return code
+
+
+def _end(parts: Parts) -> bool:
+    parts.keeper.close()
+    ended = parts.bridge.close(CLOSE_S)
+    if not parts.conversations.close(SAVE_S):
+        LOGGER.warning("the last changes of the conversations could not be saved")
+    return ended

@@ -1,0 +1,134 @@
+"""Opens the library and the options of a model, and connects them with the desk that does the work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QWidget
+
+from app.control.models import ModelDesk
+from app.state.chat.activity import Activity
+from app.state.models.load_options import LoadOptions
+from app.views.widgets.load_notice import LoadNotice
+from app.views.widgets.theme import Theme
+from app.views.window.file_dialogs import ask_for_models_folder
+from app.views.window.file_drops import FileDrops
+
+if TYPE_CHECKING:
+    from app.views.models.library import LibraryDialog
+    from app.views.models.options import ModelOptionsDialog
+
+
+class LibraryWindows(QObject):
+    """The library is made when it is asked for the first time.
+
+    Attributes: library, options (the one that is open). Signals: dropped(Dropped) (onto the library), foreign().
+    """
+
+    dropped = Signal(object)
+    foreign = Signal()
+
+    def __init__(self, desk: ModelDesk, activity: Callable[[], Activity], theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.library: LibraryDialog | None = None
+        self.options: ModelOptionsDialog | None = None
+        self._desk = desk
+        self._activity = activity
+        self._theme = theme
+        self._window = parent
+        self._announced = ""
+        desk.changed.connect(self._refresh)
+        desk.announce.connect(self._announce)
+
+    def open_library(self) -> None:
+        """Show the library."""
+        self._desk.note_memory()
+        if self.library is None:
+            self.library = self._make_library()
+        self.library.open()
+
+    def add_folder(self) -> None:
+        """Let the user choose another models folder."""
+        folders = self._desk.models.folders
+        shown = self.library if self.library is not None and self.library.isVisible() else self._window
+        folder = ask_for_models_folder(shown, folders[-1] if folders else None)
+        if folder is not None:
+            self._desk.add_folder(folder)
+
+    def open_options(self, path: Path | None) -> None:
+        """Show how a model is loaded."""
+        from app.views.models.options import ModelOptionsDialog  # noqa: PLC0415 - not before it is asked for
+
+        models = self._desk.models
+        model = models.by_path(path)
+        if model is None or not model.usable:
+            return
+        shown = self.library if self.library is not None and self.library.isVisible() else self._window
+        dialog = ModelOptionsDialog(model, models.options(model.path), models.free, self._theme, shown)
+        dialog.chosen.connect(lambda options: self._set_options(model.path, options))
+        if self.options is not None:
+            self.options.close()
+        self.options = dialog
+        dialog.destroyed.connect(lambda: self._forget(dialog))
+        dialog.show()
+
+    def show_activity(self) -> None:
+        """Something began or goes on."""
+        if self.library is not None and self.library.isVisible():
+            self.library.show_activity(self._activity())
+
+    def close(self) -> None:
+        """With the window."""
+        for dialog in (self.options, self.library):
+            if dialog is not None:
+                dialog.close()
+
+    def connect_notice(self, notice: LoadNotice) -> None:
+        """Announce there too, and hear the answer."""
+        self._desk.announce.connect(notice.announce)
+        notice.accepted.connect(self._desk.load_anyway)
+        notice.declined.connect(self._desk.decline_load)
+
+    def _make_library(self) -> LibraryDialog:
+        from app.views.models.library import LibraryDialog  # noqa: PLC0415 - not before it is asked for
+
+        library, desk = LibraryDialog(self._theme, self._window), self._desk
+        library.shown.connect(self._fill)
+        library.target_wanted.connect(desk.choose_target)
+        library.draft_wanted.connect(desk.choose_draft)
+        library.options_wanted.connect(self.open_options)
+        library.load_wanted.connect(desk.load_now)
+        library.unload_wanted.connect(desk.unload)
+        library.cancel_wanted.connect(desk.cancel)
+        library.add_wanted.connect(self.add_folder)
+        library.remove_wanted.connect(desk.remove_folder)
+        self.connect_notice(library.announcement)
+        drops = FileDrops(library, library.search)
+        drops.dropped.connect(self.dropped)
+        drops.foreign.connect(self.foreign)
+        library.announcement.announce(self._announced)
+        return library
+
+    def _announce(self, words: str) -> None:
+        self._announced = words
+
+    def _set_options(self, path: Path, options: LoadOptions) -> None:
+        self._desk.set_options(path, options)
+
+    def _refresh(self) -> None:
+        """Only what is on screen is drawn; the rest when it is opened."""
+        if self.library is not None and self.library.isVisible():
+            self._fill()
+
+    def _fill(self) -> None:
+        if self.library is not None:
+            models = self._desk.models
+            self.library.show_library(self._desk.library.rows(), models.folders, models.away)
+            self.library.show_activity(self._activity())
+
+    def _forget(self, dialog: QObject) -> None:
+        if self.options is dialog:
+            self.options = None

@@ -1,0 +1,46 @@
+"""What makes up the running program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from app.bridge.bridge import EngineBridge
+from app.control.attachments import AttachmentDesk
+from app.control.chat import ChatController
+from app.control.compare import ProofDesk
+from app.control.context import ContextDesk
+from app.control.conversations import ConversationDesk
+from app.control.models import ModelDesk
+from app.settings.keeper import SettingsKeeper
+from app.settings.settings import Settings, SettingsFile
+from app.system.call_watcher import CallWatcher
+from app.system.log_file import ProgramLog
+from app.system.places import log_folder
+from app.views.widgets.theme import Theme
+from app.views.window.main_window import MainWindow
+from engine import Installation, InstallationDamaged
+
+
+@dataclass(slots=True)
+class Parts:
+    """What makes up the running program.
+
+    `installation`: None unless it is frozen; `damage`: what is wrong with it; `watcher`: None where nobody can call.
+    """
+
+    settings: Settings
+    settings_file: SettingsFile
+    keeper: SettingsKeeper
+    theme: Theme
+    bridge: EngineBridge
+    desk: ModelDesk
+    conversations: ConversationDesk
+    controller: ChatController
+    window: MainWindow
+    proof: ProofDesk
+    attachments: AttachmentDesk
+    context: ContextDesk
+    installation: Installation | None = None
+    damage: InstallationDamaged | None = None
+    watcher: CallWatcher | None = None
+    log: ProgramLog = field(default_factory=lambda: ProgramLog(log_folder()))

@@ -1,0 +1,167 @@
+"""Opens the settings, and carries out what is asked for there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QCoreApplication, QObject
+
+from app.shell.program import Parts
+from app.state.settings.generation import PRESET, GenerationChoice
+from app.state.settings.presets import LARGEST_FILE, ImportRefused, Preset, Shelf, SystemPrompt, presets, prompts
+from app.system.file_writing import write_whole
+from app.system.translation import LANGUAGES
+from app.views.commands.commands import CHAT, PROGRAM
+
+if TYPE_CHECKING:
+    from app.views.settings.dialog import PageName, SettingsDialog
+    from app.views.settings.shelf import ShelfBar
+
+
+class SettingsWindows(QObject):
+    """The dialog is made when it is asked for the first time. Attribute: dialog."""
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts.window)
+        self.dialog: SettingsDialog | None = None
+        self._parts = parts
+        parts.controller.choices.changed.connect(self._show_choices)
+        parts.keeper.changed.connect(self._show_settings)
+        parts.window.closed.connect(self._close)
+
+    def register(self) -> None:
+        """Give the window the commands."""
+        window = self._parts.window
+        add, tr = window.commands.add, window.tr
+        add("program.settings", tr("Settings…"), self.open, shortcut="Ctrl+,", section=PROGRAM, everywhere=True)
+        words = tr("Sampling and system prompt of this conversation…")
+        add("chat.generation", words, self.open_generation, shortcut="Ctrl+G", section=CHAT)
+
+    def open(self, page: PageName | None = None) -> None:
+        """Show the settings, at a page (None: the one that was shown last)."""
+        from app.views.settings.dialog import SettingsDialog  # noqa: PLC0415 - not before it is asked for
+        from app.words.settings import preset_names, prompt_names  # noqa: PLC0415 - with it
+
+        if self.dialog is None:
+            settings = self._parts.settings
+            sampling, texts = presets(settings.presets), prompts(settings.prompts)
+            sampling.words, texts.words = preset_names(), prompt_names()
+            self.dialog = SettingsDialog(self._parts.theme, sampling, texts, LANGUAGES, self._parts.window)
+            self._connect(self.dialog)
+        self.dialog.open_at(page)
+
+    def open_generation(self) -> None:
+        """Show what the replies of this conversation are asked with."""
+        self.open("generation")
+
+    def _close(self) -> None:
+        if self.dialog is not None:
+            self.dialog.close()
+
+    def _connect(self, dialog: SettingsDialog) -> None:
+        choices, page = self._parts.controller.choices, dialog.generation
+        dialog.shown.connect(self._fill)
+        dialog.general.changed.connect(self._set)
+        dialog.speculation.changed.connect(choices.choose_speculation)
+        page.own_changed.connect(choices.choose)
+        page.defaults_changed.connect(choices.choose_defaults)
+        page.presets.save_wanted.connect(lambda name: self._save(page.presets, _preset(name, page.choice)))
+        page.prompts.save_wanted.connect(lambda name: self._save(page.prompts, SystemPrompt(name, page.choice.system)))
+        for bar in (page.presets, page.prompts):
+            bar.rename_wanted.connect(lambda name, new, bar=bar: self._change(bar, lambda: bar.shelf.rename(name, new)))
+            bar.delete_wanted.connect(lambda name, bar=bar: self._change(bar, lambda: bar.shelf.delete(name)))
+            bar.import_wanted.connect(lambda bar=bar: self._import(bar))
+            bar.export_wanted.connect(lambda bar=bar: self._export(bar))
+
+    # What is set ------------------------------------------------------------------------------------------------------
+
+    def _set(self, name: str, value: Any) -> None:
+        window = self._parts.window
+        if name == "theme":
+            window.choose_theme(value)
+        elif name == "font_points":
+            window.set_font_points(value)
+        else:
+            setattr(self._parts.settings, name, value)
+
+    def _fill(self) -> None:
+        if self.dialog is not None:
+            self.dialog.show_settings(self._parts.settings)
+            choices = self._parts.controller.choices
+            self.dialog.show_choices(choices.own, choices.defaults, anew=True)
+
+    def _show_settings(self) -> None:
+        if self.dialog is not None and self.dialog.isVisible():
+            self.dialog.show_settings(self._parts.settings)
+
+    def _show_choices(self) -> None:
+        if self.dialog is not None and self.dialog.isVisible():
+            choices = self._parts.controller.choices
+            self.dialog.show_choices(choices.own, choices.defaults)
+
+    # Presets and prompts ----------------------------------------------------------------------------------------------
+
+    def _save(self, bar: ShelfBar, item: Preset | SystemPrompt) -> None:
+        self._change(bar, lambda: bar.shelf.save(item))
+
+    def _change(self, bar: ShelfBar, change: Any) -> None:
+        change()
+        self._keep(bar.shelf)
+        bar.say("")
+
+    def _keep(self, shelf: Shelf[Any]) -> None:
+        """What a shelf holds belongs to the settings."""
+        if self.dialog is None:
+            return
+        name = "presets" if shelf is self.dialog.generation.presets.shelf else "prompts"
+        setattr(self._parts.settings, name, shelf.to_list())
+        self.dialog.generation.show_shelves()
+
+    def _import(self, bar: ShelfBar) -> None:
+        from app.views.window.file_dialogs import ask_what_to_open  # noqa: PLC0415 - not before it is asked for
+
+        path = ask_what_to_open(bar.window(), QCoreApplication.translate("Settings", "Import"))
+        if path is not None:
+            self.bring_in(bar, path)
+
+    def bring_in(self, bar: ShelfBar, path: Path) -> None:
+        """Add what a file holds, and say what came of it."""
+        from app.words.settings import imported_words, refusal_words  # noqa: PLC0415 - with the dialog
+
+        try:
+            with path.open("rb") as file:
+                added, renamed = bar.shelf.bring_in(file.read(LARGEST_FILE + 1))
+        except ImportRefused as refused:
+            bar.say(refusal_words(refused, path.name), wrong=True)
+        except OSError as error:
+            words = QCoreApplication.translate("Settings", "Cannot read {name}: {reason}.")
+            bar.say(words.format(name=path.name, reason=error.strerror), wrong=True)
+        else:
+            self._keep(bar.shelf)
+            bar.say(imported_words(added, renamed))
+
+    def _export(self, bar: ShelfBar) -> None:
+        from app.views.window.file_dialogs import ask_where_to_put  # noqa: PLC0415 - not before it is asked for
+
+        is_presets = self.dialog is not None and bar is self.dialog.generation.presets
+        name = "outrider presets.json" if is_presets else "outrider prompts.json"
+        path = ask_where_to_put(bar.window(), QCoreApplication.translate("Settings", "Export"), name)
+        if path is not None:
+            self.put_out(bar, path)
+
+    def put_out(self, bar: ShelfBar, path: Path) -> None:
+        """Write one's own into a file, and say what came of it."""
+        try:
+            write_whole(path, bar.shelf.export().encode())
+        except OSError as error:
+            words = QCoreApplication.translate("Settings", "Cannot write {name}: {reason}. Choose another folder.")
+            bar.say(words.format(name=path.name, reason=error.strerror), wrong=True)
+        else:
+            words = QCoreApplication.translate("Settings", "Exported to {path}.")
+            bar.say(words.format(path=path))
+
+
+def _preset(name: str, choice: GenerationChoice) -> Preset:
+    """The part of a choice that a preset holds."""
+    return Preset(" ".join(name.split()), GenerationChoice.from_mapping(choice.to_mapping(PRESET)))

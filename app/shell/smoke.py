@@ -1,0 +1,176 @@
+"""The smoke test: the real window sends a prompt to the bundled pair and tells what came of it.
+
+With a models folder, it then takes the smallest model of that, as a person does, and sends a second prompt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from app.state.chat.transcript import Exchange
+from app.system.places import is_frozen
+from engine import ModelFile, __version__
+
+if TYPE_CHECKING:
+    from app.shell.program import Parts
+
+TIMEOUT_S = 120.0
+"""For each of the two replies."""
+ENOUGH = 32
+"""Tokens after which the second reply is cancelled."""
+Script = Callable[["Parts", asyncio.AbstractEventLoop], Coroutine[Any, Any, int]]
+
+
+class SmokeFailed(Exception):
+    """The smoke test did not get its reply."""
+
+
+def process_age() -> float:
+    """Seconds since this process started."""
+    if sys.platform == "linux":
+        ticks = int(Path("/proc/self/stat").read_text(encoding="ascii").rpartition(")")[2].split()[19])
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    import datetime  # noqa: PLC0415 - not needed on Linux
+
+    import psutil  # noqa: PLC0415 - not needed on Linux
+
+    return datetime.datetime.now(tz=datetime.UTC).timestamp() - float(psutil.Process().create_time())
+
+
+def make_script(prompt: str, screenshot: Path | None, folder: Path | None = None) -> Script:
+    """A coroutine function that drives the window; its result is the exit code. `folder`: the models folder."""
+    limit = TIMEOUT_S if folder is None else 2 * TIMEOUT_S
+
+    async def script(parts: Parts, loop: asyncio.AbstractEventLoop) -> int:
+        try:
+            async with asyncio.timeout(limit):
+                report = await _drive(parts, loop, prompt)
+                if folder is not None:
+                    report["folder"] = await _try_folder(parts, folder, prompt)
+                if screenshot is not None:
+                    await _shoot(parts, screenshot)
+        except TimeoutError:
+            return _fail(f"no reply within {limit:.0f} seconds.")
+        except SmokeFailed as error:
+            return _fail(str(error))
+        print(json.dumps(report, ensure_ascii=False))  # noqa: T201 - this is what it is for
+        return 0
+
+    return script
+
+
+async def _drive(parts: Parts, loop: asyncio.AbstractEventLoop, prompt: str) -> dict[str, Any]:
+    controller = parts.controller
+    times: dict[str, float] = {}
+    painted: asyncio.Future[None] = loop.create_future()
+    parts.window.painted.connect(lambda: painted.set_result(None))
+    await painted
+    times["first_paint_ms"] = 1000.0 * process_age()
+    heavy = sorted({"llama_cpp", "torch", "transformers"} & set(sys.modules))
+    if heavy:
+        raise SmokeFailed(f"imported before the first paint: {', '.join(heavy)}.")
+    await _settled(parts)
+    sent = perf_counter()
+    controller.started_writing.connect(lambda _: times.setdefault("first_token_ms", 1000 * (perf_counter() - sent)))
+    reply = await _reply(parts, loop, prompt)
+    return {
+        "version": __version__,
+        "frozen": is_frozen(),
+        **reply,
+        **{name: round(value, 1) for name, value in times.items()},
+        "reply_ms": round(1000.0 * (perf_counter() - sent), 1),
+    }
+
+
+async def _reply(parts: Parts, loop: asyncio.AbstractEventLoop, prompt: str) -> dict[str, Any]:
+    """Send a prompt and wait until the window shows the whole reply."""
+    controller = parts.controller
+    ended: asyncio.Future[Exchange] = loop.create_future()
+    connection = controller.reply_ended.connect(ended.set_result)
+    parts.window.prompt_sent.emit(prompt)
+    exchange = await ended
+    controller.reply_ended.disconnect(connection)
+    _check_problems(parts)
+    if exchange.stats is None or not exchange.reply.strip():
+        raise SmokeFailed("the reply is empty.")
+    await _drawn(parts, exchange)
+    return {"text": exchange.reply, "finish_reason": exchange.finish_reason, "stats": exchange.stats.to_dict()}
+
+
+async def _try_folder(parts: Parts, folder: Path, prompt: str) -> dict[str, Any]:
+    """Pick the smallest model of the folder in the bar, and let it write a little."""
+    await _settled(parts)
+    model = _smallest(parts, folder)
+    picker = parts.window.bar.target
+    row = next(row for row in range(picker.count()) if picker.itemData(row) == model.path)
+    picker.setCurrentIndex(row)
+    picker.activated.emit(row)
+    await _settled(parts)
+    controller = parts.controller
+
+    def stop_soon() -> None:
+        if controller.busy and controller.metrics.emitted >= ENOUGH:
+            controller.cancel()
+
+    connection = controller.reply_grew.connect(stop_soon)
+    reply = await _reply(parts, asyncio.get_running_loop(), prompt)
+    controller.reply_grew.disconnect(connection)
+    if parts.desk.models.loaded.target != model.path:
+        raise SmokeFailed(f"{model.path.name} was chosen, and another model wrote the reply.")
+    return {"model": model.path.name, **reply}
+
+
+def _smallest(parts: Parts, folder: Path) -> ModelFile:
+    bundled = parts.desk.models.bundled or ()
+    found = [model for model in parts.desk.models.models if model.path not in bundled and model.file_format == "gguf"]
+    usable = [model for model in found if model.usable]
+    if not usable:
+        seen = f"; of the {len(found)} there, none can be used" if found else ""
+        raise SmokeFailed(f"there is no usable GGUF model in {folder}{seen}.")
+    return min(usable, key=lambda model: (model.size_bytes, str(model.path)))
+
+
+async def _settled(parts: Parts) -> None:
+    """Wait until the program has finished starting, as a person would."""
+    while parts.window.panel.plots is None or not parts.desk.settled:
+        _check_problems(parts)
+        await asyncio.sleep(0.02)
+
+
+def _check_problems(parts: Parts) -> None:
+    """Raises SmokeFailed for the first problem that the window shows."""
+    for entry in parts.controller.transcript:
+        problem = entry.problem
+        if problem is not None:
+            lines = (problem.details or "").strip().splitlines()
+            raise SmokeFailed(" ".join([problem.text, *lines[-1:]]))
+
+
+async def _drawn(parts: Parts, exchange: Exchange) -> None:
+    """Wait until the window shows all of the reply."""
+    view = parts.window.transcript.view_of(exchange)
+    if view is not None and not view.reply.is_settled:
+        settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        view.reply.settled.connect(lambda: settled.set_result(None))
+        await settled
+    if view is None or not view.reply.toPlainText().strip() or not view.summary.text():
+        raise SmokeFailed("the window does not show the reply.")
+
+
+async def _shoot(parts: Parts, path: Path) -> None:
+    await asyncio.sleep(0.3)
+    if not parts.window.grab().save(str(path)):
+        raise SmokeFailed(f"cannot write the picture to {path}. Choose another file, ending in .png.")
+
+
+def _fail(reason: str) -> int:
+    print(f"outrider: the smoke test failed: {reason}", file=sys.stderr)  # noqa: T201 - this is what it is for
+    return 1

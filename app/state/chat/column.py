@@ -1,0 +1,192 @@
+"""The conversation as a column of entries with heights, most of them estimated: where is what, and what stays in place.
+
+Pixels; the first entry begins at 0. The heights stand in a Fenwick tree (P. M. Fenwick, 1994), so that one of thousands
+can be corrected, and the entry at a place be found, in logarithmic time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from app.state.chat.attachments import split_question
+from app.state.chat.transcript import Entry, Exchange
+
+_QUESTION_SHARE = 0.85
+_REPLY_LINE = 1.45
+_NOTICE = 64
+_QUESTION_ROOM, _REPLY_ROOM = 60, 52
+"""What an exchange needs beside its text: the box, the actions, the line below."""
+_FILE = 30
+"""A file of a question, folded."""
+_SHOWN = 20_000
+"""Characters of a question that are shown at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Letters:
+    """What a text's height is estimated from: the width it has, and the width and height of a letter, in pixels."""
+
+    width: int
+    letter: float
+    line: float
+
+    def height_of(self, entry: Entry) -> int:
+        """A guess of how tall an entry is."""
+        if not isinstance(entry, Exchange):
+            return _NOTICE
+        typed, files = split_question(entry.question)
+        question = self._lines(typed[:_SHOWN], self.width * _QUESTION_SHARE) * self.line + _QUESTION_ROOM
+        question += len(files) * _FILE
+        reply = entry.reply
+        if not reply and entry.problem is None:
+            return int(question)
+        below = _NOTICE if entry.problem is not None else 0
+        return int(question + self._lines(reply, self.width) * self.line * _REPLY_LINE + _REPLY_ROOM) + below
+
+    def _lines(self, text: str, width: float) -> float:
+        # A paragraph's last line is half full, as is a gap between two of them.
+        breaks = text.count("\n")
+        return max(len(text) * self.letter / max(width, 1.0) + 0.6 * breaks + 0.4, 1.0)
+
+
+class Column:
+    """Entries one below the other with a gap between them. Attribute: entries."""
+
+    def __init__(self, gap: int, letters: Letters) -> None:
+        self.entries: list[Entry] = []
+        self._gap = gap
+        self._letters = letters
+        self._places: dict[int, int] = {}
+        self._heights: list[int] = []
+        self._tree: list[int] = [0]
+        self._measured: dict[int, tuple[int, int]] = {}
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    @property
+    def letters(self) -> Letters:
+        """What heights are estimated from."""
+        return self._letters
+
+    @property
+    def total(self) -> int:
+        """The height of all."""
+        return max(self.top(len(self.entries)) - self._gap, 0)
+
+    def fill(self, entries: Sequence[Entry], same: Mapping[int, int] | None = None) -> None:
+        """Show other entries. `same` (old number → new number): those whose measured heights still hold."""
+        kept = {id(entries[new]): self._measured.get(id(self.entries[old])) for old, new in (same or {}).items()}
+        self._measured = {key: size for key, size in kept.items() if size is not None}
+        self.entries = list(entries)
+        self._places = {id(entry): place for place, entry in enumerate(self.entries)}
+        self._build(self._guess(entry) for entry in self.entries)
+
+    def append(self, entry: Entry) -> None:
+        """One more at the end."""
+        self._places[id(entry)] = len(self.entries)
+        self.entries.append(entry)
+        self._push(self._guess(entry))
+
+    def set_letters(self, letters: Letters) -> None:
+        """Another width or font: every height is guessed anew."""
+        if letters != self._letters:
+            self._letters = letters
+            self._build(self._guess(entry) for entry in self.entries)
+
+    def place_of(self, entry: Entry) -> int | None:
+        """The number of an entry, None if it isn't here."""
+        return self._places.get(id(entry))
+
+    def top(self, place: int) -> int:
+        """Where an entry begins; for the number after the last, where one more would."""
+        total = 0
+        while place > 0:
+            total += self._tree[place]
+            place &= place - 1
+        return total
+
+    def height(self, place: int) -> int:
+        """How tall an entry is, as far as it is known."""
+        return self._heights[place]
+
+    def measured(self, place: int) -> int:
+        """How tall an entry was at this width when it was measured, 0 if it was not."""
+        width, height = self._measured.get(id(self.entries[place]), (0, 0))
+        return height if width == self._letters.width else 0
+
+    def correct(self, place: int, height: int, *, measured: bool = True) -> int:
+        """Say how tall an entry is; gives by how much it grew. `measured`: it stays so as long as the width does."""
+        if measured:
+            self._measured[id(self.entries[place])] = (self._letters.width, height)
+        grown = height - self._heights[place]
+        if grown:
+            self._heights[place] = height
+            node = place + 1
+            while node < len(self._tree):
+                self._tree[node] += grown
+                node += node & -node
+        return grown
+
+    def at(self, y: float) -> int:
+        """The number of the entry at a height (or, in the gap below it); the first or last one beyond the ends."""
+        place, rest = 0, y
+        step = 1 << max(len(self.entries).bit_length() - 1, 0)
+        while step:
+            following = place + step
+            if following < len(self._tree) and self._tree[following] <= rest:
+                place = following
+                rest -= self._tree[following]
+            step >>= 1
+        return min(place, max(len(self.entries) - 1, 0))
+
+    def _guess(self, entry: Entry) -> int:
+        width, height = self._measured.get(id(entry), (0, 0))
+        return height if width == self._letters.width else self._letters.height_of(entry)
+
+    def _build(self, heights: Iterable[int]) -> None:
+        self._heights, self._tree = [], [0]
+        for height in heights:
+            self._push(height)
+
+    def _push(self, height: int) -> None:
+        self._heights.append(height)
+        node = len(self._heights)
+        total = height + self._gap
+        child, least = node - 1, node - (node & -node)
+        while child > least:
+            total += self._tree[child]
+            child &= child - 1
+        self._tree.append(total)
+
+
+def same_entries(old: Sequence[Entry], new: Sequence[Entry]) -> dict[int, int]:
+    """Which of the old entries are among the new ones: old number → new number.
+
+    They are the same object, or were kept as the same messages in the store.
+    """
+    names = {name: place for place, entry in enumerate(new) for name in _names(entry)}
+    found: dict[int, int] = {}
+    for place, entry in enumerate(old):
+        for name in _names(entry):
+            if name in names:
+                found[place] = names[name]
+                break
+    return found
+
+
+def _names(entry: Entry) -> list[object]:
+    names: list[object] = [id(entry)]
+    if isinstance(entry, Exchange) and entry.question_id is not None:
+        names.append((entry.question_id, entry.reply_id))
+    return names
+
+
+def like_entry(entry: Entry, among: Sequence[Entry]) -> int | None:
+    """The number of the entry that asks the same question (with another reply), or None."""
+    if isinstance(entry, Exchange) and entry.question_id is not None:
+        for place, other in enumerate(among):
+            if isinstance(other, Exchange) and other.question_id == entry.question_id:
+                return place
+    return None

@@ -1,0 +1,59 @@
+"""How full the context is: what the model would read of a conversation, and what it would be shown no more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from app.state.chat.transcript import Entry, Exchange
+
+if TYPE_CHECKING:
+    from engine import PromptFit
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCount:
+    """What was counted at one time: a conversation, and texts beside it (their tokens)."""
+
+    fit: PromptFit
+    texts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ContextUse:
+    """Tokens used of those available, for the conversation on the screen with what is typed.
+
+    `used` is what the model reads, with the reply as far as it is written; `typed` the part of the question; `dropped`
+    the oldest messages that it would not be shown. `fits` False: the question alone is too long.
+    """
+
+    used: int
+    available: int
+    typed: int = 0
+    dropped: int = 0
+    fits: bool = True
+
+    @property
+    def fraction(self) -> float:
+        """How full it is, 0..1."""
+        return min(self.used / self.available, 1.0) if self.available > 0 else 1.0
+
+
+def use_of(fit: PromptFit) -> ContextUse:
+    """What the meter shows of a count."""
+    return ContextUse(fit.tokens, fit.context_length, fit.typed, fit.dropped_turns, fit.fits)
+
+
+def last_dropped(entries: Sequence[Entry], dropped: int) -> Exchange | None:
+    """The last exchange that the model is not shown where the `dropped` oldest messages are left out; None: no one.
+
+    Questions without a reply count nowhere: the model is shown none of them (see Transcript.messages_for).
+    """
+    left, last = dropped, None
+    for entry in entries:
+        if left <= 0:
+            break
+        if isinstance(entry, Exchange) and entry.answered:
+            left, last = left - 2, entry
+    return last

@@ -1,0 +1,176 @@
+"""The conversation on the screen: questions, replies, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from engine import FinishReason, GenerationResult, GenerationStats, Message
+
+if TYPE_CHECKING:
+    from app.state.chat.trace import TokenTrace
+
+ReplyStatus = Literal["waiting", "writing", "done", "cancelled", "failed", "interrupted"]
+"""`interrupted`: the program ended while the reply was being written; found so at the next start."""
+Action = Literal["choose-folder", "new-chat"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What went wrong, for a person. `details` is for a report to the makers, None where `text` says it all."""
+
+    text: str
+    details: str | None = None
+    action: Action | None = None
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A question and its reply. `stats` and `finish_reason` are known when the reply has ended.
+
+    `dropped_turns`: oldest messages of the chat that the model was not shown, as they no longer fit.
+    `question_id`, `reply_id`: the messages in the store, once they are kept there.
+    `question_branch`, `reply_branch`: which of how many versions is shown, counted from 1.
+    `created`: when the question was asked, in seconds since 1970. `trace`: the reply's tokens, one by one.
+    `models`: what wrote the reply, for people.
+    """
+
+    question: str
+    status: ReplyStatus = "waiting"
+    finish_reason: FinishReason | None = None
+    problem: Problem | None = None
+    dropped_turns: int = 0
+    question_id: int | None = None
+    reply_id: int | None = None
+    question_branch: tuple[int, int] = (1, 1)
+    reply_branch: tuple[int, int] = (1, 1)
+    created: float | None = None
+    trace: TokenTrace | None = None
+    models: str = ""
+    _before: str = ""
+    _parts: list[str] = field(default_factory=list)
+    _stats: GenerationStats | None = None
+    _read_stats: Callable[[], GenerationStats | None] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def stats(self) -> GenerationStats | None:
+        """The figures of the reply."""
+        if self._read_stats is not None:
+            self._stats, self._read_stats = self._read_stats(), None
+        return self._stats
+
+    @stats.setter
+    def stats(self, stats: GenerationStats | None) -> None:
+        self._stats, self._read_stats = stats, None
+
+    def read_stats_later(self, read: Callable[[], GenerationStats | None]) -> None:
+        """The figures are what this gives, when somebody looks at them: not all replies of a long chat are."""
+        self._read_stats = read
+
+    @property
+    def reply(self) -> str:
+        """The reply so far."""
+        if len(self._parts) > 1:
+            self._parts = ["".join(self._parts)]
+        return self._parts[0] if self._parts else ""
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will come."""
+        return self.status in ("done", "cancelled", "failed", "interrupted")
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the reply broke off, so that it can be continued."""
+        cut = self.finish_reason == "length" or self.status in ("cancelled", "interrupted")
+        return self.answered and cut
+
+    @property
+    def answered(self) -> bool:
+        """Whether it belongs to the conversation that the model reads: it has a reply, perhaps a partial one."""
+        return self.ended and bool(self.reply.strip())
+
+    def add(self, text: str) -> None:
+        """More of the reply."""
+        self.status = "writing"
+        self._parts.append(text)
+
+    def go_on(self) -> None:
+        """The reply is to be continued: what comes now follows what is there."""
+        self._before = self.reply
+        self.status, self.problem, self.stats, self.finish_reason = "waiting", None, None, None
+
+    def end(self, result: GenerationResult) -> None:
+        """The reply is complete, or as complete as it gets. `result`: of this run, without what stood before it."""
+        self._parts = [self._before + result.text]
+        self.stats = result.stats
+        self.finish_reason = result.finish_reason
+        self.dropped_turns = result.dropped_turns
+        self.status = {"cancelled": "cancelled", "error": "failed"}.get(result.finish_reason, "done")  # type: ignore[assignment]
+
+    def cancel(self) -> None:
+        """Cancelled before the engine gave a result."""
+        if not self.ended:
+            self.status = "cancelled"
+
+    def fail(self, problem: Problem) -> None:
+        """Something went wrong; what was written stays."""
+        self.status = "failed"
+        self.problem = problem
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A problem that belongs to no question."""
+
+    problem: Problem
+
+
+Entry = Exchange | Notice
+
+
+class Transcript:
+    """All entries of one chat, in order."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def ask(self, question: str) -> Exchange:
+        """Add a question."""
+        exchange = Exchange(question)
+        self.entries.append(exchange)
+        return exchange
+
+    def note(self, problem: Problem) -> Notice:
+        """Add a problem that belongs to no question."""
+        notice = Notice(problem)
+        self.entries.append(notice)
+        return notice
+
+    def clear(self) -> None:
+        """A new chat."""
+        self.entries = []
+
+    def messages_for(self, asked: Exchange) -> tuple[Message, ...]:
+        """The whole conversation up to a question that is to be answered now.
+
+        Questions without a reply (cancelled, failed) are left out: the model never answered them. Of a reply that is to
+        be continued the last message is what there is of it, as the assistant's.
+        """
+        messages: list[Message] = []
+        for entry in self.entries:
+            if entry is asked:
+                break
+            if isinstance(entry, Exchange) and entry.answered:
+                messages += [Message("user", entry.question), Message("assistant", entry.reply)]
+        messages.append(Message("user", asked.question))
+        if asked.reply:
+            messages.append(Message("assistant", asked.reply))
+        return tuple(messages)

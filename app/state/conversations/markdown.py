@@ -1,0 +1,78 @@
+"""A conversation in Markdown, to be read by a person."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from app.state.conversations.conversation import Conversation, StoredMessage
+from app.state.conversations.kept import stats_from_kept
+
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of an export in Markdown, for a translation."""
+
+    question: str = "You"
+    reply: str = "Reply"
+    untitled: str = "Conversation"
+    with_draft: str = "with {draft}"
+    speed: str = "{speed:.1f} tokens/s"
+    acceptance: str = "acceptance rate {rate:.0%}"
+    statuses: Mapping[str, str] = field(
+        default_factory=lambda: {
+            "waiting": "being written",
+            "writing": "being written",
+            "cancelled": "cancelled",
+            "failed": "failed",
+            "interrupted": "interrupted",
+        }
+    )
+
+
+def to_markdown(conversation: Conversation, words: Words | None = None) -> str:
+    """The messages on the screen, to be read by a person."""
+    words = Words() if words is None else words
+    parts = [f"# {conversation.title or words.untitled}"]
+    for message in conversation.path:
+        parts.append(f"## {words.question if message.role == 'user' else words.reply}")
+        if message.role == "assistant" and (figures := _figures(message, words)):
+            parts.append(f"*{figures}*")
+        if message.text.strip():
+            parts.append(_closed(message.text.strip("\n")))
+        if message.problem:
+            parts.append("> " + "\n> ".join(message.problem.splitlines()))
+    return "\n\n".join(parts) + "\n"
+
+
+def _figures(message: StoredMessage, words: Words) -> str:
+    told = []
+    if message.target:
+        told.append(message.target)
+        if message.draft:
+            told[0] += " " + words.with_draft.format(draft=message.draft)
+    stats = stats_from_kept(message.stats)
+    if stats is not None and stats.tokens_per_second:
+        told.append(words.speed.format(speed=stats.tokens_per_second))
+    if stats is not None and stats.proposed:
+        told.append(words.acceptance.format(rate=stats.acceptance_rate))
+    if message.status in words.statuses:
+        told.append(words.statuses[message.status])
+    return re.sub(r"([*_`\\])", r"\\\1", " · ".join(told))
+
+
+def _closed(text: str) -> str:
+    """The text with a fence of code closed that was left open: what follows is not code."""
+    opened = ""
+    for line in text.splitlines():
+        fence = _FENCE.match(line)
+        if fence is None:
+            continue
+        if not opened:
+            opened = fence[1] if fence[1][0] == "~" or "`" not in fence[2] else ""
+        elif fence[1].startswith(opened) and not fence[2].strip():
+            opened = ""
+    return f"{text}\n{opened}" if opened else text

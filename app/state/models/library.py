@@ -1,0 +1,99 @@
+"""What the library shows of the models in the chosen folders: one row a model, with what it takes and what is free."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from app.state.models.load_options import LoadOptions
+from app.state.models.models import ModelList
+
+if TYPE_CHECKING:
+    from engine import MemoryNeeds, ModelFile
+
+RowState = Literal["ok", "large", "problem", "away"]
+"""It can be loaded; it needs more memory than is free; it cannot be used; its folder is not there at present."""
+Place = Literal["", "target", "draft", "both"]
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryRow:
+    """A model in the library. Sizes and memory in bytes, `context` in tokens; 0 where it is not known.
+
+    `folder`: the models folder that it was found in, None for what came with the program. `role`: what it is (model,
+    projector, embedding, draft-head, adapter, folder, other). `needed`: with its load options, `free`: now. `reason`:
+    the engine's, of what has a problem. `context_max`: what it was trained for; `context`: what it is loaded with.
+    `loaded`, `chosen`: as what.
+    """
+
+    path: Path
+    name: str
+    folder: Path | None
+    size: int
+    quantisation: str
+    parameters: int
+    context: int
+    context_max: int
+    needed: int
+    free: int
+    state: RowState
+    reason: str
+    role: str
+    file_format: str
+    loaded: Place
+    chosen: Place
+    options: LoadOptions
+
+
+class Library:
+    """Rows of all the models. Attribute: models."""
+
+    def __init__(self, models: ModelList) -> None:
+        self.models = models
+
+    def rows(self) -> list[LibraryRow]:
+        """One row for each model and each file that looks like one, those that came with the program first."""
+        return [self._row(model) for model in self.models.models]
+
+    def row(self, path: Path) -> LibraryRow | None:
+        """The row of one model."""
+        model = self.models.by_path(path)
+        return None if model is None else self._row(model)
+
+    def _row(self, model: ModelFile) -> LibraryRow:
+        models = self.models
+        needs = models.needs(model)
+        loaded = _place(model.path, models.loaded.target, models.loaded.draft)
+        return LibraryRow(
+            path=model.path,
+            name=model.name,
+            folder=models.folder_of(model.path),
+            size=model.size_bytes,
+            quantisation=model.quantisation,
+            parameters=model.parameters,
+            context=needs.context_length if model.usable else 0,
+            context_max=model.context_length,
+            needed=needs.in_memory if model.usable else 0,
+            free=models.free,
+            state=self._state(model, needs, loaded),
+            reason=model.problem or "",
+            role=model.role,
+            file_format=model.file_format,
+            loaded=loaded,
+            chosen=_place(model.path, models.selection.target, models.selection.draft),
+            options=models.options(model.path),
+        )
+
+    def _state(self, model: ModelFile, needs: MemoryNeeds, loaded: Place) -> RowState:
+        if self.models.is_away(model.path):
+            return "away"
+        if not model.usable:
+            return "problem"
+        return "large" if not loaded and self.models.free and needs.in_memory > self.models.free else "ok"
+
+
+def _place(path: Path, target: Path | None, draft: Path | None) -> Place:
+    if path == target:
+        return "both" if path == draft else "target"
+    return "draft" if path == draft else ""

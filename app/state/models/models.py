@@ -1,0 +1,357 @@
+"""The models that can be chosen, what is chosen, and what is loaded."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from app.state.models.load_options import AS_THE_ENGINE_DOES, LoadOptions, needs_with
+from app.state.models.names import file_label, hint, labels
+from engine import MAX_LOOKAHEAD, ModelFile, Phrase
+
+if TYPE_CHECKING:
+    from engine import Fit, MemoryNeeds
+
+Lookahead = int | Literal["auto"]
+"""What the picker offers: 0 to MAX_LOOKAHEAD, or auto."""
+Drafting = Literal["model", "automatic", "ngram", "none"]
+"""Where proposals come from: a chosen draft; the best that there is; the text so far; nowhere."""
+DraftKey = Path | Literal["automatic", "ngram"] | None
+"""What the draft picker offers; None: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Target, draft (None: no draft model) and lookahead, as chosen. `drafting`: how the draft came to be chosen."""
+
+    target: Path | None = None
+    draft: Path | None = None
+    lookahead: Lookahead = "auto"
+    drafting: Drafting = "model"
+
+    @property
+    def method(self) -> str | None:
+        """The engine's method that this choice of a draft asks for; None: whichever is set."""
+        return {"ngram": "ngram", "none": "autoregressive"}.get(self.drafting)
+
+    @property
+    def draft_key(self) -> DraftKey:
+        """The line of the draft picker that is chosen."""
+        if self.drafting in ("automatic", "ngram"):
+            return self.drafting
+        return self.draft
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The files that are really loaded."""
+
+    target: Path | None = None
+    draft: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One line of a picker. `problem`: why it cannot be chosen, None if it can. `hint`: more about it.
+
+    `kind`: a model, or a line whose words are the view's (automatic, n-gram, none); then `label` is what automatic has
+    picked. `slower`: proposals go through text. `shortage`: bytes needed and free, of what memory is too short for;
+    `beside`: as a draft, beside the target; `away`: its folder is not there at present.
+    """
+
+    path: Path | None
+    label: str
+    problem: str | None = None
+    hint: str = ""
+    kind: Drafting = "model"
+    slower: bool = False
+    shortage: tuple[int, int] | None = None
+    away: bool = False
+    beside: bool = False
+
+    @property
+    def key(self) -> DraftKey:
+        """What names it."""
+        return self.path if self.kind in ("model", "none") else self.kind  # type: ignore[return-value]
+
+
+_PAYS = 1.5
+"""A draft of which the target is not so many times as large saves nothing: automatic leaves it alone."""
+
+
+class ModelList:
+    """What the pickers show. The bundled pair comes first.
+
+    Attributes: selection; loaded; folders (the models folders, in the order in which they were added); away (those that
+    are not there at present); free (bytes of memory that are free, 0 where nobody looked).
+    """
+
+    def __init__(self, bundled: tuple[Path, Path] | None) -> None:
+        self.bundled = bundled
+        self.folders: tuple[Path, ...] = ()
+        self.away: frozenset[Path] = frozenset()
+        self.free = 0
+        self.loaded = Loaded()
+        self.selection = Selection(*bundled, drafting="automatic") if bundled else Selection(drafting="automatic")
+        self._bundled_models: tuple[ModelFile, ...] = tuple(_unread(path) for path in bundled or ())
+        self._found: dict[Path, tuple[ModelFile, ...]] = {}
+        self._all: tuple[ModelFile, ...] | None = None
+        self._alone: dict[Path, ModelFile] = {}
+        self._home: dict[Path, Path] = {}
+        self._options: dict[Path, LoadOptions] = {}
+        self._fits: Mapping[Path, Fit] = {}
+        self._refused: set[Path] = set()
+        self._ranking: tuple[tuple[object, ...], list[tuple[ModelFile, Fit | None]]] | None = None
+
+    # What is there ----------------------------------------------------------------------------------------------------
+
+    @property
+    def folder(self) -> Path | None:
+        """The first models folder, None if there is none."""
+        return self.folders[0] if self.folders else None
+
+    @property
+    def models(self) -> tuple[ModelFile, ...]:
+        """All models, each file once, the bundled ones first."""
+        if self._all is None:
+            known = {_identity(model.path) for model in self._bundled_models}
+            listed = list(self._bundled_models)
+            self._home = {}
+            for folder in self.folders:
+                for model in self._found.get(folder, ()):
+                    identity = _identity(model.path)
+                    if identity not in known:
+                        known.add(identity)
+                        listed.append(model)
+                        self._home[model.path] = folder
+            listed += [model for model in self._alone.values() if _identity(model.path) not in known]
+            self._all = tuple(listed)
+        return self._all
+
+    def by_path(self, path: Path | None) -> ModelFile | None:
+        """The model of a file, if it is in the list."""
+        return next((model for model in self.models if model.path == path), None)
+
+    def folder_of(self, path: Path) -> Path | None:
+        """The models folder that a model was found in; None for one that came with the program."""
+        return self._home.get(path) if self.models else None
+
+    def is_away(self, path: Path) -> bool:
+        """Whether its folder is not there at present."""
+        return self.folder_of(path) in self.away
+
+    def can_be_used(self, path: Path) -> bool:
+        """Whether a model is there and was read, and is one that can be loaded."""
+        model = self.by_path(path)
+        return model is not None and model.usable and not self.is_away(path)
+
+    def set_bundled(self, models: tuple[ModelFile, ...]) -> None:
+        """What a look into the bundled files told."""
+        read = {model.path.name: model for model in models}
+        self._bundled_models = tuple(
+            replace(read.get(model.path.name, model), path=model.path) for model in self._bundled_models
+        )
+        self._all = None
+
+    def set_found(self, folder: Path, models: tuple[ModelFile, ...]) -> bool:
+        """What is in a models folder, which is there (again). Whether that is something new."""
+        if folder not in self.away and self._found.get(folder) == models:
+            return False
+        self.folders = tuple(dict.fromkeys((*self.folders, folder)))
+        self._found[folder] = models
+        self._alone = {path: model for path, model in self._alone.items() if folder not in path.parents}
+        self.away -= {folder}
+        self._all = None
+        return True
+
+    def set_alone(self, model: ModelFile) -> None:
+        """A model that was opened or dropped, and is in no models folder; it stays in the list in this run."""
+        self._alone[model.path] = model
+        self._all = None
+
+    def set_away(self, folder: Path) -> None:
+        """A models folder that is not there at present: its models stay in the list, and cannot be chosen."""
+        if folder not in self.folders:
+            self.folders += (folder,)
+        self.away |= {folder}
+        self._all = None
+
+    def forget_folder(self, folder: Path) -> None:
+        """Look there no more."""
+        self.folders = tuple(each for each in self.folders if each != folder)
+        self._found.pop(folder, None)
+        self.away -= {folder}
+        self._all = None
+
+    # How they are loaded ----------------------------------------------------------------------------------------------
+
+    def options(self, path: Path | None) -> LoadOptions:
+        """How a model is loaded."""
+        return AS_THE_ENGINE_DOES if path is None else self._options.get(path, AS_THE_ENGINE_DOES)
+
+    def set_options(self, path: Path, options: LoadOptions) -> None:
+        """Load it like this from now on."""
+        self._options[path] = options
+
+    def needs(self, model: ModelFile) -> MemoryNeeds:
+        """What a model takes with its options."""
+        return needs_with(model, self.options(model.path))
+
+    # Pickers ----------------------------------------------------------------------------------------------------------
+
+    def set_fits(self, fits: Mapping[Path, Fit]) -> None:
+        """Which drafts fit the chosen target."""
+        self._fits = fits
+
+    def targets(self) -> list[Choice]:
+        """The lines of the target picker: what can be loaded first."""
+        names = labels(self.models)
+        listed = [
+            Choice(
+                model.path,
+                names[model.path],
+                model.problem,
+                hint(model),
+                shortage=self._shortage(model),
+                away=self._is_out_of_reach(model.path),
+            )
+            for model in self.models
+        ]
+        listed.sort(key=_out_of_question)
+        return _with_missing(listed, self.selection.target)
+
+    def drafts(self) -> list[Choice]:
+        """The lines of the draft picker: automatic, n-gram, none, then the models, the best for the target first."""
+        names = labels(self.models)
+        target = self.by_path(self.selection.target)
+        listed = [self._draft(model, names[model.path], target) for model, _ in self._ranked(target)]
+        listed.sort(key=_out_of_question)
+        best = self.best_draft()
+        special = [
+            Choice(None, "" if best is None else names.get(best, ""), kind="automatic"),
+            Choice(None, "", kind="ngram"),
+            Choice(None, "", kind="none"),
+        ]
+        return [*special, *_with_missing(listed, self.selection.draft)]
+
+    def best_draft(self) -> Path | None:
+        """The draft that automatic picks: the best of those that share the target's vocabulary and pay, if any."""
+        target = self.by_path(self.selection.target)
+        if target is None or not target.usable:
+            return None
+        # What fits has perhaps been noted of the target before; the ranking is always of this one.
+        for model, fit in self._ranked(target):
+            pays = model.size_bytes * _PAYS < target.size_bytes
+            good = fit is not None and fit.fits and pays and model.path not in self._refused
+            if good and not self.is_away(model.path) and self._shortage(model, beside=target) is None:
+                return model.path
+        own = self.bundled
+        unread = own is not None and target.path == own[0] and own[1] not in self._fits
+        return own[1] if own is not None and unread and own[1] not in self._refused else None
+
+    def refuse(self, draft: Path | None) -> None:
+        """Automatic leaves a draft alone in this run that could not be loaded."""
+        if draft is not None:
+            self._refused.add(draft)
+
+    def _ranked(self, target: ModelFile | None) -> list[tuple[ModelFile, Fit | None]]:
+        """The models, those that fit the target first, as far as they have been judged, with what is to be said."""
+        if target is None or not self._fits:
+            return [(model, None) for model in self.models]
+        from engine import rank_drafts  # noqa: PLC0415 - not before the first paint
+
+        asked = self.models, self._fits, target
+        if self._ranking is None or any(map(operator.is_not, self._ranking[0], asked)):
+            judged = [model for model in self.models if model.path in self._fits]
+            rest = [model for model in self.models if model.path not in self._fits]
+            self._ranking = asked, [*rank_drafts(target, judged), *((model, None) for model in rest)]
+        return self._ranking[1]
+
+    def _draft(self, model: ModelFile, name: str, target: ModelFile | None) -> Choice:
+        fit = self._fits.get(model.path)
+        problem = model.problem or (fit.reason if fit is not None and not fit.usable else None)
+        more = fit.reason if fit is not None and fit.usable else ""
+        shortage = None if problem is not None or target is None else self._shortage(model, beside=target)
+        slower = fit is not None and fit.through_text
+        said = Phrase("{file}\n{fit}", file=hint(model), fit=more) if more else hint(model)
+        away = self._is_out_of_reach(model.path)
+        return Choice(model.path, name, problem, said, "model", slower, shortage, away, beside=True)
+
+    def _is_out_of_reach(self, path: Path) -> bool:
+        return self.is_away(path) and path not in (self.loaded.target, self.loaded.draft)
+
+    def _shortage(self, model: ModelFile, beside: ModelFile | None = None) -> tuple[int, int] | None:
+        """Bytes that a model needs and bytes that are free for it, where those are too few."""
+        held = (self.loaded.target, self.loaded.draft)
+        if not self.free or not model.usable or model.path in held:
+            return None
+        taken = self.needs(beside).in_memory if beside is not None and beside.path not in held else 0
+        needed, free = self.needs(model).in_memory, max(self.free - taken, 0)
+        return (needed, free) if needed > free else None
+
+    # Choosing ---------------------------------------------------------------------------------------------------------
+
+    def choose(
+        self, *, target: Path | None = None, draft: Path | None = None, lookahead: Lookahead | None = None
+    ) -> None:
+        """Choose a target, a draft, or a lookahead; what is None stays. Other kinds of drafts: `choose_drafting`."""
+        chosen = self.selection
+        if isinstance(lookahead, int):
+            lookahead = min(max(lookahead, 0), MAX_LOOKAHEAD)
+        self.selection = Selection(
+            chosen.target if target is None else target,
+            chosen.draft if draft is None else draft,
+            chosen.lookahead if lookahead is None else lookahead,
+            chosen.drafting if draft is None else "model",
+        )
+
+    def choose_drafting(self, drafting: Literal["automatic", "ngram", "none"]) -> None:
+        """Choose where proposals come from; automatic picks its draft among what has been judged."""
+        draft = self.best_draft() if drafting == "automatic" else None
+        self.selection = replace(self.selection, draft=draft, drafting=drafting)
+
+    def let_go_of_unfit(self, *, new_target: bool = False) -> bool:
+        """Let go of a chosen draft that does not fit, and take the best where that is automatic; whether it is another.
+
+        With a new target, one that fits only through text is let go too: that is slower, and for a person to choose.
+        """
+        chosen = self.selection
+        fit = self._fits.get(chosen.draft) if chosen.draft is not None else None
+        unfit = fit is not None and not (fit.fits if new_target else fit.usable)
+        if chosen.drafting == "automatic" or unfit:
+            self.choose_drafting("automatic")
+        return self.selection != chosen
+
+    def show_loaded(self, loaded: Loaded) -> None:
+        """After a failure: choose what is really loaded."""
+        self.loaded = loaded
+        drafting = self.selection.drafting
+        if loaded.draft is not None and drafting in ("ngram", "none"):
+            drafting = "model"
+        self.selection = replace(self.selection, target=loaded.target, draft=loaded.draft, drafting=drafting)
+
+
+def _unread(path: Path) -> ModelFile:
+    return ModelFile(path, path.name.split(".")[0])
+
+
+def _out_of_question(choice: Choice) -> bool:
+    """Whether it cannot be loaded as things are, so that it stands behind what can."""
+    return choice.problem is not None or choice.shortage is not None or choice.away
+
+
+def _with_missing(listed: list[Choice], chosen: Path | None) -> list[Choice]:
+    """The chosen file stays in the picker even if no scan has found it (yet)."""
+    if chosen is None or any(choice.path == chosen for choice in listed):
+        return listed
+    return [*listed, Choice(chosen, file_label(chosen))]
+
+
+def _identity(path: Path) -> str:
+    try:
+        return str(path.resolve())
+    except (OSError, RuntimeError):  # a link that leads to itself
+        return str(path)

@@ -1,0 +1,287 @@
+"""Named sampling presets and system prompts: some come with the program, others are the user's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+from app.state.conversations.conversation import clean
+from app.state.settings.generation import LONGEST_SYSTEM, PRESET, GenerationChoice
+
+FORMAT = "outrider-presets"
+PROMPTS_FORMAT = "outrider-prompts"
+VERSION = 1
+MOST = 200
+LONGEST_NAME = 80
+LARGEST_FILE = 16 * 2**20
+
+NameProblem = Literal["empty", "long", "taken", "full"]
+FileProblem = Literal["large", "json", "other", "newer", "list", "many", "name", "twice", "value", "nothing"]
+
+
+class ImportRefused(Exception):
+    """A file of presets or prompts that makes no sense. Nothing was changed.
+
+    Attributes: problem; place (the number of the entry, from 1; 0: the whole file); field (the one that is wrong).
+    """
+
+    def __init__(self, problem: FileProblem, place: int = 0, field: str = "") -> None:
+        self.problem = problem
+        self.place = place
+        self.field = field
+        super().__init__(f"{problem} {place} {field}".strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """Values of the fields in PRESET under a name. `key`: of one that comes with the program, "" of the user's own."""
+
+    name: str
+    values: GenerationChoice
+    key: str = ""
+
+    def to_mapping(self) -> dict[str, Any]:
+        """As JSON says it."""
+        return {"name": self.name, **self.values.to_mapping(PRESET)}
+
+
+@dataclass(frozen=True, slots=True)
+class SystemPrompt:
+    """A system prompt under a name. `key`: of one that comes with the program, "" of the user's own."""
+
+    name: str
+    text: str
+    key: str = ""
+
+    def to_mapping(self) -> dict[str, Any]:
+        """As JSON says it."""
+        return {"name": self.name, "text": self.text}
+
+
+BUILT_IN = (
+    Preset("Greedy", GenerationChoice(), "greedy"),
+    Preset("Balanced", GenerationChoice(temperature=0.7, top_p=0.95, min_p=0.05), "balanced"),
+    Preset("Creative", GenerationChoice(temperature=1.0, top_p=0.98, min_p=0.02), "creative"),
+    Preset(
+        "Without repeats",
+        GenerationChoice(temperature=0.7, top_p=0.95, repeat_penalty=1.1, penalty_window=256),
+        "unrepeated",
+    ),
+)
+"""What comes with the program; in the window their names are translated by their keys."""
+
+BUILT_IN_PROMPTS = (
+    SystemPrompt("Brief", "Answer briefly and to the point.", "brief"),
+    SystemPrompt(
+        "Explains step by step",
+        "Explain your answers step by step, in plain words. Say so where you are not sure.",
+        "steps",
+    ),
+    SystemPrompt(
+        "Programming", "You help with programming. Show complete code, then explain it in a few words.", "code"
+    ),
+)
+
+Item = TypeVar("Item", bound=Preset | SystemPrompt)
+
+
+def applied(preset: Preset, choice: GenerationChoice) -> GenerationChoice:
+    """A choice with the values of a preset; the rest of it stays."""
+    return GenerationChoice.from_mapping(preset.values.to_mapping(PRESET), choice)
+
+
+def fits(preset: Preset, choice: GenerationChoice) -> bool:
+    """Whether a choice has the values of a preset."""
+    return all(getattr(preset.values, name) == getattr(choice, name) for name in PRESET)
+
+
+class Shelf(Generic[Item]):
+    """The built-in items and the user's own, which can be saved, renamed, deleted, imported and exported.
+
+    Names are told apart without regard to case and outer blanks; the built-in ones are taken. `words`: what they are
+    called in the window, by key. Attribute: own. Methods that change something raise KeyError for a name that is not
+    among the user's own, and ValueError for a new one that `name_problem` objects to.
+    """
+
+    def __init__(
+        self,
+        built_in: Sequence[Item],
+        read: Callable[[Mapping[str, Any], int], Item],
+        file_format: str,
+        own: Iterable[object] = (),
+    ) -> None:
+        self.built_in: tuple[Item, ...] = tuple(built_in)
+        self.own: list[Item] = []
+        self.words: Mapping[str, str] = {}
+        self._read: Callable[[Mapping[str, Any], int], Item] = read
+        self._format = file_format
+        for each in own:
+            try:
+                item = read(each if isinstance(each, Mapping) else {}, 0)
+            except ImportRefused:
+                continue
+            if self.name_problem(item.name) is None:
+                self.own.append(item)
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter((*self.built_in, *self.own))
+
+    def find(self, name: str) -> Item | None:
+        """The item of a name, as it is called in the window."""
+        return next((each for each in self if _same(self.shown(each), name)), None)
+
+    def shown(self, item: Item) -> str:
+        """What an item is called in the window."""
+        return self.words.get(item.key, item.name) if item.key else item.name
+
+    def name_problem(self, name: str, *, besides: str | None = None) -> NameProblem | None:
+        """What is wrong with a name for another item; `besides`: one of one's own that is to have it instead."""
+        name = _tidy(name)
+        if not name:
+            return "empty"
+        if len(name) > LONGEST_NAME:
+            return "long"
+        taken = [*(each.name for each in self.built_in), *map(self.shown, self)]
+        if any(_same(each, name) for each in taken if besides is None or not _same(each, besides)):
+            return "taken"
+        if besides is None and len(self.own) >= MOST:
+            return "full"
+        return None
+
+    def save(self, item: Item) -> None:
+        """Add an item of one's own, or replace the one of its name."""
+        for place, each in enumerate(self.own):
+            if _same(each.name, item.name):
+                self.own[place] = item
+                return
+        self._demand(item.name)
+        self.own.append(item)
+
+    def rename(self, name: str, new: str) -> None:
+        """Give an item of one's own another name."""
+        place = self._place(name)
+        self._demand(new, besides=name)
+        self.own[place] = self._read({**self.own[place].to_mapping(), "name": _tidy(new)}, 0)
+
+    def delete(self, name: str) -> None:
+        """Forget an item of one's own."""
+        del self.own[self._place(name)]
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """One's own, as they are kept."""
+        return [each.to_mapping() for each in self.own]
+
+    def export(self) -> str:
+        """One's own as a file."""
+        told = {"format": self._format, "version": VERSION, "items": self.to_list()}
+        return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
+
+    def bring_in(self, data: bytes) -> tuple[int, int]:
+        """Add what a file holds: all of it or nothing. Gives how many came, and how many of them had to be renamed.
+
+        One that is there already, just so, is left out. Raises ImportRefused.
+        """
+        found = [self._read(each, place) for place, each in enumerate(self._items(data), 1)]
+        for place, item in enumerate(found, 1):
+            if any(_same(item.name, other.name) for other in found[: place - 1]):
+                raise ImportRefused("twice", place, item.name)
+        new = [item for item in found if item not in self.own]
+        if len(self.own) + len(new) > MOST:
+            raise ImportRefused("many")
+        renamed = 0
+        for item in new:
+            name = self._free(item.name)
+            renamed += name != item.name
+            self.own.append(self._read({**item.to_mapping(), "name": name}, 0))
+        return len(new), renamed
+
+    def _items(self, data: bytes) -> list[Mapping[str, Any]]:
+        if len(data) > LARGEST_FILE:
+            raise ImportRefused("large")
+        try:
+            told = json.loads(data.decode("utf-8-sig"))
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise ImportRefused("json") from error
+        if not isinstance(told, dict) or told.get("format") != self._format:
+            raise ImportRefused("other")
+        version, items = told.get("version"), told.get("items")
+        if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
+            raise ImportRefused("newer")
+        if version != VERSION or isinstance(version, bool) or not isinstance(items, list):
+            raise ImportRefused("list")
+        if not items:
+            raise ImportRefused("nothing")
+        if len(items) > MOST:
+            raise ImportRefused("many")
+        for place, each in enumerate(items, 1):
+            if not isinstance(each, dict):
+                raise ImportRefused("list", place)
+        return items
+
+    def _free(self, name: str) -> str:
+        """The name, or with a number where it is taken."""
+        if self.name_problem(name) is None:
+            return name
+        for number in range(2, MOST + len(self.built_in) + 2):
+            ending = f" ({number})"
+            other = name[: LONGEST_NAME - len(ending)].rstrip() + ending
+            if self.name_problem(other) is None:
+                return other
+        raise ImportRefused("many")
+
+    def _place(self, name: str) -> int:
+        for place, each in enumerate(self.own):
+            if _same(each.name, name):
+                return place
+        raise KeyError(name)
+
+    def _demand(self, name: str, *, besides: str | None = None) -> None:
+        problem = self.name_problem(name, besides=besides)
+        if problem is not None:
+            raise ValueError(problem)
+
+
+def presets(own: Iterable[object] = ()) -> Shelf[Preset]:
+    """The sampling presets; `own` as they were kept: what makes no sense is left out."""
+    return Shelf(BUILT_IN, _preset, FORMAT, own)
+
+
+def prompts(own: Iterable[object] = ()) -> Shelf[SystemPrompt]:
+    """The system prompts; `own` as they were kept: what makes no sense is left out."""
+    return Shelf(BUILT_IN_PROMPTS, _prompt, PROMPTS_FORMAT, own)
+
+
+def _preset(told: Mapping[str, Any], place: int) -> Preset:
+    name = _name(told, place)
+    choice = GenerationChoice()
+    for field in PRESET:
+        if field in told:
+            changed = choice.with_value(field, told[field])
+            if changed is None:
+                raise ImportRefused("value", place, field)
+            choice = changed
+    return Preset(name, choice)
+
+
+def _prompt(told: Mapping[str, Any], place: int) -> SystemPrompt:
+    name, text = _name(told, place), told.get("text")
+    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_SYSTEM or clean(text) != text:
+        raise ImportRefused("value", place, "text")
+    return SystemPrompt(name, text)
+
+
+def _name(told: Mapping[str, Any], place: int) -> str:
+    name = told.get("name")
+    if not isinstance(name, str) or clean(name) != name or not 0 < len(_tidy(name)) <= LONGEST_NAME:
+        raise ImportRefused("name", place)
+    return _tidy(name)
+
+
+def _tidy(name: str) -> str:
+    return " ".join(name.split())
+
+
+def _same(one: str, other: str) -> bool:
+    return _tidy(one).casefold() == _tidy(other).casefold()

@@ -1,0 +1,120 @@
+"""What the lookahead does and why, in a form that is calm enough to be read while a reply is written."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from statistics import fmean, median_low
+from typing import Literal
+
+from app.state.models.models import Selection
+from engine import RoundEvent
+
+ROUNDS = 8
+"""The last rounds, over which is decided what to tell."""
+HOLD_S = 0.5
+"""What is told stays for so long at least."""
+MOST = 6
+"""So many of them were plain, or were not, before the one is told in place of the other."""
+_NO_GAIN = 1.005
+"""Up to here two decimals say 1.00×."""
+
+Kind = Literal["ready", "drafting", "trying", "plain", "fixed", "off"]
+
+
+@dataclass(frozen=True, slots=True)
+class LookaheadNote:
+    """What is told of the lookahead.
+
+    `kind`: ready (auto, and nothing was written yet), drafting, trying (proposing to see whether it pays), plain
+    (nothing pays), fixed (a number was chosen), off (0 was chosen, or there is nothing to propose from).
+    `lookahead`: K, typical of the last rounds or chosen; `speedup`: expected, against plain decoding; `from_text`: the
+    proposals come from the text so far, not from the draft; `has_draft`: whether a draft is chosen.
+    """
+
+    kind: Kind
+    lookahead: int = 0
+    speedup: float | None = None
+    from_text: bool = False
+    has_draft: bool = True
+
+
+class LookaheadWatch:
+    """Follows the rounds of a reply. Attributes: note (what to tell)."""
+
+    def __init__(self) -> None:
+        self._selection = Selection()
+        self._rounds: deque[RoundEvent] = deque(maxlen=ROUNDS)
+        self._told_at: float | None = None
+        self.note = LookaheadNote("ready")
+        self.clear()
+
+    def choose(self, selection: Selection) -> bool:
+        """The next reply is to be written with this. Whether that is something new: then the last one's note goes."""
+        if selection == self._selection:
+            return False
+        self._selection = selection
+        self.clear()
+        return True
+
+    def clear(self) -> None:
+        """No reply yet."""
+        self.begin()
+        lookahead, has_draft = self._selection.lookahead, self._selection.draft is not None
+        if self._selection.drafting == "none":
+            self.note = LookaheadNote("off", 0, has_draft=False)
+        elif lookahead == "auto":
+            self.note = LookaheadNote("ready", has_draft=has_draft)
+        elif lookahead and (has_draft or self._selection.drafting == "ngram"):
+            self.note = LookaheadNote("fixed", lookahead)
+        else:
+            self.note = LookaheadNote("off", lookahead, has_draft=has_draft)
+
+    def begin(self) -> None:
+        """A reply begins. What was told of the last one stands until there are new rounds."""
+        self._rounds.clear()
+        self._told_at = None
+
+    def take(self, now: float, event: RoundEvent) -> None:
+        """A round and the time (seconds) at which it was over."""
+        if self._selection.lookahead != "auto":
+            return
+        self._rounds.append(event)
+        if self._told_at is None or now - self._told_at >= HOLD_S:
+            self._tell(now)
+
+    def end(self) -> None:
+        """The reply is over: the last rounds are the last word."""
+        if self._rounds:
+            self._tell(self._told_at or 0.0)
+
+    def _tell(self, now: float) -> None:
+        note = self._of_rounds()
+        if note != self.note or self._told_at is None:
+            self.note, self._told_at = note, now
+
+    def _of_rounds(self) -> LookaheadNote:
+        has_draft = self._selection.draft is not None
+        guided = [event for event in self._rounds if event.speedup is not None]
+        if not guided:
+            return LookaheadNote("off", has_draft=False)
+        drafted = [event for event in guided if event.proposed]
+        if not drafted or self._is_plain(guided):
+            return LookaheadNote("plain", has_draft=has_draft)
+        speedup = fmean(event.speedup or 1.0 for event in drafted)
+        return LookaheadNote(
+            "drafting" if speedup > _NO_GAIN else "trying",
+            median_low(event.proposed for event in drafted),
+            round(speedup, 2),
+            2 * sum(event.source == "ngram" for event in drafted) > len(drafted),
+            has_draft,
+        )
+
+    def _is_plain(self, rounds: list[RoundEvent]) -> bool:
+        """Whether the rounds went plain. A probe now and then, or a round that only looked around, changes nothing."""
+        plain = sum(not event.proposed and (event.speedup or 1.0) <= 1.0 for event in rounds)
+        if self.note.kind == "plain":
+            return len(rounds) - plain < MOST
+        if self.note.kind in ("drafting", "trying"):
+            return plain >= MOST
+        return 2 * plain > len(rounds)

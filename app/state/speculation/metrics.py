@@ -1,0 +1,260 @@
+"""The live figures of one reply: acceptance rate and tokens/s over time, and the counters."""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+
+from app.state.models.models import Selection
+from app.state.speculation.figures import Figures, PositionCounts, TimeSplit
+from app.state.speculation.lookahead import LookaheadNote, LookaheadWatch
+from engine import Event, GenerationStats, PromptProgress, RoundEvent, TokenEvent
+
+WINDOW_S = 1.0
+SMOOTHING = 8
+MAX_POINTS = 2_000
+FEW = 6
+
+
+class RateHistory:
+    """Accepted of proposed, round by round, in at most MAX_POINTS points.
+
+    When there are too many points, neighbours are put together: each point then stands for `rounds_per_point` rounds.
+    """
+
+    def __init__(self) -> None:
+        self.rounds_per_point = 1
+        self._points: list[tuple[int, int]] = []
+        self._open = (0, 0)
+        self._open_rounds = 0
+
+    def add(self, proposed: int, accepted: int) -> None:
+        """One round."""
+        self._open = (self._open[0] + proposed, self._open[1] + accepted)
+        self._open_rounds += 1
+        if self._open_rounds < self.rounds_per_point:
+            return
+        self._points.append(self._open)
+        self._open, self._open_rounds = (0, 0), 0
+        if len(self._points) >= MAX_POINTS:
+            left, right = self._points[0::2], self._points[1::2]
+            self._points = [(a[0] + b[0], a[1] + b[1]) for a, b in zip(left, right, strict=True)]
+            self.rounds_per_point *= 2
+
+    def per_round(self) -> tuple[list[float], list[float]]:
+        """Round numbers and acceptance rates in per cent. Rounds without a proposal have no point."""
+        places = [(index + 1) * self.rounds_per_point for index in range(len(self._points))]
+        rates = [(x, 100.0 * a / p) for x, (p, a) in zip(places, self._points, strict=True) if p]
+        return [float(x) for x, _ in rates], [y for _, y in rates]
+
+    def smoothed(self) -> tuple[list[float], list[float]]:
+        """The same, over the last SMOOTHING points each."""
+        xs: list[float] = []
+        ys: list[float] = []
+        proposed = accepted = 0
+        for index, (p, a) in enumerate(self._points):
+            proposed, accepted = proposed + p, accepted + a
+            if index >= SMOOTHING:
+                old = self._points[index - SMOOTHING]
+                proposed, accepted = proposed - old[0], accepted - old[1]
+            if proposed:
+                xs.append(float((index + 1) * self.rounds_per_point))
+                ys.append(100.0 * accepted / proposed)
+        return xs, ys
+
+
+class SpeedHistory:
+    """Tokens per second over the last WINDOW_S seconds, sampled; at most MAX_POINTS samples."""
+
+    def __init__(self) -> None:
+        self.current = 0.0
+        self._marks: deque[tuple[float, int]] = deque()
+        self._began: float | None = None
+        self._times: list[float] = []
+        self._rates: list[float] = []
+        self._gap = 0.0
+
+    def begin(self, now: float) -> None:
+        """The prompt was read at this time (seconds)."""
+        self._began = now
+        self._marks = deque([(now, 0)])
+
+    def count(self, now: float, emitted: int) -> None:
+        """So many tokens had been emitted at this time."""
+        if self._began is None:
+            self.begin(now)
+        self._marks.append((now, emitted))
+
+    def sample(self, now: float) -> None:
+        """Work out the rate of the last window and remember it."""
+        if self._began is None:
+            return
+        while len(self._marks) > 2 and self._marks[1][0] <= now - WINDOW_S:
+            self._marks.popleft()
+        since, before = self._marks[0]
+        span = now - max(since, now - WINDOW_S) if len(self._marks) > 1 else 0.0
+        if span < 0.05:
+            return
+        self.current = (self._marks[-1][1] - before) / max(now - since, span)
+        at = now - self._began
+        if self._times and at - self._times[-1] < self._gap:
+            return
+        self._times.append(at)
+        self._rates.append(self.current)
+        if len(self._times) >= MAX_POINTS:
+            self._times, self._rates = self._times[1::2], self._rates[1::2]
+            self._gap = max(self._gap * 2, (self._times[-1] - self._times[0]) / len(self._times))
+
+    def finish(self) -> None:
+        """The reply is over. One that was too short for a few samples gets them from its rounds."""
+        if self._began is None or len(self._times) >= FEW or len(self._marks) < 2:
+            return
+        since, before = self._marks[0]
+        later = list(self._marks)[1:]
+        later = later[:: max(len(later) // (4 * FEW), 1)]
+        self._times = [at - self._began for at, _ in later if at > since]
+        self._rates = [(count - before) / (at - since) for at, count in later if at > since]
+
+    @property
+    def seconds(self) -> float:
+        """From the end of the prompt to the last round."""
+        return self._marks[-1][0] - self._began if self._began is not None else 0.0
+
+    def points(self) -> tuple[list[float], list[float]]:
+        """Seconds since the reply began, and tokens/s."""
+        return list(self._times), list(self._rates)
+
+
+class Metrics:
+    """The figures of the reply that is being written, or of the last one.
+
+    Attributes: rounds, proposed, accepted, emitted (tokens); rates, speeds, positions (for the plots); plain_speed
+    (tokens/s of plain decoding of the chosen target, None until it was measured); running; version (changes with every
+    change, so that nothing is drawn twice).
+    """
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.plain_speed: float | None = None
+        self._target: Path | None = None
+        self._lookahead = LookaheadWatch()
+        self.clear()
+
+    def clear(self) -> None:
+        """No reply yet."""
+        self._lookahead.clear()
+        self._begin()
+
+    def _begin(self) -> None:
+        self.rounds = self.proposed = self.accepted = self.emitted = 0
+        self.rates, self.speeds, self.positions = RateHistory(), SpeedHistory(), PositionCounts()
+        self._draft_ms = self._target_ms = 0.0
+        self.running = False
+        self._final: GenerationStats | None = None
+        self.version += 1
+
+    def begin(self) -> None:
+        """A reply begins."""
+        self._lookahead.begin()
+        self._begin()
+        self.running = True
+
+    def take(self, now: float, event: Event) -> None:
+        """An event and the time (seconds, perf_counter) at which the engine gave it."""
+        if isinstance(event, TokenEvent):
+            self.emitted += 1
+        elif isinstance(event, RoundEvent):
+            self.rounds += 1
+            self.proposed += event.proposed
+            self.accepted += event.accepted
+            self.rates.add(event.proposed, event.accepted)
+            self.positions.add(event.proposed, event.accepted)
+            self._draft_ms += event.draft_ms
+            self._target_ms += event.target_ms
+            self.speeds.count(now, self.emitted)
+            self._lookahead.take(now, event)
+        elif isinstance(event, PromptProgress) and event.evaluated >= event.total:
+            self.speeds.begin(now)
+
+    def sample(self, now: float) -> None:
+        """Note the speed at this time. Call a few times a second while a reply is written."""
+        if self.running:
+            self.speeds.sample(now)
+            self.version += 1
+
+    def end(self, stats: GenerationStats | None) -> None:
+        """The reply is over; its own figures are the last word."""
+        self.running = False
+        self.speeds.finish()
+        self._lookahead.end()
+        self._final = stats
+        if stats is not None:
+            self.rounds, self.proposed = stats.rounds, stats.proposed
+            self.accepted, self.emitted = stats.accepted, stats.emitted
+            if stats.proposed_by_position:
+                self.positions = PositionCounts.of_stats(stats)
+            if stats.plain_tokens_per_second is not None:
+                self.plain_speed = stats.plain_tokens_per_second
+        self.version += 1
+
+    def note_plain_speed(self, tokens_per_second: float) -> None:
+        """Plain decoding of the chosen target was measured elsewhere."""
+        self.plain_speed = tokens_per_second
+        self.version += 1
+
+    def choose(self, selection: Selection) -> bool:
+        """The next reply is to be written with this. Whether that changed anything that is told."""
+        changed = self._lookahead.choose(selection)
+        if selection.target != self._target:
+            self._target, self.plain_speed = selection.target, None
+        self.version += changed
+        return changed
+
+    @property
+    def lookahead(self) -> LookaheadNote:
+        """What the lookahead does and why."""
+        return self._lookahead.note
+
+    @property
+    def times(self) -> TimeSplit:
+        """Where the time after the prompt went so far, or in the whole reply."""
+        if self._final is not None:
+            return TimeSplit.of_stats(self._final)
+        rest = 1000.0 * self.speeds.seconds - self._draft_ms - self._target_ms
+        return TimeSplit(self._draft_ms, self._target_ms, max(rest, 0.0))
+
+    def figures(self) -> Figures:
+        """All that is drawn, as it is now."""
+        return Figures(
+            self.rates.per_round(),
+            self.rates.smoothed(),
+            self.speeds.points(),
+            self.plain_speed,
+            self.positions.pairs(),
+            self.times,
+        )
+
+    @property
+    def speedup(self) -> float | None:
+        """Tokens/s over the measured plain tokens/s; None where that was not measured, or nothing was proposed."""
+        rate = self.tokens_per_second
+        if rate is None or not self.plain_speed or not self.proposed:
+            return None
+        return rate / self.plain_speed
+
+    @property
+    def acceptance_rate(self) -> float | None:
+        """Accepted / proposed, 0..1; None before anything was proposed."""
+        return self.accepted / self.proposed if self.proposed else None
+
+    @property
+    def mean_length(self) -> float | None:
+        """Emitted tokens per round; None before the first round."""
+        return self.emitted / self.rounds if self.rounds else None
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Of the last second while a reply is written, of the whole reply afterwards; None before there is any."""
+        if self._final is not None:
+            return self._final.tokens_per_second if self._final.emitted else None
+        return self.speeds.current if self.emitted and self.speeds.current else None

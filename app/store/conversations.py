@@ -1,0 +1,320 @@
+"""The conversations as the window uses them: changed in memory at once, kept on the disk a moment later."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+from app.state.conversations.conversation import (
+    Conversation,
+    ConversationSummary,
+    MessageStatus,
+    StoredMessage,
+    clean,
+    title_from,
+)
+from app.state.conversations.files import Imported, read_file, to_json, write_file
+from app.state.conversations.markdown import Words, to_markdown
+from app.store.search import Found
+from app.store.store import Store
+from app.store.writer import RETRY_S, Change, OnTrouble, StoreWriter
+
+
+def _add_all(
+    store: Store, head: ConversationSummary, chosen: int | None, messages: list[StoredMessage], imported: Imported
+) -> None:
+    store.add_conversation(head)
+    store.set_settings(head.id, imported.conversation.settings)
+    store.add_messages(head.id, messages)
+    store.choose(head.id, {None: chosen})
+    for message_id, trace in imported.traces.items():
+        store.save_trace(message_id, trace)
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy as it will be read again. Raises TypeError for what JSON cannot say."""
+    plain: dict[str, Any] = json.loads(json.dumps(values), parse_constant=lambda _: None)
+    return plain
+
+
+_FLUSH_S = 2.0
+
+
+def now() -> float:
+    """Seconds since 1970, UTC."""
+    return datetime.now(UTC).timestamp()
+
+
+class StoreKeeper:
+    """All conversations. Used from one thread, the window's; nothing here waits for the disk but reading.
+
+    Every message that it gives belongs to its conversation and is changed in place. `on_trouble` is called in the
+    writing thread, see StoreWriter. Reading raises errors of app.store.errors.
+    """
+
+    def __init__(self, store: Store, on_trouble: OnTrouble, *, retry_s: float = RETRY_S) -> None:
+        self.store = store
+        self.writer = StoreWriter(store, on_trouble, retry_s=retry_s)
+        # What was deleted by a program that was then killed.
+        self.writer.purge()
+        self._ids = itertools.count(store.first_free_id())
+        # A conversation with changes that are not on the disk is held by them, so it is found here, not read again.
+        self._open: WeakValueDictionary[int, Conversation] = WeakValueDictionary()
+
+    def close(self, timeout: float) -> bool:
+        """Write what waits and let go of the file. False where something could not be written."""
+        saved = self.writer.close(timeout)
+        self.store.close()
+        return saved
+
+    # Reading ------------------------------------------------------------------------------------------------------
+
+    def conversations(self) -> list[ConversationSummary]:
+        """What is on the disk, for the list when the program starts: `Store.conversations`."""
+        return self.store.conversations()
+
+    def search(self, typed: str, limit: int = 100) -> list[Found]:
+        """`Store.search`."""
+        return self.store.search(typed, limit)
+
+    def load(self, conversation_id: int) -> Conversation | None:
+        """A conversation: the very object, where it is in use. None where there is none (any more)."""
+        conversation = self._open.get(conversation_id)
+        if conversation is None:
+            conversation = self.store.load(conversation_id)
+            if conversation is not None:
+                self._open[conversation_id] = conversation
+        return conversation
+
+    def load_trace(self, message_id: int) -> bytes | None:
+        """`Store.load_trace`."""
+        return self.store.load_trace(message_id)
+
+    # Conversations ------------------------------------------------------------------------------------------------
+
+    def new(self) -> Conversation:
+        """A conversation without messages. It is kept from its first question on."""
+        conversation = Conversation(next(self._ids), now())
+        self._open[conversation.id] = conversation
+        return conversation
+
+    def rename(self, conversation_id: int, title: str) -> str:
+        """Give a conversation another title; returns it as it is kept, on one line."""
+        title = " ".join(clean(title).split())
+        conversation = self._open.get(conversation_id)
+        if conversation is not None:
+            conversation.title = title
+        self.writer.submit(lambda store: store.rename(conversation_id, title), conversation)
+        return title
+
+    def pin(self, conversation_id: int, pinned: bool) -> None:
+        """Keep a conversation at the top of the list, or no longer."""
+        conversation = self._open.get(conversation_id)
+        if conversation is not None:
+            conversation.pinned = pinned
+        self.writer.submit(lambda store: store.pin(conversation_id, pinned), conversation)
+
+    def set_settings(self, conversation: Conversation, settings: Mapping[str, Any]) -> None:
+        """What the next replies of a conversation are asked with. Of one without messages: from the first on."""
+        kept = conversation.settings = _plain(settings)
+        if len(conversation):
+            self.writer.submit(lambda store: store.set_settings(conversation.id, kept), conversation)
+
+    def delete(self, conversation_id: int) -> None:
+        """Take a conversation off the list. `undelete` brings it back, until `purge` or the end of the program."""
+        when = now()
+        self.writer.submit(lambda store: store.delete(conversation_id, when), self._open.get(conversation_id))
+
+    def undelete(self, conversation_id: int) -> None:
+        """Undo `delete`."""
+        self.writer.submit(lambda store: store.undelete(conversation_id), self._open.get(conversation_id))
+
+    def purge(self, conversation_id: int) -> None:
+        """Remove a deleted conversation for good."""
+        self._open.pop(conversation_id, None)
+        self.writer.purge(conversation_id)
+
+    # Messages -----------------------------------------------------------------------------------------------------
+
+    def ask(
+        self, conversation: Conversation, text: str, parent: int | None = None, *, first: bool = False
+    ) -> StoredMessage:
+        """Add a question and show it: below `parent`, by default the last message shown. `first`: at the beginning.
+
+        To edit a question, give the parent that it has, and `first` where that is None. The first question of a
+        conversation without a title gives it one.
+        """
+        text = clean(text)
+        leaf = conversation.leaf
+        if parent is None and not first and leaf is not None:
+            parent = leaf.id
+        message = StoredMessage(next(self._ids), parent, "user", text, now())
+        before: list[Change] = []
+        if not len(conversation):
+            head, settings = conversation.summary(), conversation.settings
+            before.append(lambda store: store.add_conversation(head))
+            before.append(lambda store: store.set_settings(conversation.id, settings))
+        if not conversation.title:
+            title = conversation.title = title_from(text)
+            before.append(lambda store: store.rename(conversation.id, title))
+        return self._add(conversation, message, before)
+
+    def begin_reply(
+        self, conversation: Conversation, question_id: int, *, target: str, draft: str, settings: Mapping[str, Any]
+    ) -> StoredMessage:
+        """Add an empty reply to a question, beside those that it has, and show it. Its status is waiting."""
+        return self._add(
+            conversation,
+            StoredMessage(
+                next(self._ids),
+                question_id,
+                "assistant",
+                "",
+                now(),
+                "waiting",
+                target,
+                draft,
+                _plain(settings),
+            ),
+        )
+
+    def append(self, conversation: Conversation, reply_id: int, text: str) -> None:
+        """More of a reply. Cheap, however long the reply is. Of a deleted one: nothing."""
+        if not text or reply_id not in conversation:
+            return
+        text = clean(text)
+        reply = conversation[reply_id]
+        reply.status = "writing"
+        reply.text += text
+        self.writer.append(reply_id, text, conversation)
+
+    def resume(
+        self, conversation: Conversation, reply_id: int, settings: Mapping[str, Any] | None = None
+    ) -> StoredMessage:
+        """A reply that had ended is written on, with these settings; they are kept when it has ended."""
+        reply = conversation[reply_id]
+        reply.status = "waiting"
+        reply.settings = reply.settings if settings is None else _plain(settings)
+        self.writer.submit(lambda store: store.set_status(reply_id, "waiting"), conversation)
+        return reply
+
+    def finish(
+        self,
+        conversation: Conversation,
+        reply_id: int,
+        text: str,
+        status: MessageStatus,
+        *,
+        stats: Mapping[str, Any] | None = None,
+        finish_reason: str | None = None,
+        problem: str | None = None,
+    ) -> StoredMessage | None:
+        """The reply has ended: this is its whole text, in place of what was appended. Of a deleted one: None."""
+        if reply_id not in conversation:
+            return None
+        reply = conversation[reply_id]
+        reply.text, reply.status = clean(text), status
+        reply.stats = None if stats is None else _plain(stats)
+        reply.finish_reason, reply.problem = finish_reason, problem
+        conversation.updated = when = now()
+        kept = copy.copy(reply)
+        self._submit(
+            conversation, [lambda store: store.save_message(kept), lambda store: store.touch(conversation.id, when)]
+        )
+        return reply
+
+    def save_trace(self, reply_id: int, trace: bytes) -> None:
+        """Keep how a reply came about, token by token."""
+        self.writer.save_trace(reply_id, trace)
+
+    def choose(self, conversation: Conversation, message_id: int) -> None:
+        """Show the branch of this message."""
+        conversation.choose(message_id)
+        self._submit(conversation, [])
+
+    def step(self, conversation: Conversation, message_id: int, step: int) -> int:
+        """Show the sibling `step` places further. Returns its id."""
+        shown = conversation.step(message_id, step)
+        self._submit(conversation, [])
+        return shown
+
+    def delete_message(self, conversation: Conversation, message_id: int) -> list[int]:
+        """Delete a message with all below it on all branches. Returns the ids."""
+        gone = conversation.delete(message_id)
+        self._submit(conversation, [lambda store: store.delete_messages(gone)])
+        return gone
+
+    def put_back(
+        self, conversation: Conversation, messages: Sequence[StoredMessage], traces: Mapping[int, bytes]
+    ) -> None:
+        """Undo `delete_message`: the messages as they were, parents first, and how replies among them came about."""
+        conversation.put_back(messages)
+        kept = [copy.copy(message) for message in messages]
+
+        def change(store: Store) -> None:
+            store.add_messages(conversation.id, kept)
+            for message_id, trace in traces.items():
+                store.save_trace(message_id, trace)
+
+        self._submit(conversation, [change])
+
+    # Files --------------------------------------------------------------------------------------------------------
+
+    def export_markdown(self, conversation: Conversation, path: Path, words: Words | None = None) -> None:
+        """Write the branch on the screen as Markdown. Raises ExportFailed."""
+        write_file(path, to_markdown(conversation, words))
+
+    def export_json(self, conversation: Conversation, path: Path, *, traces: bool = True) -> None:
+        """Write everything as JSON. Raises ExportFailed, and StoreError where a trace cannot be read."""
+        told: dict[int, bytes] = {}
+        if traces:
+            self.writer.flush(_FLUSH_S)
+            for message in conversation:
+                trace = self.load_trace(message.id) if message.role == "assistant" else None
+                if trace is not None:
+                    told[message.id] = trace
+        write_file(path, to_json(conversation, told))
+
+    def import_json(self, path: Path) -> Conversation:
+        """Add the conversation of a file as a new one, all of it or nothing. Raises ImportRefused."""
+        imported = read_file(path, lambda: next(self._ids))
+        conversation = imported.conversation
+        conversation.take_moved()
+        self._open[conversation.id] = conversation
+        kept = [copy.copy(message) for message in conversation]
+        head, chosen = conversation.summary(), conversation.chosen
+        self.writer.submit(lambda store: _add_all(store, head, chosen, kept, imported), conversation)
+        return conversation
+
+    # Inside -------------------------------------------------------------------------------------------------------
+
+    def _add(self, conversation: Conversation, message: StoredMessage, before: Sequence[Change] = ()) -> StoredMessage:
+        conversation.add(message)
+        kept = copy.copy(message)
+        when = conversation.updated
+        changes: list[Change] = [
+            *before,
+            lambda store: store.add_messages(conversation.id, [kept]),
+            lambda store: store.touch(conversation.id, when),
+        ]
+        self._submit(conversation, changes)
+        return message
+
+    def _submit(self, conversation: Conversation, changes: Sequence[Change]) -> None:
+        """Queue what is kept together or not at all, and with it what is shown since."""
+        moved = conversation.take_moved()
+        if not changes and not moved:
+            return
+
+        def change(store: Store) -> None:
+            for each in changes:
+                each(store)
+            store.choose(conversation.id, moved)
+
+        self.writer.submit(change, conversation)

@@ -1,0 +1,194 @@
+"""The tables of the store, version by version, and how a file is brought to the newest."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from app.store.errors import StoreDamaged, StoreTooNew
+from engine import Phrase
+
+APPLICATION_ID = 0x4F757472
+"""Says whose file it is (sqlite.org/pragma.html#pragma_application_id): "Outr"."""
+
+_HEADER = 100
+_MAGIC = b"SQLite format 3\0"
+_VERSION_AT = 60  # sqlite.org/fileformat.html, "User Version Number", big-endian
+_APPLICATION_AT = 68
+_ANOTHER = Phrase("it belongs to another program")
+
+_TABLES = """
+CREATE TABLE conversations (
+    id INTEGER PRIMARY KEY,
+    title TEXT NOT NULL DEFAULT '',
+    created REAL NOT NULL,
+    updated REAL NOT NULL,
+    pinned INTEGER NOT NULL DEFAULT 0,
+    chosen INTEGER,
+    deleted REAL
+);
+CREATE TABLE messages (
+    id INTEGER PRIMARY KEY,
+    conversation INTEGER NOT NULL REFERENCES conversations (id),
+    parent INTEGER REFERENCES messages (id) CHECK (parent < id),
+    role TEXT NOT NULL CHECK (role IN ('user', 'assistant')),
+    created REAL NOT NULL,
+    status TEXT NOT NULL,
+    chosen INTEGER,
+    target TEXT NOT NULL DEFAULT '',
+    draft TEXT NOT NULL DEFAULT '',
+    settings TEXT NOT NULL DEFAULT '{}',
+    stats TEXT,
+    finish_reason TEXT,
+    problem TEXT,
+    text TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX messages_by_conversation ON messages (conversation);
+CREATE INDEX messages_by_parent ON messages (parent) WHERE parent IS NOT NULL;
+CREATE INDEX messages_unfinished ON messages (id) WHERE status IN ('waiting', 'writing');
+CREATE TABLE pieces (
+    number INTEGER PRIMARY KEY,
+    message INTEGER NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
+    text TEXT NOT NULL
+);
+CREATE INDEX pieces_by_message ON pieces (message);
+CREATE TABLE traces (
+    message INTEGER PRIMARY KEY REFERENCES messages (id) ON DELETE CASCADE,
+    trace BLOB NOT NULL
+);
+"""
+
+_SEARCH = """
+CREATE VIRTUAL TABLE messages_fts USING fts5 (
+    text, content = 'messages', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2', prefix = '1 2 3'
+);
+CREATE TRIGGER messages_inserted AFTER INSERT ON messages BEGIN
+    INSERT INTO messages_fts (rowid, text) VALUES (new.id, new.text);
+END;
+CREATE TRIGGER messages_deleted AFTER DELETE ON messages BEGIN
+    INSERT INTO messages_fts (messages_fts, rowid, text) VALUES ('delete', old.id, old.text);
+END;
+CREATE TRIGGER messages_changed AFTER UPDATE OF text ON messages BEGIN
+    INSERT INTO messages_fts (messages_fts, rowid, text) VALUES ('delete', old.id, old.text);
+    INSERT INTO messages_fts (rowid, text) VALUES (new.id, new.text);
+END;
+CREATE VIRTUAL TABLE titles_fts USING fts5 (
+    title, content = 'conversations', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2', prefix = '1 2 3'
+);
+CREATE TRIGGER titles_inserted AFTER INSERT ON conversations BEGIN
+    INSERT INTO titles_fts (rowid, title) VALUES (new.id, new.title);
+END;
+CREATE TRIGGER titles_deleted AFTER DELETE ON conversations BEGIN
+    INSERT INTO titles_fts (titles_fts, rowid, title) VALUES ('delete', old.id, old.title);
+END;
+CREATE TRIGGER titles_changed AFTER UPDATE OF title ON conversations BEGIN
+    INSERT INTO titles_fts (titles_fts, rowid, title) VALUES ('delete', old.id, old.title);
+    INSERT INTO titles_fts (rowid, title) VALUES (new.id, new.title);
+END;
+INSERT INTO messages_fts (messages_fts) VALUES ('rebuild');
+INSERT INTO titles_fts (titles_fts) VALUES ('rebuild');
+"""
+
+_SETTINGS = """
+ALTER TABLE conversations ADD COLUMN settings TEXT NOT NULL DEFAULT '{}';
+"""
+
+MIGRATIONS: tuple[str, ...] = (_TABLES, _SEARCH, _SETTINGS)
+"""MIGRATIONS[n] brings a file of version n to version n + 1. A step that was released is never changed."""
+
+VERSION = len(MIGRATIONS)
+"""The version that this program writes."""
+
+
+def check_header(path: Path) -> None:
+    """Look at the first bytes of a file, so that one that is refused is not even opened.
+
+    Raises StoreTooNew, StoreDamaged (no SQLite file, or another program's), OSError (it cannot be read).
+    """
+    header = _header(path)
+    if header is None:
+        return
+    if len(header) < _HEADER or not header.startswith(_MAGIC):
+        raise StoreDamaged(path, Phrase("it is no file of conversations"))
+    _refuse_newer(path, _number(header, _VERSION_AT))
+    # 0: perhaps one of ours whose program was killed while making it.
+    if _number(header, _APPLICATION_AT) not in (APPLICATION_ID, 0):
+        raise StoreDamaged(path, _ANOTHER)
+
+
+def check_log(path: Path) -> None:
+    """Look for the version in a write-ahead log that a killed program left: it may stand there alone.
+
+    Raises StoreTooNew, StoreDamaged (another program's file), sqlite3.Error. The file and its log stay as they are.
+    """
+    header = _header(path)
+    log = path.with_name(f"{path.name}-wal")
+    has_log = log.exists() and log.stat().st_size > 0
+    if header is None or (not has_log and _number(header, _APPLICATION_AT) == APPLICATION_ID):
+        return
+    # Whoever only reads never writes the log back into the file, but makes an index of it: that is taken away again.
+    index = path.with_name(f"{path.name}-shm")
+    had_index = index.exists()
+    mode = "mode=ro" if has_log else "mode=ro&immutable=1"
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True)
+    try:
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        application = int(connection.execute("PRAGMA application_id").fetchone()[0])
+        tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    finally:
+        connection.close()
+        if has_log and not had_index:
+            index.unlink(missing_ok=True)
+    _refuse_newer(path, version)
+    if application != APPLICATION_ID and (application or tables):
+        raise StoreDamaged(path, _ANOTHER)
+
+
+def _header(path: Path) -> bytes | None:
+    """The first bytes. None of a file that is empty or not there."""
+    if not path.exists():
+        return None
+    with path.open("rb") as file:
+        return file.read(_HEADER) or None
+
+
+def _number(header: bytes, place: int) -> int:
+    return int.from_bytes(header[place : place + 4], "big")
+
+
+def _refuse_newer(path: Path, version: int) -> None:
+    if version > VERSION:
+        raise StoreTooNew(path, version, VERSION)
+
+
+def migrate(connection: sqlite3.Connection) -> int:
+    """Bring an open file to the newest version, all steps or none. Returns the version that it had."""
+    before = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if before == VERSION:
+        return before
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for step in MIGRATIONS[before:]:
+            for statement in _statements(step):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    # The version now stands in the file itself, where an older program looks for it.
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return before
+
+
+def _statements(script: str) -> list[str]:
+    found = []
+    rest = ""
+    for line in script.splitlines(keepends=True):
+        rest += line
+        if sqlite3.complete_statement(rest):
+            found.append(rest)
+            rest = ""
+    return found

@@ -1,0 +1,381 @@
+"""The kept conversations, in one SQLite file: everything here runs at once, in the thread that calls it.
+
+The window reads through one `Store`; all writing goes through `app.store.writer`, whose thread has another one on the
+same file. Write-ahead logging lets both go on at the same time (sqlite.org/wal.html).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from app.state.conversations.conversation import UNFINISHED, Conversation, ConversationSummary, StoredMessage, clean
+from app.store.errors import StoreError, StoreInUse, opening_error
+from app.store.rows import COLUMNS, message_of, row_of, settings_of
+from app.store.schema import check_header, check_log, migrate
+from app.store.search import Found, search
+from app.system.places import data_folder
+
+FILE_NAME = "conversations.sqlite3"
+_WAIT_S = 2.0
+_PURGED = 200
+_MERGED = 50
+_IN = ", ".join(f"'{status}'" for status in UNFINISHED)
+
+
+def default_path() -> Path:
+    """The file of the conversations, in the user's data folder."""
+    return data_folder() / FILE_NAME
+
+
+class Store:
+    """One connection to the file, for one thread. Attribute: path.
+
+    Reading raises errors of app.store.errors. Changes are made inside `with store.changes():` and raise
+    sqlite3.Error: either all of such a block is kept or nothing. Unknown ids change nothing.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        lock: sqlite3.Connection | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        """Use `open`, `temporary` or `another`. `folder` goes when it is closed."""
+        self.path = path
+        self.connection = connection
+        self.lock = lock
+        self._folder = folder
+
+    # Opening and closing ------------------------------------------------------------------------------------------
+
+    @classmethod
+    def open(cls, path: Path | None = None) -> Store:
+        """Open the file, or make it. `path` None: the usual place.
+
+        An older file is brought up to date, and replies that were being written are marked as interrupted.
+        Raises StoreTooNew (nothing was changed), StoreDamaged, StoreNotOpen, StoreInUse.
+        """
+        path = default_path() if path is None else path
+        lock = None
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            check_header(path)
+            if not path.exists():
+                # Conversations are nobody else's business; SQLite's other files take this one's mode.
+                path.touch(mode=0o600)
+            lock = _lock(path)
+            check_log(path)
+            store = cls(path, _connect(path), lock)
+            try:
+                migrate(store.connection)
+                store._recover()
+            except BaseException:
+                store.connection.close()
+                raise
+        except (sqlite3.Error, OSError, StoreError) as error:
+            if lock is not None:
+                lock.close()
+            if isinstance(error, StoreError):
+                raise
+            raise opening_error(path, error) from error
+        return store
+
+    @classmethod
+    def temporary(cls) -> Store:
+        """A store that is gone when it is closed: for a session that cannot save."""
+        try:
+            folder = Path(tempfile.mkdtemp(prefix="outrider-"))
+        except OSError as error:
+            raise opening_error(Path(tempfile.gettempdir()), error) from error
+        store = cls.open(folder / FILE_NAME)
+        return cls(store.path, store.connection, store.lock, folder)
+
+    def another(self) -> Store:
+        """Another connection to the same file, to be made in the thread that uses it. Close it before this one."""
+        try:
+            return Store(self.path, _connect(self.path))
+        except sqlite3.Error as error:
+            raise opening_error(self.path, error) from error
+
+    def close(self) -> None:
+        """Let go of the file. Of a store that was closed already: nothing."""
+        with contextlib.suppress(sqlite3.Error):
+            self.connection.close()
+        if self.lock is not None:
+            self.lock.close()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    # Reading ------------------------------------------------------------------------------------------------------
+
+    def conversations(self) -> list[ConversationSummary]:
+        """All conversations: pinned ones first, then by the last change, newest first."""
+        with self._reading():
+            rows = self.connection.execute(
+                "SELECT c.id, c.title, c.created, c.updated, c.pinned, "
+                "(SELECT count(*) FROM messages AS m WHERE m.conversation = c.id) "
+                "FROM conversations AS c WHERE c.deleted IS NULL ORDER BY c.pinned DESC, c.updated DESC, c.id DESC"
+            )
+            return [
+                ConversationSummary(number, title, created, updated, bool(pinned), messages)
+                for number, title, created, updated, pinned, messages in rows
+            ]
+
+    def search(self, typed: str, limit: int = 100) -> list[Found]:
+        """Conversations whose title or one of whose messages has words that begin with each of the typed ones.
+
+        One entry a conversation, titles first, then the newest messages. What was typed may be anything; without a
+        word in it nothing is found. A reply is found as soon as it is complete.
+        """
+        with self._reading():
+            return search(self.connection, typed, limit)
+
+    def load(self, conversation_id: int) -> Conversation | None:
+        """A whole conversation with all of its branches, or None where there is none (any more)."""
+        with self._reading():
+            row = self.connection.execute(
+                "SELECT title, created, updated, pinned, chosen, settings FROM conversations "
+                "WHERE id = ? AND deleted IS NULL",
+                (conversation_id,),
+            ).fetchone()
+            if row is None:
+                return None
+            head = ConversationSummary(conversation_id, row[0], row[1], row[2], bool(row[3]))
+            messages = [
+                message_of(each)
+                for each in self.connection.execute(
+                    f"SELECT {COLUMNS} FROM messages WHERE conversation = ? ORDER BY id",  # noqa: S608 - our columns
+                    (conversation_id,),
+                )
+            ]
+            for message in messages:
+                if message.status in UNFINISHED:
+                    message.text += self._pieces(message.id)
+            try:
+                conversation = Conversation.from_messages(head, row[4], messages)
+            except (KeyError, ValueError) as error:
+                raise sqlite3.DatabaseError("the messages do not fit together") from error
+            conversation.settings = settings_of(row[5])
+            return conversation
+
+    def load_trace(self, message_id: int) -> bytes | None:
+        """How a reply came about, token by token, in the form that it was saved in; None where that is not kept."""
+        with self._reading():
+            row = self.connection.execute("SELECT trace FROM traces WHERE message = ?", (message_id,)).fetchone()
+            return None if row is None else bytes(row[0])
+
+    def first_free_id(self) -> int:
+        """Larger than every id of a conversation or message. Both count in one row."""
+        with self._reading():
+            row = self.connection.execute(
+                "SELECT max((SELECT coalesce(max(id), 0) FROM conversations), "
+                "(SELECT coalesce(max(id), 0) FROM messages))"
+            ).fetchone()
+            return int(row[0]) + 1
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise opening_error(self.path, error) from error
+
+    # Changing: conversations --------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def changes(self) -> Iterator[Store]:
+        """A group of changes of which all are kept, or none where one fails. Raises sqlite3.Error."""
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield self
+            self.connection.execute("COMMIT")
+        except BaseException:
+            # Where the disk is full SQLite may have rolled back by itself.
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+            raise
+
+    def add_conversation(self, head: ConversationSummary) -> None:
+        """Add a conversation without messages. One that is there already stays as it is."""
+        self.connection.execute(
+            "INSERT INTO conversations (id, title, created, updated, pinned) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (id) DO NOTHING",
+            (head.id, clean(head.title), head.created, head.updated, head.pinned),
+        )
+
+    def rename(self, conversation_id: int, title: str) -> None:
+        """Give a conversation another title."""
+        self.connection.execute("UPDATE conversations SET title = ? WHERE id = ?", (clean(title), conversation_id))
+
+    def pin(self, conversation_id: int, pinned: bool) -> None:
+        """Keep a conversation at the top of the list, or no longer."""
+        self.connection.execute("UPDATE conversations SET pinned = ? WHERE id = ?", (pinned, conversation_id))
+
+    def set_settings(self, conversation_id: int, settings: Mapping[str, Any]) -> None:
+        """What the next replies of a conversation are asked with."""
+        told = json.dumps(settings)
+        self.connection.execute("UPDATE conversations SET settings = ? WHERE id = ?", (told, conversation_id))
+
+    def delete(self, conversation_id: int, when: float) -> None:
+        """Take a conversation off the list, until `undelete` or `purge`."""
+        self.connection.execute("UPDATE conversations SET deleted = ? WHERE id = ?", (when, conversation_id))
+
+    def undelete(self, conversation_id: int) -> None:
+        """Put a deleted conversation back as it was."""
+        self.connection.execute("UPDATE conversations SET deleted = NULL WHERE id = ?", (conversation_id,))
+
+    def purge(self, conversation_id: int | None = None) -> bool:
+        """Remove a deleted conversation for good, or all of them: so many messages at a time. True where more is left.
+
+        One that is not deleted stays.
+        """
+        deleted = "SELECT id FROM conversations WHERE deleted IS NOT NULL AND (?1 IS NULL OR id = ?1)"
+        # What is below a message has a larger id, and goes first.
+        some = f"SELECT id FROM messages WHERE conversation IN ({deleted}) ORDER BY id DESC LIMIT {_PURGED}"  # noqa: S608
+        gone = self.connection.execute(f"DELETE FROM messages WHERE id IN ({some})", (conversation_id,))  # noqa: S608
+        if gone.rowcount == _PURGED:
+            return True
+        self.connection.execute(f"DELETE FROM conversations WHERE id IN ({deleted})", (conversation_id,))  # noqa: S608
+        return False
+
+    def forget_words(self, *, first: bool) -> bool:
+        """Take words that only deleted messages had out of the search, a step at a time. True where more is left.
+
+        Deleting leaves them there, marked (sqlite.org/fts5.html#the_merge_command). `first`: begin with all of them.
+        """
+        before = self.connection.total_changes
+        pages = -_MERGED if first else _MERGED
+        for index in ("messages_fts", "titles_fts"):
+            self.connection.execute(f"INSERT INTO {index} ({index}, rank) VALUES ('merge', ?)", (pages,))  # noqa: S608
+        # A step that has nothing to do changes one row for each.
+        return self.connection.total_changes - before > 2
+
+    # Changing: messages -------------------------------------------------------------------------------------------
+
+    def add_messages(self, conversation_id: int, messages: Iterable[StoredMessage]) -> None:
+        """Add messages, parents before what is below them."""
+        self.connection.executemany(
+            f"INSERT INTO messages (conversation, {COLUMNS}) VALUES ({', '.join('?' * 14)})",  # noqa: S608
+            ((conversation_id, *row_of(message)) for message in messages),
+        )
+
+    def choose(self, conversation_id: int, chosen: Mapping[int | None, int | None]) -> None:
+        """Keep which branches are on the screen: `Conversation.take_moved`."""
+        for parent, child in chosen.items():
+            if parent is None:
+                self.connection.execute("UPDATE conversations SET chosen = ? WHERE id = ?", (child, conversation_id))
+            else:
+                self.connection.execute("UPDATE messages SET chosen = ? WHERE id = ?", (child, parent))
+
+    def touch(self, conversation_id: int, updated: float) -> None:
+        """Note the last change of a conversation."""
+        self.connection.execute("UPDATE conversations SET updated = ? WHERE id = ?", (updated, conversation_id))
+
+    def append(self, message_id: int, text: str) -> None:
+        """More of a reply that is being written. It costs what the new text costs, however long the reply is."""
+        self.connection.execute(
+            "INSERT INTO pieces (message, text) SELECT id, ?2 FROM messages WHERE id = ?1", (message_id, clean(text))
+        )
+
+    def set_status(self, message_id: int, status: str) -> None:
+        """Only the status of a message: a reply is written on."""
+        self.connection.execute("UPDATE messages SET status = ? WHERE id = ?", (status, message_id))
+
+    def save_message(self, message: StoredMessage) -> None:
+        """All of a message that is there already, but its place; its pieces are part of the text now."""
+        self.connection.execute("DELETE FROM pieces WHERE message = ?", (message.id,))
+        self.connection.execute(
+            "UPDATE messages SET text = ?, status = ?, target = ?, draft = ?, settings = ?, stats = ?, "
+            "finish_reason = ?, problem = ? WHERE id = ?",
+            (clean(message.text), message.status, *row_of(message)[6:12], message.id),
+        )
+
+    def delete_messages(self, message_ids: Iterable[int]) -> None:
+        """Delete messages: with each, all below it (`Conversation.delete`)."""
+        # Children have larger ids than their parents, and a message with children cannot go.
+        ordered = sorted(message_ids, reverse=True)
+        self.connection.executemany("DELETE FROM messages WHERE id = ?", ((each,) for each in ordered))
+
+    def save_trace(self, message_id: int, trace: bytes) -> None:
+        """Keep how a reply came about, token by token."""
+        self.connection.execute(
+            "INSERT INTO traces (message, trace) SELECT id, ?2 FROM messages WHERE id = ?1 "
+            "ON CONFLICT (message) DO UPDATE SET trace = excluded.trace",
+            (message_id, trace),
+        )
+
+    # The log --------------------------------------------------------------------------------------------------------
+
+    def log_size(self) -> int:
+        """Bytes of the write-ahead log."""
+        try:
+            return self.path.with_name(f"{self.path.name}-wal").stat().st_size
+        except OSError:
+            return 0
+
+    def merge_log(self) -> None:
+        """Write what the log has into the file, as far as readers allow. It waits for the disk.
+
+        Where it fails the log keeps everything.
+        """
+        with contextlib.suppress(sqlite3.Error):
+            self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+
+    # Inside -------------------------------------------------------------------------------------------------------
+
+    def _recover(self) -> None:
+        """After a run that was killed: what it was writing stays as far as it came."""
+        unfinished = f"SELECT id FROM messages WHERE status IN ({_IN}) UNION SELECT message FROM pieces"  # noqa: S608
+        found = [row[0] for row in self.connection.execute(unfinished)]
+        if not found:
+            return
+        with self.changes():
+            for message_id in found:
+                self.connection.execute(
+                    "UPDATE messages SET text = text || ?, status = 'interrupted' WHERE id = ?",
+                    (self._pieces(message_id), message_id),
+                )
+            self.connection.execute("DELETE FROM pieces")
+
+    def _pieces(self, message_id: int) -> str:
+        rows = self.connection.execute("SELECT text FROM pieces WHERE message = ? ORDER BY number", (message_id,))
+        return "".join(row[0] for row in rows)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        # A kill of the program loses nothing that was committed; a power cut may lose the last commits, never more.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        # Only `merge_log` waits for the disk, when nothing else is to be written.
+        connection.execute("PRAGMA wal_autocheckpoint = 0").fetchone()
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA secure_delete = ON").fetchone()
+        connection.execute("PRAGMA journal_size_limit = 4194304").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _lock(path: Path) -> sqlite3.Connection:
+    """Hold a lock that the system lets go of however this program ends: ids are counted here, by one program alone."""
+    lock = sqlite3.connect(path.with_name(f"{path.name}-lock"), timeout=0, isolation_level=None)
+    try:
+        lock.execute("PRAGMA journal_mode = MEMORY").fetchone()
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.Error as error:
+        lock.close()
+        if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+            raise StoreInUse(path) from error
+        raise
+    return lock

@@ -1,0 +1,114 @@
+"""Where the program is and where it keeps things; and what programs that it starts must not inherit from it.
+
+Nothing here needs Qt or a display.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+from platformdirs import user_config_path, user_data_path, user_log_path
+
+from engine import Installation, InstallationDamaged, __version__, cache_folder, installation_folder
+
+_NAME = "outrider"
+_LIBRARY_PATH = "LD_LIBRARY_PATH"
+_BEFORE = f"{_LIBRARY_PATH}_ORIG"
+_AFRESH = "PYINSTALLER_RESET_ENVIRONMENT"
+_QT_PATHS = ("QT_PLUGIN_PATH", "QML2_IMPORT_PATH", "QML_IMPORT_PATH")
+
+
+def expanded(path: str) -> Path:
+    """A path in which `~` is the home folder, and `~name` somebody's, where there is such a one."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
+
+
+def settings_path() -> Path:
+    """The file of the settings, in the user's configuration folder."""
+    return user_config_path(_NAME, appauthor=False) / "settings.json"
+
+
+def data_folder() -> Path:
+    """Where what the user made is kept. It may not exist."""
+    return user_data_path(_NAME, appauthor=False)
+
+
+def log_folder() -> Path:
+    """Where the log is. It may not exist."""
+    return user_log_path(_NAME, appauthor=False)
+
+
+def is_frozen() -> bool:
+    """Whether this is a program of its own, and not run by a Python that was there before."""
+    return installation_folder() is not None
+
+
+def flavour() -> str:
+    """Of a frozen program: standard or full, unknown where its manifest is damaged. None of any other."""
+    folder = installation_folder()
+    if folder is None:
+        return "none"
+    try:
+        return Installation(folder).flavour
+    except InstallationDamaged:
+        return "unknown"
+
+
+def describe(settings: Path | None = None) -> str:
+    """What `--paths` prints, a line of `key: value` each. `settings`: the file in place of the usual one."""
+    here = Path(__file__).resolve().parents[1] / "__main__.py"
+    told = {
+        "version": __version__,
+        "frozen": "yes" if is_frozen() else "no",
+        "flavour": flavour(),
+        "program": sys.executable if is_frozen() else here,
+        "resources": files("resources"),
+        "settings": settings_path() if settings is None else settings.absolute(),
+        "data": data_folder(),
+        "logs": log_folder(),
+        "cache": cache_folder(),
+        "python": platform.python_version(),
+    }
+    return "".join(f"{key}: {value}\n" for key, value in told.items())
+
+
+def restore_environment() -> None:
+    """Give programs that are started from here the library path that this one was started with.
+
+    The bootloader of a frozen program put its own folder in front, kept the value from before under another name, and
+    started the program again (PyInstaller's manual, "Launching external programs"; onedir on Linux). Another start of
+    the program itself would take the path as set already, so it is told to begin afresh. Libraries are found as
+    before: the loader read the path when this process started.
+    """
+    if not is_frozen() or sys.platform in ("win32", "darwin"):
+        return
+    before = os.environ.pop(_BEFORE, None)
+    if before is None:
+        os.environ.pop(_LIBRARY_PATH, None)
+    else:
+        os.environ[_LIBRARY_PATH] = before
+    os.environ[_AFRESH] = "1"
+
+
+def forget_qt_paths() -> None:
+    """Qt has read where its plugins are: a Qt program that is started from here must look for its own."""
+    for name in _QT_PATHS:
+        if _is_ours(os.environ.get(name, "")):
+            del os.environ[name]
+
+
+def outside_environment() -> dict[str, str]:
+    """The environment for a program of the system, whether or not Qt is running here."""
+    return {name: value for name, value in os.environ.items() if name not in _QT_PATHS or not _is_ours(value)}
+
+
+def _is_ours(value: str) -> bool:
+    folder = installation_folder()
+    return folder is not None and value.startswith(os.fspath(folder))

@@ -1,0 +1,137 @@
+"""What all entries of the transcript have, and the simplest of them: a problem."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.state.chat.transcript import Action, Problem
+from app.views.chat.dropped_line import DroppedLine
+from app.views.markdown.tall_text import TallText
+from app.views.widgets.icons import icon
+from app.views.widgets.theme import Theme
+
+
+class EntryView(QFrame):
+    """What all entries have. Signal: resized() (it may need another height).
+
+    Attributes: needed, the height (pixels) that was found last, 0 before; floor, the height that it keeps until it is
+    taller or all drawn: a reply that goes on is written anew from its beginning.
+    """
+
+    resized = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.needed = self.floor = 0
+        self._line: DroppedLine | None = None
+
+    @property
+    def pinned(self) -> bool:
+        """Whether it must not be taken away."""
+        return False
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether all that is to be seen of it is there."""
+        return True
+
+    def mark_dropped(self, on: bool) -> None:
+        """Draw a line below it, or none: what is above is not shown to the model any more."""
+        layout = self.layout()
+        if on == (self._line is not None) or layout is None:
+            return
+        if self._line is not None:
+            self._line.hide()
+            self._line.deleteLater()
+            self._line = None
+        else:
+            self._line = DroppedLine(self)
+            layout.addWidget(self._line)
+            self._line.show()
+        self.resized.emit()
+
+    def measure(self, width: int) -> int:
+        """The height that it needs at a width (pixels); it takes that width. For a visible view."""
+        if self.width() != width:
+            self.resize(width, self.height())
+        layout = self.layout()
+        if layout is None:
+            return self.needed
+        layout.activate()
+        tall = layout.hasHeightForWidth()
+        self.needed = layout.totalHeightForWidth(width) if tall else layout.totalSizeHint().height()
+        return self.needed
+
+    def room(self, held: int) -> int:
+        """The height that it is given, having had `held` until now. Room is kept for text that is still to be drawn."""
+        if not self.is_drawn:
+            return max(self.needed, held)
+        if self.needed >= self.floor:
+            self.floor = 0
+        return max(self.needed, self.floor)
+
+    def event(self, event: QEvent) -> bool:
+        """Something inside takes another height: a fold, an editor, another font."""
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.resized.emit()
+        return done
+
+
+class ProblemView(EntryView):
+    """What went wrong and what to do. Signals: acted(action), details_wanted(Problem)."""
+
+    acted = Signal(str)
+    details_wanted = Signal(object)
+
+    def __init__(self, problem: Problem, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.problem = problem
+        self.setObjectName("notice")
+        self.setAccessibleName(self.tr("Problem"))
+        self._theme = theme
+        self._icon = QLabel(self)
+        # Not a label: the height that a wrapped label asks for does not know its width.
+        self.text = TallText(self)
+        self.text.setObjectName("noticeText")
+        self.text.setAccessibleName(self.tr("Problem"))
+        self.text.setPlainText(problem.text)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.text, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 12, 12, 12)
+        layout.setSpacing(8)
+        layout.addLayout(row)
+        self._add_buttons(layout)
+        theme.changed.connect(self._draw_icon)
+        self._draw_icon()
+
+    def _add_buttons(self, layout: QVBoxLayout) -> None:
+        words: dict[Action, str] = {
+            "choose-folder": self.tr("Choose a folder…"),
+            "new-chat": self.tr("New chat"),
+        }
+        row = QHBoxLayout()
+        row.setContentsMargins(26, 0, 0, 0)
+        row.setSpacing(8)
+        action = self.problem.action
+        if action is not None:
+            button = QPushButton(words[action], self)
+            button.clicked.connect(lambda: self.acted.emit(action))
+            row.addWidget(button)
+        if self.problem.details is not None:
+            details = QPushButton(self.tr("Details…"), self)
+            details.clicked.connect(self._show_details)
+            row.addWidget(details)
+        if row.count():
+            row.addStretch(1)
+            layout.addLayout(row)
+
+    def _draw_icon(self) -> None:
+        self._icon.setPixmap(icon(self._theme, "warning-circle", "danger").pixmap(18, 18))
+
+    def _show_details(self) -> None:
+        self.details_wanted.emit(self.problem)

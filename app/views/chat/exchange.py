@@ -1,0 +1,308 @@
+"""A question with its reply, as an entry of the transcript."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QRect, Qt, Signal
+from PySide6.QtGui import QEnterEvent, QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QTextEdit, QVBoxLayout, QWidget
+
+from app.state.chat.transcript import Exchange
+from app.views.chat.actions import ActionRow, ShyButton, question_row, reply_row
+from app.views.chat.entry import EntryView, ProblemView
+from app.views.chat.question import QuestionBox
+from app.views.markdown.reply import ReplyText
+from app.views.tokens.reply import TokenReply
+from app.views.widgets.theme import Theme
+from app.words.figures import summary
+
+__all__ = ["EntryView", "ExchangeView", "ProblemView"]
+
+_QUESTION_SHARE = 0.85
+
+
+class ExchangeView(EntryView):
+    """A question and the reply to it.
+
+    Attribute: tokens, what stands in the reply's place while its tokens are coloured, else None.
+    Signals: edit_asked(Exchange, text), regenerate_asked(Exchange),
+    continue_asked(Exchange), delete_asked(Exchange), branch_asked(Exchange, "question" | "reply", -1 | 1),
+    trace_wanted(Exchange) (the record of its tokens is to be put into it, if there is one), pointed(QRect) (the keys
+    went to what stands in this rectangle).
+    """
+
+    edit_asked = Signal(object, str)
+    regenerate_asked = Signal(object)
+    continue_asked = Signal(object)
+    delete_asked = Signal(object)
+    branch_asked = Signal(object, str, int)
+    trace_wanted = Signal(object)
+    pointed = Signal(QRect)
+
+    def __init__(self, exchange: Exchange, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.exchange = exchange
+        self._finished: str | None = None
+        self._folds: tuple[bool, ...] = ()
+        self.tokens: TokenReply | None = None
+        self._fed = 0
+        self._theme = theme
+        self._busy = False
+        self.question = QuestionBox(exchange.question, theme, self)
+        self.reply = ReplyText(theme, self)
+        self.reply.setAccessibleName(self.tr("Reply"))
+        self.reply.setMinimumHeight(0)
+        self.reply.hide()
+        self.problem: ProblemView | None = None
+        self.question_actions, self.reply_actions = self._make_actions()
+        self._footer = self._make_footer()
+        layout = self._rows = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addWidget(self.question, 0, Qt.AlignmentFlag.AlignRight)
+        layout.addWidget(self.question_actions)
+        layout.addWidget(self.reply)
+        layout.addWidget(self._footer)
+        self.question.sent.connect(self._edited)
+        self.question.left.connect(self._show_actions)
+        self.reply.grew.connect(self.resized)
+        self.reply.settled.connect(self._show_end)
+        self._show_actions()
+
+    # Building ---------------------------------------------------------------------------------------------------------
+
+    def _make_actions(self) -> tuple[ActionRow, ActionRow]:
+        question, reply = question_row(self._theme, self), reply_row(self._theme, self)
+        question.asked.connect(self._act_on_question)
+        question.stepped.connect(self._step_question)
+        reply.asked.connect(self._act_on_reply)
+        reply.stepped.connect(self._step_reply)
+        return question, reply
+
+    def _make_footer(self) -> QWidget:
+        footer = QWidget(self)
+        self.summary = QLabel(footer)
+        self.summary.setObjectName("summary")
+        self.summary.setWordWrap(True)
+        self.summary.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.continue_button = QPushButton(self.tr("Continue"), footer)
+        self.continue_button.clicked.connect(self._ask_to_continue)
+        self.continue_button.hide()
+        line = QHBoxLayout()
+        line.setSpacing(12)
+        line.addWidget(self.summary, 1)
+        line.addWidget(self.continue_button)
+        rows = QVBoxLayout(footer)
+        rows.setContentsMargins(0, 4, 0, 0)
+        rows.setSpacing(0)
+        rows.addLayout(line)
+        rows.addWidget(self.reply_actions)
+        footer.hide()
+        return footer
+
+    @property
+    def copy_button(self) -> ShyButton:
+        """Copies the reply."""
+        return self.reply_actions.button("copy")
+
+    @property
+    def pinned(self) -> bool:
+        """Whether it must not be taken away: it grows, is being edited, has the focus, or a selection."""
+        focus = QApplication.focusWidget()
+        focused = focus is not None and self.isAncestorOf(focus)
+        selected = any(text.textCursor().hasSelection() for text in self.findChildren(QTextEdit))
+        return not self.exchange.ended or self.question.editor is not None or focused or selected
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether all that is to be seen of it is there."""
+        drawn = self.reply if self.tokens is None else self.tokens
+        return drawn.isHidden() or drawn.is_settled or self._finished is None
+
+    def shows(self, exchange: Exchange) -> bool:
+        """Whether what is to be seen of an exchange is what stands here."""
+        if exchange.question != self.exchange.question or exchange.problem is not self.exchange.problem:
+            return False
+        if exchange.ended:
+            return exchange.reply == self._finished
+        return exchange is self.exchange and self._finished is None
+
+    # The reply --------------------------------------------------------------------------------------------------------
+
+    def grow(self, text: str) -> None:
+        """More of the reply."""
+        if self.tokens is not None:
+            self.tokens.show()
+            self._feed_tokens(self.tokens)
+            return
+        self.reply.show()
+        self.reply.grow(text)
+        self._fed += len(text)
+
+    def end(self) -> None:
+        """The reply has ended, whatever way."""
+        self._finished, self.floor = self.exchange.reply, 0
+        self._show_actions()
+        if not self.exchange.reply:
+            self._show_end()
+        elif self.tokens is not None:
+            self.tokens.show()
+            self._feed_tokens(self.tokens)
+            self.tokens.finish(self.exchange.reply)
+        else:
+            self.reply.show()
+            self.reply.finish(self.exchange.reply)
+
+    def show_tokens(self, on: bool) -> None:
+        """Show the reply's tokens, one by one in colours, in place of the reply, or the reply again."""
+        if on == (self.tokens is not None):
+            return
+        if on:
+            self.tokens = self._make_tokens()
+            self.reply.hide()
+        elif self.tokens is not None:
+            self.tokens.hide()
+            self.tokens.deleteLater()
+            self.tokens = None
+        if self._finished is not None:
+            self.end()
+        elif self.exchange.reply:
+            self.grow("" if on else self.exchange.reply[self._fed :])
+        self.resized.emit()
+
+    def _make_tokens(self) -> TokenReply:
+        tokens = TokenReply(self._theme, self)
+        tokens.hide()
+        self._rows.insertWidget(self._rows.indexOf(self.reply), tokens)
+        tokens.grew.connect(self.resized)
+        tokens.settled.connect(self._show_end)
+        tokens.pointed.connect(lambda place: self.pointed.emit(place.translated(tokens.pos())))
+        return tokens
+
+    def _feed_tokens(self, tokens: TokenReply) -> None:
+        """Show what the record has by now."""
+        if self.exchange.trace is None:
+            self.trace_wanted.emit(self.exchange)
+        trace = self.exchange.trace
+        if trace is not None and tokens.trace is trace:
+            tokens.grow()
+        else:
+            recorded = "" if trace is None else trace.text
+            reply = self.exchange.reply
+            tokens.follow(trace, reply[: len(reply) - len(recorded)] if reply.endswith(recorded) else "")
+
+    @property
+    def folds(self) -> tuple[bool, ...]:
+        """Which of the reply's thoughts are folded."""
+        return tuple(thought.folded for thought in self.reply.thoughts) if self.reply.is_settled else self._folds
+
+    def fold_as(self, folds: tuple[bool, ...]) -> None:
+        """Fold the thoughts as they were before, once they are there."""
+        self._folds = folds
+
+    def refresh(self, exchange: Exchange) -> None:
+        """Stand for this exchange, which says the same but may have other branches or figures."""
+        self.exchange = exchange
+        self._show_actions()
+        if not self._footer.isHidden():
+            self._fill_footer()
+
+    def _show_end(self) -> None:
+        for thought, folded in zip(self.reply.thoughts, self._folds, strict=False):
+            if thought.folded != folded:
+                thought.header.click()
+        self._folds = ()
+        if self._footer.isHidden():
+            self._fill_footer()
+            self._footer.show()
+        self.resized.emit()
+
+    def _fill_footer(self) -> None:
+        exchange = self.exchange
+        words = summary(exchange)
+        self.summary.setText(words)
+        self.summary.setToolTip(exchange.models)
+        self.summary.setVisible(bool(words))
+        self.continue_button.setVisible(exchange.status == "interrupted" and exchange.unfinished)
+
+    def show_problem(self, view: ProblemView) -> None:
+        """Put a problem under the reply."""
+        self.problem = view
+        self._rows.insertWidget(self._rows.indexOf(self._footer), view)
+
+    # Actions ----------------------------------------------------------------------------------------------------------
+
+    def set_busy(self, busy: bool) -> None:
+        """While a reply is being written, nothing can be changed."""
+        self._busy = busy
+        self.question.set_busy(busy)
+        self._show_actions()
+
+    def build_actions(self) -> bool:
+        """Make the buttons of the actions; gives whether they were not there yet."""
+        if self.question_actions.is_built and self.reply_actions.is_built:
+            return False
+        self.question_actions.build()
+        self.reply_actions.build()
+        return True
+
+    def refresh_actions(self) -> None:
+        """The mouse or the focus has come or gone."""
+        self.question_actions.refresh()
+        self.reply_actions.refresh()
+
+    def _show_actions(self) -> None:
+        exchange, busy = self.exchange, self._busy or not self.exchange.ended
+        offered = {"edit", "copy", "delete"} if self.question.editor is None else set()
+        self.question_actions.show_state(frozenset(offered), exchange.question_branch, busy=busy)
+        offered = {"regenerate"} | ({"copy"} if exchange.reply else set())
+        offered |= {"continue"} if exchange.unfinished else set()
+        self.reply_actions.show_state(frozenset(offered), exchange.reply_branch, busy=busy)
+        self.continue_button.setEnabled(not busy)
+
+    def _act_on_question(self, name: str) -> None:
+        if name == "edit":
+            self.question.edit()
+            self._show_actions()
+        elif name == "copy":
+            QGuiApplication.clipboard().setText(self.exchange.question)
+            self.question_actions.say_copied()
+        else:
+            self.delete_asked.emit(self.exchange)
+
+    def _act_on_reply(self, name: str) -> None:
+        if name == "copy":
+            QGuiApplication.clipboard().setText(self.exchange.reply)
+            self.reply_actions.say_copied()
+        elif name == "continue":
+            self._ask_to_continue()
+        else:
+            self.regenerate_asked.emit(self.exchange)
+
+    def _ask_to_continue(self) -> None:
+        self.continue_asked.emit(self.exchange)
+
+    def _step_question(self, step: int) -> None:
+        self.branch_asked.emit(self.exchange, "question", step)
+
+    def _step_reply(self, step: int) -> None:
+        self.branch_asked.emit(self.exchange, "reply", step)
+
+    def _edited(self, text: str) -> None:
+        self.edit_asked.emit(self.exchange, text)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Keep the question within its share of the column."""
+        super().resizeEvent(event)
+        if event.oldSize().width() != event.size().width():
+            self.question.fit_into(int(event.size().width() * _QUESTION_SHARE))
+
+    def enterEvent(self, event: QEnterEvent) -> None:  # noqa: N802 - Qt's name
+        """Show the actions."""
+        super().enterEvent(event)
+        self.build_actions()
+        self.refresh_actions()
+
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Hide them."""
+        super().leaveEvent(event)
+        self.refresh_actions()

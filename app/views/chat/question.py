@@ -1,0 +1,196 @@
+"""The user's message: a tinted box at the right, with its files folded, which becomes an editor."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QTextOption
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+
+from app.state.chat.attachments import join_question, split_question
+from app.views.chat.quoted_file import QuotedFile
+from app.views.markdown.tall_text import TallText
+from app.views.prompt.box import PromptEdit
+from app.views.prompt.chips import ChipRow
+from app.views.widgets.escape import keeps_escape
+from app.views.widgets.theme import Theme
+
+_SURELY_WIDE = 2_000
+"""Characters from which on a question takes all the width it may: laying it out twice would take too long."""
+_SHOWN = 20_000
+"""Characters of a question that are shown; all of them are sent."""
+
+
+class QuestionBox(QFrame):
+    """The user's message: a tinted box, as wide as its text. While `editor` is not None, its text is being edited.
+
+    Attribute: files (those that went with it).
+    Signals: sent(text), left() (the editor was closed, either way).
+    """
+
+    sent = Signal(str)
+    left = Signal()
+
+    def __init__(self, question: str, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("question")
+        self.editor: QuestionEditor | None = None
+        text, attachments = split_question(question)
+        self._whole = question
+        self._theme = theme
+        self._room = 0
+        self._busy = False
+        self.text = TallText(self)
+        self.text.setObjectName("questionText")
+        self.text.setAccessibleName(self.tr("Your message"))
+        self.text.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.text.setPlainText(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+        layout = self._rows = QVBoxLayout(self)
+        layout.setContentsMargins(12, 8, 12, 8)
+        self.files = [QuotedFile(attachment, theme, self) for attachment in attachments]
+        for file in self.files:
+            file.turned.connect(self._fit_again)
+            layout.addWidget(file, 0, Qt.AlignmentFlag.AlignLeading)
+        layout.addWidget(self.text)
+        self._typed = bool(text.strip())
+        self.text.setVisible(self._typed)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def fit_into(self, width: int) -> None:
+        """Be as wide as the text wants, up to this width; an editor takes all of it."""
+        self._room = width
+        if self.editor is not None:
+            self.editor.setFixedWidth(width - 24)
+            return
+        wanted = width
+        if self.text.document().characterCount() < _SURELY_WIDE:
+            document = self.text.document().clone()
+            document.setTextWidth(-1)
+            wanted = math.ceil(document.idealWidth()) + 2
+        wanted = max([wanted if self._typed else 0, *(file.wanted(width - 24) for file in self.files)])
+        wanted = max(min(wanted, width - 24), 16)
+        for file in self.files:
+            file.fit_into(wanted)
+        self.text.setFixedWidth(wanted)
+        self.text.fit()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Larger letters need more room; whoever draws them is told by Qt a little later."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            QTimer.singleShot(0, self, self._fit_again)
+
+    def _fit_again(self) -> None:
+        self.fit_into(self._room)
+
+    def edit(self) -> None:
+        """Put an editor in the place of the text."""
+        if self.editor is None:
+            self.editor = QuestionEditor(self._whole, self._theme, self)
+            self.editor.set_busy(self._busy)
+            self.editor.sent.connect(self._send)
+            self.editor.cancelled.connect(self._leave)
+            for part in (*self.files, self.text):
+                part.hide()
+            self._rows.addWidget(self.editor)
+            self.fit_into(self._room)
+            self.editor.show()
+        self.editor.edit.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def set_busy(self, busy: bool) -> None:
+        """While a reply is being written nothing can be sent."""
+        self._busy = busy
+        if self.editor is not None:
+            self.editor.set_busy(busy)
+
+    def _send(self, text: str) -> None:
+        self._leave()
+        self.sent.emit(text)
+
+    def _leave(self) -> None:
+        if self.editor is None:
+            return
+        editor, self.editor = self.editor, None
+        self._rows.removeWidget(editor)
+        for file in self.files:
+            file.show()
+        self.text.setVisible(self._typed)
+        (self.text if self._typed else self.files[0].header).setFocus(Qt.FocusReason.OtherFocusReason)
+        editor.hide()
+        editor.deleteLater()
+        self.fit_into(self._room)
+        self.left.emit()
+
+
+class QuestionEditor(QWidget):
+    """Edits a question; its files can be taken away. Enter or Ctrl+Enter sends, Esc cancels.
+
+    Signals: sent(text), cancelled().
+    """
+
+    sent = Signal(str)
+    cancelled = Signal()
+
+    def __init__(self, question: str, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._busy = False
+        text, self._files = split_question(question)
+        self.chips = ChipRow(theme, self)
+        self.edit = PromptEdit(self)
+        self.edit.setAccessibleName(self.tr("Edit your message"))
+        self.edit.setPlainText(text)
+        self.edit.moveCursor(self.edit.textCursor().MoveOperation.End)
+        self.cancel_button = QPushButton(self.tr("Cancel"), self)
+        self.cancel_button.setToolTip(self.tr("Leave it as it was (Esc)"))
+        self.send_button = QPushButton(self.tr("Send"), self)
+        self.send_button.setObjectName("sendEdit")
+        self.send_button.setToolTip(self.tr("Ask this instead (Enter)"))
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        buttons.addStretch(1)
+        buttons.addWidget(self.cancel_button)
+        buttons.addWidget(self.send_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addWidget(self.chips)
+        layout.addWidget(self.edit)
+        layout.addLayout(buttons)
+        self.chips.show_files(self._files)
+        self.chips.removed.connect(self._take_away)
+        self.chips.emptied.connect(self.edit.setFocus)
+        self.edit.submitted.connect(self._submit)
+        self.send_button.clicked.connect(self._submit)
+        self.cancel_button.clicked.connect(self.cancelled)
+        self.edit.textChanged.connect(self._show_state)
+        self._show_state()
+
+    def set_busy(self, busy: bool) -> None:
+        """While a reply is being written nothing can be sent."""
+        self._busy = busy
+        self._show_state()
+
+    def event(self, event: QEvent) -> bool:
+        """Esc is for the editor, and not what it is elsewhere in the window: cancel the reply."""
+        return keeps_escape(event) or super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Esc leaves the question as it was."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.cancelled.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def _submit(self) -> None:
+        if self.send_button.isEnabled():
+            self.sent.emit(join_question(self.edit.toPlainText().strip("\n"), self._files))
+
+    def _take_away(self, place: int) -> None:
+        self._files = self._files[:place] + self._files[place + 1 :]
+        self.chips.show_files(self._files)
+        self._show_state()
+
+    def _show_state(self) -> None:
+        something = bool(self._files or self.edit.toPlainText().strip())
+        self.send_button.setEnabled(not self._busy and something)

@@ -1,0 +1,147 @@
+"""The shortcut sheet: all keys of the program on one page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.views.commands.commands import Commands
+from app.views.widgets.keys import Dialog
+
+_SIZE = QSize(760, 560)
+Group = tuple[str, list[tuple[str, str]]]
+"""A heading, and under it what is done with which keys."""
+
+
+class ShortcutSheet(Dialog):
+    """Reads the commands; what has no keys is in the palette. Attribute: groups."""
+
+    def __init__(self, commands: Commands, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setObjectName("sheet")
+        self.setWindowTitle(self.tr("Keyboard shortcuts"))
+        self.groups = [*_groups(commands), *self._elsewhere()]
+        self._blocks: list[QWidget] = []
+        self._area = QScrollArea(self)
+        self._area.setObjectName("sheetArea")
+        self._area.setAccessibleName(self.tr("Keyboard shortcuts"))
+        self._area.setWidgetResizable(True)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._area.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # so that the arrows scroll it
+        self._area.setWidget(self._make_page())
+        self.close_button = QPushButton(self.tr("Close"), self)
+        self.close_button.clicked.connect(self.close)
+        row = QHBoxLayout()
+        row.addStretch(1)
+        row.addWidget(self.close_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 16, 16, 16)
+        layout.setSpacing(12)
+        layout.addWidget(self._area, 1)
+        layout.addLayout(row)
+        room = parent.screen().availableSize()
+        self.resize(_SIZE.boundedTo(QSize(room.width() - 40, room.height() - 80)))
+        self.close_button.setFocus()
+
+    def _elsewhere(self) -> list[Group]:
+        """Keys that belong to a part of the window, not to a command."""
+        key = _key_words
+        return [
+            (
+                self.tr("In the prompt"),
+                [
+                    (self.tr("Send"), key("Return")),
+                    (self.tr("New line"), key("Shift+Return")),
+                    (self.tr("Bring the last prompt back"), key("Up")),
+                ],
+            ),
+            (
+                self.tr("In the conversation"),
+                [
+                    (self.tr("Next or previous message"), f"{key('Tab')}, {key('Shift+Tab')}"),
+                    (self.tr("Scroll"), f"{key('Up')}, {key('Down')}, {key('PgUp')}, {key('PgDown')}"),
+                    (self.tr("To the beginning or the end"), f"{key('Home')}, {key('End')}"),
+                    (self.tr("Next or previous token, while tokens are coloured"), f"{key('Left')}, {key('Right')}"),
+                ],
+            ),
+            (
+                self.tr("In the list of conversations"),
+                [
+                    (self.tr("Open"), key("Return")),
+                    (self.tr("Rename"), key("F2")),
+                    (self.tr("Delete"), key("Del")),
+                    (self.tr("Undo deleting"), key("Ctrl+Z")),
+                ],
+            ),
+        ]
+
+    def _make_page(self) -> QWidget:
+        page = QWidget()
+        page.setObjectName("page")
+        columns = QHBoxLayout(page)
+        columns.setContentsMargins(0, 0, 12, 0)
+        columns.setSpacing(32)
+        for groups in _halves(self.groups):
+            column = QVBoxLayout()
+            column.setSpacing(16)
+            for heading, lines in groups:
+                block = self._make_block(heading, lines, page)
+                self._blocks.append(block)
+                column.addWidget(block)
+            column.addStretch(1)
+            columns.addLayout(column, 1)
+        return page
+
+    def _make_block(self, heading: str, lines: Sequence[tuple[str, str]], parent: QWidget) -> QWidget:
+        block = QFrame(parent)
+        grid = QGridLayout(block)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(16)
+        grid.setVerticalSpacing(6)
+        grid.setColumnStretch(0, 1)
+        title = QLabel(heading, block)
+        title.setObjectName("sheetHeading")
+        grid.addWidget(title, 0, 0, 1, 2)
+        for row, (text, keys) in enumerate(lines, 1):
+            word = QLabel(text, block)
+            word.setWordWrap(True)
+            word.setTextFormat(Qt.TextFormat.PlainText)
+            key = QLabel(keys, block)
+            key.setObjectName("sheetKeys")
+            key.setTextFormat(Qt.TextFormat.PlainText)
+            grid.addWidget(word, row, 0)
+            grid.addWidget(key, row, 1, Qt.AlignmentFlag.AlignTrailing | Qt.AlignmentFlag.AlignTop)
+        return block
+
+
+def _key_words(keys: str) -> str:
+    return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
+
+
+def _groups(commands: Commands) -> list[Group]:
+    groups: list[Group] = []
+    for section in commands.sections():
+        lines = [(each.text.rstrip("…"), ", ".join(each.shortcuts)) for each in commands.of(section) if each.shortcuts]
+        if lines:
+            groups.append((commands.section_words(section), lines))
+    return groups
+
+
+def _halves(groups: Sequence[Group]) -> tuple[list[Group], list[Group]]:
+    """In two columns of about the same height, the order kept."""
+    heights = [len(lines) + 2 for _, lines in groups]
+    cut = min(range(len(groups) + 1), key=lambda place: abs(sum(heights[:place]) - sum(heights[place:])))
+    return list(groups[:cut]), list(groups[cut:])

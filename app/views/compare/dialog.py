@@ -1,0 +1,248 @@
+"""What Compare and the lookahead sweep have in common: the prompt, the settings, the progress, the buttons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QProgressBar,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.state.compare.compare import Pair, ProofKind, ProofRun, ProofSettings
+from app.state.models.models import Choice
+from app.views.widgets.keys import Dialog
+from app.views.widgets.picker import Picker
+from app.views.widgets.scroll_page import ScrollPage
+from app.views.widgets.theme import Theme
+from app.words.compare import ended_words, pair_words, progress_words
+
+_COPIED_MS = 2_000
+_PROMPT_LINES = 3
+_DATA = Qt.ItemDataRole.UserRole
+
+
+class ProofDialog(Dialog):
+    """A measurement: asks for it, shows how far it is; what it tells is for the classes below.
+
+    Signals: start_wanted(prompt, ProofSettings), cancel_wanted() (also when it is closed).
+    """
+
+    start_wanted = Signal(str, object)
+    cancel_wanted = Signal()
+    kind: ProofKind = "compare"
+
+    def __init__(self, theme: Theme, settings: ProofSettings, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("proof")
+        self.theme = theme
+        self.run = ProofRun()
+        self._ready = False
+        self._filled = ""
+        self._make_prompt()
+        self._make_settings(settings)
+        self._make_progress()
+        self._make_buttons()
+        self._lay_out()
+
+    # Building ---------------------------------------------------------------------------------------------------------
+
+    def _make_prompt(self) -> None:
+        self.prompt = QPlainTextEdit(self)
+        self.prompt.setAccessibleName(self.tr("Prompt"))
+        self.prompt.setPlaceholderText(self.tr("The prompt to be answered"))
+        self.prompt.setTabChangesFocus(True)
+        self._fit_letters()
+        self.theme.changed.connect(self._fit_letters)
+        self.prompt.textChanged.connect(self._show_start)
+        self.pair = QLabel(self)
+        self.pair.setObjectName("hint")
+        self.pair.setWordWrap(True)
+
+    def _fit_letters(self) -> None:
+        self.prompt.setFixedHeight(_PROMPT_LINES * self.fontMetrics().lineSpacing() + 24)
+
+    def _make_settings(self, settings: ProofSettings) -> None:
+        turns = [(str(count), count) for count in (1, 3, 5, 9, 15)]
+        tokens = [(str(count), count) for count in (24, 48, 64, 96, 192, 384)]
+        drawn = [(self.tr("Greedy"), 0.0), *((self.tr("Drawn, temperature {t}").format(t=t), t) for t in (0.7, 1.0))]
+        self.turns = self._picker(self.tr("Turns: how often each way answers"), turns, settings.turns)
+        self.tokens = self._picker(self.tr("New tokens of a reply at most"), tokens, settings.tokens)
+        self.sampling = self._picker(self.tr("How tokens are chosen"), drawn, settings.temperature)
+
+    def _picker(self, name: str, lines: Sequence[tuple[str, float]], chosen: float) -> Picker:
+        picker = Picker(name, self)
+        picker.fill([Choice(None, word) for word, _ in lines], None, "")
+        for row, (_, value) in enumerate(lines):
+            picker.setItemData(row, value, _DATA)
+        picker.setCurrentIndex(picker.findData(chosen, _DATA))
+        picker.setMinimumContentsLength(max(len(word) for word, _ in lines))
+        return picker
+
+    def _make_progress(self) -> None:
+        self.bar = QProgressBar(self)
+        self.bar.setTextVisible(False)
+        self.bar.setAccessibleName(self.tr("Progress"))
+        self.word = QLabel(self)
+        self.word.setObjectName("progressWord")
+        self.word.setWordWrap(True)
+        self.problem = QLabel(self)
+        self.problem.setObjectName("proofProblem")
+        self.problem.setWordWrap(True)
+        self.problem.setTextFormat(Qt.TextFormat.PlainText)
+        self.problem.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.problem.hide()
+
+    def _make_buttons(self) -> None:
+        self.start = QPushButton(self.tr("Start"), self)
+        self.start.setObjectName("primary")
+        self.start.setDefault(True)
+        self.start.clicked.connect(self._start_or_cancel)
+        self.copy_button = QPushButton(self.tr("Copy as text"), self)
+        self.copy_button.setToolTip(self.tr("Figures, pair, versions and machine, to be pasted elsewhere"))
+        self.copy_button.setAutoDefault(False)
+        self.copy_button.clicked.connect(self._copy)
+        self.close_button = QPushButton(self.tr("Close"), self)
+        self.close_button.setAutoDefault(False)
+        self.close_button.clicked.connect(self.close)
+
+    def _lay_out(self) -> None:
+        settings = QHBoxLayout()
+        settings.setSpacing(8)
+        for word, picker in (
+            (self.tr("Turns"), self.turns),
+            (self.tr("Tokens"), self.tokens),
+            ("", self.sampling),
+        ):
+            if word:
+                label = QLabel(word, self)
+                label.setObjectName("hint")
+                settings.addWidget(label)
+            settings.addWidget(picker)
+        settings.addStretch(1)
+        settings.addWidget(self.start)
+        top = QVBoxLayout()
+        top.setSpacing(8)
+        for widget in (self.prompt, self.pair):
+            top.addWidget(widget)
+        top.addLayout(settings)
+        area = ScrollPage(self)
+        page = QWidget(area)
+        page.setObjectName("page")
+        area.setWidget(page)
+        self.place = QVBoxLayout(page)
+        self.place.setContentsMargins(0, 0, 0, 0)
+        self.place.setSpacing(8)
+        self.buttons = QHBoxLayout()
+        self.buttons.addWidget(self.copy_button)
+        self.buttons.addStretch(1)
+        self.buttons.addWidget(self.close_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(24, 24, 24, 16)
+        layout.setSpacing(12)
+        layout.addLayout(top)
+        layout.addWidget(self.bar)
+        layout.addWidget(self.word)
+        layout.addWidget(self.problem)
+        layout.addWidget(area, 1)
+        layout.addLayout(self.buttons)
+
+    # Intents ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> ProofSettings:
+        """How it is to be measured."""
+        chosen = (picker.currentData(_DATA) for picker in (self.sampling, self.turns, self.tokens))
+        temperature, turns, tokens = chosen
+        return ProofSettings(float(temperature), int(turns), int(tokens))
+
+    def open_with(self, question: str) -> None:
+        """Come to the front; the prompt is filled with this question, unless a person wrote another one there."""
+        if not self.run.running and self.prompt.toPlainText() == self._filled and question.strip():
+            self.prompt.setPlainText(question)
+            self._filled = self.prompt.toPlainText()
+        if self.isVisible():
+            self.raise_()
+        self.show()
+        self.activateWindow()
+        self.prompt.setFocus()
+
+    def _start_or_cancel(self) -> None:
+        if self.run.running:
+            self.cancel_wanted.emit()
+        else:
+            self.start_wanted.emit(self.prompt.toPlainText(), self.settings)
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.as_text())
+        self.copy_button.setText(self.tr("Copied"))
+        QTimer.singleShot(_COPIED_MS, self.copy_button, lambda: self.copy_button.setText(self.tr("Copy as text")))
+
+    def done(self, result: int) -> None:
+        """Closing it ends what it measures."""
+        self.cancel_wanted.emit()
+        super().done(result)
+
+    # Rendering --------------------------------------------------------------------------------------------------------
+
+    def show_pair(self, pair: Pair) -> None:
+        """What would be measured now; while something is measured that stays."""
+        if not self.run.running:
+            self.pair.setText(pair_words(pair, self.kind))
+            self._ready = self.can_measure(pair)
+            self._show_start()
+
+    def show_run(self, run: ProofRun) -> None:
+        """How far it is, and what it tells."""
+        self.run = run
+        running = run.running
+        if running and self.focusWidget() is self.prompt:
+            # Disabled with the keyboard in it, its cursor would go on blinking.
+            self.start.setFocus()
+        for widget in (self.prompt, self.turns, self.tokens, self.sampling):
+            widget.setEnabled(not running)
+        if running and run.fraction is not None:
+            self.bar.setRange(0, 1000)
+            self.bar.setValue(round(1000 * run.fraction))
+        else:
+            self.bar.setRange(0, 0 if running else 1)
+            self.bar.setValue(0)
+        self.word.setText(progress_words(run) or ended_words(run) or self.advice())
+        self.problem.setText(run.problem)
+        self.problem.setVisible(bool(run.problem))
+        self.copy_button.setEnabled(not running and self.has_figures())
+        self._show_start()
+        self.show_figures()
+
+    def has_figures(self) -> bool:
+        """Whether something was measured."""
+        return self.run.report is not None and any(way.replies for way in self.run.report.ways)
+
+    def _show_start(self) -> None:
+        running = self.run.running
+        self.start.setText(self.tr("Cancel") if running else self.tr("Start"))
+        self.start.setEnabled(running or (self._ready and bool(self.prompt.toPlainText().strip())))
+
+    # For the classes below --------------------------------------------------------------------------------------------
+
+    def can_measure(self, pair: Pair) -> bool:
+        """Whether this can be measured."""
+        return bool(pair.target)
+
+    def advice(self) -> str:
+        """What is said before the first start."""
+        return ""
+
+    def show_figures(self) -> None:
+        """Draw what was measured so far."""
+
+    def as_text(self) -> str:
+        """The result as plain text."""
+        return ""

@@ -1,0 +1,342 @@
+"""The panel at the left: new chat, search, and the list of conversations."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPalette, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QListView,
+    QMenu,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.state.conversations.list import ConversationList, Item
+from app.views.conversations.rows import ROW_ROLE, ConversationRows, RowPainter
+from app.views.widgets.escape import keeps_escape
+from app.views.widgets.flow_layout import FlowLayout
+from app.views.widgets.icons import icon, icon_button, keep_icon
+from app.views.widgets.theme import Theme
+
+SEARCH_PATIENCE_MS = 120
+"""A search begins when nobody has typed for so long."""
+UNDO_MS = 12_000
+_GLASS = 16
+
+
+class SearchField(QLineEdit):
+    """The search. Signals: left() (Escape in an empty field), went_down() (to the list), taken() (Enter)."""
+
+    left = Signal()
+    went_down = Signal()
+    taken = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.setObjectName("search")
+        self.setPlaceholderText(self.tr("Search"))
+        self.setAccessibleName(self.tr("Search the conversations"))
+        self.setToolTip(self.tr("Search titles and messages (Ctrl+F)"))
+        self.setClearButtonEnabled(True)
+        for button in self.findChildren(QAbstractButton):
+            button.setAccessibleName(self.tr("Clear the search"))
+            button.setToolTip(self.tr("Clear the search (Esc)"))
+        self._glass = QLabel(self)
+        self._glass.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._draw_glass()
+        theme.changed.connect(self._draw_glass)
+
+    def _draw_glass(self) -> None:
+        self._glass.setPixmap(icon(self._theme, "magnifying-glass", "muted").pixmap(QSize(_GLASS, _GLASS)))
+        self._glass.adjustSize()
+        self.setTextMargins(_GLASS + 8, 0, 0, 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Keep the picture in its place."""
+        super().resizeEvent(event)
+        self._glass.move(8, (self.height() - self._glass.height()) // 2)
+
+    def event(self, event: QEvent) -> bool:
+        """Escape is for the search, before it is for the window."""
+        return keeps_escape(event) or super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Escape clears, then leaves; Down goes on to what was found."""
+        if event.key() == Qt.Key.Key_Escape:
+            (self.clear if self.text() else self.left.emit)()
+        elif event.key() == Qt.Key.Key_Down:
+            self.went_down.emit()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.taken.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+class RowList(QListView):
+    """The list.
+
+    Signals: chosen(id), clicked_open() (with the mouse: the keyboard is wanted elsewhere), delete_wanted(id),
+    undo_wanted(), went_up() (above the first row).
+    """
+
+    chosen = Signal(int)
+    clicked_open = Signal()
+    delete_wanted = Signal(int)
+    undo_wanted = Signal()
+    went_up = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("conversations")
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setMouseTracking(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.DoubleClicked | QAbstractItemView.EditTrigger.EditKeyPressed)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setUniformItemSizes(False)
+        self.clicked.connect(self._open)
+
+    def item_at(self, index: QModelIndex) -> Item | None:
+        """The conversation of a row, None where it is a heading."""
+        row = index.data(ROW_ROLE) if index.isValid() else None
+        return row if isinstance(row, Item) else None
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """The rows; the keyboard is seen too where there is no row that it stands on."""
+        super().paintEvent(event)
+        if self.hasFocus() and self.item_at(self.currentIndex()) is None:
+            painter = QPainter(self.viewport())
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(self.palette().color(QPalette.ColorRole.Accent))
+            painter.drawRoundedRect(QRectF(self.viewport().rect()).adjusted(0.5, 0.5, -0.5, -0.5), 8, 8)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Enter opens, Del deletes, Ctrl+Z undoes that; the rest is Qt's."""
+        item = self.item_at(self.currentIndex())
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and item is not None:
+            self.chosen.emit(item.id)
+        elif event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and item is not None:
+            self.delete_wanted.emit(item.id)
+        elif event.matches(QKeySequence.StandardKey.Undo):
+            self.undo_wanted.emit()
+        elif event.key() == Qt.Key.Key_Up and not self._any_above():
+            self.went_up.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def _any_above(self) -> bool:
+        model = self.model()
+        return any(self.item_at(model.index(row, 0)) for row in range(self.currentIndex().row()))
+
+    def _open(self, index: QModelIndex) -> None:
+        item = self.item_at(index)
+        # Of a double click the second one begins to rename.
+        if item is not None and self.state() != QAbstractItemView.State.EditingState:
+            self.chosen.emit(item.id)
+            self.clicked_open.emit()
+
+
+class ConversationPanel(QFrame):
+    """Renders the list, sends what is wanted.
+
+    Signals: new_wanted(), chosen(id), renamed(id, title), pin_wanted(id, bool), delete_wanted(id), undo_wanted(),
+    undo_ended() (nobody wants it any more), export_wanted(id, "markdown" | "json"), import_wanted(),
+    search_wanted(text), left() (back to the prompt).
+    """
+
+    new_wanted = Signal()
+    chosen = Signal(int)
+    renamed = Signal(int, str)
+    pin_wanted = Signal(int, bool)
+    delete_wanted = Signal(int)
+    undo_wanted = Signal()
+    undo_ended = Signal()
+    export_wanted = Signal(int, str)
+    import_wanted = Signal()
+    search_wanted = Signal(str)
+    left = Signal()
+
+    def __init__(self, state: ConversationList, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("left")
+        self._state = state
+        self._theme = theme
+        self._build()
+        self._connect()
+
+    # Building ---------------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self.new_chat_button = QPushButton(self.tr("New chat"), self)
+        self.new_chat_button.setObjectName("newChat")
+        self.new_chat_button.setToolTip(self.tr("New chat (Ctrl+N)"))
+        self.new_chat_button.setAccessibleName(self.tr("New chat"))
+        keep_icon(self.new_chat_button, self._theme, "plus")
+        self.import_button = icon_button(self._theme, "file-plus", self.tr("Import a conversation…"), self)
+        self.search = SearchField(self._theme, self)
+        self.rows = ConversationRows(self._state, self)
+        self.list = RowList(self)
+        self.list.setAccessibleName(self.tr("Conversations"))
+        self.list.setItemDelegate(RowPainter(self._theme, self.list))
+        self.list.setModel(self.rows)
+        self.nothing = QLabel(self)
+        self.nothing.setObjectName("hint")
+        self.nothing.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self.nothing.setWordWrap(True)
+        self.nothing.hide()
+        top = QHBoxLayout()
+        top.setSpacing(4)
+        top.addWidget(self.new_chat_button, 1)
+        top.addWidget(self.import_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 8, 8, 8)
+        layout.setSpacing(8)
+        layout.addLayout(top)
+        layout.addWidget(self.search)
+        layout.addWidget(self.nothing)
+        layout.addWidget(self.list, 1)
+        layout.addWidget(self._make_undo())
+
+    def _make_undo(self) -> QWidget:
+        self.undo_bar = QFrame(self)
+        self.undo_bar.setObjectName("undo")
+        self.undo_text = QLabel(self.tr("Deleted"), self.undo_bar)
+        self.undo_text.setTextFormat(Qt.TextFormat.PlainText)
+        self.undo_button = QPushButton(self.tr("Undo"), self.undo_bar)
+        self.undo_button.setObjectName("undoButton")
+        room = QVBoxLayout(self.undo_bar)
+        room.setContentsMargins(12, 4, 4, 4)
+        # Long words of another language stand one below the other.
+        row = FlowLayout()
+        row.setSpacing(4)
+        row.addWidget(self.undo_text)
+        row.add_stretch()
+        row.addWidget(self.undo_button)
+        room.addLayout(row)
+        self.undo_bar.hide()
+        self._undo_timer = QTimer(self, singleShot=True, interval=UNDO_MS)
+        return self.undo_bar
+
+    def _connect(self) -> None:
+        self.new_chat_button.clicked.connect(self.new_wanted)
+        self.import_button.clicked.connect(self.import_wanted)
+        self.rows.renamed.connect(self.renamed)
+        self.list.chosen.connect(self.chosen)
+        self.list.delete_wanted.connect(self.delete_wanted)
+        self.list.undo_wanted.connect(self.undo_wanted)
+        self.list.went_up.connect(self.search.setFocus)
+        self.list.clicked_open.connect(self.left)
+        self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.list.customContextMenuRequested.connect(self._show_menu)
+        self.undo_button.clicked.connect(self.undo_wanted)
+        self._undo_timer.timeout.connect(self.undo_ended)
+        self._search_timer = QTimer(self, singleShot=True, interval=SEARCH_PATIENCE_MS)
+        self._search_timer.timeout.connect(self._search_now)
+        self.search.textChanged.connect(self._typed)
+        self.search.went_down.connect(self._enter_list)
+        self.search.taken.connect(self._open_first)
+        self.search.left.connect(self.left)
+
+    # Rendering --------------------------------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Show the state as it is now; the row with the keyboard stays the same conversation."""
+        before = self.list.item_at(self.list.currentIndex())
+        self.rows.refresh()
+        row = None if before is None else self._state.row_of(before.id)
+        self._stand_on(self._state.row_of(self._state.open_id) if row is None else row)
+        self.rows.redraw()
+        empty = bool(self._state.query) and not self._state.rows
+        self.nothing.setText(self.tr("Nothing found"))
+        self.nothing.setVisible(empty)
+
+    def show_open(self) -> None:
+        """Another conversation is open: it is seen, and the keyboard stands on it."""
+        self._stand_on(self._state.row_of(self._state.open_id))
+        self.rows.redraw()
+
+    def show_undo(self, *, shown: bool) -> None:
+        """Offer to take a deletion back, for a while; or no longer."""
+        self.undo_bar.setVisible(shown)
+        (self._undo_timer.start if shown else self._undo_timer.stop)()
+
+    def begin_search(self) -> None:
+        """Ready for typing."""
+        self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.search.selectAll()
+
+    def rename(self, conversation: int) -> None:
+        """Let the title be changed in its row."""
+        row = self._state.row_of(conversation)
+        if row is not None:
+            self._stand_on(row)
+            self.list.setFocus()
+            self.list.edit(self.rows.index(row))
+
+    def _stand_on(self, row: int | None) -> None:
+        if row is not None:
+            self.list.setCurrentIndex(self.rows.index(row))
+
+    # Search -----------------------------------------------------------------------------------------------------------
+
+    def _typed(self, text: str) -> None:
+        if text.strip():
+            self._search_timer.start()
+        else:
+            self._search_now()
+
+    def _search_now(self) -> None:
+        self._search_timer.stop()
+        self.search_wanted.emit(self.search.text().strip())
+
+    def _first(self) -> int | None:
+        return next((row for row, each in enumerate(self._state.rows) if isinstance(each, Item)), None)
+
+    def _enter_list(self) -> None:
+        row = self._first()
+        if row is not None:
+            self._stand_on(row)
+            self.list.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def _open_first(self) -> None:
+        if self._search_timer.isActive():
+            self._search_now()
+        row = self._first()
+        item = None if row is None else self._state.rows[row]
+        if isinstance(item, Item):
+            self.chosen.emit(item.id)
+
+    # The menu ---------------------------------------------------------------------------------------------------------
+
+    def make_menu(self, item: Item | None) -> QMenu:
+        """What can be done with a conversation (None: with the list)."""
+        menu = QMenu(self)
+        if item is not None:
+            number = item.id
+            menu.addAction(self.tr("Rename"), lambda: self.rename(number)).setShortcut(QKeySequence(Qt.Key.Key_F2))
+            words = self.tr("Unpin") if item.pinned else self.tr("Pin")
+            menu.addAction(words, lambda: self.pin_wanted.emit(number, not item.pinned))
+            menu.addSeparator()
+            menu.addAction(self.tr("Export as Markdown…"), lambda: self.export_wanted.emit(number, "markdown"))
+            menu.addAction(self.tr("Export as JSON…"), lambda: self.export_wanted.emit(number, "json"))
+        menu.addAction(self.tr("Import…"), self.import_wanted.emit)
+        if item is not None:
+            menu.addSeparator()
+            delete = menu.addAction(self.tr("Delete"), lambda: self.delete_wanted.emit(item.id))
+            delete.setShortcut(QKeySequence(Qt.Key.Key_Delete))
+        return menu
+
+    def _show_menu(self, place: QPoint) -> None:
+        index = self.list.indexAt(place)
+        menu = self.make_menu(self.list.item_at(index))
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(self.list.viewport().mapToGlobal(place))

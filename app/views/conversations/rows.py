@@ -1,0 +1,230 @@
+"""The rows of the list of conversations: what Qt asks of them, and how they are drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QAbstractListModel,
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPen
+from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from app.state.conversations.list import ConversationList, Group, Heading, Item, Row
+from app.views.widgets.icons import icon
+from app.views.widgets.theme import Theme
+
+Index = QModelIndex | QPersistentModelIndex
+ROW_ROLE = int(Qt.ItemDataRole.UserRole)
+OPEN_ROLE = ROW_ROLE + 1
+WRITING_ROLE = ROW_ROLE + 2
+LONGEST_TITLE = 200
+_PADDING, _GAP, _ICON = 8, 6, 14
+_RADIUS = 6
+
+
+class ConversationRows(QAbstractListModel):
+    """Headings and conversations. Signal: renamed(id, title)."""
+
+    renamed = Signal(int, str)
+
+    def __init__(self, state: ConversationList, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._state = state
+        self._rows: list[Row] = []
+
+    def refresh(self) -> None:
+        """Show the state as it is now."""
+        rows = list(self._state.rows)
+        if rows == self._rows:
+            return
+        self.beginResetModel()
+        self._rows = rows
+        self.endResetModel()
+
+    def redraw(self) -> None:
+        """Another conversation is open: the rows are the same."""
+        if self._rows:
+            self.dataChanged.emit(self.index(0), self.index(len(self._rows) - 1), [OPEN_ROLE, WRITING_ROLE])
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, N802 - Qt's name and default
+        """Headings and conversations."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def data(self, index: Index, role: int = int(Qt.ItemDataRole.DisplayRole)) -> Any:
+        """The row itself, and its words."""
+        if not index.isValid():
+            return None
+        row = self._rows[index.row()]
+        if role == ROW_ROLE:
+            return row
+        if role == OPEN_ROLE:
+            return isinstance(row, Item) and row.id == self._state.open_id
+        if role == WRITING_ROLE:
+            return isinstance(row, Item) and row.id in self._state.writing
+        if isinstance(row, Heading):
+            return self._heading(row.group) if role == Qt.ItemDataRole.DisplayRole else None
+        return self._item_data(row, role)
+
+    def _item_data(self, item: Item, role: int) -> str | None:
+        title = item.title or self.tr("New chat")
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+            return title
+        if role == Qt.ItemDataRole.EditRole:
+            return item.title
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return self.tr("{title}, pinned").format(title=title) if item.pinned else title
+        return None
+
+    def setData(self, index: Index, value: Any, role: int = int(Qt.ItemDataRole.EditRole)) -> bool:  # noqa: N802 - Qt's
+        """A title that was typed."""
+        row = self._rows[index.row()]
+        title = " ".join(str(value).split())[:LONGEST_TITLE]
+        if role != Qt.ItemDataRole.EditRole or not isinstance(row, Item) or not title or title == row.title:
+            return False
+        self.renamed.emit(row.id, title)
+        return True
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Headings are only to be read."""
+        if not index.isValid() or isinstance(self._rows[index.row()], Heading):
+            return Qt.ItemFlag.NoItemFlags
+        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
+
+    def _heading(self, group: Group) -> str:
+        return {
+            "pinned": self.tr("Pinned"),
+            "today": self.tr("Today"),
+            "yesterday": self.tr("Yesterday"),
+            "week": self.tr("Previous 7 days"),
+            "older": self.tr("Older"),
+        }[group]
+
+
+class RowPainter(QStyledItemDelegate):
+    """Draws the rows, and gives the field in which a title is changed."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: N802 - Qt's name
+        """One line, and two more for what a search found."""
+        row = index.data(ROW_ROLE)
+        height = QFontMetrics(option.font).height()
+        if isinstance(row, Heading):
+            return QSize(80, self._small(option).height() + (8 if index.row() == 0 else 18))
+        if row.snippet:
+            return QSize(80, height + self._small(option).height() + 16)
+        return QSize(80, height + 12)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw one row."""
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        row = index.data(ROW_ROLE)
+        if isinstance(row, Heading):
+            self._paint_heading(painter, option, index)
+        else:
+            self._paint_item(painter, option, index, row)
+        painter.restore()
+
+    def _paint_heading(self, painter: QPainter, option: Any, index: Index) -> None:
+        painter.setFont(self._small_font(option))
+        painter.setPen(self._theme.color("muted"))
+        area = option.rect.adjusted(_PADDING, 0, -_PADDING, -4)
+        painter.drawText(area, Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignLeading, index.data())
+
+    def _paint_item(self, painter: QPainter, option: Any, index: Index, item: Item) -> None:
+        state = option.state
+        is_open = bool(index.data(OPEN_ROLE))
+        box = option.rect.adjusted(1, 1, -1, -1)
+        if is_open or state & QStyle.StateFlag.State_MouseOver:
+            painter.setBrush(self._theme.color("raised"))
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.drawRoundedRect(box, _RADIUS, _RADIUS)
+        if state & QStyle.StateFlag.State_HasFocus and state & QStyle.StateFlag.State_Selected:
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(self._theme.color("accent"), 1.0))
+            painter.drawRoundedRect(box, _RADIUS, _RADIUS)
+        font = QFont(option.font)
+        font.setWeight(QFont.Weight.DemiBold if is_open else QFont.Weight.Normal)
+        metrics = QFontMetrics(font)
+        line = QRect(box.left() + _PADDING - 1, box.top(), box.width() - 2 * _PADDING + 2, box.height())
+        if item.snippet:
+            line = QRect(line.left(), box.top() + 5, line.width(), metrics.height())
+        text = line
+        for shown, name, color in (
+            (item.pinned, "push-pin", "muted"),
+            (index.data(WRITING_ROLE), "pencil-line", "accent"),
+        ):
+            if shown:
+                place = QRect(text.right() - _ICON + 1, line.center().y() - _ICON // 2, _ICON, _ICON)
+                icon(self._theme, name, color).paint(painter, place)
+                text = text.adjusted(0, 0, -_ICON - _GAP, 0)
+        painter.setFont(font)
+        painter.setPen(self._theme.color("text" if item.title else "muted"))
+        title = metrics.elidedText(index.data(), Qt.TextElideMode.ElideRight, text.width())
+        painter.drawText(text, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeading, title)
+        if item.snippet:
+            self._paint_snippet(painter, option, line.translated(0, metrics.height() + 3), item)
+
+    def _paint_snippet(self, painter: QPainter, option: Any, place: QRect, item: Item) -> None:
+        """One line, what was searched for stands out."""
+        plain = self._small_font(option)
+        strong = QFont(plain)
+        strong.setWeight(QFont.Weight.DemiBold)
+        place.setHeight(self._small(option).height())
+        painter.setClipRect(place)
+        left, done = place.left(), 0
+        parts = [(start, end, True) for start, end in item.hits]
+        for start, end, _ in [*parts, (len(item.snippet), len(item.snippet), False)]:
+            for text, font, color in (
+                (item.snippet[done:start], plain, "muted"),
+                (item.snippet[start:end], strong, "text"),
+            ):
+                room = place.right() - left
+                if not text or room <= 0:
+                    continue
+                metrics = QFontMetrics(font)
+                painter.setFont(font)
+                painter.setPen(self._theme.color(color))
+                shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
+                painter.drawText(QRect(left, place.top(), room, place.height()), Qt.AlignmentFlag.AlignVCenter, shown)
+                left += metrics.horizontalAdvance(shown)
+            done = end
+
+    def _small_font(self, option: Any) -> QFont:
+        font = QFont(option.font)
+        font.setPointSizeF(font.pointSizeF() * 0.92)
+        return font
+
+    def _small(self, option: Any) -> QFontMetrics:
+        return QFontMetrics(self._small_font(option))
+
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:  # noqa: N802 - Qt's
+        """A field for the title."""
+        field = QLineEdit(parent)
+        field.setObjectName("rename")
+        field.setMaxLength(LONGEST_TITLE)
+        field.setAccessibleName(self.tr("Title"))
+        return field
+
+    def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802
+        """Over the whole row."""
+        editor.setGeometry(option.rect)
+
+    def editorEvent(  # noqa: N802 - Qt's name
+        self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index
+    ) -> bool:
+        """Nothing in a row is a control."""
+        return False

@@ -1,0 +1,5 @@
+"""Rendered Markdown: text, code bars, links and folded reasoning.
+
+Door: reply.ReplyText.
+Never imported here: app.bridge, app.shell, threads and tasks.
+"""

@@ -1,0 +1,90 @@
+"""Text that is as tall as it is long, and loads nothing."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import QEvent, Qt, QUrl
+from PySide6.QtGui import QCursor, QFocusEvent, QPainter, QPaintEvent, QPalette, QResizeEvent, QTextOption, QWheelEvent
+from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QWidget
+
+from app.state.markdown.parser import is_safe_link
+from app.views.markdown.link_question import LinkQuestion
+
+TALLEST = 16_000_000
+"""Pixels. Qt has no taller widgets; what lies below is not to be seen."""
+
+
+def take_height(widget: QWidget, height: int) -> None:
+    """Make a widget just so tall, unless it is."""
+    height = min(height, TALLEST)
+    if height != widget.height() or widget.minimumHeight() != height:
+        widget.setFixedHeight(height)
+
+
+class TallText(QTextBrowser):
+    """Read-only text without scroll bars, as tall as its contents. Loads nothing; asks before it opens a link."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._tabbed = False
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.setUndoRedoEnabled(False)
+        self.setOpenLinks(False)
+        self.anchorClicked.connect(self._ask_about)
+        self.document().setDocumentMargin(0)
+        self.viewport().setAutoFillBackground(False)
+        self.setTabChangesFocus(True)
+
+    def loadResource(self, kind: int, name: QUrl | str) -> object:  # noqa: N802 - Qt's name
+        """Nothing: no picture, no style sheet, no page, from nowhere."""
+        return None
+
+    def fit(self) -> None:
+        """Take the height that the text needs."""
+        take_height(self, max(math.ceil(self.document().size().height()), self.fontMetrics().height()))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Another width means another height."""
+        super().resizeEvent(event)
+        if event.oldSize().width() != event.size().width():
+            self.fit()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
+        """The wheel scrolls the transcript."""
+        event.ignore()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Another font means another height."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self.fit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """With a line around it where Tab has led to it: whoever clicks knows where."""
+        super().paintEvent(event)
+        if self._tabbed and self.hasFocus():
+            painter = QPainter(self.viewport())
+            painter.setPen(self.palette().color(QPalette.ColorRole.Accent))
+            painter.drawRect(self.viewport().rect().adjusted(0, 0, -1, -1))
+            painter.end()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
+        """Draw all of it, since the line is around all of it."""
+        super().focusInEvent(event)
+        self._tabbed = event.reason() in (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
+        """Without the line."""
+        super().focusOutEvent(event)
+        self.viewport().update()
+
+    def _ask_about(self, url: QUrl) -> None:
+        address = bytes(url.toEncoded().data()).decode("ascii", "replace")
+        if is_safe_link(address):
+            LinkQuestion(address, self).ask_at(QCursor.pos())

@@ -1,0 +1,262 @@
+"""Markdown that grows: what is finished of it is written once; the open end is written anew as it changes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent, QTextBlock, QTextCursor
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from app.state.markdown.blocks import Block, MarkdownBlocks
+from app.views.markdown.code_bars import CodeBar, CodeBars
+from app.views.markdown.tall_text import TallText, take_height
+from app.views.markdown.writer import GAP, QUOTES, MarkdownWriter
+from app.views.widgets.theme import Theme
+
+_STEP = 2_000
+"""Characters that are cut into blocks at once."""
+_STEPS_A_LAYOUT = 6
+MOST_PIXELS = 8_000_000
+"""Qt lays out no more than 2²³ of them."""
+
+
+class MarkdownPage(TallText):
+    """One document of it, which only grows at its end."""
+
+    def __init__(self, theme: Theme, parent: QWidget, *, colored: bool = True) -> None:
+        super().__init__(parent)
+        self.setObjectName("replyText")
+        self._theme = theme
+        self._colored = colored
+        self.bars = CodeBars(self, theme)
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget everything."""
+        self.bars.clear()
+        self.document().clear()
+        self.writer = MarkdownWriter(self.document(), self._theme, colored=self._colored)
+        self.empty = True
+
+    def fit(self) -> None:
+        """Take the height that the text needs, and put the bars over the code."""
+        super().fit()
+        if hasattr(self, "writer"):
+            self.bars.place()
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """A line beside what is quoted."""
+        super().paintEvent(event)
+        self._paint_quotes(event.rect())
+
+    def _paint_quotes(self, area: QRect) -> None:
+        document = self.document()
+        layout = document.documentLayout()
+        at = layout.hitTest(area.topLeft().toPointF(), Qt.HitTestAccuracy.FuzzyHit)
+        block = document.findBlock(max(at, 0))
+        painter: QPainter | None = None
+        while block.isValid():
+            place = layout.blockBoundingRect(block)
+            if place.top() > area.bottom():
+                break
+            depth, below = _quotes(block), _quotes(block.next())
+            if depth:
+                painter = painter or QPainter(self.viewport())
+                for level in range(depth):
+                    bottom = layout.blockBoundingRect(block.next()).top() if level < below else place.bottom()
+                    bar = QRect(16 * level + 2, round(place.top()), 3, round(bottom - place.top()))
+                    painter.fillRect(bar, self._theme.color("border"))
+            block = block.next()
+        if painter is not None:
+            painter.end()
+
+
+def _quotes(block: QTextBlock) -> int:
+    return int(block.blockFormat().property(QUOTES) or 0) if block.isValid() else 0
+
+
+class MarkdownText(QWidget):
+    """A text that is given piece by piece and written step by step, as whoever owns it has time.
+
+    Attributes: page (what is finished), source (the text). `busy`: whether there is something to write.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._theme = theme
+        self.page = MarkdownPage(theme, self)
+        self.page.setAccessibleName(self.tr("Reply"))
+        self.page.hide()
+        self._tail: MarkdownPage | None = None
+        self._joined = False
+        self.source: list[str] = []
+        self._floor = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._blocks = MarkdownBlocks()
+        self._waiting: deque[Block] = deque()
+        self._unread: deque[str] = deque()
+        self._job: Iterator[None] | None = None
+        self._edit: QTextCursor | None = None
+        self._steps = 0
+        self._ending = self._ended = False
+        self._tail_stale = self._full = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether there is something to write."""
+        more = self._job or self._waiting or self._unread or (self._ending and not self._ended)
+        return bool(more) or self.page.bars.lack(self.page.writer.boxes)
+
+    @property
+    def bars(self) -> list[CodeBar]:
+        """The bars above pieces of code, in order."""
+        return self.page.bars.bars
+
+    def feed(self, text: str) -> None:
+        """More of the text."""
+        self.source.append(text)
+        self._read_later(text)
+
+    def _read_later(self, text: str) -> None:
+        self._unread.extend(text[at : at + _STEP] for at in range(0, len(text), _STEP))
+
+    def end(self) -> None:
+        """The text is complete."""
+        self._ending = True
+
+    def draw_again(self) -> None:
+        """Write all of it anew, because the colours have changed. It stays as tall as it is until that is done."""
+        ending = self._ending
+        self.close_edit()
+        self._floor = self.height()
+        self._begin()
+        self.page.begin()
+        self._drop_tail()
+        self._read_later("".join(self.source))
+        self._ending = ending
+
+    def close_edit(self) -> None:
+        """Writing pauses: what was written since is laid out, once."""
+        if self._edit is not None:
+            self._edit.endEditBlock()
+            self._edit = None
+
+    def step(self) -> None:
+        """Write a little: what takes a millisecond or so."""
+        if self._job is not None:
+            self._open_edit()
+            if next(self._job, self) is self:
+                self._job = None
+            self._steps += 1
+            if self._steps % _STEPS_A_LAYOUT == 0:
+                # Laying out takes longer than writing: whoever counts the time must see it.
+                self.close_edit()
+        elif self.page.bars.lack(self.page.writer.boxes):
+            self.page.bars.add(self.page.writer.boxes)
+        elif self._waiting and self.page.height() > MOST_PIXELS:
+            self._stop()
+        elif self._waiting:
+            self.page.empty = False
+            self._open_edit()
+            if self._tail is not None:
+                # What it shows is about to stand in the page.
+                self._tail.hide()
+            self._job = self.page.writer.write(self._waiting.popleft())
+        elif self._unread:
+            text = self._unread.popleft()
+            if not self._full:
+                self._waiting.extend(self._blocks.push(text))
+                self._tail_stale = True
+        elif self._ending and not self._ended:
+            self._end()
+
+    def _open_edit(self) -> None:
+        if self._edit is None:
+            self._edit = QTextCursor(self.page.document())
+            self._edit.beginEditBlock()
+
+    def _stop(self) -> None:
+        """Say that no more fits into a document; the reply itself is whole."""
+        self._waiting.clear()
+        self._full, self._blocks, self._tail_stale = True, MarkdownBlocks(), False
+        note = self.tr("The rest of this reply is too long to be shown. Copying the reply gives all of it.")
+        self._job = self.page.writer.write(Block(f"*{note}*"))
+
+    def _end(self) -> None:
+        rest = self._blocks.finish()
+        self._waiting.extend(rest)
+        self._tail_stale = False
+        if not rest:
+            self.page.writer.close_gap()
+            self._ended = True
+
+    def show_tail(self) -> None:
+        """Show the open end as it is now. Call when there is nothing else to write."""
+        if not self._tail_stale and (self._tail is None or not self._tail.isHidden()):
+            return
+        self._tail_stale = False
+        block = None if self._ending else self._blocks.open_block
+        if block is None:
+            self._drop_tail()
+            return
+        if self._tail is None:
+            self._tail = MarkdownPage(self._theme, self, colored=False)
+            self._tail.setAccessibleName(self.tr("Reply"))
+        tail = self._tail
+        tail.begin()
+        cursor = QTextCursor(tail.document())
+        cursor.beginEditBlock()
+        for _ in tail.writer.write(Block(block.text, kind=block.kind, language=block.language)):
+            pass
+        cursor.endEditBlock()
+        tail.writer.close_gap()
+        self._joined = block.joined and not self.page.empty
+        tail.show()
+
+    def _drop_tail(self) -> None:
+        if self._tail is not None:
+            self._tail.hide()
+            self._tail.deleteLater()
+            self._tail = None
+
+    def fit(self) -> None:
+        """Take the height that the text needs."""
+        if self._ended:
+            self._drop_tail()
+        height = 0
+        self.page.setVisible(not self.page.empty)
+        if not self.page.empty:
+            self._widen(self.page)
+            height = self.page.height()
+        if self._tail is not None and not self._tail.isHidden():
+            self._widen(self._tail)
+            self._tail.move(0, max(height - (int(GAP) if self._joined else 0), 0))
+            height = self._tail.y() + self._tail.height()
+        if self.busy:
+            height = max(height, self._floor)
+        else:
+            self._floor = 0
+        take_height(self, height)
+
+    def _widen(self, page: MarkdownPage) -> None:
+        if page.width() != self.width():
+            page.resize(self.width(), page.height())
+        page.fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Another width means another height."""
+        super().resizeEvent(event)
+        if event.oldSize().width() != event.size().width():
+            self.fit()
+
+    def to_plain_text(self) -> str:
+        """The text as it is shown."""
+        texts = [] if self.page.empty else [self.page.toPlainText().strip("\n")]
+        if self._tail is not None and not self._tail.isHidden():
+            texts.append(self._tail.toPlainText().strip("\n"))
+        return "\n".join(texts)

@@ -1,0 +1,199 @@
+"""The bar on top: target, draft, lookahead, models, menu, panels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
+
+from app.state.models.models import Choice, Loaded, Lookahead, ModelList
+from app.views.commands.commands import Commands
+from app.views.widgets.hover import settle_hover
+from app.views.widgets.icons import icon_button
+from app.views.widgets.picker import PATH_ROLE, Picker
+from app.views.widgets.theme import Theme
+from app.words.models import worded
+from engine import MAX_LOOKAHEAD
+
+_WIDE = 1_500
+_NARROW = 1_000
+"""Below this width the words stand above the pickers, not before them."""
+_MENU = (
+    "view.theme-system",
+    "view.theme-light",
+    "view.theme-dark",
+    "",
+    "proof.compare",
+    "proof.sweep",
+    "",
+    "models.library",
+    "models.folder",
+    "models.rescan",
+    "",
+    "chat.generation",
+    "program.settings",
+    "",
+    "program.palette",
+    "program.shortcuts",
+    "program.about",
+    "program.quit",
+)
+"""The commands in the menu, by their keys; empty: a line between."""
+
+
+class ModelBar(QFrame):
+    """The pickers and buttons on top.
+
+    Signals: target_chosen(Path), draft_chosen(DraftKey), lookahead_chosen(int | "auto"), library_wanted(),
+    rescan_wanted(), theme_chosen(mode), left_toggled(bool), right_toggled(bool), tokens_toggled(bool),
+    compare_wanted(), sweep_wanted().
+    """
+
+    target_chosen = Signal(object)
+    draft_chosen = Signal(object)
+    lookahead_chosen = Signal(object)
+    library_wanted = Signal()
+    rescan_wanted = Signal()
+    theme_chosen = Signal(str)
+    left_toggled = Signal(bool)
+    right_toggled = Signal(bool)
+    tokens_toggled = Signal(bool)
+    compare_wanted = Signal()
+    sweep_wanted = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("bar")
+        self._theme = theme
+        self.target = Picker(self.tr("Target"), self)
+        self.draft = Picker(self.tr("Draft"), self)
+        self.lookahead = self._make_lookahead()
+        for picker in (self.target, self.draft):
+            picker.setMinimumContentsLength(8)
+            picker.setMaximumWidth(340)
+        self.target.chosen.connect(self.target_chosen)
+        self.draft.chosen.connect(self.draft_chosen)
+        self.lookahead.chosen.connect(self.lookahead_chosen)
+        self._make_buttons()
+        self._lay_out()
+
+    def _make_lookahead(self) -> Picker:
+        help_text = self.tr("Lookahead: tokens proposed per round. Auto measures what pays; 0 is plain decoding.")
+        picker = Picker(help_text, self)
+        picker.setAccessibleName(self.tr("Lookahead"))
+        auto = Choice(None, self.tr("Auto"), hint=self.tr("Each round as many as promise the most tokens per second"))
+        choices: list[Lookahead] = ["auto", *range(MAX_LOOKAHEAD + 1)]
+        picker.fill([auto, *(Choice(None, str(number)) for number in choices[1:])], None, "")
+        for row, lookahead in enumerate(choices):
+            picker.setItemData(row, lookahead, PATH_ROLE)
+        picker.setMinimumContentsLength(4)
+        return picker
+
+    def _make_buttons(self) -> None:
+        self.left_button = icon_button(self._theme, "list", self.tr("Show or hide the chats"), self)
+        self.right_button = icon_button(self._theme, "chart-line", self.tr("Show or hide the Speculation panel"), self)
+        self.tokens_button = icon_button(self._theme, "highlighter-circle", self.tr("Colour tokens (Ctrl+T)"), self)
+        self.tokens_button.setAccessibleName(self.tr("Colour tokens"))
+        for button, signal in (
+            (self.left_button, self.left_toggled),
+            (self.right_button, self.right_toggled),
+            (self.tokens_button, self.tokens_toggled),
+        ):
+            button.setCheckable(True)
+            button.clicked.connect(signal)
+        self.library_button = icon_button(self._theme, "stack", self.tr("Models and their folders"), self)
+        self.library_button.clicked.connect(self.library_wanted)
+        self.menu_button = icon_button(self._theme, "gear-six", self.tr("Settings"), self)
+        self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._menu = self._make_menu()
+        self.menu_button.setMenu(self._menu)
+
+    def _make_menu(self) -> QMenu:
+        menu = QMenu(self)
+        menu.aboutToHide.connect(lambda: settle_hover(self.menu_button))
+        return menu
+
+    def fill_menu(self, commands: Commands) -> None:
+        """Put what there is into the menu."""
+        commands.put_into(self._menu, [key for key in _MENU if not key or key in commands])
+
+    def _lay_out(self) -> None:
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(8, 8, 8, 8)
+        layout.setSpacing(8)
+        layout.addWidget(self.left_button)
+        self._fields: list[tuple[QBoxLayout, QLabel]] = []
+        for word, picker, stretch in (
+            (self.tr("Target"), self.target, 3),
+            (self.tr("Draft"), self.draft, 3),
+            (self.tr("Lookahead"), self.lookahead, 0),
+        ):
+            label = QLabel(word, self)
+            label.setBuddy(picker)
+            label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
+            field = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+            field.addWidget(label)
+            field.addWidget(picker, 1)
+            # A picker has a largest width: what is left is behind it, not between it and its name.
+            field.addStretch(0)
+            layout.addLayout(field, stretch)
+            self._fields.append((field, label))
+        layout.addWidget(self.library_button)
+        self._gap = layout.count()
+        layout.addStretch(1)
+        layout.addWidget(self.tokens_button)
+        layout.addWidget(self.menu_button)
+        layout.addWidget(self.right_button)
+        self._narrow: bool | None = None
+        self._fold()
+
+    def _fold(self) -> None:
+        """Where it is narrow the words stand above the pickers; where it is wide they do not drift apart."""
+        box = self.layout()
+        if isinstance(box, QBoxLayout):
+            box.setStretch(self._gap, 0 if self.width() < _NARROW else 1 if self.width() < _WIDE else 8)
+        narrow = self.width() < _NARROW
+        if narrow == self._narrow:
+            return
+        self._narrow = narrow
+        for field, label in self._fields:
+            field.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
+            field.setSpacing(2 if narrow else 8)
+            label.setObjectName("caption" if narrow else "")
+            label.style().polish(label)
+        margin = 4 if narrow else 8
+        if isinstance(box, QBoxLayout):
+            box.setContentsMargins(8, margin, 8, 8)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Fold and unfold."""
+        super().resizeEvent(event)
+        self._fold()
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Never wider than the smallest window."""
+        hint = super().minimumSizeHint()
+        return QSize(min(hint.width(), 720), hint.height())
+
+    def show_models(self, models: ModelList) -> None:
+        """Show what can be chosen and what is chosen."""
+        chosen = models.selection
+        missing = self.tr("Choose a target")
+        self.target.fill(models.targets(), chosen.target, missing, words=worded)
+        self.draft.fill(models.drafts(), chosen.draft_key, "", words=worded)
+        self.lookahead.setCurrentIndex(0 if chosen.lookahead == "auto" else 1 + chosen.lookahead)
+        loaded = models.loaded
+        self._tell(self.target, self.tr("Target"), chosen.target, loaded.target, loaded)
+        self._tell(self.draft, self.tr("Draft"), chosen.draft, loaded.draft, loaded)
+
+    def _tell(self, picker: Picker, name: str, chosen: Path | None, there: Path | None, loaded: Loaded) -> None:
+        lines = [f"{name}: {picker.currentText()}" if picker.currentText() else name]
+        row = picker.currentIndex()
+        detail = picker.itemData(row, Qt.ItemDataRole.ToolTipRole) if row >= 0 else None
+        if detail:
+            lines.append(str(detail))
+        if chosen != there and loaded.target is not None:
+            lines.append(self.tr("It is loaded with the next message."))
+        picker.setToolTip("\n".join(lines))

@@ -1,0 +1,311 @@
+"""The library: all models in the chosen folders, what they need, and what can be done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QModelIndex, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+
+from app.state.chat.activity import Activity
+from app.state.models.library import LibraryRow
+from app.state.models.models import Choice
+from app.views.models.folders import FolderList
+from app.views.models.rows import LibraryFilter, LibraryModel
+from app.views.models.table import LibraryTable
+from app.views.widgets.cut_label import CutLabel
+from app.views.widgets.flow_layout import FlowLayout
+from app.views.widgets.icons import icon, icon_button, keep_icon
+from app.views.widgets.keys import Dialog
+from app.views.widgets.load_notice import LoadNotice
+from app.views.widgets.picker import PATH_ROLE, Picker
+from app.views.widgets.progress_strip import ProgressStrip
+from app.views.widgets.theme import Theme
+from app.words.library import COLUMNS, facts, free_words, heading, state_words
+
+_SIZE = QSize(960, 640)
+_ASCENDING, _DESCENDING = Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOrder
+
+
+class LibraryDialog(Dialog):
+    """Shows the models, and says what is wanted of them.
+
+    Signals: target_wanted(Path), draft_wanted(Path), options_wanted(Path), load_wanted(), unload_wanted(),
+    add_wanted(), remove_wanted(Path), shown() (it is to be filled), cancel_wanted().
+    """
+
+    target_wanted = Signal(object)
+    draft_wanted = Signal(object)
+    options_wanted = Signal(object)
+    load_wanted = Signal()
+    unload_wanted = Signal()
+    add_wanted = Signal()
+    remove_wanted = Signal(object)
+    shown = Signal()
+    cancel_wanted = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("library")
+        self.setWindowTitle(self.tr("Models"))
+        self._theme = theme
+        self._busy = False
+        self.folders = FolderList(self)
+        self.folders.add_wanted.connect(self.add_wanted)
+        self.folders.remove_wanted.connect(self.remove_wanted)
+        self.model = LibraryModel(theme, self)
+        self.filter = LibraryFilter(self)
+        self.filter.setSourceModel(self.model)
+        self.table = LibraryTable(self.filter, theme, self)
+        self._make_tools()
+        self._make_details()
+        self._make_buttons()
+        self.strip = ProgressStrip(theme, self)
+        self.strip.cancel.connect(self.cancel_wanted)
+        self.announcement = LoadNotice(theme, self)
+        self._lay_out()
+        self._connect()
+        self.resize(_SIZE.boundedTo(self.screen().availableSize()))
+        self.table.sortByColumn(COLUMNS.index("name"), _ASCENDING)
+        self._show_chosen()
+
+    # Building ---------------------------------------------------------------------------------------------------------
+
+    def _draw_glass(self) -> None:
+        self._glass.setIcon(icon(self._theme, "magnifying-glass", "muted"))
+
+    def _make_tools(self) -> None:
+        self.search = QLineEdit(self)
+        self.search.setObjectName("search")
+        self.search.setPlaceholderText(self.tr("Filter by name, quantisation, state…"))
+        self.search.setAccessibleName(self.tr("Filter the models"))
+        self.search.setClearButtonEnabled(True)
+        self._glass = self.search.addAction(
+            icon(self._theme, "magnifying-glass", "muted"), QLineEdit.ActionPosition.LeadingPosition
+        )
+        self._theme.changed.connect(self._draw_glass)
+        self.sorting = Picker(self.tr("Sort by"), self)
+        self.sorting.fill([Choice(None, heading(column)) for column in COLUMNS], None, "")
+        for place in range(len(COLUMNS)):
+            self.sorting.setItemData(place, place, PATH_ROLE)
+        self.sorting.setMinimumContentsLength(10)
+        self.sort_label = QLabel(self.tr("Sort by"), self)
+        self.sort_label.setObjectName("hint")
+        self.sort_label.setBuddy(self.sorting)
+        self.direction = icon_button(self._theme, "sort-ascending", self.tr("Turn the order round"), self)
+        self.free = QLabel(self)
+        self.free.setObjectName("hint")
+
+    def _make_details(self) -> None:
+        self.name = QLabel(self)
+        self.name.setObjectName("cardTitle")
+        self.facts = QLabel(self)
+        self.path = CutLabel(self)
+        self.state = QLabel(self)
+        self.state.setObjectName("loadState")
+        self.state.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        for label in (self.name, self.facts, self.state):
+            label.setTextFormat(Qt.TextFormat.PlainText)
+            label.setWordWrap(True)
+        self.facts.setObjectName("hint")
+        self.path.setObjectName("hint")
+        self.empty = QLabel(self)
+        self.empty.setObjectName("hint")
+        self.empty.setWordWrap(True)
+        self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+
+    def _make_buttons(self) -> None:
+        self.target_button = QPushButton(self.tr("Use as target"), self)
+        self.target_button.setObjectName("primary")
+        self.draft_button = QPushButton(self.tr("Use as draft"), self)
+        self.options_button = QPushButton(self.tr("Options…"), self)
+        self.options_button.setToolTip(self.tr("How this model is loaded: context, threads, GPU layers, cache"))
+        self.load_button = QPushButton(self.tr("Load"), self)
+        self.close_button = QPushButton(self.tr("Close"), self)
+        for button in (
+            self.target_button,
+            self.draft_button,
+            self.options_button,
+            self.load_button,
+            self.close_button,
+        ):
+            button.setAutoDefault(False)
+        self._copy = QAction(self.tr("Copy the path"), self)
+        self._copy.triggered.connect(self._copy_path)
+
+    def _lay_out(self) -> None:
+        tools = QHBoxLayout()
+        tools.setSpacing(8)
+        tools.addWidget(self.search, 1)
+        tools.addWidget(self.sort_label)
+        tools.addWidget(self.sorting)
+        tools.addWidget(self.direction)
+        self.pages = QStackedWidget(self)
+        self.pages.addWidget(self.table)
+        self.pages.addWidget(self.empty)
+        buttons = FlowLayout()
+        for button in (self.target_button, self.draft_button, self.options_button, self.load_button):
+            buttons.addWidget(button)
+        buttons.add_stretch()
+        buttons.addWidget(self.close_button)
+        title = QHBoxLayout()
+        title.setSpacing(12)
+        title.addWidget(self.name, 1)
+        title.addWidget(self.free, 0, Qt.AlignmentFlag.AlignTop)
+        details = QVBoxLayout()
+        details.setSpacing(2)
+        details.addLayout(title)
+        details.addWidget(self.facts)
+        details.addWidget(self.path)
+        details.addWidget(self.state)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 16, 16, 12)
+        layout.setSpacing(8)
+        layout.addWidget(self.folders)
+        layout.addLayout(tools)
+        layout.addWidget(self.pages, 1)
+        layout.addLayout(details)
+        layout.addWidget(self.announcement)
+        layout.addWidget(self.strip)
+        layout.addLayout(buttons)
+
+    def _connect(self) -> None:
+        self.search.textChanged.connect(self._seek)
+        self.search.returnPressed.connect(self.table.setFocus)
+        self.table.typed.connect(self._type)
+        self.table.wanted.connect(self._use_as_target)
+        self.table.selectionModel().currentRowChanged.connect(lambda _now, _before: self._show_chosen())
+        self.table.horizontalHeader().sortIndicatorChanged.connect(lambda _column, _order: self._show_sorting())
+        self.sorting.chosen.connect(lambda place: self.table.sortByColumn(int(place), _ASCENDING))
+        self.direction.clicked.connect(self._turn_round)
+        self.target_button.clicked.connect(self._use_as_target)
+        self.draft_button.clicked.connect(self._use_as_draft)
+        self.options_button.clicked.connect(self._ask_options)
+        self.load_button.clicked.connect(self._load_or_unload)
+        self.close_button.clicked.connect(self.close)
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self.table.addAction(self._copy)
+
+    # Rendering --------------------------------------------------------------------------------------------------------
+
+    def show_library(self, rows: Sequence[LibraryRow], folders: Sequence[Path], away: Iterable[Path]) -> None:
+        """Show these models; the one that was chosen stays chosen."""
+        kept = self.chosen
+        self.model.show_rows(rows)
+        self.folders.show_folders(folders, away)
+        free = next((row.free for row in rows if row.free), 0)
+        self.free.setText(free_words(free))
+        path = kept.path if kept is not None else next((row.path for row in rows if row.chosen), None)
+        self._choose(path)
+        self._show_page()
+        self._show_chosen()
+
+    def show_activity(self, activity: Activity) -> None:
+        """Show what is going on, with its Cancel."""
+        shown = activity.work in ("loading", "checking", "scanning")
+        self._busy = activity.work in ("loading", "checking")
+        self.strip.show_activity(activity if shown else Activity())
+        self._show_chosen()
+
+    @property
+    def chosen(self) -> LibraryRow | None:
+        """The model that is chosen in the table."""
+        return self.filter.row_at(self.table.currentIndex())
+
+    def _choose(self, path: Path | None) -> None:
+        place = self.model.place_of(path)
+        index = self.filter.mapFromSource(self.model.index(place, 0)) if place >= 0 else QModelIndex()
+        if not index.isValid() and self.filter.rowCount():
+            index = self.filter.index(0, 0)
+        if index.isValid() and index.row() != self.table.currentIndex().row():
+            self.table.choose(index)
+
+    def _show_chosen(self) -> None:
+        row = self.chosen
+        usable = row is not None and row.state in ("ok", "large")
+        self.name.setText(row.name if row is not None else "")
+        self.facts.setText(facts(row) if row is not None else "")
+        self.facts.setVisible(bool(self.facts.text()))
+        self.path.show_text(str(row.path) if row is not None else "")
+        self.state.setText(state_words(row) if row is not None else "")
+        self.state.setProperty("bad", row is not None and row.state in ("large", "problem"))
+        self.state.style().polish(self.state)
+        self.target_button.setEnabled(usable)
+        self.draft_button.setEnabled(usable)
+        self.options_button.setEnabled(usable)
+        unload = row is not None and bool(row.loaded)
+        self.load_button.setText(self.tr("Unload") if unload else self.tr("Load"))
+        self.load_button.setEnabled(not self._busy and row is not None and bool(row.loaded or (row.chosen and usable)))
+        self.load_button.setToolTip(
+            self.tr("Give its memory back") if unload else self.tr("Load what is chosen now, not with the next message")
+        )
+        self._copy.setEnabled(row is not None)
+
+    def _show_page(self) -> None:
+        if self.model.rowCount() == 0:
+            self.empty.setText(self.tr("No models yet. Add a folder with GGUF models, or drop one onto the window."))
+        else:
+            self.empty.setText(self.tr("No model has all of these words."))
+        self.pages.setCurrentWidget(self.table if self.filter.rowCount() else self.empty)
+
+    def _show_sorting(self) -> None:
+        header = self.table.horizontalHeader()
+        self.sorting.setCurrentIndex(header.sortIndicatorSection())
+        up = header.sortIndicatorOrder() == _ASCENDING
+        keep_icon(self.direction, self._theme, "sort-ascending" if up else "sort-descending")
+
+    # Intents ----------------------------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Come to the front."""
+        self.shown.emit()
+        if self.isVisible():
+            self.raise_()
+        self.show()
+        self.activateWindow()
+        self.table.setFocus()
+
+    def _seek(self, text: str) -> None:
+        kept = self.chosen
+        self.filter.seek(text)
+        self._choose(kept.path if kept is not None else None)
+        self._show_page()
+        self._show_chosen()
+
+    def _type(self, text: str) -> None:
+        self.search.setFocus()
+        self.search.setText(self.search.text() + text)
+
+    def _turn_round(self) -> None:
+        header = self.table.horizontalHeader()
+        down = header.sortIndicatorOrder() == _ASCENDING
+        self.table.sortByColumn(header.sortIndicatorSection(), _DESCENDING if down else _ASCENDING)
+
+    def _use_as_target(self) -> None:
+        row = self.chosen
+        if row is not None and self.target_button.isEnabled():
+            self.target_wanted.emit(row.path)
+
+    def _use_as_draft(self) -> None:
+        row = self.chosen
+        if row is not None:
+            self.draft_wanted.emit(row.path)
+
+    def _ask_options(self) -> None:
+        row = self.chosen
+        if row is not None:
+            self.options_wanted.emit(row.path)
+
+    def _load_or_unload(self) -> None:
+        row = self.chosen
+        if row is not None and row.loaded:
+            self.unload_wanted.emit()
+        else:
+            self.load_wanted.emit()
+
+    def _copy_path(self) -> None:
+        row = self.chosen
+        if row is not None:
+            QGuiApplication.clipboard().setText(str(row.path))

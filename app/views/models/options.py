@@ -1,0 +1,227 @@
+"""How one model is loaded: context, cache, threads, GPU layers; checked while it is typed."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.state.models.load_options import Field, LoadOptions, check, needs_with, read
+from app.state.models.models import Choice
+from app.state.models.names import file_size
+from app.system.translation import fill, say
+from app.views.widgets.keys import Dialog
+from app.views.widgets.picker import PATH_ROLE, Picker
+from app.views.widgets.scroll_page import ScrollPage
+from app.views.widgets.theme import Theme
+from engine import ModelFile, gpu_offload, usable_cache_types
+
+_SIZE = QSize(560, 420)
+_NUMBERS: tuple[Field, ...] = ("context", "threads", "gpu_layers")
+_SHOWN: dict[Field, str] = {"context": "{value:,}", "threads": "{value}", "gpu_layers": "{value}"}
+
+
+class ModelOptionsDialog(Dialog):
+    """The options of a model. Signal: chosen(LoadOptions)."""
+
+    chosen = Signal(object)
+
+    def __init__(
+        self, model: ModelFile, options: LoadOptions, free: int, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        """`free`: bytes of memory that are free, 0 where nobody looked."""
+        super().__init__(parent)
+        self.setObjectName("modelOptions")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("Options of {model}").format(model=model.name))
+        self._model = model
+        self._free = free
+        self._theme = theme
+        self._before = options
+        self.edits: dict[Field, QLineEdit] = {}
+        self.problems: dict[Field, QLabel] = {}
+        self._make_fields()
+        self._make_rest()
+        self._lay_out()
+        self._fill(options)
+        self.resize(_SIZE.boundedTo(self.screen().availableSize()))
+
+    # Building ---------------------------------------------------------------------------------------------------------
+
+    def _make_fields(self) -> None:
+        self._words: dict[Field, str] = {
+            "context": self.tr("Context"),
+            "cache_type": self.tr("Cache type"),
+            "threads": self.tr("Threads"),
+            "gpu_layers": self.tr("GPU layers"),
+        }
+        for field in _NUMBERS:
+            edit = QLineEdit(self)
+            edit.setAccessibleName(self._words[field])
+            edit.setPlaceholderText(self.tr("automatic"))
+            edit.textChanged.connect(partial(self._typed, field))
+            self.edits[field] = edit
+        names = {"f16": self.tr("16 bits (f16)"), "q8_0": self.tr("8 bits (q8_0)"), "q4_0": self.tr("4 bits (q4_0)")}
+        kinds = [None, *usable_cache_types(self._model)]
+        self.cache = Picker(self._words["cache_type"], self)
+        self.cache.fill(
+            [Choice(None, self.tr("automatic") if kind is None else names[kind]) for kind in kinds], None, ""
+        )
+        for place, kind in enumerate(kinds):
+            self.cache.setItemData(place, kind, PATH_ROLE)
+        self.cache.setMinimumContentsLength(14)
+        self.cache.chosen.connect(lambda _kind: self._show_needs())
+        self.cache.setEnabled(len(kinds) > 1)
+        gguf = self._model.file_format == "gguf"
+        self.edits["threads"].setEnabled(gguf)
+        self.edits["gpu_layers"].setEnabled(gguf and gpu_offload())
+
+    def _helps(self) -> dict[Field, str]:
+        most = self._model.context_length
+        usual = needs_with(self._model, LoadOptions()).context_length
+        context = fill(self.tr("Tokens that it keeps in mind. Automatic: {usual:,}."), usual=usual)
+        if most:
+            words = self.tr("Tokens that it keeps in mind, at most {most:,}. Automatic: {usual:,}.")
+            context = fill(words, most=most, usual=usual)
+        gpu = self.tr("How many layers a graphics card computes; -1 is all. Automatic: all.")
+        threads = self.tr("Processor threads that compute. Automatic: found out by measuring.")
+        if self._model.file_format != "gguf":
+            threads = gpu = self.tr("Only of GGUF models.")
+        elif not gpu_offload():
+            gpu = self.tr("The llama.cpp that is installed uses no graphics card.")
+        cache = self.tr("The number format of the cache: fewer bits take less memory and round more.")
+        if not self.cache.isEnabled():
+            cache = self.tr("The cache of this model can have no other format.")
+        return {"context": context, "cache_type": cache, "threads": threads, "gpu_layers": gpu}
+
+    def _make_rest(self) -> None:
+        self.needs = QLabel(self)
+        self.needs.setObjectName("needs")
+        self.needs.setWordWrap(True)
+        self.reset = QPushButton(self.tr("Reset"), self)
+        self.reset.setToolTip(self.tr("All automatic, as at first"))
+        self.reset.clicked.connect(lambda: self._fill(LoadOptions()))
+        self.cancel = QPushButton(self.tr("Cancel"), self)
+        self.cancel.clicked.connect(self.reject)
+        self.save = QPushButton(self.tr("Save"), self)
+        self.save.setObjectName("primary")
+        self.save.clicked.connect(self._save)
+        for button in (self.reset, self.cancel):
+            button.setAutoDefault(False)
+        self.save.setDefault(True)
+
+    def _make_page(self, area: ScrollPage) -> None:
+        page = QWidget(area)
+        page.setObjectName("page")
+        area.setWidget(page)
+        grid = QGridLayout(page)
+        grid.setContentsMargins(0, 0, 4, 0)
+        grid.setHorizontalSpacing(16)
+        grid.setVerticalSpacing(2)
+        grid.setColumnStretch(1, 1)
+        helps = self._help = self._helps()
+        for place, (field, words) in enumerate(self._words.items()):
+            widget = self.edits.get(field, self.cache)
+            widget.setAccessibleDescription(helps[field])
+            name = QLabel(words, page)
+            name.setBuddy(widget)
+            text = QLabel(helps[field], page)
+            text.setObjectName("caption")
+            problem = self.problems[field] = QLabel(page)
+            problem.setObjectName("fieldProblem")
+            for label in (text, problem):
+                label.setWordWrap(True)
+            problem.hide()
+            grid.addWidget(name, 4 * place, 0)
+            for row, part in enumerate((widget, problem, text)):
+                grid.addWidget(part, 4 * place + row, 1)
+            grid.setRowMinimumHeight(4 * place + 3, 12)
+        grid.setRowStretch(4 * len(self._words), 1)
+
+    def _lay_out(self) -> None:
+        area = ScrollPage(self)
+        self._make_page(area)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        buttons.addWidget(self.reset)
+        buttons.addStretch(1)
+        buttons.addWidget(self.cancel)
+        buttons.addWidget(self.save)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(24, 24, 24, 16)
+        layout.setSpacing(12)
+        layout.addWidget(area, 1)
+        layout.addWidget(self.needs)
+        layout.addLayout(buttons)
+        order = [*(self.edits.get(field, self.cache) for field in self._words), self.reset, self.cancel, self.save]
+        for before, after in pairwise(order):
+            self.setTabOrder(before, after)
+
+    # Rendering --------------------------------------------------------------------------------------------------------
+
+    def _fill(self, options: LoadOptions) -> None:
+        for field, edit in self.edits.items():
+            value = getattr(options, field)
+            edit.setText("" if value is None else fill(_SHOWN[field], value=value))
+        self.cache.setCurrentIndex(max(self.cache.findData(options.cache_type, PATH_ROLE), 0))
+        self._show_needs()
+
+    def _typed(self, field: Field, text: str) -> None:
+        problem = self._problem(field, text)
+        self.problems[field].setText(problem)
+        self.problems[field].setVisible(bool(problem))
+        self.edits[field].setAccessibleDescription(problem or self._help[field])
+        self.edits[field].setProperty("bad", bool(problem))
+        self.edits[field].style().polish(self.edits[field])
+        self._show_needs()
+
+    def _problem(self, field: Field, text: str) -> str:
+        wrong = check(field, text)
+        if wrong is not None:
+            return say(wrong)
+        most = self._model.context_length
+        if field == "context" and most and text.strip() and read(field, text) > most:
+            return fill(self.tr("It was trained for {most:,} tokens, and cannot use more."), most=most)
+        return ""
+
+    @property
+    def options(self) -> LoadOptions | None:
+        """What is chosen; None while something is wrong."""
+        if any(self._problem(field, edit.text()) for field, edit in self.edits.items()):
+            return None
+        values = {field: read(field, edit.text()) for field, edit in self.edits.items()}
+        return LoadOptions(**values, cache_type=self.cache.currentData(PATH_ROLE))
+
+    def _show_needs(self) -> None:
+        options = self.options
+        self.save.setEnabled(options is not None)
+        if options is None:
+            return
+        needed = needs_with(self._model, options).in_memory
+        words = self.tr("It needs about {needed} of memory.")
+        if self._free:
+            words = self.tr("It needs about {needed} of memory, and {free} are free.")
+        told = words.format(needed=say(file_size(needed)), free=say(file_size(self._free)))
+        self.needs.setText(told if needed else "")
+        self.needs.setProperty("bad", bool(self._free) and needed > self._free)
+        self.needs.style().polish(self.needs)
+
+    # Intents ----------------------------------------------------------------------------------------------------------
+
+    def _save(self) -> None:
+        options = self.options
+        if options is None:
+            return
+        if options != self._before:
+            self.chosen.emit(options)
+        self.accept()

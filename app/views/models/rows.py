@@ -1,0 +1,176 @@
+"""The rows of the library: what Qt asks of them, how they are sorted, filtered, and how memory is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QRectF,
+    QSortFilterProxyModel,
+    Qt,
+)
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
+
+from app.state.models.library import LibraryRow
+from app.views.widgets.cut_label import ltr
+from app.views.widgets.theme import Theme
+from app.words.library import COLUMNS, cell, heading, heading_help, row_words, sort_value, state_words
+
+Index = QModelIndex | QPersistentModelIndex
+ROW_ROLE = int(Qt.ItemDataRole.UserRole)
+SORT_ROLE = ROW_ROLE + 1
+_FIGURES = frozenset({"parameters", "size", "context", "memory"})
+_DISPLAY = int(Qt.ItemDataRole.DisplayRole)
+
+
+class LibraryModel(QAbstractTableModel):
+    """A row a model."""
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._rows: list[LibraryRow] = []
+        theme.changed.connect(self._redraw)
+
+    def show_rows(self, rows: Sequence[LibraryRow]) -> None:
+        """Show these. Where they are the same models, only what changed is drawn again."""
+        before, self_rows = self._rows, list(rows)
+        if [row.path for row in before] != [row.path for row in self_rows]:
+            self.beginResetModel()
+            self._rows = self_rows
+            self.endResetModel()
+            return
+        self._rows = self_rows
+        for place, (old, new) in enumerate(zip(before, self_rows, strict=True)):
+            if old != new:
+                self.dataChanged.emit(self.index(place, 0), self.index(place, len(COLUMNS) - 1))
+
+    def place_of(self, path: Path | None) -> int:
+        """The row of a model, -1 if it is not there."""
+        return next((place for place, row in enumerate(self._rows) if row.path == path), -1)
+
+    def _redraw(self) -> None:
+        if self._rows:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self._rows) - 1, len(COLUMNS) - 1))
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, N802 - Qt's name and default
+        """One a model."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, N802 - Qt's name and default
+        """See `COLUMNS`."""
+        return 0 if parent.isValid() else len(COLUMNS)
+
+    def headerData(  # noqa: N802 - Qt's name
+        self, section: int, orientation: Qt.Orientation, role: int = _DISPLAY
+    ) -> Any:
+        """What the columns are called."""
+        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(COLUMNS):
+            return None
+        column = COLUMNS[section]
+        if role == _DISPLAY:
+            return heading(column)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return heading_help(column)
+        return _side(column) if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+    def data(self, index: Index, role: int = _DISPLAY) -> Any:
+        """The row itself, its words, what it is sorted by."""
+        if not index.isValid():
+            return None
+        row, column = self._rows[index.row()], COLUMNS[index.column()]
+        answers: dict[int, Callable[[], Any]] = {
+            _DISPLAY: lambda: ltr(cell(row, column)) if column in _FIGURES else cell(row, column),
+            ROW_ROLE: lambda: row,
+            SORT_ROLE: lambda: sort_value(row, column),
+            int(Qt.ItemDataRole.TextAlignmentRole): lambda: _side(column),
+            int(Qt.ItemDataRole.ForegroundRole): lambda: self._color(row, column),
+            int(Qt.ItemDataRole.ToolTipRole): lambda: f"{row.path}\n{state_words(row)}",
+            int(Qt.ItemDataRole.AccessibleTextRole): lambda: _spoken(row, column),
+        }
+        give = answers.get(int(role))
+        return None if give is None else give()
+
+    def _color(self, row: LibraryRow, column: str) -> Any:
+        if row.state in ("problem", "away"):
+            return self._theme.color("muted")
+        if column == "state":
+            if row.loaded or row.chosen:
+                return self._theme.color("accent")
+            return self._theme.color("danger" if row.state == "large" else "muted")
+        return None
+
+
+def _spoken(row: LibraryRow, column: str) -> str:
+    return row_words(row) if column == "name" else f"{heading(column)}: {cell(row, column)}"
+
+
+def _side(column: str) -> Qt.AlignmentFlag:
+    side = Qt.AlignmentFlag.AlignRight if column in _FIGURES else Qt.AlignmentFlag.AlignLeft
+    return side | Qt.AlignmentFlag.AlignVCenter
+
+
+class LibraryFilter(QSortFilterProxyModel):
+    """Sorts, and leaves out what lacks one of the words that are sought."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.setSortRole(SORT_ROLE)
+        self._words: list[str] = []
+
+    def seek(self, text: str) -> None:
+        """Show only what has all these words, in its name, its path or its figures."""
+        words = text.casefold().split()
+        if words != self._words:
+            self._words = words
+            self.invalidate()
+
+    def filterAcceptsRow(self, source_row: int, source_parent: Index) -> bool:  # noqa: N802 - Qt's name
+        """Whether all words are there."""
+        if not self._words:
+            return True
+        row: LibraryRow = self.sourceModel().index(source_row, 0, source_parent).data(ROW_ROLE)
+        text = f"{row_words(row)} {row.path} {row.role} {row.file_format}".casefold()
+        return all(word in text for word in self._words)
+
+    def row_at(self, index: Index) -> LibraryRow | None:
+        """The model at a place in the table."""
+        row = index.data(ROW_ROLE) if index.isValid() else None
+        return row if isinstance(row, LibraryRow) else None
+
+
+class MemoryDelegate(QStyledItemDelegate):
+    """Draws what a model needs against what is free, as a thin bar under the figure."""
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """The figure, and the bar."""
+        super().paint(painter, option, index)
+        row = index.data(ROW_ROLE)
+        if not isinstance(row, LibraryRow) or not row.needed or not row.free:
+            return
+        place = QRectF(option.rect).adjusted(8, 0, -8, 0)
+        bar = QRectF(place.left(), place.bottom() - 5, place.width(), 3)
+        share = min(row.needed / row.free, 1.0)
+        used = QRectF(bar)
+        used.setWidth(max(bar.width() * share, 2.0))
+        if option.direction == Qt.LayoutDirection.RightToLeft:
+            used.moveRight(bar.right())
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._theme.color("border"))
+        painter.drawRoundedRect(bar, 1.5, 1.5)
+        painter.setBrush(self._theme.color("danger" if row.state == "large" else "accent"))
+        painter.drawRoundedRect(used, 1.5, 1.5)
+        painter.restore()

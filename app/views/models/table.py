@@ -1,0 +1,111 @@
+"""The table of the library: its columns, as far as there is room for them, and its keys."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+
+from app.views.models.rows import LibraryFilter, MemoryDelegate
+from app.views.widgets.theme import Theme
+from app.words.library import COLUMNS, heading
+
+_SAMPLES = {
+    "parameters": "888.8M",
+    "quantisation": "IQ4_XXS_M",
+    "size": "888.8 MB",
+    "context": "888,888 / 888,888",
+    "memory": "888.8 MB",
+}
+"""As wide as a column's words usually are."""
+_NAME_LEAST, _STATE_LEAST = 170, 150
+_DROPPED = ("context", "size", "parameters", "quantisation")
+"""Where there is no room, these go, in this order: what they tell stands under the table too."""
+
+
+class LibraryTable(QTableView):
+    """One row is chosen at a time; typing goes to the filter. Signals: typed(text), wanted() (Enter, double click)."""
+
+    typed = Signal(str)
+    wanted = Signal()
+
+    def __init__(self, rows: LibraryFilter, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setModel(rows)
+        self.setAccessibleName(self.tr("Models"))
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setTabKeyNavigation(False)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setCornerButtonEnabled(False)
+        self.setSortingEnabled(True)
+        self.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setItemDelegateForColumn(COLUMNS.index("memory"), MemoryDelegate(theme, self))
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setSectionsMovable(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        header.setMinimumSectionSize(24)
+        self.activated.connect(lambda _index: self.wanted.emit())
+        self._fit()
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """What is there is given to it."""
+        return QSize(_NAME_LEAST + _STATE_LEAST, 6 * self.verticalHeader().defaultSectionSize())
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """The heading and two rows."""
+        return QSize(_NAME_LEAST + _STATE_LEAST, 3 * self.verticalHeader().defaultSectionSize() + 4)
+
+    def choose(self, index: QModelIndex) -> None:
+        """Choose a row, without a word to anyone."""
+        flags = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+        self.selectionModel().setCurrentIndex(index, flags)
+        self.scrollTo(index)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """What can be written goes to the filter."""
+        text = event.text()
+        command = event.modifiers() & (Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier)
+        if text and text.isprintable() and not text.isspace() and not command:
+            self.typed.emit(text)
+        else:
+            super().keyPressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Another width has room for other columns."""
+        super().resizeEvent(event)
+        self._fit()
+        self.scrollTo(self.currentIndex())
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """So have other letters."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._fit()
+
+    def _fit(self) -> None:
+        self.ensurePolished()
+        metrics = self.fontMetrics()
+        self.verticalHeader().setDefaultSectionSize(metrics.height() + 14)
+        widths = {
+            column: max(metrics.horizontalAdvance(_SAMPLES[column]), metrics.horizontalAdvance(heading(column))) + 36
+            for column in _SAMPLES
+        }
+        room = self.viewport().width()
+        shown = list(widths)
+        for column in _DROPPED:
+            if sum(widths[each] for each in shown) + _NAME_LEAST + _STATE_LEAST > room:
+                shown.remove(column)
+        rest = max(room - sum(widths[column] for column in shown), 0)
+        name = max(min(rest * 2 // 5, rest - _STATE_LEAST), min(_NAME_LEAST, rest))
+        widths |= {"name": name, "state": rest - name}
+        for place, column in enumerate(COLUMNS):
+            self.setColumnHidden(place, column not in shown and column not in ("name", "state"))
+            self.setColumnWidth(place, widths[column])

@@ -1,0 +1,257 @@
+"""Where the user writes: grows with the text, takes files; one button that is Send or Cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QGuiApplication, QKeyEvent, QResizeEvent, QTextCursor
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+
+from app.state.chat.attachments import Attachment, join_question
+from app.views.prompt.chips import ChipRow
+from app.views.widgets.icons import icon_button, keep_icon
+from app.views.widgets.theme import Theme
+
+MAX_LINES = 8
+_MODELS = (".gguf", ".safetensors")
+"""Files that are to be loaded, not read."""
+
+
+class PromptEdit(QPlainTextEdit):
+    """Several lines of plain text, as tall as needed.
+
+    Attribute: takes_files, whether files may be dropped and pasted. Signals: submitted(), focused(bool), recalled(),
+    files_given(list of Path).
+    """
+
+    files_given = Signal(object)
+    submitted = Signal()
+    focused = Signal(bool)
+    recalled = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("prompt")
+        self.takes_files = False
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setTabChangesFocus(True)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.document().setDocumentMargin(4)
+        self.document().documentLayout().documentSizeChanged.connect(self._fit)
+        self._fit()
+
+    def _fit(self) -> None:
+        lines = max(1, int(self.document().size().height()))
+        shown = min(lines, MAX_LINES)
+        height = shown * self.fontMetrics().lineSpacing() + 2 * 4 + 2
+        if height != self.height() or self.minimumHeight() != height:
+            self.setFixedHeight(height)
+        wanted = Qt.ScrollBarPolicy.ScrollBarAsNeeded if lines > MAX_LINES else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        if wanted != self.verticalScrollBarPolicy():
+            self.setVerticalScrollBarPolicy(wanted)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Another width may mean another number of lines."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Larger letters need more room."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Enter sends, Shift+Enter breaks the line, Up in an empty box brings the last prompt back."""
+        if self.composing and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Up):
+            QGuiApplication.inputMethod().commit()
+            event.accept()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+                self.textCursor().insertText("\n")
+                self.ensureCursorVisible()
+            else:
+                self.submitted.emit()
+            event.accept()
+        elif event.key() == Qt.Key.Key_Up and not self.toPlainText():
+            self.recalled.emit()
+        else:
+            super().keyPressEvent(event)
+
+    @property
+    def composing(self) -> bool:
+        """Whether an input method is putting a word together: it is not in the text yet, and Enter only ends it."""
+        return bool(self.textCursor().block().layout().preeditAreaText())
+
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:  # noqa: N802 - Qt's name
+        """Text, and files if they may be text: a model or a folder is for the window, which the drop then reaches."""
+        if self.takes_files and source.hasUrls() and not self._files(source):
+            return not _local(source) and source.hasText()
+        return source.hasText() or bool(self._files(source))
+
+    def insertFromMimeData(self, source: QMimeData) -> None:  # noqa: N802 - Qt's name
+        """Paste text only; files go with the question."""
+        files = self._files(source)
+        if files:
+            self.files_given.emit(files)
+        elif source.hasText():
+            self.textCursor().insertText(source.text())
+            self.ensureCursorVisible()
+
+    def _files(self, source: QMimeData) -> list[Path]:
+        """The files in what is pasted or dropped, unless one of them is a model or a folder."""
+        paths = _local(source) if self.takes_files else []
+        return [] if any(path.suffix.lower() in _MODELS or path.is_dir() for path in paths) else paths
+
+    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
+        """Tell the frame."""
+        super().focusInEvent(event)
+        self.focused.emit(True)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
+        """Tell the frame."""
+        super().focusOutEvent(event)
+        self.focused.emit(False)
+
+
+class PromptBox(QFrame):
+    """Prompt, files and button.
+
+    Signals: send(text) (with its files quoted), cancel(), edited(), attach_wanted(), files_given(list of Path),
+    file_removed(place), recalled() (the last question is wanted once more).
+    """
+
+    send = Signal(str)
+    cancel = Signal()
+    edited = Signal()
+    attach_wanted = Signal()
+    files_given = Signal(object)
+    file_removed = Signal(int)
+    recalled = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("promptFrame")
+        self._theme = theme
+        self._busy = False
+        self._last = ""
+        self._files: tuple[Attachment, ...] = ()
+        self._waits = False
+        self.edit = PromptEdit(self)
+        self.edit.takes_files = True
+        self.edit.setPlaceholderText(self.tr("Ask something…"))
+        self.edit.setAccessibleName(self.tr("Prompt"))
+        self.edit.setToolTip(self.tr("Enter sends, Shift+Enter breaks the line"))
+        self.button = QPushButton(self)
+        self.button.setObjectName("send")
+        self.button.setFixedSize(36, 36)
+        self.button.setAutoDefault(False)
+        self.chips = ChipRow(theme, self)
+        self.attach = icon_button(theme, "paperclip", self.tr("Attach text files"), self)
+        self.attach.setFixedSize(36, 36)
+        self._lay_out()
+        self.setFocusProxy(self.edit)
+        self._connect()
+        self._show_state()
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        row.addWidget(self.attach, 0, Qt.AlignmentFlag.AlignBottom)
+        row.addWidget(self.edit, 1, Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignBottom)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(6, 6, 6, 6)
+        layout.setSpacing(6)
+        layout.addWidget(self.chips)
+        layout.addLayout(row)
+
+    def _connect(self) -> None:
+        self.button.clicked.connect(self._pressed)
+        self.attach.clicked.connect(self.attach_wanted)
+        self.chips.removed.connect(self.file_removed)
+        self.chips.emptied.connect(self.edit.setFocus)
+        self.edit.submitted.connect(self._submit)
+        self.edit.recalled.connect(self._recall)
+        self.edit.files_given.connect(self.files_given)
+        self.edit.focused.connect(self._show_focus)
+        self.edit.textChanged.connect(self._show_state)
+        self.edit.textChanged.connect(self.edited)
+
+    @property
+    def question(self) -> str:
+        """What would be sent now."""
+        return join_question(self.edit.toPlainText(), self._files)
+
+    def set_busy(self, busy: bool) -> None:
+        """The button is Cancel while busy, else Send."""
+        self._busy = busy
+        self._show_state()
+
+    def set_text(self, text: str) -> None:
+        """Put text into the box, the cursor behind it."""
+        self.edit.setPlainText(text)
+        self.edit.moveCursor(QTextCursor.MoveOperation.End)
+
+    def show_files(self, files: Sequence[Attachment], pending: Sequence[str] = ()) -> None:
+        """These go with the question; while some are `pending` (being read), nothing is sent."""
+        self._files, self._waits = tuple(files), bool(pending)
+        self.chips.show_files(files, pending)
+        # New chips would come last of all in the window.
+        order = [*self.chips.chips, self.attach, self.edit, self.button]
+        for before, after in pairwise(order):
+            QWidget.setTabOrder(before, after)
+        self._show_state()
+
+    def _pressed(self) -> None:
+        if self._busy:
+            self.cancel.emit()
+        else:
+            self._submit()
+        self.edit.setFocus()
+
+    @property
+    def _sendable(self) -> bool:
+        return not self._waits and bool(self._files or self.edit.toPlainText().strip())
+
+    def _submit(self) -> None:
+        if self._busy or not self._sendable:
+            return
+        question = self.question
+        self._last = self.edit.toPlainText()
+        self.edit.clear()
+        self.send.emit(question)
+
+    def _recall(self) -> None:
+        if self._last:
+            self.set_text(self._last)
+        self.recalled.emit()
+
+    def _show_state(self) -> None:
+        word = self.tr("Cancel (Esc)") if self._busy else self.tr("Send (Enter)")
+        self.button.setToolTip(word)
+        self.button.setAccessibleName(self.tr("Cancel") if self._busy else self.tr("Send"))
+        self.button.setEnabled(self._busy or self._sendable)
+        if self.button.property("cancels") is not self._busy or self.button.icon().isNull():
+            self.button.setProperty("cancels", self._busy)
+            name, color = ("stop", "text") if self._busy else ("arrow-up", "on_accent")
+            keep_icon(self.button, self._theme, name, color)
+            _polish(self.button)
+
+    def _show_focus(self, focused: bool) -> None:
+        self.setProperty("focused", focused)
+        _polish(self)
+
+
+def _local(source: QMimeData) -> list[Path]:
+    urls = source.urls() if source.hasUrls() else []
+    return [Path(url.toLocalFile()) for url in urls] if all(url.isLocalFile() for url in urls) else []
+
+
+def _polish(widget: QWidget) -> None:
+    widget.style().unpolish(widget)
+    widget.style().polish(widget)

@@ -1,0 +1,118 @@
+"""The settings: pages, each of which takes effect at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QPushButton,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.settings.settings import Settings
+from app.state.settings.generation import GenerationChoice
+from app.state.settings.presets import Preset, Shelf, SystemPrompt
+from app.views.settings.general import GeneralPage
+from app.views.settings.generation import GenerationPage
+from app.views.settings.speculation import SpeculationPage
+from app.views.widgets.keys import Dialog
+from app.views.widgets.scroll_page import ScrollPage
+from app.views.widgets.theme import Theme
+
+PageName = Literal["general", "generation", "speculation"]
+PAGES: tuple[PageName, ...] = ("general", "generation", "speculation")
+_SIZE = QSize(760, 680)
+_LINE = 120
+"""Characters."""
+
+
+class SettingsDialog(Dialog):
+    """Shows the settings and says what is changed. Attributes: general, generation, speculation (the pages), tabs.
+
+    Signal: shown() (it is to be filled).
+    """
+
+    shown = Signal()
+
+    def __init__(
+        self,
+        theme: Theme,
+        presets: Shelf[Preset],
+        prompts: Shelf[SystemPrompt],
+        languages: Mapping[str, str],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("settings")
+        self.setWindowTitle(self.tr("Settings"))
+        self.tabs = QTabWidget(self)
+        self.tabs.setAccessibleName(self.tr("Settings"))
+        self.general = GeneralPage(languages, self)
+        self.generation = GenerationPage(theme, presets, prompts, self)
+        self.speculation = SpeculationPage(self)
+        for page, words in (
+            (self.general, self.tr("General")),
+            (self.generation, self.tr("Generation")),
+            (self.speculation, self.tr("Speculation")),
+        ):
+            self.tabs.addTab(_scrolled(page), words)
+        self.reset_button = QPushButton(self.tr("Reset to defaults"), self)
+        self.reset_button.setToolTip(self.tr("This page only; what you saved under a name stays"))
+        self.reset_button.setAutoDefault(False)
+        self.reset_button.clicked.connect(self._reset)
+        self.close_button = QPushButton(self.tr("Close"), self)
+        self.close_button.setAutoDefault(False)
+        self.close_button.clicked.connect(self.close)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(12)
+        buttons.addWidget(self.reset_button)
+        buttons.addStretch(1)
+        buttons.addWidget(self.close_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(24, 16, 24, 16)
+        column.setSpacing(12)
+        column.addWidget(self.tabs, 1)
+        column.addLayout(buttons)
+        self._fit_letters()
+        theme.changed.connect(self._fit_letters)
+        self.resize(_SIZE.boundedTo(self.screen().availableSize()))
+
+    def _fit_letters(self) -> None:
+        """Lines longer than that are hard to read; what is beside them is empty."""
+        for page in (self.general, self.generation, self.speculation):
+            page.setMaximumWidth(page.fontMetrics().averageCharWidth() * _LINE)
+
+    def open_at(self, page: PageName | None = None) -> None:
+        """Come to the front, at a page (None: where it was)."""
+        if self.isVisible():
+            self.raise_()
+        else:
+            self.shown.emit()
+        if page is not None:
+            self.tabs.setCurrentIndex(PAGES.index(page))
+        self.show()
+        self.activateWindow()
+
+    def show_choices(self, own: GenerationChoice, defaults: GenerationChoice, *, anew: bool = False) -> None:
+        """Show what replies are asked with. `anew`: also in fields in which something wrong stands."""
+        self.generation.show_choices(own, defaults, anew=anew)
+        self.speculation.show_choice(defaults)
+
+    def show_settings(self, settings: Settings) -> None:
+        """Show the general settings."""
+        self.general.show_settings(settings)
+
+    def _reset(self) -> None:
+        (self.general, self.generation, self.speculation)[self.tabs.currentIndex()].reset()
+
+
+def _scrolled(page: QWidget) -> ScrollPage:
+    area = ScrollPage()
+    page.setObjectName("page")
+    area.setWidget(page)
+    return area

@@ -1,0 +1,180 @@
+"""The page of the settings on how replies are generated: sampling, when they end, the system prompt."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QButtonGroup, QGridLayout, QHBoxLayout, QLabel, QRadioButton, QVBoxLayout, QWidget
+
+from app.state.settings.generation import SAMPLING, GenerationChoice
+from app.state.settings.presets import Preset, Shelf, SystemPrompt, applied, fits
+from app.views.settings.fields import Field
+from app.views.settings.shelf import ShelfBar
+from app.views.widgets.theme import Theme
+from app.words.settings import drawing_words, prompt_text
+
+_LABELS = 140
+_STOP_LINES, _SYSTEM_LINES = 3, 6
+_NARROW = 85
+"""Characters."""
+
+
+class GenerationPage(QWidget):
+    """Of this conversation, or of new ones.
+
+    Attributes: presets, prompts (the shelves' bars), fields (by name). Signals: own_changed(GenerationChoice),
+    defaults_changed(GenerationChoice).
+    """
+
+    own_changed = Signal(object)
+    defaults_changed = Signal(object)
+    _narrow: bool | None = None
+
+    def __init__(self, theme: Theme, presets: Shelf[Preset], prompts: Shelf[SystemPrompt], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._own = self._defaults = GenerationChoice()
+        self.own = QRadioButton(self.tr("This conversation"), self)
+        self.new = QRadioButton(self.tr("New conversations"), self)
+        self.own.setChecked(True)
+        self._which = QButtonGroup(self)
+        for button in (self.own, self.new):
+            self._which.addButton(button)
+        self.own.toggled.connect(lambda: self._show(anew=True))
+        self.presets = ShelfBar(theme, presets, self.tr("Preset"), self)
+        self.presets.chosen.connect(self._take_preset)
+        self.prompts = ShelfBar(theme, prompts, self.tr("Library"), self)
+        self.prompts.chosen.connect(self._take_prompt)
+        self.drawing = QLabel(self)
+        self.drawing.setObjectName("hint")
+        self.drawing.setWordWrap(True)
+        self.fields = {name: Field(name, self) for name in (*SAMPLING, "max_tokens")}
+        self.fields["stop"] = Field("stop", self, lines=_STOP_LINES)
+        self.fields["system"] = Field("system", self, lines=_SYSTEM_LINES)
+        for field in self.fields.values():
+            field.changed.connect(self._take)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        which = QHBoxLayout()
+        which.setSpacing(16)
+        which.addWidget(self.own)
+        which.addWidget(self.new)
+        which.addStretch(1)
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(12)
+        self._grid.setVerticalSpacing(4)
+        self._grid.setColumnMinimumWidth(0, _LABELS)
+        self._grid.setColumnStretch(2, 1)
+        self._fold()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 12, 12, 12)
+        column.setSpacing(12)
+        column.addLayout(which)
+        column.addWidget(self._title(self.tr("Sampling")))
+        column.addWidget(self.presets)
+        column.addWidget(self.drawing)
+        column.addLayout(self._grid)
+        column.addLayout(self._block("stop"))
+        column.addWidget(self._title(self.tr("System prompt")))
+        column.addWidget(self.prompts)
+        column.addLayout(self._block("system"))
+        column.addStretch(1)
+
+    def _fold(self) -> None:
+        """Where it is narrow, or letters are large, what a field means stands below it."""
+        narrow = self.width() < self.fontMetrics().averageCharWidth() * _NARROW
+        if narrow != self._narrow:
+            self._narrow = narrow
+            for row, name in enumerate((*SAMPLING, "max_tokens")):
+                self.fields[name].put_into(self._grid, 2 * row, narrow=narrow)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Fold and unfold."""
+        super().resizeEvent(event)
+        self._fold()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Other letters need other room."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange and self._narrow is not None:
+            for field in self.fields.values():
+                field.fit_letters(self.fontMetrics())
+            self._fold()
+
+    def _title(self, words: str) -> QLabel:
+        title = QLabel(words, self)
+        title.setObjectName("settingsTitle")
+        return title
+
+    def _block(self, name: str) -> QVBoxLayout:
+        """Several lines: name above (unless the title says it), what it means below."""
+        field = self.fields[name]
+        block = QVBoxLayout()
+        block.setSpacing(4)
+        if name == "system":
+            field.label.hide()
+        else:
+            block.addWidget(field.label)
+        block.addWidget(field.edit)
+        block.addWidget(field.hint)
+        return block
+
+    # What is chosen ---------------------------------------------------------------------------------------------------
+
+    @property
+    def choice(self) -> GenerationChoice:
+        """What the fields are about."""
+        return self._own if self.own.isChecked() else self._defaults
+
+    def show_choices(self, own: GenerationChoice, defaults: GenerationChoice, *, anew: bool = False) -> None:
+        """Show what replies are asked with. `anew`: also in fields in which something wrong stands."""
+        self._own, self._defaults = own, defaults
+        self._show(anew=anew)
+
+    def reset(self) -> None:
+        """All as where nothing was chosen; of this conversation: as new ones are."""
+        self._emit(self._defaults if self.own.isChecked() else GenerationChoice())
+        self._show(anew=True)
+
+    def show_shelves(self) -> None:
+        """Show what the shelves hold."""
+        choice = self.choice
+        preset = next((each for each in self.presets.shelf if fits(each, choice)), None)
+        self.presets.show_shelf(None if preset is None else self.presets.shelf.shown(preset), self.tr("Own values"))
+        shelf = self.prompts.shelf
+        prompt = next((each for each in shelf if choice.system in (each.text, prompt_text(each))), None)
+        has_text = bool(choice.system.strip())
+        missing = self.tr("Own text") if has_text else self.tr("None")
+        self.prompts.show_shelf(None if prompt is None else shelf.shown(prompt), missing, can_save=has_text)
+
+    def _show(self, *, anew: bool) -> None:
+        choice = self.choice
+        for field in self.fields.values():
+            field.show(choice, anew=anew)
+        self.drawing.setText(drawing_words(choice))
+        self.show_shelves()
+
+    def _take(self, name: str, value: object) -> None:
+        changed = self.choice.with_value(name, value)
+        if changed is not None:
+            self._emit(changed)
+
+    def _take_preset(self, name: str) -> None:
+        preset = self.presets.shelf.find(name)
+        if preset is not None:
+            self._emit(applied(preset, self.choice))
+            self._show(anew=True)
+
+    def _take_prompt(self, name: str) -> None:
+        prompt = self.prompts.shelf.find(name)
+        if prompt is not None:
+            self._take("system", prompt_text(prompt))
+            self._show(anew=True)
+
+    def _emit(self, choice: GenerationChoice) -> None:
+        if self.own.isChecked():
+            self._own = choice
+            self.own_changed.emit(choice)
+        else:
+            self._defaults = choice
+            self.defaults_changed.emit(choice)

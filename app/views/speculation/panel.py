@@ -1,0 +1,288 @@
+"""The Speculation panel: live plots with their figures, bars, and the counters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QPixmap, QShowEvent
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+
+from app.state.speculation.figures import Figures
+from app.state.speculation.lookahead import LookaheadNote
+from app.state.speculation.metrics import Metrics
+from app.views.speculation.bars import PositionBars, TimeBar
+from app.views.speculation.counters import CounterGrid
+from app.views.speculation.tools import PanelTools
+from app.views.widgets.labels import SteadyLabel
+from app.views.widgets.paint_turns import TURNS
+from app.views.widgets.scroll_page import ScrollPage
+from app.views.widgets.theme import Theme
+from app.words.figures import SEPARATOR, accepted, lookahead_source, lookahead_words, named, speed, times
+
+if TYPE_CHECKING:
+    from app.views.speculation.plots import LivePlot
+
+REDRAW_MS = 120
+_PAUSE_S = 0.012
+"""What the screen needs to take over a plot."""
+ROUNDS_SHOWN = 120.0
+SECONDS_SHOWN = 30.0
+_NOTES = (
+    LookaheadNote("ready"),
+    LookaheadNote("drafting", 32, 10.0),
+    LookaheadNote("trying", 32),
+    LookaheadNote("plain"),
+    LookaheadNote("plain", has_draft=False),
+    LookaheadNote("fixed", 32),
+    LookaheadNote("off"),
+    LookaheadNote("off", has_draft=False),
+)
+"""What may be said of the lookahead: there is always room for the longest."""
+
+
+_PLOT_HEIGHT = 150
+_LARGE = 1.2
+"""Letters so much larger than usual may need more width than there is."""
+
+
+class SpeculationPanel(ScrollPage):
+    """Shows the figures of the reply that is being written, or of the last one. Draws nothing while hidden."""
+
+    def __init__(self, metrics: Metrics, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("right")
+        self.setAccessibleName(self.tr("Speculation"))
+        self._metrics = metrics
+        self._theme = theme
+        self._drawn = -1
+        self._drawn_at = 0.0
+        self._plots: tuple[LivePlot, LivePlot] | None = None
+        self._figures = Figures()
+        self._paused = False
+        self._holders: list[QWidget] = []
+        self._build()
+        self._fit_letters()
+        theme.changed.connect(self._fit_letters)
+        self._again = QTimer(self)
+        self._again.setSingleShot(True)
+        self._again.timeout.connect(self.refresh)
+        self._step = QTimer(self)
+        self._step.setSingleShot(True)
+        self._step.timeout.connect(self._draw_next)
+        self._left: list[Callable[[], None]] = []
+        self.refresh()
+
+    def _build(self) -> None:
+        page = QWidget()
+        page.setObjectName("page")
+        layout = QVBoxLayout(page)
+        layout.setContentsMargins(16, 12, 16, 16)
+        layout.setSpacing(4)
+        self.tools = PanelTools(self._theme, self._picture, self._table, page)
+        self.tools.paused.connect(self._pause)
+        layout.addWidget(self.tools)
+        self._make_lookahead(layout)
+        layout.addSpacing(12)
+        self._charts = QWidget(page)
+        self._charts.setObjectName("page")
+        layout.addWidget(self._charts, 1)
+        self._make_charts(QVBoxLayout(self._charts))
+        self.setWidget(page)
+
+    def _make_charts(self, layout: QVBoxLayout) -> None:
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        self.rate_figure, self._rate_place = self._plot_place(layout, self.tr("Acceptance rate"))
+        layout.addSpacing(12)
+        self.speed_figure, self._speed_place = self._plot_place(layout, self.tr("Tokens per second"))
+        layout.addSpacing(12)
+        self._counters = CounterGrid()
+        self.counters = self._counters.values
+        self.positions, self.times = PositionBars(self._theme), TimeBar(self._theme)
+        layout.addWidget(self._counters)
+        for title, bars in (
+            (self.tr("Acceptance by position"), self.positions),
+            (self.tr("Time after the prompt"), self.times),
+        ):
+            caption = QLabel(title)
+            caption.setObjectName("caption")
+            layout.addSpacing(12)
+            layout.addWidget(caption)
+            layout.addWidget(bars)
+        layout.addStretch(1)
+
+    def _make_lookahead(self, layout: QVBoxLayout) -> None:
+        """What the lookahead does and why, and where the proposals come from."""
+        self.lookahead = SteadyLabel([lookahead_words(note) for note in _NOTES])
+        self.lookahead.setObjectName("lookahead")
+        self.lookahead_source = QLabel()
+        self.lookahead_source.setObjectName("caption")
+        help_text = self.tr(
+            "The lookahead K is the number of tokens proposed per round; auto chooses it in each round for the most "
+            "tokens per second, by what rounds cost on this machine and how many proposals are accepted."
+        )
+        for label in (self.lookahead, self.lookahead_source):
+            label.setToolTip(help_text)
+            layout.addWidget(label)
+
+    def _plot_place(self, layout: QVBoxLayout, title: str) -> tuple[QLabel, QVBoxLayout]:
+        figure = QLabel()
+        figure.setObjectName("figure")
+        caption = QLabel(title)
+        caption.setObjectName("caption")
+        place = QVBoxLayout()
+        place.setContentsMargins(0, 0, 0, 0)
+        holder = QWidget()
+        holder.setLayout(place)
+        self._holders.append(holder)
+        layout.addWidget(figure)
+        layout.addWidget(caption)
+        layout.addWidget(holder, 1)
+        return figure, place
+
+    def _fit_letters(self) -> None:
+        """Room for the plots, which grow with the letters; far larger ones are wider than a panel may be."""
+        scale = max(self._theme.scale, 1.0)
+        for holder in self._holders:
+            holder.setMinimumHeight(round(_PLOT_HEIGHT * scale))
+        policies = Qt.ScrollBarPolicy
+        self.setHorizontalScrollBarPolicy(policies.ScrollBarAsNeeded if scale > _LARGE else policies.ScrollBarAlwaysOff)
+
+    def build_plots(self) -> None:
+        """Make the plots. Called once the window is on screen."""
+        if self._plots is not None:
+            return
+        from app.views.speculation.plots import LivePlot  # noqa: PLC0415 - after the first paint, see there
+
+        rate = LivePlot(
+            self._theme,
+            self.tr("Acceptance rate per round"),
+            self.tr("round"),
+            self.tr("accepted, %"),
+            top=100.0,
+            least=10.0,
+            window=ROUNDS_SHOWN,
+        )
+        pace = LivePlot(
+            self._theme,
+            self.tr("Tokens per second over time"),
+            self.tr("seconds"),
+            self.tr("tok/s"),
+            least=0.05,
+            window=SECONDS_SHOWN,
+        )
+        for plot, place in ((rate, self._rate_place), (pace, self._speed_place)):
+            place.addWidget(plot, 1)
+            place.addWidget(plot.bar)
+            policy = plot.bar.sizePolicy()
+            policy.setRetainSizeWhenHidden(True)
+            plot.bar.setSizePolicy(policy)
+        self._plots = (rate, pace)
+        self._drawn = -1
+        self.refresh()
+
+    @property
+    def plots(self) -> tuple[LivePlot, LivePlot] | None:
+        """The two plots, once they are made."""
+        return self._plots
+
+    def refresh(self) -> None:
+        """Draw what has changed, if it can be seen, and not too often."""
+        metrics = self._metrics
+        if metrics.version == self._drawn or (self._drawn >= 0 and not self.isVisible()):
+            return
+        self._tell_lookahead()
+        if self._paused:
+            return
+        wait = REDRAW_MS - 1000.0 * (perf_counter() - self._drawn_at)
+        if self._drawn >= 0 and (wait > 0 or self._left):
+            if not self._again.isActive():
+                self._again.start(max(int(wait) + 1, 1))
+            return
+        self._drawn, self._drawn_at = metrics.version, perf_counter()
+        self._figures = metrics.figures()
+        self._write_figures()
+        self._left = [self._draw_bars, self._draw_rate, self._draw_speed]
+        self._draw_next()
+
+    def _draw_next(self) -> None:
+        """Draw one thing after another, each in a turn of its own: together they would hold up the window.
+
+        What is hidden is drawn when it is shown.
+        """
+        if not self._left or not self.isVisible():
+            return
+        if not (wait := TURNS.wait_ms()):
+            self._left.pop(0)()
+            TURNS.take(_PAUSE_S)
+            wait = TURNS.wait_ms()
+        if self._left:
+            self._step.start(wait)
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether everything of now is drawn."""
+        return not self._left and self._metrics.version == self._drawn
+
+    def _draw_bars(self) -> None:
+        self.positions.draw(self._figures.positions)
+        self.times.draw(self._figures.times)
+
+    def _draw_rate(self) -> None:
+        if self._plots is not None:
+            self._plots[0].draw(self._figures.smoothed, self._figures.rates)
+            self._plots[0].show_bar()
+
+    def _draw_speed(self) -> None:
+        if self._plots is not None:
+            plain = self._figures.plain_speed
+            name = "" if plain is None else self.tr("plain {speed}").format(speed=speed(plain))
+            self._plots[1].draw(self._figures.speeds, level=plain, level_name=name)
+            self._plots[1].show_bar()
+
+    def _tell_lookahead(self) -> None:
+        note = self._metrics.lookahead
+        words = lookahead_words(note)
+        self.lookahead.setText(words)
+        self.lookahead.setAccessibleName(named(self.tr("Lookahead"), words))
+        self.lookahead_source.setText(lookahead_source(note))
+
+    def _write_figures(self) -> None:
+        metrics = self._metrics
+        self._counters.draw(metrics)
+        words = accepted(metrics.acceptance_rate)
+        self.rate_figure.setText(words)
+        self.rate_figure.setAccessibleName(named(self.tr("Acceptance rate"), words))
+        told = speed(metrics.tokens_per_second)
+        if metrics.speedup is not None:
+            told += SEPARATOR + times(metrics.speedup)
+        self.speed_figure.setText(told)
+        self.speed_figure.setAccessibleName(named(self.tr("Tokens per second"), told))
+
+    @property
+    def figures(self) -> Figures:
+        """What is drawn."""
+        return self._figures
+
+    def _pause(self, paused: bool) -> None:
+        """Draw nothing new for now; figures are collected all the same."""
+        self._paused = paused
+        self.refresh()
+
+    def _picture(self) -> QPixmap:
+        """What is drawn, all of it, as it looks now."""
+        while self._left:
+            self._left.pop(0)()
+        return self._charts.grab()
+
+    def _table(self) -> str:
+        return self._figures.to_csv()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """What changed while it was hidden is drawn now."""
+        super().showEvent(event)
+        QTimer.singleShot(0, self, self._draw_next)
+        QTimer.singleShot(0, self, self.refresh)

@@ -1,0 +1,234 @@
+"""The card that tells about one token: where it came from, how probable it was, and what else there might have been."""
+
+from __future__ import annotations
+
+from math import exp
+
+from PySide6.QtCore import QCoreApplication, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from app.state.chat.trace import TOP, Alternative, TokenRecord
+from app.system.translation import number
+from app.views.widgets.theme import RADIUS, Theme, keep_fixed
+from app.words.figures import SEPARATOR, UNKNOWN
+from engine import Origin
+
+_WIDTH = 264
+_AWAY = 6
+_LONGEST = 18
+"""Characters of a token that are shown."""
+_SIGNS = {" ": "␣", "\n": "↵", "\t": "⇥", "\r": "␍"}
+
+
+def token_words(token: int, text: str | None) -> str:
+    """A token for the eye: spaces and line ends as signs, a control token by its number."""
+    if text is None:
+        return QCoreApplication.translate("Tokens", "token {token}").format(token=token)
+    if not text:
+        return QCoreApplication.translate("Tokens", "control token {token}").format(token=token)
+    if len(text) > _LONGEST:
+        text = text[: _LONGEST - 1] + "…"
+    return "".join(_SIGNS.get(character, character if character.isprintable() else "�") for character in text)
+
+
+def probability_words(logprob: float | None) -> str:
+    """A probability of which this is the natural logarithm: 84.1 %."""
+    if logprob is None:
+        return UNKNOWN
+    percent = 100.0 * exp(min(logprob, 0.0))
+    if percent < 0.05:
+        return f"< {number(0.1, 1)} %"
+    return f"{number(percent)} %" if percent >= 99.95 else f"{number(percent, 1)} %"
+
+
+def origin_words(origin: Origin) -> str:
+    """Where a token came from, in a few words."""
+    return {
+        "accepted": QCoreApplication.translate("Tokens", "accepted from the draft"),
+        "correction": QCoreApplication.translate("Tokens", "correction by the target"),
+        "bonus": QCoreApplication.translate("Tokens", "bonus of the target"),
+        "plain": QCoreApplication.translate("Tokens", "plain: nothing was proposed"),
+    }[origin]
+
+
+def whence(record: TokenRecord) -> str:
+    """Where a token came from: accepted from the draft · round 12."""
+    round_words = QCoreApplication.translate("Tokens", "round {number}").format(number=number(record.round))
+    return origin_words(record.origin) + SEPARATOR + round_words
+
+
+def describe_token(record: TokenRecord) -> str:
+    """All of the card in one sentence, for those who hear it."""
+    name = token_words(record.token, record.text or record.name)
+    target = QCoreApplication.translate("Tokens", "target {probability}").format(
+        probability=probability_words(record.logprob)
+    )
+    parts = [name, whence(record), target]
+    if record.draft_logprob is not None:
+        draft = QCoreApplication.translate("Tokens", "draft {probability}")
+        parts.append(draft.format(probability=probability_words(record.draft_logprob)))
+    return ", ".join(parts)
+
+
+class ShareBar(QWidget):
+    """A small bar, as long as a share 0..1."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._share = 0.0
+        self._chosen = False
+
+    def show_share(self, share: float, *, chosen: bool) -> None:
+        """Another share; the chosen one has the accent's colour."""
+        self._share, self._chosen = min(max(share, 0.0), 1.0), chosen
+        self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Small."""
+        return QSize(72, 8)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """The bar on its ground."""
+        super().paintEvent(event)
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        ground = QRectF(0, self.height() / 2 - 3, self.width(), 6)
+        painter.setBrush(self._theme.color("raised"))
+        painter.drawRoundedRect(ground, 3, 3)
+        if self._share > 0.0:
+            ground.setWidth(max(self._share * ground.width(), 2.0))
+            painter.setBrush(self._theme.color("accent" if self._chosen else "muted"))
+            painter.drawRoundedRect(ground, min(3.0, ground.width() / 2), 3)
+
+
+class TokenCard(QFrame):
+    """Stands beside the token that it tells about, over everything else in the window. Created hidden.
+
+    Signal: dismissed() (what it stands beside was scrolled away).
+    """
+
+    dismissed = Signal()
+
+    def __init__(self, theme: Theme, owner: QWidget) -> None:
+        super().__init__(owner)
+        self.setObjectName("tokenCard")
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._theme = theme
+        self._owner = owner
+        self.setFixedWidth(_WIDTH)
+        self._build()
+        self.hide()
+
+    def _build(self) -> None:
+        self.name = QLabel(self)
+        keep_fixed(self.name)
+        self.name.setObjectName("tokenName")
+        self.name.setTextFormat(Qt.TextFormat.PlainText)
+        self.whence = QLabel(self)
+        self.whence.setObjectName("caption")
+        layout = self._rows = QVBoxLayout(self)
+        layout.setContentsMargins(12, 8, 12, 12)
+        layout.setSpacing(4)
+        layout.addWidget(self.name)
+        layout.addWidget(self.whence)
+        layout.addSpacing(4)
+        layout.addLayout(self._make_models())
+        layout.addSpacing(8)
+        self.alternatives_title = QLabel(self.tr("The target's best"), self)
+        self.alternatives_title.setObjectName("caption")
+        layout.addWidget(self.alternatives_title)
+        layout.addLayout(self._make_alternatives())
+
+    def _make_models(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        self.target, self.draft = QLabel(self), QLabel(self)
+        for word, value in ((self.tr("Target"), self.target), (self.tr("Draft"), self.draft)):
+            name = QLabel(word, self)
+            name.setObjectName("counterName")
+            value.setObjectName("counterValue")
+            row.addWidget(name)
+            row.addWidget(value)
+            row.addSpacing(12)
+        row.addStretch(1)
+        return row
+
+    def _make_alternatives(self) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(2)
+        grid.setColumnStretch(0, 1)
+        self.rows: list[tuple[QLabel, ShareBar, QLabel]] = []
+        for row in range(TOP):
+            name, bar, value = QLabel(self), ShareBar(self._theme, self), QLabel(self)
+            keep_fixed(name)
+            name.setTextFormat(Qt.TextFormat.PlainText)
+            value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            value.setMinimumWidth(value.fontMetrics().horizontalAdvance("< 0.1 %"))
+            for column, widget in enumerate((name, bar, value)):
+                grid.addWidget(widget, row, column)
+            self.rows.append((name, bar, value))
+        return grid
+
+    def tell(self, record: TokenRecord, place: QRect) -> None:
+        """Tell about a token that stands in this place of the owner."""
+        self.name.setText(token_words(record.token, record.text or record.name))
+        self.whence.setText(whence(record))
+        self.target.setText(probability_words(record.logprob))
+        self.draft.setText(probability_words(record.draft_logprob))
+        self.alternatives_title.setVisible(bool(record.alternatives))
+        for rank, row in enumerate(self.rows):
+            known = rank < len(record.alternatives)
+            for widget in row:
+                widget.setVisible(known)
+            if known:
+                self._tell_alternative(row, record.alternatives[rank], chosen=record.token)
+        self._move_to(place)
+
+    def _tell_alternative(self, row: tuple[QLabel, ShareBar, QLabel], other: Alternative, *, chosen: int) -> None:
+        name, bar, value = row
+        name.setText(token_words(other.token, other.text))
+        font = name.font()
+        font.setBold(other.token == chosen)
+        name.setFont(font)
+        bar.show_share(exp(min(other.logprob, 0.0)), chosen=other.token == chosen)
+        value.setText(probability_words(other.logprob))
+
+    def _move_to(self, place: QRect) -> None:
+        """Below the token, or above it where there is no room, within the window."""
+        window = self._owner.window()
+        if self.parentWidget() is not window:
+            self.setParent(window)
+            self._owner.destroyed.connect(self.deleteLater)
+            self._watch_scrolling()
+        self.ensurePolished()
+        self._rows.activate()
+        self.resize(_WIDTH, self.sizeHint().height())
+        corner = self._owner.mapTo(window, place.topLeft())
+        x = min(max(corner.x() - 12, _AWAY), window.width() - self.width() - _AWAY)
+        y = corner.y() + place.height() + _AWAY
+        if y + self.height() > window.height() - _AWAY:
+            y = corner.y() - self.height() - _AWAY
+        self.move(QPoint(x, max(y, _AWAY)))
+        self.show()
+        self.raise_()
+
+    def _watch_scrolling(self) -> None:
+        """What scrolls takes the token away from its card."""
+        widget = self._owner.parentWidget()
+        while widget is not None and not isinstance(widget, QAbstractScrollArea):
+            widget = widget.parentWidget()
+        if widget is not None:
+            widget.verticalScrollBar().valueChanged.connect(self.dismissed)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """A surface with a border."""
+        super().paintEvent(event)
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(self._theme.color("border"))
+        painter.setBrush(self._theme.color("surface"))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)

@@ -1,0 +1,157 @@
+"""What stands in the place of a reply while tokens are coloured: its tokens, and a legend that counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import QCoreApplication, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy, QStyle, QVBoxLayout, QWidget
+
+from app.state.chat.trace import ORIGINS, TokenTrace
+from app.system.translation import number
+from app.views.tokens.painter import UNDERLINES, paint_token
+from app.views.tokens.text import TokenText
+from app.views.widgets.theme import Theme
+from engine import Origin
+
+_GAP = 12
+_PAD = 5
+
+
+def _word(origin: Origin) -> str:
+    return {
+        "accepted": QCoreApplication.translate("Tokens", "accepted"),
+        "correction": QCoreApplication.translate("Tokens", "correction"),
+        "bonus": QCoreApplication.translate("Tokens", "bonus"),
+        "plain": QCoreApplication.translate("Tokens", "plain"),
+    }[origin]
+
+
+class TokenLegend(QWidget):
+    """What the colours mean, and how many tokens have each. As wide as it may be, in as many lines as it needs."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.counts: dict[Origin, int] = {}
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        theme.changed.connect(self.update)
+        self.show_counts({})
+
+    def show_counts(self, counts: Mapping[Origin, int]) -> None:
+        """Count these. Plain tokens are left out where there are none."""
+        shown = {origin: counts.get(origin, 0) for origin in ORIGINS if origin != "plain" or counts.get(origin)}
+        if shown == self.counts:
+            return
+        self.counts = shown
+        self.setAccessibleName(", ".join(f"{_word(origin)} {number(count)}" for origin, count in shown.items()))
+        self._fit()
+        self.update()
+
+    def _line_height(self) -> int:
+        return self.fontMetrics().height() + 6
+
+    def _chips(self) -> list[tuple[Origin, QRect, str]]:
+        """Each chip's place, and the number behind it."""
+        found: list[tuple[Origin, QRect, str]] = []
+        metrics, height = self.fontMetrics(), self._line_height()
+        x = y = 0
+        for origin, count in self.counts.items():
+            figure = number(count)
+            width = metrics.horizontalAdvance(_word(origin)) + 2 * _PAD
+            whole = width + _PAD + metrics.horizontalAdvance(figure)
+            if x and x + whole > self.width():
+                x, y = 0, y + height
+            found.append((origin, QRect(x, y, width, height - 4), figure))
+            x += whole + _GAP
+        return found
+
+    def _fit(self) -> None:
+        chips = self._chips()
+        height = chips[-1][1].top() + self._line_height() if chips else self._line_height()
+        if height != self.height() or self.minimumHeight() != height:
+            self.setFixedHeight(height)
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """As high as its lines."""
+        return QSize(240, self.minimumHeight())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Another width may need another number of lines."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Words on their colours, numbers behind them."""
+        super().paintEvent(event)
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        metrics, theme = self.fontMetrics(), self._theme
+        for origin, place, figure in self._chips():
+            rect = QStyle.visualRect(self.layoutDirection(), self.rect(), place)
+            baseline = rect.top() + (rect.height() + metrics.ascent() - metrics.descent()) / 2
+            color = QColor(0, 0, 0, 0) if origin == "plain" else theme.color(origin)
+            paint_token(painter, QRectF(rect), baseline, color, UNDERLINES[origin], theme.color("muted"))
+            painter.setPen(theme.color("text"))
+            painter.drawText(rect.left() + _PAD, round(baseline), _word(origin))
+            painter.setPen(theme.color("muted"))
+            mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+            beside = rect.left() - _PAD - metrics.horizontalAdvance(figure) if mirrored else rect.right() + 1 + _PAD
+            painter.drawText(beside, round(baseline), figure)
+
+
+class TokenReply(QWidget):
+    """The tokens of a reply as they come, and the legend. A reply without a record says so.
+
+    Attributes: text (the TokenText), legend, note. Signals: settled(), grew(), pointed(QRect in this widget).
+    """
+
+    settled = Signal()
+    grew = Signal()
+    pointed = Signal(QRect)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.text = TokenText(theme, self)
+        self.legend = TokenLegend(theme, self)
+        self.note = QLabel(self.tr("No record of this reply's tokens."), self)
+        self.note.setObjectName("summary")
+        self.note.hide()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        for widget in (self.text, self.note, self.legend):
+            layout.addWidget(widget)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.text.settled.connect(self.settled)
+        self.text.grew.connect(self._grew)
+        self.text.pointed.connect(lambda place: self.pointed.emit(place.translated(self.text.pos())))
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the reply is complete and drawn."""
+        return self.text.is_settled
+
+    @property
+    def trace(self) -> TokenTrace:
+        """The record that is shown; an empty one where there is none."""
+        return self.text.trace
+
+    def follow(self, trace: TokenTrace | None, head: str = "") -> None:
+        """Show this record as it grows, behind a text that it does not cover."""
+        self.text.follow(trace if trace is not None else TokenTrace(), head)
+
+    def grow(self) -> None:
+        """The record has more tokens."""
+        self.text.grow()
+
+    def finish(self, text: str) -> None:
+        """The reply is complete; `text` is all of it."""
+        self.text.finish(text)
+        self.note.setVisible(not len(self.text.trace) and bool(text))
+        self.legend.setVisible(bool(len(self.text.trace)))
+
+    def _grew(self) -> None:
+        self.legend.show_counts(self.text.trace.counts)
+        self.grew.emit()

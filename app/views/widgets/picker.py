@@ -1,0 +1,220 @@
+"""A list to choose from: lines of one or two rows, those that cannot be chosen greyed with the reason under them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QFont,
+    QFontMetrics,
+    QGuiApplication,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QSizePolicy,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionComboBox,
+    QStyleOptionViewItem,
+    QStylePainter,
+    QWidget,
+)
+
+from app.state.models.models import Choice
+from app.views.widgets.hover import settle_hover
+from app.views.widgets.picker_lines import DIM_ROLE, MORE_ROLE, PATH_ROLE, PickerLines
+
+__all__ = ["DIM_ROLE", "MORE_ROLE", "PATH_ROLE", "Picker", "shortened", "small_font"]
+
+_POPUP_MOST, _MANY = 560, 60
+_PAD_X, _PAD_Y, _BETWEEN = 8, 5, 2
+_SMALL = 0.92
+_FIGURES = " · "
+_WRAP = int(Qt.TextFlag.TextWordWrap)
+_AROUND = 40
+"""What a line of the popup has beside its words: padding, frame and scroll bar."""
+
+
+def shortened(text: str, metrics: QFontMetrics, width: int) -> str:
+    """A text that fits: whole, else without its last figures (what follows a ` · `), else cut in the middle.
+
+    Models of one family begin and end alike: what is between tells them apart least.
+    """
+    while metrics.horizontalAdvance(text) > width and _FIGURES in text:
+        text = text.rsplit(_FIGURES, 1)[0]
+    if metrics.horizontalAdvance(text) <= width:
+        return text
+    return metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, max(width, 0))
+
+
+class ChoiceDelegate(QStyledItemDelegate):
+    """Draws a line: what it is, and under it in small what else is to be said, in two rows at most.
+
+    Attribute: width (that a row has for words).
+    """
+
+    width = _POPUP_MOST
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        drawn = QStyleOptionViewItem(option)
+        self.initStyleOption(drawn, index)
+        drawn.text = ""
+        widget = drawn.widget
+        if widget is None:
+            return
+        widget.style().drawControl(QStyle.ControlElement.CE_ItemViewItem, drawn, painter, widget)
+        place = drawn.rect.adjusted(_PAD_X, _PAD_Y, -_PAD_X, -_PAD_Y)
+        enabled = bool(index.flags() & Qt.ItemFlag.ItemIsEnabled) and not index.data(DIM_ROLE)
+        # The view's own palette has this half transparent.
+        muted = QGuiApplication.palette().color(QPalette.ColorRole.PlaceholderText)
+        painter.save()
+        painter.setFont(drawn.font)
+        painter.setPen(drawn.palette.color(QPalette.ColorRole.Text) if enabled else muted)
+        height = QFontMetrics(drawn.font).height()
+        side = QStyle.visualAlignment(drawn.direction, Qt.AlignmentFlag.AlignLeft)
+        self._draw(painter, QRect(place.left(), place.top(), place.width(), height), side, str(index.data() or ""))
+        more = index.data(MORE_ROLE)
+        if more:
+            font = small_font(drawn.font)
+            painter.setFont(font)
+            painter.setPen(muted)
+            below = place.adjusted(0, height + _BETWEEN, 0, 0)
+            if self._small_height(font, str(more)) > QFontMetrics(font).height():
+                painter.drawText(below, int(side | Qt.AlignmentFlag.AlignTop) | _WRAP, str(more))
+            else:
+                self._draw(painter, below, side, str(more))
+        painter.restore()
+
+    def _small_height(self, font: QFont, text: str) -> int:
+        metrics = QFontMetrics(font)
+        wanted = metrics.boundingRect(QRect(0, 0, self.width, 10_000), _WRAP, text).height()
+        return min(wanted, 2 * metrics.lineSpacing())
+
+    def _draw(self, painter: QPainter, place: QRect, side: Qt.AlignmentFlag, text: str) -> None:
+        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, place.width())
+        painter.drawText(place, int(side | Qt.AlignmentFlag.AlignVCenter), shown)
+
+    def sizeHint(  # noqa: N802 - Qt's
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QSize:
+        metrics = QFontMetrics(option.font)
+        width, height = metrics.horizontalAdvance(str(index.data() or "")), metrics.height()
+        more = index.data(MORE_ROLE)
+        if more:
+            small = QFontMetrics(small_font(option.font))
+            width = max(width, small.horizontalAdvance(str(more)))
+            height += _BETWEEN + self._small_height(small_font(option.font), str(more))
+        return QSize(width + 2 * _PAD_X + 2, height + 2 * _PAD_Y)
+
+
+def small_font(font: QFont) -> QFont:
+    """The same font, as small as captions are."""
+    small = QFont(font)
+    if font.pointSizeF() > 0:
+        small.setPointSizeF(font.pointSizeF() * _SMALL)
+    else:
+        small.setPixelSize(max(1, round(font.pixelSize() * _SMALL)))
+    return small
+
+
+class Picker(QComboBox):
+    """A list to choose from; it is not changed by a passing wheel. Signal: chosen(data)."""
+
+    chosen = Signal(object)
+
+    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(name)
+        self.setToolTip(name)
+        self._lines = PickerLines(self)
+        self.setModel(self._lines)
+        self.setMaxVisibleItems(16)
+        # The combo box's own delegate draws menu items, and those never look greyed.
+        self._delegate = ChoiceDelegate(self)
+        self.setItemDelegate(self._delegate)
+        self.view().setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.view().setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        container = self.view().parentWidget()
+        if isinstance(container, QFrame):
+            container.setFrameShape(QFrame.Shape.NoFrame)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.activated.connect(lambda _index: self.chosen.emit(self.currentData(PATH_ROLE)))
+        self._shown: object = None
+        self._waiting: Callable[[], None] | None = None
+
+    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
+        """Leave the wheel to what lies below."""
+        event.ignore()
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Cut a long text with an ellipsis, which a style sheet otherwise forgets."""
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        room = self.style().subControlRect(
+            QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
+        )
+        text = option.currentText or self.placeholderText()
+        option.currentText = shortened(text, self.fontMetrics(), room.width() - 4)
+        painter = QStylePainter(self)
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+
+    def showPopup(self) -> None:  # noqa: N802 - Qt's name
+        """Open the list, as wide as its lines, as far as there is room."""
+        # Of so many lines some are long; to measure them all would be felt.
+        wanted = _POPUP_MOST if self.count() > _MANY else self.view().sizeHintForColumn(0) + _AROUND
+        most = min(_POPUP_MOST, max(self.window().width() - 32, self.width()))
+        width = max(self.width(), min(wanted, most))
+        self.view().setMinimumWidth(width)
+        if self._delegate.width != width - _AROUND:
+            self._delegate.width = width - _AROUND
+            self.view().doItemsLayout()
+        super().showPopup()
+
+    def hidePopup(self) -> None:  # noqa: N802 - Qt's name
+        """Close the list."""
+        super().hidePopup()
+        settle_hover(self)
+        if self._waiting is not None:
+            # Not at once: Qt has still to say which line was chosen.
+            QTimer.singleShot(0, self, self._catch_up)
+
+    def _catch_up(self) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting()
+
+    def fill(
+        self,
+        choices: Sequence[Choice],
+        chosen: object,
+        missing: str,
+        *,
+        words: Callable[[Choice], Choice] | None = None,
+    ) -> None:
+        """Show these lines; those with a problem are greyed and say it. `missing`: shown where none is chosen.
+
+        `words`: gives a line its words, where it has none yet. What only memory is too short for looks greyed too, but
+        can be chosen: the load is announced. While the list is open it stays as it is.
+        """
+        self._waiting = None
+        if self.view().isVisible():
+            self._waiting = partial(self.fill, choices, chosen, missing, words=words)
+            return
+        state = (tuple(choices), chosen)
+        if state == self._shown:
+            return
+        self._shown = state
+        self._lines.show(choices, words)
+        self.setCurrentIndex(self._lines.place_of(chosen))
+        self.setPlaceholderText(missing)

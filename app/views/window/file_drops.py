@@ -1,0 +1,121 @@
+"""Files and folders that are dropped onto the window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QMimeData, QObject, Qt, Signal
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
+from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
+
+from app.state.chat.dropped import sort_out
+
+
+class FileDrops(QObject):
+    """Takes what is dropped anywhere onto a window, and tells what it is.
+
+    Signals: dropped(Dropped), foreign() (addresses of things that are not on this computer).
+    """
+
+    dropped = Signal(object)
+    foreign = Signal()
+
+    def __init__(self, window: QWidget, *writing: QWidget) -> None:
+        """`writing`: what takes text, and so would take the names of files as one."""
+        super().__init__(window)
+        self._window = window
+        self.veil: DropVeil | None = None
+        window.setAcceptDrops(True)
+        for place in (window, *writing):
+            place.installEventFilter(self)
+
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """Files come over the window: from here on the veil looks after them."""
+        if event.type() == QEvent.Type.Drop and isinstance(event, QDropEvent) and event.mimeData().hasUrls():
+            # Let go before the veil was under them.
+            if self.veil is not None:
+                self.veil.hide()
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.accept()
+            self.take(event.mimeData())
+            return True
+        if event.type() != QEvent.Type.DragEnter or not isinstance(event, QDragEnterEvent):
+            return False
+        if not event.mimeData().hasUrls():
+            return False
+        if self.veil is None:
+            self.veil = DropVeil(self._window)
+            self.veil.dropped.connect(self.take)
+        self.veil.cover()
+        event.setDropAction(Qt.DropAction.CopyAction)
+        event.accept()
+        return True
+
+    def take(self, data: QMimeData) -> None:
+        """Tell what was dropped."""
+        paths = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
+        if paths:
+            self.dropped.emit(sort_out(paths))
+        else:
+            self.foreign.emit()
+
+
+class DropVeil(QFrame):
+    """Lies over the window while files are dragged, and says what may be dropped. Signal: dropped(QMimeData)."""
+
+    dropped = Signal(object)
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        self.setObjectName("veil")
+        self.setAcceptDrops(True)
+        title = QLabel(self.tr("Drop it here"), self)
+        title.setObjectName("panelTitle")
+        text = QLabel(
+            self.tr(
+                "A model becomes the target, a folder is searched for models, a conversation (.json) is imported, "
+                "a text goes with the question."
+            ),
+            self,
+        )
+        text.setObjectName("hint")
+        text.setWordWrap(True)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(32, 32, 32, 32)
+        layout.setSpacing(8)
+        layout.addStretch(1)
+        for label in (title, text):
+            label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+            layout.addWidget(label)
+        layout.addStretch(1)
+        self.hide()
+
+    def cover(self) -> None:
+        """Lie over all of the window."""
+        self.setGeometry(self._window.rect())
+        self.raise_()
+        self.show()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802 - Qt's name
+        """A file stays where it was: this is a copy."""
+        self._accept(event)
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:  # noqa: N802 - Qt's name
+        """The whole window is one place."""
+        self._accept(event)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:  # noqa: N802 - Qt's name
+        """They went elsewhere."""
+        super().dragLeaveEvent(event)
+        self.hide()
+
+    def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802 - Qt's name
+        """Here they are."""
+        self.hide()
+        self._accept(event)
+        self.dropped.emit(event.mimeData())
+
+    def _accept(self, event: QDropEvent) -> None:
+        event.setDropAction(Qt.DropAction.CopyAction)
+        event.accept()

@@ -1,0 +1,338 @@
+"""The window: bar on top, chats at the left, the conversation in the middle, Speculation at the right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QMoveEvent, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QHBoxLayout,
+    QMainWindow,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.settings.settings import FONT_POINTS, Settings
+from app.state.conversations.list import ConversationList
+from app.state.speculation.metrics import Metrics
+from app.system.resources import StarterPrompt
+from app.views.chat.transcript import COLUMN, TranscriptView
+from app.views.commands.commands import Commands
+from app.views.conversations.panel import ConversationPanel
+from app.views.models.bar import ModelBar
+from app.views.prompt.box import PromptBox
+from app.views.prompt.context_meter import ContextMeter
+from app.views.speculation.panel import SpeculationPanel
+from app.views.widgets.keys import presses_button
+from app.views.widgets.notices import NoticeBar
+from app.views.widgets.progress_strip import ProgressStrip
+from app.views.widgets.theme import Theme
+from app.views.window.file_dialogs import ask_for_models_folder
+from app.views.window.place import place_of, put_back
+from app.views.window.side_panels import CHAT_LEAST, SidePanels
+from app.views.window.welcome import WelcomeView
+
+MINIMUM = (720, 480)
+DEFAULT = (1_280, 800)
+
+
+class MainWindow(QMainWindow):
+    """Renders state, sends intents.
+
+    Attribute: commands (what can be done, with the keys).
+    Signals: painted() (once, when the window is on screen), closed(), folder_chosen(str), cancel_wanted(),
+    new_chat_wanted(), prompt_sent(text), introduction_left().
+    """
+
+    painted = Signal()
+    closed = Signal()
+    folder_chosen = Signal(str)
+    cancel_wanted = Signal()
+    new_chat_wanted = Signal()
+    prompt_sent = Signal(str)
+    introduction_left = Signal()
+
+    def __init__(
+        self,
+        theme: Theme,
+        settings: Settings,
+        metrics: Metrics,
+        conversations: ConversationList,
+        starters: Sequence[StarterPrompt],
+    ) -> None:
+        super().__init__()
+        self.setWindowTitle("Outrider")
+        self.setMinimumSize(*MINIMUM)
+        self._theme = theme
+        self._settings = settings
+        self._painted = False
+        self._empty = True
+        self._introduction: QWidget | None = None
+        self.commands = Commands(self)
+        self.bar = ModelBar(theme, self)
+        self.left = ConversationPanel(conversations, theme, self)
+        self.transcript = TranscriptView(theme, self)
+        self.welcome = WelcomeView(starters, self)
+        self.notice = NoticeBar(theme, self)
+        self.strip = ProgressStrip(theme, self)
+        self.prompt = PromptBox(theme, self)
+        self.meter = ContextMeter(theme, self)
+        self.panel = SpeculationPanel(metrics, theme, self)
+        self._build()
+        self._connect()
+        self._order_tabs()
+        self._restore()
+        self.prompt.setFocus()
+
+    # Building ---------------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self.splitter = QSplitter(Qt.Orientation.Horizontal, self)
+        self.splitter.setChildrenCollapsible(False)
+        self.splitter.setHandleWidth(5)
+        for index, widget in enumerate((self.left, self._make_chat(), self.panel)):
+            self.splitter.addWidget(widget)
+            self.splitter.setStretchFactor(index, int(index == 1))
+        self._panels = SidePanels(self.splitter, self.left, self.panel, self._settings, self._theme, MINIMUM[0])
+        central = QWidget(self)
+        layout = QVBoxLayout(central)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.bar)
+        layout.addWidget(self.splitter, 1)
+        self.setCentralWidget(central)
+
+    def _make_chat(self) -> QWidget:
+        chat = QWidget(self)
+        chat.setObjectName("chat")
+        chat.setMinimumWidth(CHAT_LEAST)
+        self._pages = QStackedWidget(chat)
+        self._pages.addWidget(self.welcome)
+        self._pages.addWidget(self.transcript)
+        below = QWidget(chat)
+        below.setMaximumWidth(COLUMN + 24)
+        column = QVBoxLayout(below)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addWidget(self.notice)
+        column.addWidget(self.strip)
+        column.addWidget(self.prompt)
+        column.addWidget(self.meter, 0, Qt.AlignmentFlag.AlignTrailing)
+        layout = QVBoxLayout(chat)
+        layout.setContentsMargins(12, 0, 12, 12)
+        layout.setSpacing(4)
+        layout.addWidget(self._pages, 1)
+        row = QHBoxLayout()
+        row.addStretch(1)
+        row.addWidget(below, 1_000)
+        row.addStretch(1)
+        layout.addLayout(row)
+        return chat
+
+    def _order_tabs(self) -> None:
+        """From left to right, in whatever order the controls were made."""
+        bar = self.bar
+        stops = (
+            *(bar.left_button, bar.target, bar.draft, bar.lookahead, bar.library_button, bar.tokens_button),
+            *(bar.menu_button, bar.right_button),
+        )
+        for one, following in pairwise(stops):
+            self.setTabOrder(one, following)
+
+    def _connect(self) -> None:
+        self.prompt.send.connect(self.prompt_sent)
+        self.prompt.cancel.connect(self.cancel_wanted)
+        self.welcome.chosen.connect(self.prompt_sent)
+        self.strip.cancel.connect(self.cancel_wanted)
+        self.left.new_wanted.connect(self.new_chat_wanted)
+        self.left.left.connect(self.prompt.setFocus)
+        self.bar.left_toggled.connect(self.show_left)
+        self.bar.right_toggled.connect(self.show_right)
+        self.bar.tokens_toggled.connect(self._color_tokens)
+        self.bar.theme_chosen.connect(self.choose_theme)
+        self.transcript.acted.connect(self._act)
+        self._panels.changed.connect(self._show_buttons)
+        # A starter, or an edited question: the next thing is written in the prompt box.
+        self.prompt_sent.connect(self.enter_prompt)
+        self.transcript.edit_asked.connect(self.enter_prompt)
+
+    # Intents ----------------------------------------------------------------------------------------------------------
+
+    def ask_for_folder(self) -> None:
+        """Let the user choose another models folder."""
+        start = self._settings.models_folder
+        folder = ask_for_models_folder(self, Path(start) if start else None)
+        if folder is not None:
+            self.folder_chosen.emit(str(folder))
+
+    def search(self) -> None:
+        """Search the conversations, whose panel may be folded."""
+        if self.left.isHidden():
+            self.show_left(True)
+        self.left.begin_search()
+
+    def enter_prompt(self) -> None:
+        """The keyboard to the prompt."""
+        self.prompt.setFocus()
+
+    def enter_transcript(self) -> None:
+        """The keyboard to the conversation, where the arrows scroll."""
+        if self._pages.currentWidget() is self.transcript:
+            self.transcript.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def come_up(self) -> None:
+        """To the front, wherever the window is."""
+        self.setWindowState((self.windowState() & ~Qt.WindowState.WindowMinimized) | Qt.WindowState.WindowActive)
+        self.show()
+        self.raise_()
+        self.activateWindow()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Enter on a button presses it."""
+        if not presses_button(event):
+            super().keyPressEvent(event)
+
+    def focusNextPrevChild(self, forward: bool) -> bool:  # noqa: N802 - Qt's name
+        """Tab goes round the whole window; the messages, which come and go, are the transcript's own matter."""
+        now = QApplication.focusWidget() or self
+        if not now.isVisible():
+            # It is being hidden: what is in the chain now may be half gone, and Python must not touch it.
+            return super().focusNextPrevChild(forward)
+        reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
+        after = now.nextInFocusChain() if forward else now.previousInFocusChain()
+        while after is not None and after is not now:
+            reachable = bool(after.focusPolicy() & Qt.FocusPolicy.TabFocus) and after.focusProxy() is None
+            inside = after is not self.transcript and self.transcript.isAncestorOf(after)
+            if reachable and after.isEnabled() and after.isVisible() and not inside:
+                after.setFocus(reason)
+                return True
+            after = after.nextInFocusChain() if forward else after.previousInFocusChain()
+        return False
+
+    def _act(self, action: str) -> None:
+        if action == "choose-folder":
+            self.ask_for_folder()
+        elif action == "new-chat":
+            self.new_chat_wanted.emit()
+
+    def _color_tokens(self, on: bool) -> None:
+        self._settings.tokens_colored = on
+        self.transcript.show_tokens(on)
+
+    def choose_theme(self, mode: str) -> None:
+        """Light, dark, or what the system uses; remembered."""
+        self._settings.theme = mode
+        self._theme.set_mode(mode)  # type: ignore[arg-type]
+
+    def change_font(self, step: int) -> None:
+        """Larger or smaller letters, by `step` points; 0: the platform's size."""
+        least, most = FONT_POINTS
+        self.set_font_points(0 if step == 0 else min(max(round(self._theme.points) + step, least), most))
+
+    def set_font_points(self, points: int) -> None:
+        """Letters of this size; 0: the platform's. Remembered."""
+        before = self._theme.scale
+        self._panels.note_widths()
+        self._settings.font_points = points
+        self._theme.set_font_points(points)
+        self._panels.widen(self._theme.scale / before)
+
+    # Rendering --------------------------------------------------------------------------------------------------------
+
+    def show_chat(self, *, empty: bool) -> None:
+        """Show the conversation, or what an empty chat offers; a first look at the program stays until there is one."""
+        self._empty = empty
+        if not empty:
+            self.end_introduction()
+        if self._introduction is None:
+            self._pages.setCurrentWidget(self.welcome if empty else self.transcript)
+
+    def introduce(self, view: QWidget) -> None:
+        """Show this in the place of the conversation, until something is asked or it is left."""
+        self.end_introduction()
+        self._introduction = view
+        self._pages.addWidget(view)
+        self._pages.setCurrentWidget(view)
+
+    def end_introduction(self) -> None:
+        """Show the conversation again."""
+        view, self._introduction = self._introduction, None
+        if view is not None:
+            self._pages.removeWidget(view)
+            view.deleteLater()
+            self.show_chat(empty=self._empty)
+            self.introduction_left.emit()
+
+    def show_busy(self, busy: bool) -> None:
+        """Send or Cancel."""
+        self.prompt.set_busy(busy)
+        self.transcript.set_busy(busy)
+        self.welcome.set_enabled(not busy)
+
+    # Panels -----------------------------------------------------------------------------------------------------------
+
+    def show_left(self, shown: bool = True) -> None:
+        """Show or hide the chats."""
+        self._panels.show(self.left, shown=shown)
+
+    def show_right(self, shown: bool = True) -> None:
+        """Show or hide the Speculation panel."""
+        self._panels.show(self.panel, shown=shown)
+
+    def _show_buttons(self) -> None:
+        self.bar.left_button.setChecked(not self.left.isHidden())
+        self.bar.right_button.setChecked(not self.panel.isHidden())
+
+    # The window itself ------------------------------------------------------------------------------------------------
+
+    def _restore(self) -> None:
+        put_back(self, self._settings.geometry, QSize(*DEFAULT))
+        self.bar.tokens_button.setChecked(self._settings.tokens_colored)
+        self.transcript.show_tokens(self._settings.tokens_colored)
+        self._panels.fit_letters()
+
+    def note_layout(self) -> None:
+        """Put window and panel sizes into the settings."""
+        self._settings.geometry = place_of(self)
+        self._panels.note_widths()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Fold and unfold."""
+        super().resizeEvent(event)
+        self._panels.fold()
+        self._note_place()
+
+    def moveEvent(self, event: QMoveEvent) -> None:  # noqa: N802 - Qt's name
+        """Remember the place."""
+        super().moveEvent(event)
+        self._note_place()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Remember whether it is maximised."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.WindowStateChange:
+            self._note_place()
+
+    def _note_place(self) -> None:
+        """At once: the program may be killed. Not before it is shown, nor while it is being built."""
+        if self._painted and self.isVisible() and not self.isMinimized():
+            self._settings.geometry = place_of(self)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Tell the first paint, once it is over."""
+        super().paintEvent(event)
+        if not self._painted:
+            self._painted = True
+            QTimer.singleShot(0, self, self.painted.emit)
+
+    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802 - Qt's name
+        """Vanish at once; what runs is ended behind the scene."""
+        self.note_layout()
+        super().closeEvent(event)
+        self.closed.emit()

@@ -1,0 +1,91 @@
+"""The panels beside the conversation: shown or hidden, as wide as the user made them, folded where there is no room."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QSplitter, QWidget
+
+from app.settings.settings import Settings
+from app.views.widgets.theme import Theme
+
+NARROW = 1_000
+CHAT_LEAST = 420
+LEFT_LEAST, RIGHT_LEAST = 176, 272
+LEFT_MOST, RIGHT_MOST = 360, 480
+
+
+class SidePanels(QObject):
+    """Looks after both. `room`: the smallest width of the window. Signal: changed() (one was shown or hidden)."""
+
+    changed = Signal()
+
+    def __init__(
+        self, splitter: QSplitter, left: QWidget, right: QWidget, settings: Settings, theme: Theme, room: int
+    ) -> None:
+        """In the splitter the chat stands between them."""
+        super().__init__(splitter)
+        self._splitter = splitter
+        self._left, self._right = left, right
+        self._settings = settings
+        self._theme = theme
+        self._room = room
+        self._narrow: bool | None = None
+        splitter.splitterMoved.connect(self.note_widths)
+
+    def show(self, panel: QWidget, *, shown: bool) -> None:
+        """Show or hide one; where there is no room for both panels, the other one goes."""
+        self.note_widths()
+        other = self._right if panel is self._left else self._left
+        if self._narrow and shown:
+            other.hide()
+        panel.setVisible(shown)
+        self._set_widths()
+        if not self._narrow:
+            self._settings.left_shown = not self._left.isHidden()
+            self._settings.right_shown = not self._right.isHidden()
+        self.changed.emit()
+
+    def fit_letters(self) -> None:
+        """Large letters need wide panels."""
+        scale = max(self._theme.scale, 1.0)
+        for panel, least, most in ((self._left, LEFT_LEAST, LEFT_MOST), (self._right, RIGHT_LEAST, RIGHT_MOST)):
+            panel.setMinimumWidth(min(round(least * scale), self._room - CHAT_LEAST - 10))
+            panel.setMaximumWidth(round(most * scale))
+        self.fold()
+        self._set_widths()
+
+    def widen(self, ratio: float) -> None:
+        """The letters have grown so many times."""
+        self._settings.left_width = round(self._settings.left_width * ratio)
+        self._settings.right_width = round(self._settings.right_width * ratio)
+        self.fit_letters()
+
+    def fold(self) -> None:
+        """Below 1,000 px (with letters of the usual size) no room for side panels, unless one is asked for."""
+        narrow = self._window_width() < NARROW * max(self._theme.scale, 1.0)
+        if narrow == self._narrow:
+            return
+        self.note_widths()
+        self._narrow = narrow
+        self._left.setVisible(not narrow and self._settings.left_shown)
+        self._right.setVisible(not narrow and self._settings.right_shown)
+        self._set_widths()
+        self.changed.emit()
+
+    def note_widths(self) -> None:
+        """What the user made of the panels; where there is no room it says nothing."""
+        if self._narrow is not False:
+            return
+        left, _, right = self._splitter.sizes()
+        if left and not self._left.isHidden():
+            self._settings.left_width = left
+        if right and not self._right.isHidden():
+            self._settings.right_width = right
+
+    def _set_widths(self) -> None:
+        left = 0 if self._left.isHidden() else self._settings.left_width
+        right = 0 if self._right.isHidden() else self._settings.right_width
+        self._splitter.setSizes([left, max(self._window_width() - left - right, CHAT_LEAST), right])
+
+    def _window_width(self) -> int:
+        return self._splitter.window().width()

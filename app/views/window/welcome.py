@@ -1,0 +1,90 @@
+"""The empty chat: a greeting and prompts to start from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+
+from app.system.resources import StarterPrompt
+from app.views.chat.transcript import COLUMN
+from app.views.widgets.scroll_page import ColumnPage
+
+_MARGIN = 24
+
+
+class StarterCard(QPushButton):
+    """A prompt to start from: its title, and as much of it as fits in a line."""
+
+    def __init__(self, starter: StarterPrompt, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.starter = starter
+        self.setObjectName("card")
+        self.setToolTip(starter.prompt)
+        words = QCoreApplication.translate("Starters", starter.title)
+        self.setAccessibleName(f"{words}: {starter.prompt}")
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        title = QLabel(words, self)
+        title.setObjectName("cardTitle")
+        self._text = QLabel(self)
+        self._text.setObjectName("cardText")
+        for label in (title, self._text):
+            label.setTextFormat(Qt.TextFormat.PlainText)
+            label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        layout = self._rows = QVBoxLayout(self)
+        layout.setContentsMargins(12, 8, 12, 8)
+        layout.setSpacing(4)
+        layout.addWidget(title)
+        layout.addWidget(self._text)
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """As tall as its two lines."""
+        return QSize(240, self._rows.sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """May be narrow: the prompt is cut."""
+        return QSize(120, self._rows.sizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Cut the prompt to the width."""
+        super().resizeEvent(event)
+        metrics = QFontMetrics(self._text.font())
+        self._text.setText(metrics.elidedText(self.starter.prompt, Qt.TextElideMode.ElideRight, self.width() - 28))
+
+
+class WelcomeView(ColumnPage):
+    """The empty chat. Signal: chosen(prompt)."""
+
+    chosen = Signal(str)
+
+    def __init__(self, starters: Sequence[StarterPrompt], parent: QWidget | None = None) -> None:
+        super().__init__(COLUMN, (_MARGIN, _MARGIN), parent)
+        self._fill(starters)
+
+    def _fill(self, starters: Sequence[StarterPrompt]) -> None:
+        text = self.tr("A small draft model rides ahead, the target confirms. Watch it happen at the side.")
+        layout = QVBoxLayout(self.column)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addStretch(1)
+        layout.addWidget(self._label(self.tr("What shall we talk about?"), "welcome", centre=True))
+        layout.addWidget(self._label(text, "hint", centre=True))
+        layout.addSpacing(16)
+        grid = QGridLayout()
+        grid.setSpacing(8)
+        self.cards: list[StarterCard] = []
+        for index, starter in enumerate(starters):
+            card = StarterCard(starter, self.column)
+            card.clicked.connect(lambda _checked=False, prompt=starter.prompt: self.chosen.emit(prompt))
+            grid.addWidget(card, index // 2, index % 2)
+            self.cards.append(card)
+        layout.addLayout(grid)
+        layout.addStretch(2)
+
+    def set_enabled(self, enabled: bool) -> None:
+        """Whether a prompt can be chosen now."""
+        for card in self.cards:
+            card.setEnabled(enabled)

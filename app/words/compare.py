@@ -1,0 +1,221 @@
+"""What Compare and the lookahead sweep say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication
+
+from app.state.compare.compare import AUTO, PLAIN, Pair, ProofKind, ProofRun, Verdict, doubts, outcome
+from app.system.translation import number
+from app.words.figures import SEPARATOR, UNKNOWN, accepted, percent, speed
+
+if TYPE_CHECKING:
+    from engine import Spread, WayFigures, WaysReport
+
+
+def duration(seconds: float) -> str:
+    """About how long: 40 s, 3 min."""
+    if seconds < 90:
+        return QCoreApplication.translate("Proof", "{count} s").format(count=max(round(seconds), 1))
+    return QCoreApplication.translate("Proof", "{count} min").format(count=round(seconds / 60))
+
+
+def pair_words(pair: Pair, kind: ProofKind) -> str:
+    """What would be measured: target demo-target · draft demo-draft · lookahead auto."""
+    if not pair.target:
+        return QCoreApplication.translate("Proof", "No target is chosen.")
+    parts = [QCoreApplication.translate("Proof", "Target {name}").format(name=pair.target)]
+    if pair.draft:
+        parts.append(QCoreApplication.translate("Proof", "draft {name}").format(name=pair.draft))
+    else:
+        parts.append(QCoreApplication.translate("Proof", "no draft"))
+    if kind == "compare":
+        compared = AUTO if pair.lookahead == 0 or not pair.draft else pair.lookahead
+        auto = QCoreApplication.translate("Proof", "auto")
+        parts.append(
+            QCoreApplication.translate("Proof", "lookahead {lookahead}").format(
+                lookahead=auto if compared == AUTO else compared
+            )
+        )
+    return SEPARATOR.join(parts)
+
+
+def way_words(name: str) -> str:
+    """A way of decoding: Plain, Speculative, K = 4."""
+    if name == PLAIN:
+        return QCoreApplication.translate("Proof", "Plain")
+    if name == AUTO:
+        return QCoreApplication.translate("Proof", "Speculative, auto")
+    return QCoreApplication.translate("Proof", "Speculative, K = {k}").format(k=name)
+
+
+def progress_words(run: ProofRun) -> str:
+    """How far it is; empty where there is nothing to say."""
+    patterns = {
+        "waiting": QCoreApplication.translate("Proof", "Waiting for what is running to end"),
+        "asking": QCoreApplication.translate("Proof", "The main window asks whether the models shall be loaded"),
+        "loading": QCoreApplication.translate("Proof", "Loading the models"),
+        "calibrating": QCoreApplication.translate("Proof", "Measuring this pair, once"),
+        "warming up": QCoreApplication.translate("Proof", "Warming up"),
+        "measuring": QCoreApplication.translate("Proof", "Measuring"),
+        "comparing": QCoreApplication.translate("Proof", "Comparing the outputs"),
+    }
+    word = patterns.get(run.status, "")
+    if run.status in ("warming up", "measuring"):
+        if run.fraction is not None:
+            word += SEPARATOR + percent(run.fraction)
+        if run.seconds_left is not None:
+            left = duration(run.seconds_left)
+            word += SEPARATOR + QCoreApplication.translate("Proof", "about {time} left").format(time=left)
+    return word
+
+
+def ended_words(run: ProofRun) -> str:
+    """What was measured, once it is over."""
+    report = run.report
+    if run.status not in ("done", "cancelled"):
+        return ""
+    if report is None or not any(way.replies for way in report.ways):
+        return QCoreApplication.translate("Proof", "Cancelled before anything was measured.")
+    size = QCoreApplication.translate("Proof", "{turns} turns of up to {tokens} tokens, a prompt of {prompt} tokens")
+    if report.repeats == 1:
+        size = QCoreApplication.translate("Proof", "one turn of up to {tokens} tokens, a prompt of {prompt} tokens")
+    words = size.format(turns=report.repeats, tokens=report.max_tokens, prompt=number(report.prompt_tokens))
+    if run.status == "cancelled":
+        return QCoreApplication.translate("Proof", "Cancelled: the figures so far, of {size}.").format(size=words)
+    return QCoreApplication.translate("Proof", "Medians of {size}.").format(size=words)
+
+
+def between(values: Spread | None) -> str:
+    """The middle half of a speed: 50 to 53."""
+    if values is None:
+        return ""
+    digits = 1 if values.high < 10 else 0
+    return QCoreApplication.translate("Proof", "middle half {low} to {high}").format(
+        low=number(values.low, digits), high=number(values.high, digits)
+    )
+
+
+def speed_words(way: WayFigures | None) -> str:
+    """The speed of a way: 41 tok/s."""
+    return speed(None if way is None or way.tokens_per_second is None else way.tokens_per_second.median)
+
+
+def speedup_words(way: WayFigures | None) -> str:
+    """The speedup: 1.37×."""
+    return f"{UNKNOWN}×" if way is None or way.speedup is None else f"{number(way.speedup.median, 2)}×"
+
+
+def outcome_words(way: WayFigures | None) -> str:
+    """Whether that is faster, with the spread."""
+    if way is None or way.speedup is None:
+        return QCoreApplication.translate("Proof", "speedup")
+    words = {
+        "faster": QCoreApplication.translate("Proof", "faster than plain decoding"),
+        "slower": QCoreApplication.translate("Proof", "slower than plain decoding"),
+        "level": QCoreApplication.translate("Proof", "not told apart from plain decoding"),
+        "unknown": QCoreApplication.translate("Proof", "too few turns to tell"),
+    }[outcome(way)]
+    spread = QCoreApplication.translate("Proof", "middle half {low} to {high}").format(
+        low=number(way.speedup.low, 2), high=number(way.speedup.high, 2)
+    )
+    return words + SEPARATOR + spread
+
+
+def rounds_words(way: WayFigures | None) -> str:
+    """How the drafts did: 72 % accepted · 3.1 tokens a round."""
+    if way is None or way.acceptance_rate is None:
+        return ""
+    parts = [accepted(way.acceptance_rate)]
+    if way.mean_length is not None:
+        pattern = QCoreApplication.translate("Proof", "{length} tokens a round")
+        parts.append(pattern.format(length=number(way.mean_length, 1)))
+    if way.name == AUTO and way.average_lookahead is not None:
+        pattern = QCoreApplication.translate("Proof", "K = {k} on average")
+        parts.append(pattern.format(k=number(way.average_lookahead, 1)))
+    return SEPARATOR.join(parts)
+
+
+def verdict_words(found: Verdict) -> str:
+    """Whether the outputs are the same."""
+    patterns = {
+        "identical": QCoreApplication.translate("Proof", "✓ identical, {alike} of {tokens} tokens"),
+        "tie": QCoreApplication.translate(
+            "Proof", "✓ the same up to a tie after {alike} of {tokens} tokens: the two best logits are {gap} apart"
+        ),
+        "different": QCoreApplication.translate(
+            "Proof", "✗ DIFFERENT after {alike} of {tokens} tokens, which must not be. Please report it."
+        ),
+        "unexamined": QCoreApplication.translate(
+            "Proof", "They part after {alike} of {tokens} tokens; it was cancelled before that was examined."
+        ),
+        "drawn": QCoreApplication.translate("Proof", "✓ drawn alike"),
+        "none": "",
+    }
+    gap = "" if found.gap is None else f"{found.gap:.1g}"
+    return patterns[found.kind].format(alike=found.alike, tokens=found.tokens, gap=gap)
+
+
+def verdict_help(found: Verdict) -> str:
+    """What that means, where it needs to be said."""
+    if found.kind == "drawn":
+        return QCoreApplication.translate(
+            "Proof",
+            "Tokens are drawn at random here, so two replies differ, as two plain ones do. Each is drawn from the "
+            "target's own distribution either way: a proposed one is kept with the probability min(1, target / draft), "
+            "and is otherwise drawn anew from what the target has left over.",
+        )
+    if found.kind == "tie":
+        return QCoreApplication.translate(
+            "Proof",
+            "A batch of another size rounds the last bits otherwise, so where two tokens are as good as equal either "
+            "may be written. Both outputs are the target's own.",
+        )
+    return ""
+
+
+def doubts_words(report: WaysReport | None) -> str:
+    """Why the figures are to be taken with care; mostly empty."""
+    lines = []
+    for doubt in doubts(report) if report is not None else ():
+        if report is not None and doubt == "busy":
+            pattern = QCoreApplication.translate("Proof", "Other programs took {share} of the processors meanwhile.")
+            lines.append(pattern.format(share=percent(report.other_programs)))
+        elif report is not None and doubt == "unsteady":
+            pattern = QCoreApplication.translate("Proof", "Plain decoding itself varied by {share} between turns.")
+            lines.append(pattern.format(share=percent(report.unsteady)))
+        else:
+            lines.append(QCoreApplication.translate("Proof", "Fewer than three turns: no more than a first look."))
+    return " ".join(lines)
+
+
+def use_words(lookahead: int | None) -> str:
+    """The words of the button that sets the picker."""
+    return QCoreApplication.translate("Proof", "Use K = {k}").format(k=UNKNOWN if lookahead is None else lookahead)
+
+
+def best_words(lookahead: int | None, others: list[int]) -> str:
+    """Which lookahead is fastest."""
+    if lookahead is None:
+        return ""
+    name = f"K = {lookahead}"
+    if lookahead == 0:
+        name = QCoreApplication.translate("Proof", "K = 0, plain decoding")
+    if not others:
+        return QCoreApplication.translate("Proof", "The fastest: {name}").format(name=name)
+    pattern = QCoreApplication.translate(
+        "Proof", "{name} has the highest median speedup; its lead on {others} is within the spread"
+    )
+    return pattern.format(name=name, others=_ranges(sorted(others)))
+
+
+def _ranges(numbers: list[int]) -> str:
+    """Rising whole numbers, three or more in a row as a range: 0, 2–5, 8."""
+    runs: list[list[int]] = []
+    for each in numbers:
+        if runs and each == runs[-1][-1] + 1:
+            runs[-1].append(each)
+        else:
+            runs.append([each])
+    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)

@@ -1,0 +1,151 @@
+"""Figures and states in words and units."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication
+
+from app.state.chat.activity import Activity
+from app.state.chat.transcript import Exchange
+from app.state.speculation.lookahead import LookaheadNote
+from app.system.translation import number
+
+SEPARATOR = " · "
+_FEW = 0.05
+"""Proposals per token that are too few to speak of a rate: those with which auto looks whether a draft pays."""
+UNKNOWN = "–"
+
+
+def named(name: str, value: str) -> str:
+    """A figure with its name, as it is read out: Rounds: 41."""
+    return QCoreApplication.translate("Figures", "{name}: {value}").format(name=name, value=value)
+
+
+def tokens(count: int) -> str:
+    """A number of tokens: 128 tokens."""
+    return QCoreApplication.translate("Figures", "%Ln tokens", None, count)
+
+
+def lines(count: int) -> str:
+    """A number of lines: 12 lines."""
+    return QCoreApplication.translate("Figures", "%Ln lines", None, count)
+
+
+def duration(seconds: float) -> str:
+    """How long something took: 0.4 s, 12 s, 3 min 20 s."""
+    if seconds < 0.05:
+        return QCoreApplication.translate("Figures", "under {seconds} s").format(seconds=number(0.1, 1))
+    if seconds < 9.95:
+        return QCoreApplication.translate("Figures", "{seconds} s").format(seconds=number(seconds, 1))
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes == 0:
+        return QCoreApplication.translate("Figures", "{seconds} s").format(seconds=rest)
+    return QCoreApplication.translate("Figures", "{minutes} min {seconds} s").format(minutes=minutes, seconds=rest)
+
+
+def times(speedup: float) -> str:
+    """A speedup: 1.6×."""
+    return QCoreApplication.translate("Figures", "{speedup}×").format(speedup=number(speedup, 1))
+
+
+def speed(tokens_per_second: float | None) -> str:
+    """A speed: 41 tok/s."""
+    if tokens_per_second is None:
+        return QCoreApplication.translate("Figures", "{speed} tok/s").format(speed=UNKNOWN)
+    figure = number(tokens_per_second, 1 if tokens_per_second < 10 else 0)
+    return QCoreApplication.translate("Figures", "{speed} tok/s").format(speed=figure)
+
+
+def percent(rate: float | None) -> str:
+    """A rate 0..1: 72 %."""
+    if rate is None:
+        return f"{UNKNOWN} %"
+    return f"{number(100.0 * rate)} %"
+
+
+def accepted(rate: float | None) -> str:
+    """An acceptance rate 0..1: 72 % accepted."""
+    return QCoreApplication.translate("Figures", "{rate} accepted").format(rate=percent(rate))
+
+
+def lookahead_words(note: LookaheadNote) -> str:
+    """What the lookahead does and why: K = 3, expected 1.42×."""
+    patterns = {
+        "ready": QCoreApplication.translate("Lookahead", "auto: by measurement"),
+        "drafting": QCoreApplication.translate("Lookahead", "K = {k}, expected {speedup}×"),
+        "trying": QCoreApplication.translate("Lookahead", "K = {k}, trying whether it pays"),
+        "plain": QCoreApplication.translate("Lookahead", "plain: this draft doesn't pay here"),
+        "fixed": QCoreApplication.translate("Lookahead", "K = {k} (fixed)"),
+        "off": QCoreApplication.translate("Lookahead", "plain: the lookahead is 0"),
+    }
+    if not note.has_draft:
+        patterns["off"] = QCoreApplication.translate("Lookahead", "plain: no draft is chosen")
+        patterns["plain"] = QCoreApplication.translate("Lookahead", "plain: the text repeats too little")
+    speedup = UNKNOWN if note.speedup is None else number(note.speedup, 2)
+    return patterns[note.kind].format(k=note.lookahead, speedup=speedup)
+
+
+def lookahead_source(note: LookaheadNote) -> str:
+    """The title of the line, with where the proposals come from if that is not the draft."""
+    if note.from_text:
+        return QCoreApplication.translate("Lookahead", "Lookahead, from the text so far")
+    return QCoreApplication.translate("Lookahead", "Lookahead")
+
+
+def without_oldest(count: int) -> str:
+    """How many messages the model was not shown: without the oldest 2 messages."""
+    return QCoreApplication.translate("Figures", "without the oldest %Ln messages", None, count)
+
+
+def summary(exchange: Exchange) -> str:
+    """The line under a reply: 128 tokens · 41 tok/s · 72 % accepted · 3.4 s · 1.6×.
+
+    The time is from the question being taken up to its end. A speedup is there once plain speed was measured.
+    """
+    parts: list[str] = []
+    stats = exchange.stats
+    if stats is not None:
+        parts += [tokens(stats.emitted), speed(stats.tokens_per_second)]
+        if stats.proposed > _FEW * stats.emitted:
+            parts.append(accepted(stats.acceptance_rate))
+        parts.append(duration(stats.total_ms / 1000.0))
+        if stats.speedup is not None and stats.proposed:
+            parts.append(times(stats.speedup))
+    parts += _endings(exchange)
+    if exchange.dropped_turns:
+        parts.append(without_oldest(exchange.dropped_turns))
+    return SEPARATOR.join(parts)
+
+
+def _endings(exchange: Exchange) -> list[str]:
+    if exchange.status == "cancelled":
+        words = [QCoreApplication.translate("Figures", "cancelled")]
+        if not exchange.reply:
+            words.append(QCoreApplication.translate("Figures", "not answered"))
+        return words
+    if exchange.status == "interrupted":
+        return [QCoreApplication.translate("Figures", "The program ended while this was being written.")]
+    if exchange.finish_reason == "length":
+        return [QCoreApplication.translate("Figures", "stopped at the limit")]
+    if exchange.finish_reason == "context":
+        return [QCoreApplication.translate("Figures", "the context is full")]
+    if exchange.status == "done" and not exchange.reply.strip():
+        return [QCoreApplication.translate("Figures", "an empty reply")]
+    return []
+
+
+def activity_word(activity: Activity) -> str:
+    """What is going on, for the progress bar; empty where no bar is needed."""
+    patterns = {
+        "checking": QCoreApplication.translate("Activity", "Checking {subject}"),
+        "loading": QCoreApplication.translate("Activity", "Loading {subject}"),
+        "measuring": QCoreApplication.translate("Activity", "Measuring this pair, once…"),
+        "reading": QCoreApplication.translate("Activity", "Reading the prompt ({subject} tokens)"),
+        "scanning": QCoreApplication.translate("Activity", "Looking for models in {subject}"),
+        "proving": QCoreApplication.translate("Activity", "Waiting for the measurement to end"),
+        "asking": QCoreApplication.translate("Activity", "Waiting: shall {subject} be loaded?"),
+        "queued": QCoreApplication.translate("Activity", "Waiting for the reply in another chat"),
+    }
+    word = patterns.get(activity.work, "").format(subject=activity.subject)
+    if word and activity.fraction is not None:
+        word += SEPARATOR + percent(activity.fraction)
+    return word

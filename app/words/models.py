@@ -1,0 +1,63 @@
+"""Words for the choice of models: the lines of the draft picker that are no files, and what memory is too short for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from PySide6.QtCore import QCoreApplication
+
+from app.state.models.models import Choice
+from app.state.models.names import file_size
+from app.system.translation import say
+
+
+def worded(choice: Choice) -> Choice:
+    """A line of a picker with its words: what is no file is named, what does not fit in memory says so."""
+    tr = QCoreApplication.translate
+    if choice.kind == "automatic":
+        label = tr("Models", "automatic")
+        if choice.label:
+            label = tr("Models", "automatic · {draft}").format(draft=choice.label)
+        return replace(choice, label=label, hint=tr("Models", "The best draft that is there for the target"))
+    if choice.kind == "ngram":
+        hint = tr("Models", "No draft model: proposals come from the text so far")
+        return replace(choice, label=tr("Models", "n-gram"), hint=hint)
+    if choice.kind == "none":
+        return replace(choice, label=tr("Models", "none"), hint=tr("Models", "Plain decoding: no draft"))
+    label = tr("Models", "{model} · slower").format(model=choice.label) if choice.slower else choice.label
+    problem, hint = choice.problem, say(choice.hint)
+    if choice.away:
+        problem = tr("Models", "Its folder is not there at present.")
+    elif problem is None and choice.shortage is not None and choice.beside:
+        needed, free = (say(file_size(size)) or "0" for size in choice.shortage)
+        text = tr("Models", "It needs about {needed} of memory; beside the target {free} are free.")
+        problem = text.format(needed=needed, free=free)
+    elif choice.shortage is not None:
+        # A target can be loaded all the same: before that is tried, the user is asked.
+        hint += "\n" + shortage_words(*choice.shortage)
+    return replace(choice, label=label, problem=None if problem is None else say(problem), hint=hint)
+
+
+def shortage_words(needed: int, free: int) -> str:
+    """Why a model does not fit: bytes that it needs and that are free."""
+    text = QCoreApplication.translate("Models", "It needs about {needed} of memory, and {free} are free.")
+    return text.format(needed=say(file_size(needed)), free=say(file_size(free)) or "0")
+
+
+def announcement(names: Sequence[str], needed: int, free: int) -> str:
+    """What is said before models are loaded that need more bytes than are free."""
+    if len(names) == 2:
+        text = QCoreApplication.translate(
+            "Models",
+            "{target} and {draft} need about {needed} of memory, and {free} are free. Loading them may slow this "
+            "computer down, or fail.",
+        )
+    else:
+        text = QCoreApplication.translate(
+            "Models",
+            "{target} needs about {needed} of memory, and {free} are free. Loading it may slow this computer down, or "
+            "fail.",
+        )
+    needs, left = say(file_size(needed)), say(file_size(free)) or "0"
+    return text.format(target=names[0], draft=names[-1], needed=needs, free=left)

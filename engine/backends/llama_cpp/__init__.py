@@ -1,0 +1,5 @@
+"""The llama.cpp backend, and the kernels that are compiled into its library.
+
+Door: backend.LlamaCppBackend, named in the register of engine.loading.open.
+Never imported here: torch, transformers and other backends.
+"""

@@ -1,0 +1,128 @@
+"""llama.cpp as a library of this process: its messages, and the modules that compute for this processor.
+
+A build for one machine has its processor code inside. A build for all machines (GGML_BACKEND_DL) has it in modules,
+one for each family of processors, beside the library: the best one that runs here is loaded by its path. Left to
+itself, llama.cpp would look beside the executable and in the current folder, where anyone may have put a file.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import llama_cpp
+
+from engine.errors import NotAvailable
+from engine.sampling.native_rows import NativeRows
+from engine.sampling.rows import use
+from engine.translatable import Phrase
+
+_LOG_WARN, _LOG_ERROR = 3, 4
+_KEPT = 20
+
+log_lines: list[str] = []
+"""The last warnings and errors of llama.cpp; whoever wants those of one call clears the list before."""
+
+
+def prepare_library() -> None:
+    """Make llama.cpp ready. Raises NotAvailable where no module runs on this processor."""
+    llama_cpp.llama_log_set(_log_callback, ctypes.c_void_p(0))
+    _load_modules()
+    llama_cpp.llama_backend_init()
+    # One that `make setup` or an installer did not compile lacks the functions: numpy does the same.
+    with suppress(OSError, AttributeError):
+        use(NativeRows(processor_library()))
+
+
+def _keep_log(level: int, text: bytes, _data: object) -> None:
+    """llama.cpp's messages: none reaches the terminal, the last errors go into ours."""
+    if level in (_LOG_WARN, _LOG_ERROR):
+        log_lines.append(text.decode("utf-8", "replace").strip())
+        del log_lines[:-_KEPT]
+
+
+_log_callback = llama_cpp.llama_log_callback(_keep_log)
+
+
+def _load_modules() -> None:
+    # Before any other call: those that need a module and see none look for it in the current folder.
+    ggml = _ggml()
+    if ggml.ggml_backend_reg_count() > 0:
+        return
+    folder = module_folder()
+    load = ggml.ggml_backend_load_all_from_path
+    load.argtypes, load.restype = [ctypes.c_char_p], None
+    load(os.fsencode(folder))
+    if ggml.ggml_backend_reg_count() == 0:
+        raise NotAvailable(
+            Phrase("Running GGUF models"),
+            Phrase("{folder} holds nothing that runs here. Install Outrider again.", folder=folder),
+        )
+
+
+def module_folder() -> Path:
+    """Where libllama and its modules are."""
+    return Path(llama_cpp.__file__).resolve().parent / "lib"
+
+
+def processor_library() -> ctypes.PyDLL:
+    """The library with the processor's code, whichever module was loaded. Raises OSError where it is not found."""
+    ggml = _ggml()
+    ggml.ggml_backend_reg_by_name.restype = ggml.ggml_backend_reg_get_proc_address.restype = ctypes.c_void_p
+    ggml.ggml_backend_reg_by_name.argtypes = [ctypes.c_char_p]
+    ggml.ggml_backend_reg_get_proc_address.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+    processor = ggml.ggml_backend_reg_by_name(b"CPU")
+    inside = processor and ggml.ggml_backend_reg_get_proc_address(processor, b"ggml_backend_set_n_threads")
+    if not inside:
+        raise OSError("no processor module is loaded")
+    return _library_around(inside)
+
+
+def computes_alike() -> bool:
+    """Whether products and attention are those of our kernels: a row's bits do not depend on what is beside it."""
+    try:
+        computes = processor_library().outrider_computes_here
+    except (OSError, AttributeError):
+        return False
+    computes.restype = ctypes.c_bool
+    return bool(computes())
+
+
+def _library_around(address: int) -> ctypes.PyDLL:
+    """The library, loaded already, that has this address inside."""
+    if sys.platform == "win32":
+        handle = ctypes.c_void_p()
+        by_address, unchanged = 4, 2
+        find = ctypes.windll.kernel32.GetModuleHandleExW
+        find.argtypes = [ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p]
+        if not find(by_address | unchanged, address, ctypes.byref(handle)):
+            raise OSError("no library has this address")
+        return ctypes.PyDLL("", handle=handle.value)
+    found = _Place()
+    search = ctypes.CDLL(None).dladdr
+    search.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    if not search(address, ctypes.byref(found)) or not found.file:
+        raise OSError("no library has this address")
+    return ctypes.PyDLL(os.fsdecode(found.file))
+
+
+class _Place(ctypes.Structure):
+    """What dladdr tells (Dl_info)."""
+
+    _fields_ = (
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("symbol", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
+
+
+def _ggml() -> Any:
+    from llama_cpp._ggml import libggml  # noqa: PLC0415 - a private module: only here
+
+    libggml.ggml_backend_reg_count.restype = ctypes.c_size_t
+    return libggml

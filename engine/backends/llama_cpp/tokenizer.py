@@ -1,0 +1,157 @@
+"""The tokenizer of a GGUF model, by llama.cpp, guarded where llama.cpp would end the process."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import llama_cpp
+
+from engine.errors import BackendFailure, InvalidRequest, TextNotEncodable
+from engine.translatable import Phrase
+
+_SPACE = "\u2581"
+"""SentencePiece's mark for a space."""
+
+
+_stack_lock = threading.Lock()
+_SHORT_TEXT = 8192
+_LONGEST_TEXT = 2**22
+_STACK_A_CHARACTER = 1024
+"""Bytes. Some of llama.cpp's pre-tokenizers call themselves once for each character of a text without breaks; 20,000
+characters pass and 40,000 end the process on the usual stack of 8 MiB (measured)."""
+
+
+class LlamaCppTokenizer:
+    """Text to token ids and back (see engine.backends.base.Tokenizer). Belongs to a loaded model and ends with it."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._vocab: Any = llama_cpp.llama_model_get_vocab(model)
+        self._size = int(llama_cpp.llama_vocab_n_tokens(self._vocab))
+        self._pieces: dict[int, bytes] = {}
+        self._known: frozenset[str] | None = None
+        self.bos_token = self._text(llama_cpp.llama_vocab_bos(self._vocab))
+        self.eos_token = self._text(llama_cpp.llama_vocab_eos(self._vocab))
+        self._needs_guard = self._lacks_byte_tokens()
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of token ids."""
+        return self._size
+
+    @property
+    def eos_token_ids(self) -> frozenset[int]:
+        """Every token that ends a turn or a text."""
+        is_end = llama_cpp.llama_vocab_is_eog
+        return frozenset(token for token in range(self._size) if is_end(self._vocab, token))
+
+    @property
+    def chat_template(self) -> str | None:
+        """The chat template in the file, or None."""
+        template = llama_cpp.llama_model_chat_template(self._model, None)
+        return template.decode("utf-8", "replace") if template else None
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        """Token ids of `text`. Raises TextNotEncodable, BackendFailure."""
+        if self._needs_guard:
+            self._refuse_unknown(text, parse_special)
+        if len(text) <= _SHORT_TEXT:
+            tokens = self._tokenize(text, add_special, parse_special)
+        else:
+            tokens = _with_deep_stack(lambda: self._tokenize(text, add_special, parse_special), len(text))
+        if -1 in tokens:
+            lacking = (character for character in text if -1 in self._tokenize(character, False, False))
+            raise TextNotEncodable(next(lacking, "\N{REPLACEMENT CHARACTER}"))
+        return tokens
+
+    def _tokenize(self, text: str, add_special: bool, parse_special: bool) -> list[int]:
+        data = text.encode("utf-8", "replace")
+        room = len(data) + 8
+        while True:
+            tokens = (ctypes.c_int32 * room)()
+            count = llama_cpp.llama_tokenize(self._vocab, data, len(data), tokens, room, add_special, parse_special)
+            if count >= 0:
+                return list(tokens[:count])
+            if -count <= room:
+                raise BackendFailure(Phrase("its tokenizer gave no answer"))
+            room = -count
+
+    def piece(self, token: int) -> bytes:
+        """The bytes that `token` adds to a text; control tokens add none."""
+        known = self._pieces.get(token)
+        if known is None:
+            known = self._pieces[token] = self._read_piece(token)
+        return known
+
+    def _read_piece(self, token: int) -> bytes:
+        room = 64
+        while True:
+            buffer = ctypes.create_string_buffer(room)
+            count = int(llama_cpp.llama_token_to_piece(self._vocab, token, buffer, room, 0, False))
+            if count >= 0:
+                return buffer.raw[:count]
+            room = -count
+
+    def _text(self, token: int) -> str:
+        if not 0 <= token < self._size:
+            return ""
+        text = llama_cpp.llama_vocab_get_text(self._vocab, token)
+        return text.decode("utf-8", "replace") if text else ""
+
+    def _lacks_byte_tokens(self) -> bool:
+        """Whether a character without a token of its own would make llama.cpp throw through C, ending the process."""
+        kind = llama_cpp.llama_vocab_type(self._vocab)
+        if kind not in (llama_cpp.LLAMA_VOCAB_TYPE_SPM, llama_cpp.LLAMA_VOCAB_TYPE_UGM):
+            return False
+        texts = self._all_texts()
+        return any(f"<0x{byte:02X}>" not in texts for byte in range(256))
+
+    def _all_texts(self) -> frozenset[str]:
+        if self._known is None:
+            self._known = frozenset(self._text(token) for token in range(self._size))
+        return self._known
+
+    def _refuse_unknown(self, text: str, parse_special: bool) -> None:
+        """Raise TextNotEncodable at the first character that neither a token nor byte tokens can write."""
+        known = self._all_texts()
+        if parse_special:
+            control = [token for token in range(self._size) if llama_cpp.llama_vocab_is_control(self._vocab, token)]
+            names = sorted(
+                (re.escape(name) for name in map(self._text, control) if name),
+                key=len,
+                reverse=True,
+            )
+            text = re.sub("|".join(names), "", text) if names else text
+        for character in dict.fromkeys(text + " " if text else ""):
+            written = _SPACE if character == " " else character
+            if written not in known and not self._in_bytes(written, known):
+                raise TextNotEncodable(character)
+
+    @staticmethod
+    def _in_bytes(character: str, known: frozenset[str]) -> bool:
+        data = character.encode("utf-8", "replace")
+        return all(f"<0x{byte:02X}>" in known or (byte < 128 and chr(byte) in known) for byte in data)
+
+
+def _with_deep_stack(work: Callable[[], list[int]], characters: int) -> list[int]:
+    """Do `work` on a thread whose stack is deep enough for a text of so many characters."""
+    if characters > _LONGEST_TEXT:
+        raise InvalidRequest(
+            Phrase(
+                "The prompt has {characters:,} characters; {longest_text:,} can be read. Shorten it.",
+                characters=characters,
+                longest_text=_LONGEST_TEXT,
+            )
+        )
+    with _stack_lock, ThreadPoolExecutor(1, "outrider-tokenizer") as thread:
+        usual = threading.stack_size(2**24 + characters * _STACK_A_CHARACTER)
+        try:
+            task = thread.submit(work)
+        finally:
+            threading.stack_size(usual)
+        return task.result()

@@ -1,0 +1,312 @@
+"""Folders of config.json and safetensors, run by PyTorch and transformers."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from engine.backends.base import Backend, Logits, Rewind
+from engine.backends.transformers.check import LooksAhead, NotNumbers, Way, feed, find_way
+from engine.backends.transformers.config import first_line
+from engine.backends.transformers.loading import LoadedModel, load_model, quiet
+from engine.backends.transformers.packing import pack_weights, share_keys, watch_weights
+from engine.backends.transformers.tokenizer import open_tokenizer
+from engine.cancel import CancelToken
+from engine.config import MAX_LOOKAHEAD, LoadConfig
+from engine.errors import (
+    BackendFailure,
+    ContextFull,
+    EngineError,
+    LoadFailed,
+    ModelFileBroken,
+    ModelNotSupported,
+    RewindNotSupported,
+    TokenOutOfRange,
+)
+from engine.formats.safetensors.model import folder_name
+from engine.formats.safetensors.reader import read_json
+from engine.system.cores import default_threads
+from engine.translatable import Phrase
+
+_LONGEST_REPLAY = 16
+"""A replay rides in the next forward, together with what was accepted since, until it is this long."""
+_LONG = 32
+"""Tokens in one forward from which on it can be broken off between two layers."""
+
+
+class TransformersBackend(Backend):
+    """A model of transformers with its cache (see engine.backends.base.Backend). Make one with `open`."""
+
+    def __init__(self, loaded: LoadedModel, threads: int | None) -> None:
+        self.parameters = sum(weight.numel() for weight in loaded.model.parameters())
+        self.weight_bytes = sum(weight.numel() * weight.element_size() for weight in loaded.model.parameters())
+        self.threads = threads or default_threads(self.weight_bytes)
+        self._readable = _embeddings(loaded.model)
+        with _threads(self.threads), torch.inference_mode():
+            way = _prepare(loaded)
+        self._model: Any = loaded.model
+        self._memory = way.memory
+        self._feeding = way.feeding
+        self._layers = _decoder_layers(loaded.model)
+        self.name = folder_name(loaded.folder)
+        self.vocab_size = way.vocab_size
+        self.context_length = loaded.context_length
+        self.tokenizer = open_tokenizer(loaded.folder, loaded.config, way.vocab_size)
+        self.eos_token_ids = _end_tokens(loaded, self.tokenizer.eos_token_ids, way.vocab_size)
+        self.rewind = Rewind("any") if way.memory.can_crop else Rewind("snapshots", 1)
+        self.device = str(loaded.device)
+        self._tokens: list[int] = []
+        self._replay: list[int] = []
+        self._points: list[tuple[int, Any]] = []
+        self._cancel: CancelToken | None = None
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        config: LoadConfig,
+        *,
+        progress: Callable[[float], None] | None = None,
+        cancel: CancelToken | None = None,
+    ) -> TransformersBackend:
+        """Load the model in a folder, `config.path`. `progress` is told a fraction 0..1.
+
+        Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, LoadFailed, NotAvailable, Cancelled.
+        """
+        with quiet():
+            loaded = load_model(Path(config.path), config, progress, cancel)
+            return cls(loaded, config.threads)
+
+    @property
+    def length(self) -> int:
+        return len(self._tokens)
+
+    @property
+    def tokens(self) -> Sequence[int]:
+        return self._tokens
+
+    def watch(self, cancel: CancelToken | None) -> None:
+        self._cancel = cancel
+
+    def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
+        self._check_open()
+        for token in tokens:
+            if not 0 <= token < self._readable:
+                raise TokenOutOfRange(token, self._readable)
+        if not tokens or not 0 <= n_outputs <= min(len(tokens), MAX_LOOKAHEAD + 1):
+            raise BackendFailure(
+                Phrase("{n_outputs} rows were asked of {tokens} tokens", n_outputs=n_outputs, tokens=len(tokens)),
+                self.length,
+            )
+        if self.length + len(tokens) > self.context_length:
+            raise ContextFull(self.length + len(tokens), self.context_length)
+        try:
+            with _threads(self.threads), torch.inference_mode():
+                rows = self._feed([*self._replay, *tokens], n_outputs)
+                read = _as_array(rows) if n_outputs else np.empty((0, self.vocab_size), np.float32)
+        except EngineError:
+            self._recover()
+            raise
+        except torch.OutOfMemoryError as error:
+            self._recover()
+            raise BackendFailure(Phrase("the memory of {device} is full", device=self.device), self.length) from error
+        except Exception as error:
+            position = self.length
+            self._recover()
+            raise BackendFailure(first_line(error), position) from error
+        self._tokens.extend(tokens)
+        self._replay = []
+        return read
+
+    def _feed(self, tokens: list[int], n_outputs: int) -> torch.Tensor:
+        memory, cancel = self._memory, self._cancel
+        if self._feeding == "together" or len(tokens) == 1 or (self._feeding == "first" and memory.length == 0):
+            self._add_point(n_outputs)
+            if cancel is None or len(tokens) < _LONG:
+                return memory.run(tokens, n_outputs)
+            with self._interruptible(cancel):
+                return memory.run(tokens, n_outputs)
+        found = []
+        for index, token in enumerate(tokens):
+            if cancel is not None:
+                cancel.check()
+            self._add_point(n_outputs)
+            found.append(memory.run([token], int(index >= len(tokens) - n_outputs)))
+        return torch.cat(found[len(tokens) - n_outputs :]) if n_outputs else found[-1]
+
+    @contextmanager
+    def _interruptible(self, cancel: CancelToken) -> Iterator[None]:
+        """Within, a forward is given up before its next layer when `cancel` is set."""
+
+        def check(_layer: object, _inputs: object) -> None:
+            cancel.check()
+
+        hooks = [layer.register_forward_pre_hook(check) for layer in self._layers]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise BackendFailure(Phrase("it was closed"))
+
+    def truncate(self, length: int) -> None:
+        self._check_open()
+        if not 0 <= length <= self.length:
+            raise RewindNotSupported(length, self.length)
+        if length == self.length:
+            return
+        held = self.length - len(self._replay)
+        if length >= held:
+            self._replay = self._replay[: length - held]
+        elif length == 0:
+            self._clear()
+        elif self._memory.can_crop:
+            self._memory.crop(length)
+        else:
+            self._restore(length)
+        del self._tokens[length:]
+
+    def mark(self) -> None:
+        self._check_open()
+        if self._memory.can_crop:
+            return
+        if len(self._replay) >= _LONGEST_REPLAY:
+            with _threads(self.threads), torch.inference_mode():
+                feed(self._memory, self._feeding, self._replay, 0)
+            self._replay = []
+        held = self._memory.length
+        if not self._points or self._points[-1][0] != held:
+            with torch.inference_mode():
+                self._points.append((held, self._memory.save()))
+        del self._points[:-1]
+
+    def _add_point(self, n_outputs: int) -> None:
+        """Behind a mark, a restore point before each forward whose tokens may be taken back."""
+        if not self._points or not n_outputs or len(self._points) > MAX_LOOKAHEAD + 1:
+            return
+        held = self._memory.length
+        if self._points[-1][0] != held:
+            self._points.append((held, self._memory.save()))
+
+    def _restore(self, length: int) -> None:
+        """Back to the last restore point before `length`; what lies between is replayed with the next forward."""
+        usable = [point for point in self._points if point[0] <= length]
+        if not usable:
+            raise RewindNotSupported(length, self.length)
+        self._points = usable
+        held, saved = usable[-1]
+        with torch.inference_mode():
+            self._memory.restore(saved)
+        self._replay = self._tokens[held:length]
+
+    def _recover(self) -> None:
+        """After a forward that failed half-way: the cache as before, or empty."""
+        held = self.length - len(self._replay)
+        if self._memory.can_crop:
+            self._memory.crop(held)
+        elif any(place <= self.length for place, _ in self._points):
+            self._restore(self.length)
+        else:
+            self._clear()
+            self._tokens.clear()
+
+    def _clear(self) -> None:
+        self._memory.reset()
+        self._replay = []
+        self._points = []
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        for name in ("_model", "_memory", "_layers", "_points"):
+            setattr(self, name, None)
+        gc.collect()
+        if self.device.startswith("cuda"):
+            torch.cuda.empty_cache()
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Within, PyTorch computes with so many threads. The number belongs to the whole process: it is put back."""
+    before = torch.get_num_threads()
+    if before == count:
+        yield
+        return
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _prepare(loaded: LoadedModel) -> Way:
+    """How the model is fed; on a CPU its weights are laid out for that."""
+    model, on_processor = loaded.model, loaded.device.type == "cpu"
+    if on_processor:
+        share_keys(model)
+        watch_weights(model)
+    way = _try(loaded)
+    if on_processor:
+        pack_weights(model)
+    return way
+
+
+def _try(loaded: LoadedModel) -> Way:
+    try:
+        return find_way(loaded.model, _embeddings(loaded.model))
+    except NotNumbers:
+        raise ModelFileBroken(
+            loaded.folder, Phrase("its weights are damaged: what it computes are not numbers.")
+        ) from None
+    except LooksAhead:
+        raise ModelNotSupported(
+            loaded.folder, Phrase("it looks at what follows: it measures texts and writes none.")
+        ) from None
+    except torch.OutOfMemoryError as error:
+        raise LoadFailed(
+            loaded.folder, Phrase("the memory of {device} is full. Choose a smaller model.", device=loaded.device)
+        ) from error
+    except Exception as error:
+        raise LoadFailed(
+            loaded.folder, Phrase("transformers cannot run it ({first_line}).", first_line=first_line(error))
+        ) from error
+
+
+def _as_array(rows: torch.Tensor) -> Logits:
+    """Rows as float32 in memory, without a copy where they are that already."""
+    array: Logits = rows.float().cpu().numpy()
+    return array
+
+
+def _embeddings(model: Any) -> int:
+    """How many token ids the model can read."""
+    return int(model.get_input_embeddings().weight.shape[0])
+
+
+def _decoder_layers(model: Any) -> list[Any]:
+    """The layers that a forward goes through one by one."""
+    count = getattr(model.config.get_text_config(decoder=True), "num_hidden_layers", None)
+    lists = (module for module in model.modules() if isinstance(module, torch.nn.ModuleList))
+    return list(next((found for found in lists if len(found) == count), ()))
+
+
+def _end_tokens(loaded: LoadedModel, own: frozenset[int], vocab_size: int) -> frozenset[int]:
+    """Every token that ends a text: what the tokenizer, the configuration and the settings for writing name."""
+    path = loaded.folder / "generation_config.json"
+    settings = read_json(path) if path.exists() else {}
+    configs = (loaded.config, loaded.config.get_text_config(decoder=True))
+    named = [settings.get("eos_token_id"), *own, *(getattr(config, "eos_token_id", None) for config in configs)]
+    found: set[int] = set()
+    for value in named:
+        found.update(part for part in (value if isinstance(value, list | tuple) else (value,)) if type(part) is int)
+    return frozenset(token for token in found if 0 <= token < vocab_size)

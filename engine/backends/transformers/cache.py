@@ -1,0 +1,310 @@
+"""What a model of transformers keeps of what it was fed, kept so that it can go back.
+
+transformers' own attention layers grow by copying all that they hold at every token, and forget what has left a
+sliding window. Ours write into a buffer with room, return views of it, and go back by setting a length: sliding layers
+too keep everything, and show the model no more than its window. Recurrent states are copied at a mark and put back.
+Source of the layers' contract: transformers.cache_utils, 5.23 (update, get_mask_sizes, get_seq_length).
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+import transformers
+from transformers.cache_utils import (
+    Cache,
+    DummyLayer,
+    DynamicIndexedLayer,
+    DynamicLayer,
+    DynamicSlidingWindowLayer,
+)
+
+from engine.backends.transformers.transformers_room import new_room, next_room
+
+_SEQUENCE = -2
+"""The dimension of tokens in keys and values of shape (batch, heads, tokens, width)."""
+
+
+class _GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
+    """Keys and values of full attention, (1, heads, room, width), of which the first `filled` tokens count."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.filled = 0
+        self._room = 0
+        self._all_keys: torch.Tensor
+        self._all_values: torch.Tensor
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Append; views of what the model may look at."""
+        begin, count = self.filled, key_states.shape[_SEQUENCE]
+        end = begin + count
+        if end > self._room:
+            self._grow(key_states, value_states, end)
+        self._all_keys.narrow(_SEQUENCE, begin, count).copy_(key_states)
+        self._all_values.narrow(_SEQUENCE, begin, count).copy_(value_states)
+        self.filled = end
+        first = self._first_visible(begin)
+        self.keys = self._all_keys.narrow(_SEQUENCE, first, end - first)
+        self.values = self._all_values.narrow(_SEQUENCE, first, end - first)
+        return self.keys, self.values
+
+    def _grow(self, keys: torch.Tensor, values: torch.Tensor, needed: int) -> None:
+        room = next_room(self._room, needed, keys.device)
+        old = (self._all_keys, self._all_values) if self.filled else (None, None)
+        self._all_keys, self._all_values = (
+            self._moved(part, before, room) for part, before in zip((keys, values), old, strict=True)
+        )
+        self._room = room
+        self.dtype, self.device, self.is_initialized = keys.dtype, keys.device, True
+
+    def _moved(self, like: torch.Tensor, before: torch.Tensor | None, room: int) -> torch.Tensor:
+        """Room for so many tokens, with what there was before in it."""
+        new = new_room((*like.shape[:_SEQUENCE], room, like.shape[-1]), like.dtype, like.device)
+        if before is not None:
+            new.narrow(_SEQUENCE, 0, self.filled).copy_(before.narrow(_SEQUENCE, 0, self.filled))
+        return new
+
+    def _first_visible(self, begin: int) -> int:
+        """The first token that one at `begin`, and those behind it, may look at."""
+        return 0
+
+    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+        """How many tokens a forward of `query_length` will see, and which is the first of them."""
+        first = self._first_visible(self.filled)
+        return self.filled + query_length - first, first
+
+    def get_seq_length(self) -> int:
+        """Tokens in this layer."""
+        return self.filled
+
+    def go_back(self, length: int) -> None:
+        """Forget what lies behind `length` tokens."""
+        self.filled = min(self.filled, length)
+
+
+class _GrowingSlidingLayer(_GrowingLayer):  # type: ignore[no-untyped-call]
+    """The same for attention within a window: all is kept, the last `window` tokens are shown."""
+
+    is_sliding = True
+
+    def __init__(self, window: int) -> None:
+        super().__init__()
+        self.sliding_window = window
+
+    def _first_visible(self, begin: int) -> int:
+        return max(begin - self.sliding_window + 1, 0)
+
+
+def _own_layer(layer: Any) -> Any:
+    """Our layer in place of one of transformers', where we have one of the kind."""
+    if type(layer) is DynamicLayer:
+        return _GrowingLayer()
+    if type(layer) is DynamicSlidingWindowLayer:
+        return _GrowingSlidingLayer(layer.sliding_window)
+    return layer
+
+
+# Memories -------------------------------------------------------------------------------------------------------------
+
+
+class Memory(ABC):
+    """A model with what it was fed. Attributes: length (tokens held); can_crop (whether it goes back to any length).
+
+    Where it cannot be cropped, it goes back to a place at which `save` was called.
+    """
+
+    can_crop = False
+
+    def __init__(self, model: Any, takes: frozenset[str]) -> None:
+        self.model = model
+        self._device = model.device
+        self._keeps_logits = "logits_to_keep" in takes
+        self.length = 0
+
+    @abstractmethod
+    def run(self, tokens: Sequence[int], rows: int) -> torch.Tensor:
+        """Append `tokens` in one forward; the logits behind the last `rows` of them, shape (rows, vocabulary)."""
+
+    @abstractmethod
+    def crop(self, length: int) -> None:
+        """Forget everything from `length` on, where `can_crop`; also after a forward that broke off."""
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Forget everything."""
+
+    def save(self) -> Any:
+        """A copy of the state as it is now."""
+        raise NotImplementedError
+
+    def restore(self, saved: Any) -> None:
+        """Put a saved state back. It may be restored again later."""
+        raise NotImplementedError
+
+    def _forward(self, tokens: Sequence[int], rows: int, **arguments: Any) -> Any:
+        """The model's output, whose logits end with `rows` rows."""
+        if self._keeps_logits:
+            arguments["logits_to_keep"] = max(rows, 1)
+        ids = torch.tensor((tokens,), dtype=torch.long, device=self._device)
+        return self.model(input_ids=ids, **arguments)
+
+    @staticmethod
+    def _rows(output: Any, rows: int) -> torch.Tensor:
+        logits: torch.Tensor = output.logits[0]
+        return logits[logits.shape[0] - rows :]
+
+
+class CacheMemory(Memory):
+    """A model with transformers' cache, its attention layers ours.
+
+    `argument`: by what name it takes the cache; `placed`: whether it is told the positions of the tokens. Some take
+    wrong ones otherwise (Bamba).
+    """
+
+    def __init__(self, model: Any, takes: frozenset[str], argument: str, *, placed: bool) -> None:
+        super().__init__(model, takes)
+        self._argument = argument
+        self._placed = placed
+        self.reset()
+        self.can_crop = all(
+            isinstance(layer, _GrowingLayer | DummyLayer | DynamicIndexedLayer) for layer in self._layers
+        )
+
+    def reset(self) -> None:
+        self._cache: Cache = transformers.DynamicCache(config=self.model.config.get_text_config(decoder=True))
+        self._layers = self._cache.layers = [_own_layer(layer) for layer in self._cache.layers]
+        if not self._layers:
+            raise ValueError("its cache has no layers")
+        self.length = 0
+
+    def run(self, tokens: Sequence[int], rows: int) -> torch.Tensor:
+        arguments: dict[str, Any] = {self._argument: self._cache}
+        end = self.length + len(tokens)
+        if self._placed:
+            arguments["position_ids"] = torch.arange(self.length, end, device=self._device).unsqueeze(0)
+        output = self._forward(tokens, rows, use_cache=True, **arguments)
+        self.length = end
+        return self._rows(output, rows)
+
+    def crop(self, length: int) -> None:
+        for layer in self._layers:
+            if isinstance(layer, _GrowingLayer):
+                layer.go_back(length)
+            elif isinstance(layer, DynamicIndexedLayer):
+                layer.crop(min(length - layer.get_seq_length(), 0))
+        self.length = length
+
+    def save(self) -> Any:
+        return self.length, [_saved_layer(layer) for layer in self._layers]
+
+    def restore(self, saved: Any) -> None:
+        self.length, layers = saved
+        for layer, kept in zip(self._layers, layers, strict=True):
+            _restore_layer(layer, kept)
+
+
+class StateMemory(Memory):
+    """A model that makes its state itself and gives it out with each output (RWKV, xLSTM, MiniMax).
+
+    `name`: of the argument by which it takes the state back, and of the state in its output.
+    """
+
+    def __init__(self, model: Any, takes: frozenset[str], name: str) -> None:
+        super().__init__(model, takes)
+        self._name = name
+        self._state: Any = None
+
+    def reset(self) -> None:
+        self._state = None
+        self.length = 0
+
+    def run(self, tokens: Sequence[int], rows: int) -> torch.Tensor:
+        output = self._forward(tokens, rows, use_cache=True, **{self._name: self._state})
+        self._state = output[self._name]
+        self.length += len(tokens)
+        return self._rows(output, rows)
+
+    def crop(self, length: int) -> None:
+        raise NotImplementedError
+
+    def save(self) -> Any:
+        return self.length, copy.deepcopy(self._state)
+
+    def restore(self, saved: Any) -> None:
+        self.length, state = saved
+        self._state = copy.deepcopy(state)
+
+
+class Recomputing(Memory):
+    """A model whose cache has no rules that we know: it reads everything anew for each row that is asked for."""
+
+    can_crop = True
+
+    def __init__(self, model: Any, takes: frozenset[str]) -> None:
+        super().__init__(model, takes)
+        self._without_cache = {"use_cache": False} if "use_cache" in takes else {}
+        self._tokens: list[int] = []
+
+    def reset(self) -> None:
+        self.crop(0)
+
+    def run(self, tokens: Sequence[int], rows: int) -> torch.Tensor:
+        everything = [*self._tokens, *tokens]
+        # A row that is not asked for need not be computed: it would be computed again.
+        logits = (
+            torch.empty(0) if rows == 0 else self._rows(self._forward(everything, rows, **self._without_cache), rows)
+        )
+        self._tokens = everything
+        self.length = len(everything)
+        return logits
+
+    def crop(self, length: int) -> None:
+        del self._tokens[length:]
+        self.length = len(self._tokens)
+
+
+def memories(model: Any, takes: frozenset[str]) -> list[Callable[[], Memory]]:
+    """The ways in which a model may remember, the best first; which of them it obeys has to be tried.
+
+    `takes`: the names of the arguments of its forward.
+    """
+    names = [name for name in ("past_key_values", "cache_params", "state", "mems") if name in takes]
+    places = (True, False) if "position_ids" in takes else (False,)
+    caches = [partial(CacheMemory, model, takes, name, placed=placed) for name in names[:2] for placed in places]
+    return [*caches, *(partial(StateMemory, model, takes, name) for name in names)]
+
+
+def _saved_layer(layer: Any) -> Any:
+    if isinstance(layer, _GrowingLayer):
+        return layer.filled
+    # Plain attention makes new tensors when it grows; all other states are changed in place.
+    apart = ("keys", "values") if isinstance(layer, DynamicLayer) else ()
+    return {name: value if name in apart else _copied(value) for name, value in vars(layer).items()}
+
+
+def _restore_layer(layer: Any, saved: Any) -> None:
+    if isinstance(layer, _GrowingLayer):
+        layer.go_back(saved)
+        return
+    vars(layer).clear()
+    apart = ("keys", "values") if isinstance(layer, DynamicLayer) else ()
+    vars(layer).update({name: value if name in apart else _copied(value) for name, value in saved.items()})
+
+
+def _copied(value: Any) -> Any:
+    """The same with tensors of its own."""
+    if isinstance(value, torch.Tensor):
+        return value.clone()
+    if isinstance(value, dict):
+        return {key: _copied(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_copied(part) for part in value)
+    return value

@@ -1,0 +1,262 @@
+"""The tokenizer of a model folder: one of Hugging Face's fast ones, or raw bytes where 256 tokens have none."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import transformers
+
+from engine.backends.base import Tokenizer
+from engine.errors import ModelFileBroken, NotAvailable, TextNotEncodable
+from engine.translatable import Phrase
+
+_FILES = frozenset(
+    {"tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "merges.txt"}
+    | {"spiece.model", "sentencepiece.bpe.model", "tekken.json", "tiktoken.model", "tokenizer.tiktoken"}
+)
+_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+_RARE = ("\ue000", "\U0010fffd", "\u0378")
+"""Characters that no vocabulary has as tokens: a text in which they are not lost loses nothing."""
+
+_Step = Callable[[str], str | bytes]
+
+
+class ModelTokenizer(Tokenizer, Protocol):
+    """A tokenizer that also names the tokens that end a text."""
+
+    @property
+    def eos_token_ids(self) -> frozenset[int]:
+        """Ids of the tokenizer's own end token, if it has one."""
+
+
+def open_tokenizer(folder: Path, config: Any, vocab_size: int) -> ModelTokenizer:
+    """The tokenizer in a folder. `config`: the model's configuration; `vocab_size`: rows of its logits.
+
+    Raises ModelFileBroken where there is one that cannot be read.
+    """
+    try:
+        present = sorted(_FILES & {entry.name for entry in folder.iterdir()})
+    except OSError:
+        present = []
+    if not present:
+        return ByteTokenizer() if vocab_size == 256 else NoTokenizer(Phrase("its folder has none"))
+    try:
+        tokenizer = _open_fast(folder, config, own_class="tokenizer.json" in present)
+    except ImportError as error:
+        return NoTokenizer(
+            Phrase("{file} needs another package ({reason})", file=present[0], reason=_first_line(error))
+        )
+    except Exception as error:
+        raise ModelFileBroken(
+            folder, Phrase("its tokenizer cannot be read ({first_line}).", first_line=_first_line(error))
+        ) from error
+    except BaseException as error:
+        # The tokenizers library panics at some damaged files, with an exception that is none.
+        if type(error).__name__ == "PanicException":
+            raise ModelFileBroken(folder, Phrase("its tokenizer cannot be read: the file is damaged.")) from error
+        raise
+    if not isinstance(tokenizer, transformers.PreTrainedTokenizerFast):
+        kind = type(tokenizer).__name__
+        return NoTokenizer(Phrase("{kind} is not one of Hugging Face's fast tokenizers", kind=kind))
+    return TransformersTokenizer(tokenizer)
+
+
+def _open_fast(folder: Path, config: Any, *, own_class: bool) -> Any:
+    """The tokenizer of the class that the folder names; of the general class where that one is not part of the library.
+
+    `own_class`: whether there is a tokenizer.json, which says everything that the general class needs.
+    """
+    try:
+        return transformers.AutoTokenizer.from_pretrained(
+            folder, config=config, local_files_only=True, trust_remote_code=False, mistral_format=False
+        )
+    except (ValueError, AttributeError, KeyError, TypeError):
+        if not own_class:
+            raise
+        return transformers.PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
+
+
+class TransformersTokenizer:
+    """A fast tokenizer (see engine.backends.base.Tokenizer)."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._fast: Any = tokenizer.backend_tokenizer
+        self._fast.no_truncation()
+        self._fast.no_padding()
+        self._steps = _decoding_steps(self._fast.decoder)
+        added = tokenizer.added_tokens_decoder
+        self._silent = {token for token, entry in added.items() if entry.special} | set(tokenizer.all_special_ids)
+        self._pieces: dict[int, bytes] = {}
+        self.chat_template = _template(tokenizer.chat_template)
+        self.bos_token = str(tokenizer.bos_token or "")
+        self.eos_token = str(tokenizer.eos_token or "")
+        end = tokenizer.eos_token_id
+        self.eos_token_ids = frozenset() if end is None else frozenset({int(end)})
+        self._lost_bytes = self._find_lost_bytes()
+        self._may_lose = not all(self._fast.encode(rare, add_special_tokens=False).ids for rare in _RARE)
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        """Token ids of `text`. Raises TextNotEncodable where a character would be left out."""
+        # Halves of surrogate pairs are no text.
+        text = text.encode("utf-8", "replace").decode()
+        self._fast.encode_special_tokens = not parse_special
+        encoding = self._fast.encode(text, add_special_tokens=add_special)
+        tokens: list[int] = encoding.ids
+        if self._may_lose or self._lost_bytes:
+            self._refuse_lost(text, encoding.offsets)
+        return tokens
+
+    def piece(self, token: int) -> bytes:
+        """The bytes that `token` adds to a text; control tokens and ids without a token add none."""
+        known = self._pieces.get(token)
+        if known is None:
+            known = self._pieces[token] = self._read_piece(token)
+        return known
+
+    def _read_piece(self, token: int) -> bytes:
+        text = None if token in self._silent else self._fast.id_to_token(token)
+        written: str | bytes = text or b""
+        for step in self._steps:
+            if isinstance(written, str):
+                written = step(written)
+        return written if isinstance(written, bytes) else written.encode("utf-8", "replace")
+
+    def _find_lost_bytes(self) -> frozenset[int]:
+        """The bytes that a byte-level vocabulary has no token for."""
+        if _from_byte_level not in self._steps:
+            return frozenset()
+        return frozenset(byte for sign, byte in _BYTE_OF_SIGN.items() if self._fast.token_to_id(sign) is None)
+
+    def _refuse_lost(self, text: str, offsets: list[tuple[int, int]]) -> None:
+        """Raise TextNotEncodable at the first character that is left out. `offsets`: the places of the tokens."""
+        covered = bytearray(len(text))
+        for start, end in offsets:
+            covered[start:end] = b"\1" * (end - start)
+        # Blanks around words are left out by the rules of some tokenizers.
+        complete = all(seen or character.isspace() for character, seen in zip(text, covered, strict=True))
+        for character in dict.fromkeys(text):
+            lost = not (complete or character.isspace() or self._fast.encode(character, add_special_tokens=False).ids)
+            if lost or self._lost_bytes.intersection(character.encode()):
+                raise TextNotEncodable(character)
+
+
+class ByteTokenizer:
+    """Each byte of a text is a token, as in models of 256 tokens without a tokenizer."""
+
+    chat_template: str | None = None
+    bos_token = ""
+    eos_token = ""
+    eos_token_ids: frozenset[int] = frozenset()
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        """The bytes of the text in UTF-8."""
+        return list(text.encode("utf-8", "replace"))
+
+    def piece(self, token: int) -> bytes:
+        """The byte itself."""
+        return bytes((token,))
+
+
+class NoTokenizer:
+    """For a model that can only be asked with token ids. `reason`: why there is no tokenizer, in words."""
+
+    chat_template: str | None = None
+    bos_token = ""
+    eos_token = ""
+    eos_token_ids: frozenset[int] = frozenset()
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        """Nothing for no text. Raises NotAvailable for any other."""
+        if text:
+            advice = Phrase(
+                "{reason}. Give the prompt as token ids (--tokens), or add a tokenizer.json to its folder.",
+                reason=self._reason,
+            )
+            raise NotAvailable(Phrase("This model's tokenizer"), advice)
+        return []
+
+    def piece(self, token: int) -> bytes:
+        """No text is known for any token."""
+        return b""
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0].strip().rstrip(".")[:200] if lines else type(error).__name__
+
+
+def _template(template: object) -> str | None:
+    """The chat template, of several the one for plain chats."""
+    if isinstance(template, dict):
+        template = template.get("default")
+    return template if isinstance(template, str) and template else None
+
+
+# Tokens to bytes ------------------------------------------------------------------------------------------------------
+
+
+def _byte_signs() -> dict[str, int]:
+    """The printable signs in which byte-level vocabularies write the 256 bytes (GPT-2's alphabet)."""
+    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in plain]
+    return {chr(byte): byte for byte in plain} | {chr(256 + index): byte for index, byte in enumerate(others)}
+
+
+_BYTE_OF_SIGN = _byte_signs()
+
+
+def _from_byte_level(text: str) -> str | bytes:
+    """A token in GPT-2's alphabet; added tokens may be written plainly."""
+    if all(sign in _BYTE_OF_SIGN for sign in text):
+        return bytes(_BYTE_OF_SIGN[sign] for sign in text)
+    return text
+
+
+def _from_byte_token(text: str) -> str | bytes:
+    match = _BYTE.fullmatch(text)
+    return text if match is None else bytes((int(match[1], 16),))
+
+
+def _decoding_steps(decoder: Any) -> list[_Step]:
+    """What a tokenizer's decoder does to each single token. Without a decoder, tokens stand apart."""
+    if decoder is None:
+        return [lambda text: " " + text]
+    found: list[_Step] = []
+    waiting: list[dict[str, Any]] = [json.loads(decoder.__getstate__())]
+    while waiting:
+        step = waiting.pop(0)
+        waiting[:0] = step.get("decoders", [])
+        made = _decoding_step(step)
+        if made is not None:
+            found.append(made)
+    return found
+
+
+def _decoding_step(step: dict[str, Any]) -> _Step | None:
+    """One step of a decoder as a function of one token; None where it only concerns tokens side by side."""
+    kind = step.get("type")
+    if kind == "ByteLevel":
+        return _from_byte_level
+    if kind == "ByteFallback":
+        return _from_byte_token
+    if kind == "Replace":
+        pattern, content = step["pattern"], step["content"]
+        search = re.compile(re.escape(pattern["String"]) if "String" in pattern else pattern["Regex"])
+        return lambda text: search.sub(lambda _match: content, text)
+    if kind == "Metaspace":
+        sign = step.get("replacement", "\u2581")
+        return lambda text: text.replace(sign, " ")
+    if kind == "WordPiece":
+        prefix = step.get("prefix", "##")
+        return lambda text: text[len(prefix) :] if text.startswith(prefix) else " " + text
+    if kind == "BPEDecoder":
+        suffix = step.get("suffix", "</w>")
+        return lambda text: text.replace(suffix, " ")
+    return None

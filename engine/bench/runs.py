@@ -1,0 +1,343 @@
+"""Measuring how fast a target answers: plain, with each fixed lookahead, with auto, and from an n-gram index.
+
+All ways answer the same prompts in turns in one process, each time in another order (Williams 1949: each way equally
+often at each place and behind each other one), so that a machine that is slow for a while slows all alike, and what a
+reply leaves behind (frequencies, caches) falls to all. In the first turn the caches are emptied before each reply, so
+that reading the prompt and the first token are timed as in a new chat; in later turns the prompt may stay in the
+caches, as the speed that is compared, tokens/s after the prompt was read, does not depend on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from engine.backends.base import Backend
+from engine.backends.prefix import CHUNK
+from engine.bench.prompts import BenchPrompt
+from engine.cancel import CancelToken
+from engine.chat.template import encode_prompt
+from engine.config import SamplingConfig
+from engine.decoder import SpeculativeDecoder
+from engine.errors import Cancelled, ChatTemplateFailed, InvalidRequest, ModelNotLoaded, TextNotEncodable
+from engine.events import GenerationResult, TokenEvent
+from engine.translatable import Phrase
+
+PLAIN, AUTO, NGRAM = "plain", "auto", "ngram"
+DEFAULT_LOOKAHEADS = (1, 2, 3, 4, 6, 8, 12, 16)
+CLOSE = 1e-3
+"""Two logits closer than this may change places between batches of different size (the design, section 3)."""
+BUDGET_S = 480.0
+"""What the measurement may take where the sizes are not given."""
+_REPEATS, _MOST_TOKENS, _FEWEST_TOKENS = 3, 64, 24
+_WARM_TOKENS = 8
+_SMALLEST_ROOM = 8
+"""Tokens of a reply that must fit the context behind a prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way of decoding: its name (plain, a lookahead, auto, ngram) and the options of `generate` for it."""
+
+    name: str
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedPrompt:
+    """A prompt as token ids, and how long its reply may be at most."""
+
+    category: str
+    number: int
+    tokens: tuple[int, ...]
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A prompt that this target cannot answer, and why."""
+
+    category: str
+    number: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Milliseconds that plain decoding takes for a token, and the target to read one of the prompt; from a warm-up."""
+
+    token_ms: float
+    prompt_token_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How often each reply is measured, how long it may be, and about how many seconds all of it takes."""
+
+    repeats: int
+    max_tokens: int
+    seconds: float
+
+
+def balanced_order(count: int, number: int) -> list[int]:
+    """The `number`-th order of the indices below `count`.
+
+    Of `count` orders in a row (of 2 · `count` where it is odd) each index stands equally often at each place, and
+    equally often behind each other one: the Latin squares of E. J. Williams, "Experimental Designs Balanced for the
+    Estimation of Residual Effects of Treatments" (1949).
+    """
+    zigzag = [(place + 1) // 2 if place % 2 else -(place // 2) for place in range(count)]
+    order = [(step + number) % count for step in zigzag]
+    return order[::-1] if count % 2 and number // count % 2 else order
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One measured reply.
+
+    `prompt` is an index into the prompts, `turn` counts from 0: replies with both alike are compared. `order` is the
+    place in the turn. `fresh`: the caches were empty, so that `first_token_ms` and the time of the prompt are those of
+    a new chat.
+    """
+
+    way: str
+    category: str
+    prompt: int
+    turn: int
+    order: int
+    fresh: bool
+    first_token_ms: float
+    result: GenerationResult
+
+    @property
+    def speed(self) -> float:
+        """Tokens/s after the prompt was read."""
+        return self.result.stats.tokens_per_second
+
+
+def make_ways(lookaheads: Sequence[int], *, has_draft: bool, ngram: bool) -> tuple[Way, ...]:
+    """What is compared: plain always; each lookahead and auto where there is a draft model; the n-gram index."""
+    ways = [Way(PLAIN, {"lookahead": 0})]
+    if has_draft:
+        fixed = sorted(set(lookaheads) - {0})
+        ways += [Way(str(k), {"method": "draft-model", "lookahead": k}) for k in fixed]
+        ways.append(Way(AUTO, {"lookahead": "auto"}))
+    if ngram:
+        ways.append(Way(NGRAM, {"method": "ngram", "lookahead": "default"}))
+    return tuple(ways)
+
+
+def prepare(
+    target: Backend, prompts: Sequence[BenchPrompt], *, raw: bool = False, max_tokens: int | None = None
+) -> tuple[list[PreparedPrompt], list[LeftOut]]:
+    """The prompts as this target reads them, and those that it cannot answer.
+
+    A reply's length is the prompt's own, or `max_tokens` where that is less; and what the context holds.
+    Raises InvalidRequest where nothing is left.
+    """
+    prepared: list[PreparedPrompt] = []
+    left_out: list[LeftOut] = []
+    for each in prompts:
+        try:
+            # What was written as one text needs no template; the turns of a chat cannot do without.
+            tokens = tuple(encode_prompt(each.prompt, target.tokenizer, raw=raw and isinstance(each.prompt, str)))
+        except (TextNotEncodable, ChatTemplateFailed) as error:
+            left_out.append(LeftOut(each.category, each.number, str(error)))
+            continue
+        room = target.context_length - len(tokens)
+        if not tokens or room < _SMALLEST_ROOM:
+            why = f"it has {len(tokens)} tokens, and the context holds {target.context_length}"
+            left_out.append(LeftOut(each.category, each.number, why))
+            continue
+        most = min([room, *(limit for limit in (each.max_tokens, max_tokens) if limit is not None)])
+        prepared.append(PreparedPrompt(each.category, each.number, tokens, most))
+    if not prepared and len(left_out) == 1:
+        raise InvalidRequest(
+            Phrase("{name} cannot answer this prompt: {why}.", name=target.name, why=left_out[0].why.rstrip("."))
+        )
+    if not prepared:
+        raise InvalidRequest(
+            Phrase("{name} can answer none of the prompts. The first: {why}", name=target.name, why=left_out[0].why)
+        )
+    return prepared, left_out
+
+
+def choose_sizes(
+    pace: Pace,
+    prompts: Sequence[PreparedPrompt],
+    ways: int,
+    *,
+    repeats: int | None = None,
+    max_tokens: int | None = None,
+    budget_s: float = BUDGET_S,
+) -> Sizes:
+    """Sizes that keep the measurement within a budget, shorter replies first and then fewer turns; what is given stays.
+
+    Speculative replies are taken to last as long as plain ones.
+    """
+    reading_s = ways * sum(len(prompt.tokens) for prompt in prompts) * pace.prompt_token_ms / 1000.0
+
+    def seconds(turns: int, tokens: int) -> float:
+        new = sum(min(prompt.max_tokens, tokens) for prompt in prompts)
+        return reading_s + turns * ways * new * pace.token_ms / 1000.0
+
+    tokens = max_tokens or _MOST_TOKENS
+    turns = repeats or _REPEATS
+    if max_tokens is None:
+        share = (budget_s - reading_s) / max(seconds(turns, tokens) - reading_s, 1e-9)
+        tokens = max(_FEWEST_TOKENS, min(tokens, int(tokens * share)))
+    if repeats is None:
+        while turns > 1 and seconds(turns, tokens) > budget_s:
+            turns -= 1
+    return Sizes(turns, tokens, seconds(turns, tokens))
+
+
+@dataclass
+class Bench:
+    """Runs the replies. `clock` gives seconds.
+
+    Attributes: decoder (loaded), ways, prompts, sampling (its seed is raised by one each turn; None: 0), cancel.
+    """
+
+    decoder: SpeculativeDecoder
+    ways: Sequence[Way]
+    prompts: Sequence[PreparedPrompt]
+    sampling: SamplingConfig = field(default_factory=SamplingConfig)
+    cancel: CancelToken = field(default_factory=CancelToken)
+    clock: Callable[[], float] = perf_counter
+
+    def warm_up(self, note: Callable[[int], None] = lambda _done: None) -> Pace:
+        """Run each way once, so that nothing is touched for the first time later, and time plain decoding.
+
+        `note` is told how many ways are done. Raises Cancelled.
+        """
+        prompt = self.prompts[0]
+        for done, way in enumerate(self.ways):
+            note(done)
+            self._generate(way, prompt, 0, _WARM_TOKENS, fresh=True)
+        note(len(self.ways))
+        stats = self._generate(self.ways[0], prompt, 0, 2 * _WARM_TOKENS, fresh=True)[1].stats
+        return Pace(1000.0 / max(stats.tokens_per_second, 1e-9), stats.prompt_ms / len(prompt.tokens))
+
+    def replies(self, repeats: int, max_tokens: int) -> Iterator[Reply]:
+        """Measure, one reply after the other. Raises Cancelled; a reply that was cancelled midway is not given."""
+        for turn in range(repeats):
+            for index, prompt in enumerate(self.prompts):
+                for order, place in enumerate(balanced_order(len(self.ways), turn + index)):
+                    way = self.ways[place]
+                    most = min(prompt.max_tokens, max_tokens)
+                    first_ms, result = self._generate(way, prompt, turn, most, fresh=turn == 0)
+                    yield Reply(way.name, prompt.category, index, turn, order, turn == 0, first_ms, result)
+
+    def _generate(
+        self, way: Way, prompt: PreparedPrompt, turn: int, max_tokens: int, *, fresh: bool
+    ) -> tuple[float, GenerationResult]:
+        """Milliseconds to the first token, and the result."""
+        if fresh:
+            self._empty_caches()
+        seen: list[float] = []
+
+        def note(_event: TokenEvent) -> None:
+            if not seen:
+                seen.append(self.clock())
+
+        sampling = replace(self.sampling, seed=((self.sampling.seed or 0) + turn) % 2**64)
+        began = self.clock()
+        result = self.decoder.generate(
+            prompt.tokens,
+            on_token=note,
+            cancel=self.cancel,
+            sampling=sampling,
+            max_tokens=max_tokens,
+            **way.options,
+        )
+        if result.finish_reason == "cancelled":
+            raise Cancelled(Phrase("The measurement"))
+        return 1000.0 * (seen[0] - began), result
+
+    def _empty_caches(self) -> None:
+        for backend in (self.decoder.target, self.decoder.draft):
+            if backend is not None:
+                backend.truncate(0)
+
+
+# Equality of greedy replies -------------------------------------------------------------------------------------------
+
+SAME, NEAR_TIE, DIFFERENT, UNEXAMINED = "same", "near tie", "different", "not examined"
+
+
+@dataclass(frozen=True, slots=True)
+class Equality:
+    """How a greedy reply compares with the first plain one to its prompt.
+
+    `verdict`: SAME, token for token; NEAR_TIE, they part where the target's two best logits, computed as plain decoding
+    does, are shown to lie closer than `CLOSE` and are the two that were chosen; DIFFERENT, anything else; UNEXAMINED,
+    they part, and the target was not asked. `alike`: tokens before they part. `tokens`: of the plain reply. `gap`:
+    between the target's two best logits where they part, None where it was not asked.
+    """
+
+    verdict: str
+    alike: int
+    tokens: int
+    gap: float | None = None
+
+
+def compare_replies(bench: Bench, replies: Sequence[Reply], *, examine: bool = True) -> list[Equality | None]:
+    """For each reply, how it compares with the plain one; None where tokens are drawn, or there is no plain one.
+
+    `examine`: ask the target about those that part. Raises ModelNotLoaded, Cancelled.
+    """
+    if not bench.sampling.greedy:
+        return [None] * len(replies)
+    plain: dict[int, tuple[int, ...]] = {}
+    for reply in replies:
+        if reply.way == PLAIN:
+            plain.setdefault(reply.prompt, reply.result.tokens)
+    known: dict[tuple[int, tuple[int, ...]], Equality] = {}
+    found: list[Equality | None] = []
+    for reply in replies:
+        reference, tokens = plain.get(reply.prompt), reply.result.tokens
+        if reference is None:
+            found.append(None)
+            continue
+        key = reply.prompt, tokens
+        if key not in known:
+            known[key] = _compare(bench, reply.prompt, reference, tokens, examine=examine)
+        found.append(known[key])
+    return found
+
+
+def _compare(bench: Bench, prompt: int, plain: tuple[int, ...], other: tuple[int, ...], *, examine: bool) -> Equality:
+    if plain == other:
+        return Equality(SAME, len(plain), len(plain))
+    alike = next((i for i, (a, b) in enumerate(zip(plain, other, strict=False)) if a != b), None)
+    before = min(len(plain), len(other)) if alike is None else alike
+    if not examine:
+        return Equality(UNEXAMINED, before, len(plain))
+    # Where logits are changed by a history or a bias, those of the model alone prove nothing.
+    if alike is None or bench.sampling.reshaped:
+        return Equality(DIFFERENT, before, len(plain))
+    target = bench.decoder.target
+    if target is None:
+        raise ModelNotLoaded
+    row = _row_after(target, bench.prompts[prompt].tokens, plain[:alike], bench.cancel)
+    first, second = (int(token) for token in np.argsort(-row, kind="stable")[:2])
+    gap = float(row[first] - row[second])
+    tie = gap < CLOSE and {plain[alike], other[alike]} == {first, second}
+    return Equality(NEAR_TIE if tie else DIFFERENT, alike, len(plain), gap)
+
+
+def _row_after(target: Backend, prompt: Sequence[int], reply: Sequence[int], cancel: CancelToken) -> Any:
+    """The logits after a prompt and a reply, shape (vocab_size,), read as plain decoding reads them."""
+    target.truncate(0)
+    target.watch(cancel)
+    for start in range(0, len(prompt) - 1, CHUNK):
+        target.forward(prompt[start : min(start + CHUNK, len(prompt) - 1)], 0)
+    row = target.forward(prompt[-1:], 1)[0]
+    for token in reply:
+        row = target.forward([token], 1)[0]
+    return row

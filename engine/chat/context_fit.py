@@ -1,0 +1,153 @@
+"""Conversations longer than the context: the oldest turns are left out, the system turn never."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from engine.backends.base import Tokenizer
+from engine.chat.template import encode_prompt
+from engine.config import Message
+from engine.errors import ContextFull
+
+_LETTERS = 16
+"""Characters a token from which on a conversation is suspected to be many times too long."""
+_SAMPLE, _SAMPLE_LETTERS = 16, 200_000
+"""Turns, and characters in them at most, from which is told what the template adds to each."""
+_ROOM = 4
+"""One part in so many of the context is kept free for the reply, unless fewer tokens are wanted."""
+_MOST_SIZES = 100_000
+_known_sizes: WeakKeyDictionary[Tokenizer, dict[str, int]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFit:
+    """What a model would read of a conversation, in tokens.
+
+    `tokens`: of what it reads, or of what must stay where even that does not fit; `typed`: of the last message alone;
+    `context_length`: what there is room for; `dropped_turns`: the oldest messages that are left out; `fits`:
+    False where a reply would raise ContextFull.
+    """
+
+    tokens: int
+    typed: int
+    context_length: int
+    dropped_turns: int = 0
+    fits: bool = True
+
+
+def measure_turns(
+    messages: Sequence[Message], tokenizer: Tokenizer, context_length: int, max_tokens: int | None
+) -> PromptFit:
+    """How a conversation would be read by `fit_turns` with the same arguments. Raises what encoding it raises."""
+    if not messages:
+        return PromptFit(0, 0, context_length)
+    typed = len(tokenizer.encode(messages[-1].content, add_special=False, parse_special=False))
+    try:
+        tokens, dropped = fit_turns(messages, tokenizer, context_length, max_tokens)
+    except ContextFull as error:
+        return PromptFit(error.needed, typed, context_length, fits=False)
+    return PromptFit(len(tokens), typed, context_length, dropped)
+
+
+def fit_turns(
+    messages: Sequence[Message],
+    tokenizer: Tokenizer,
+    context_length: int,
+    max_tokens: int | None,
+) -> tuple[list[int], int]:
+    """The prompt of a conversation with room left for a reply, and how many of its oldest turns were left out.
+
+    System turns and the last user turn with what follows it always stay. Once a conversation has outgrown the
+    context, turns are dropped until half of it is free, so that the following replies begin with the same tokens and
+    find them in the cache. Raises ContextFull where even what must stay does not fit.
+    """
+    room = context_length // _ROOM
+    limit = context_length - (room if max_tokens is None else min(room, max_tokens))
+    if not _surely_too_long(messages, tokenizer, limit):
+        tokens = encode_prompt(messages, tokenizer, raw=False)
+        if len(tokens) <= limit:
+            return tokens, 0
+    system = [message for message in messages if message.role == "system"]
+    turns = [message for message in messages if message.role != "system"]
+    if not turns:
+        return _all_or_nothing(system, tokenizer, context_length)
+    starts = [index for index, message in enumerate(turns) if message.role == "user"] or [0]
+    sizes = [_size(turn, tokenizer) for turn in turns]
+    base = len(encode_prompt([*system, *turns[:1]], tokenizer, raw=False)) - sizes[0]
+    overhead = _overhead(system, turns, sizes, base, tokenizer)
+    chosen = _first_kept(starts, sizes, overhead, limit - base)
+    while True:
+        kept = turns[starts[chosen] :]
+        tokens = encode_prompt([*system, *kept], tokenizer, raw=False)
+        if len(tokens) <= limit or chosen == len(starts) - 1:
+            break
+        chosen += 1
+    if len(tokens) > context_length:
+        raise ContextFull(len(tokens), context_length)
+    return tokens, len(turns) - len(kept)
+
+
+def _all_or_nothing(messages: Sequence[Message], tokenizer: Tokenizer, context_length: int) -> tuple[list[int], int]:
+    """As `fit_turns`, of messages of which none may be left out."""
+    tokens = encode_prompt(messages, tokenizer, raw=False)
+    if len(tokens) > context_length:
+        raise ContextFull(len(tokens), context_length)
+    return tokens, 0
+
+
+def _size(turn: Message, tokenizer: Tokenizer) -> int:
+    """Tokens of a turn's content. In a long conversation nearly all turns are those of last time."""
+    known = _known_sizes.setdefault(tokenizer, {})
+    size = known.get(turn.content)
+    if size is None:
+        if len(known) >= _MOST_SIZES:
+            known.clear()
+        size = known[turn.content] = len(tokenizer.encode(turn.content, add_special=False, parse_special=False))
+    return size
+
+
+def _surely_too_long(messages: Sequence[Message], tokenizer: Tokenizer, limit: int) -> bool:
+    """Whether a conversation need not be put together to know that it does not fit.
+
+    What is many times too long takes its time, and more than a tokenizer reads at once is an error of its own.
+    """
+    if sum(len(message.content) for message in messages) <= _LETTERS * limit:
+        return False
+    total = 0
+    for message in messages:
+        total += _size(message, tokenizer)
+        if total > 2 * limit:
+            return True
+    return False
+
+
+def _overhead(
+    system: Sequence[Message], turns: Sequence[Message], sizes: Sequence[int], base: int, tokenizer: Tokenizer
+) -> float:
+    """Tokens that the template adds to a turn beside its content, on average, told from the first turns."""
+    count, letters = 0, 0
+    while count < min(len(turns), _SAMPLE) and (letters := letters + len(turns[count].content)) <= _SAMPLE_LETTERS:
+        count += 1
+    if count < 2:
+        return 0.0
+    tokens = encode_prompt([*system, *turns[:count]], tokenizer, raw=False)
+    return (len(tokens) - sum(sizes[:count]) - base) / (count - 1)
+
+
+def _first_kept(starts: Sequence[int], sizes: Sequence[int], overhead: float, limit: int) -> int:
+    """Index in `starts` of the first turn that stays, as it came about while the conversation grew.
+
+    Told from the sizes of the turns' contents and what the template adds to each; depends on earlier turns
+    only, so that it stays where it is until the context is full again.
+    """
+    first = 0
+    for last, end in enumerate(starts):
+        size = sum(sizes[starts[first] : end + 1]) + overhead * (end + 1 - starts[first])
+        if size <= limit:
+            continue
+        while first < last and size > limit / 2:
+            first += 1
+            size = sum(sizes[starts[first] : end + 1]) + overhead * (end + 1 - starts[first])
+    return first

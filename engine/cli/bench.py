@@ -1,0 +1,313 @@
+"""The command `bench`: plain and speculative decoding of the same prompts, interleaved, in one run.
+
+With `--json` one object on a line:
+
+- `version` of this program, `partial` (whether it was cancelled midway), `machine`, `load_s`
+- `target`, `draft` (or null): name, parameters, weight_bytes, context_length, threads (those that it was measured
+  with), device
+- `memory`: resident bytes of this process: before_load, loaded, at_end
+- `other_programs`: the share of the processors, 0 to 1, that other programs took during the measurement
+- `settings`: sampling, lookaheads, repeats, max_tokens, raw
+- `prompts`: category, number, tokens, max_tokens of each; `left_out`: category, number, why
+- `ways`: for plain, each lookahead, auto and ngram: replies, tokens_per_second, speedup (against the plain reply to the
+  same prompt in the same turn), acceptance_rate, mean_length, average_lookahead, prompt_tokens_per_second,
+  first_token_ms. Speeds, ratios and times are {median, low, high (the middle half), least, most, values} or null
+- `best_fixed`: way, not_told_apart (the ways whose distance to it is within the spread); null without a draft
+- `auto_to_best`: way (the best fixed lookahead), ratio, told_apart, split (chosen on odd turns, compared on even ones)
+- `categories`: ways, best_fixed and auto_to_best of each category
+- `equal`: checked, same, parted_at_a_near_tie, different, not_examined: greedy replies against the plain ones
+- `notes`: sentences for a person
+- `replies`: every measurement: way, category, prompt (index into `prompts`), turn, order, fresh, first_token_ms, text
+  (same, near tie, different, not examined or null), finish_reason, prompt_tokens, prompt_evaluated, and of the stats
+  emitted, rounds, proposed, accepted, average_lookahead, tokens_per_second, draft_ms, target_ms, prompt_ms, total_ms
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import psutil
+
+from engine._version import __version__
+from engine.backends.base import Backend
+from engine.bench.figures import count_equal, make_notes, summarise
+from engine.bench.measure import Measured, Wanted, WaysProgress
+from engine.bench.measure import measure as run_measurement
+from engine.bench.prompts import BenchPrompt, bundled_prompts, read_prompts
+from engine.bench.runs import DEFAULT_LOOKAHEADS, LeftOut, PreparedPrompt, Reply, Sizes, make_ways
+from engine.cancel import CancelToken
+from engine.cli.generate import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, run_cancellable
+from engine.config import GenerationRequest, SamplingConfig, check_lookahead
+from engine.decoder import SpeculativeDecoder, load
+from engine.errors import InvalidLookahead, InvalidRequest, ModelNotLoaded, PairWarning
+from engine.system.machine import describe_machine
+
+_EVERY_S = 10.0
+_OF_STATS = (
+    *("emitted", "rounds", "proposed", "accepted", "average_lookahead", "tokens_per_second"),
+    *("draft_ms", "target_ms", "prompt_ms", "total_ms"),
+)
+Say = Callable[[str], None]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `bench`."""
+    models = parser.add_argument_group("models (none: the bundled pair)")
+    models.add_argument("--target", metavar="T", help="as of generate")
+    models.add_argument("--draft", metavar="D", help="the same; without one: plain decoding and n-gram only")
+    models.add_argument("--ctx", type=int, metavar="N", help="tokens of context")
+    models.add_argument("--threads", type=int, metavar="N", help="for both (default: for each the quickest measured)")
+    models.add_argument("--gpu-layers", type=int, metavar="N", help="-1: all")
+    models.add_argument("--device", metavar="D", help="auto, cpu, cuda, cuda:1, mps (auto)")
+    models.add_argument("--dtype", metavar="F", help="float32, bfloat16, float16; for safetensors models")
+    add = parser.add_argument_group("what is measured").add_argument
+    add("--prompts", type=Path, metavar="FILE", help='JSON list, {"category": [prompt…]}, or text, one prompt a line')
+    add("--per-category", type=int, metavar="N", help="prompts of each category (own sets: 1, a file: all)")
+    add("--raw", action="store_true", help="no chat template")
+    add("--lookaheads", metavar="LIST", help=f"default: {','.join(map(str, DEFAULT_LOOKAHEADS))}")
+    add("--ngram", action=argparse.BooleanOptionalAction, default=True, help="measure the n-gram index too (yes)")
+    add("--repeats", type=int, metavar="N", help="how often each reply is measured (3, fewer on a slow machine)")
+    add("--max-tokens", type=int, metavar="N", help="new tokens at most (64, fewer on a slow machine)")
+    add_sampling_options(parser)
+    out = parser.add_argument_group("results").add_argument
+    out("--json", action="store_true", help="one JSON object instead of tables, and no progress")
+    out("--plot", type=Path, metavar="FILE.png", help="draw speedup and acceptance rate by lookahead")
+    parser.set_defaults(run=run)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The command's arguments, checked."""
+
+    prompts: tuple[BenchPrompt, ...]
+    lookaheads: tuple[int, ...]
+    sampling: SamplingConfig
+    repeats: int | None
+    max_tokens: int | None
+    raw: bool
+    ngram: bool
+
+
+class _LastingToken(CancelToken):
+    """Keeps in mind that a stop was asked for, as the engine forgets it when the reply at hand has ended."""
+
+    asked = False
+
+    def cancel(self) -> None:
+        self.asked = True
+        super().cancel()
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, print, perhaps draw: 0, or 130 where it was cancelled after something was measured.
+
+    Raises EngineError and its kinds; Cancelled where nothing was measured.
+    """
+    wanted = _check(args)
+    draw = None if args.plot is None else importlib.import_module("engine.cli.bench_plot").prepare_plot(args.plot)
+    cancel = _LastingToken()
+    say: Say = _silent if args.json else _say
+
+    def work() -> int:
+        report = measure(args, wanted, cancel, say)
+        if args.json:
+            sys.stdout.write(json.dumps(report) + "\n")
+        else:
+            importlib.import_module("engine.cli.bench_tables").print_report(report)
+        if draw is not None:
+            draw(report)
+            say(f"The plot is in {args.plot}.")
+        return EXIT_CANCELLED if report["partial"] else EXIT_DONE
+
+    return run_cancellable(work, cancel)
+
+
+# Arguments ------------------------------------------------------------------------------------------------------------
+
+
+def _check(args: argparse.Namespace) -> _Wanted:
+    for name in ("repeats", "per_category"):
+        value = getattr(args, name)
+        if value is not None and value < 1:
+            raise InvalidRequest(f"--{name.replace('_', '-')} must be a whole number above 0, not {value}.")
+    GenerationRequest("x", max_tokens=args.max_tokens)
+    given = {field.name: getattr(args, field.name, None) for field in fields(SamplingConfig)}
+    given["banned_tokens"] = args.ban
+    sampling = SamplingConfig(**{name: value for name, value in given.items() if value is not None})
+    if args.prompts is None:
+        prompts = bundled_prompts(args.per_category or 1)
+    else:
+        prompts = read_prompts(args.prompts, args.per_category)
+    lookaheads = _lookaheads(args.lookaheads)
+    return _Wanted(prompts, lookaheads, sampling, args.repeats, args.max_tokens, args.raw, args.ngram)
+
+
+def _lookaheads(text: str | None) -> tuple[int, ...]:
+    if text is None:
+        return DEFAULT_LOOKAHEADS
+    found = []
+    for part in text.split(","):
+        try:
+            lookahead = check_lookahead(int(part))
+        except ValueError:
+            raise InvalidLookahead(part.strip()) from None
+        found.append(int(lookahead))
+    return tuple(found)
+
+
+# Measuring ------------------------------------------------------------------------------------------------------------
+
+
+def measure(args: argparse.Namespace, wanted: _Wanted, cancel: _LastingToken, say: Say) -> dict[str, Any]:
+    """Load the models, measure, and give the report. Raises EngineError and its kinds."""
+    process = psutil.Process()
+    memory = {"before_load": process.memory_info().rss}
+    began = perf_counter()
+    with _load(args, cancel, say) as decoder:
+        load_s = perf_counter() - began
+        memory["loaded"] = process.memory_info().rss
+        target, draft = decoder.target, decoder.draft
+        if target is None:
+            raise ModelNotLoaded
+        measured = _measure(decoder, wanted, cancel, say)
+        memory["at_end"] = process.memory_info().rss
+        models = {"target": _describe(target), "draft": None if draft is None else _describe(draft)}
+    head = {"version": __version__, "partial": measured.partial, "machine": describe_machine(), "load_s": load_s}
+    bench, busy = measured.bench, measured.other_programs
+    rest = {
+        "memory": memory,
+        "other_programs": busy,
+        "settings": _settings(wanted, measured.sizes, has_draft=draft is not None),
+        "prompts": [_prompt_to_dict(prompt) for prompt in bench.prompts],
+    }
+    compared = [None if each is None else each.verdict for each in measured.compared]
+    names = [way.name for way in bench.ways]
+    return head | models | rest | make_report(measured.replies, names, compared, measured.left_out, busy)
+
+
+def _settings(wanted: _Wanted, sizes: Sizes | None, *, has_draft: bool) -> dict[str, Any]:
+    return {
+        "sampling": asdict(wanted.sampling),
+        "lookaheads": sorted(set(wanted.lookaheads) - {0}) if has_draft else [],
+        "repeats": None if sizes is None else sizes.repeats,
+        "max_tokens": None if sizes is None else sizes.max_tokens,
+        "raw": wanted.raw,
+    }
+
+
+def make_report(
+    replies: Sequence[Reply],
+    ways: Sequence[str],
+    compared: Sequence[str | None],
+    left_out: Sequence[LeftOut] = (),
+    other_programs: float = 0.0,
+) -> dict[str, Any]:
+    """The part of the report that is made from the replies, and what is to be said of them."""
+    summary, equal = summarise(replies, ways), count_equal(compared)
+    categories = dict.fromkeys(reply.category for reply in replies)
+    return summary | {
+        "left_out": [asdict(each) for each in left_out],
+        "categories": {name: summarise([r for r in replies if r.category == name], ways) for name in categories},
+        "equal": equal,
+        "notes": make_notes(replies, summary, equal, left_out, other_programs),
+        "replies": [_reply_to_dict(reply, text) for reply, text in zip(replies, compared, strict=True)],
+    }
+
+
+def _prompt_to_dict(prompt: PreparedPrompt) -> dict[str, Any]:
+    return {
+        "category": prompt.category,
+        "number": prompt.number,
+        "tokens": len(prompt.tokens),
+        "max_tokens": prompt.max_tokens,
+    }
+
+
+def _reply_to_dict(reply: Reply, text: str | None) -> dict[str, Any]:
+    result = reply.result
+    names = ("way", "category", "prompt", "turn", "order", "fresh", "first_token_ms")
+    return {
+        **{name: getattr(reply, name) for name in names},
+        "text": text,
+        "finish_reason": result.finish_reason,
+        "prompt_tokens": result.prompt_tokens,
+        "prompt_evaluated": result.prompt_evaluated,
+        **{name: getattr(result.stats, name) for name in _OF_STATS},
+    }
+
+
+def _describe(model: Backend) -> dict[str, Any]:
+    names = ("name", "parameters", "weight_bytes", "context_length", "threads", "device")
+    return {name: getattr(model, name) for name in names}
+
+
+def _load(args: argparse.Namespace, cancel: CancelToken, say: Say) -> SpeculativeDecoder:
+    bundled = args.target is None and args.draft is None
+    draft = "demo" if bundled else args.draft
+    say("Loading…")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PairWarning)
+        decoder = load(
+            args.target or "demo",
+            None if draft == "none" else draft,
+            context_length=args.ctx,
+            threads=args.threads,
+            gpu_layers=args.gpu_layers,
+            device=args.device,
+            dtype=args.dtype,
+            cancel=cancel,
+        )
+    for warning in decoder.warnings:
+        say(warning)
+    return decoder
+
+
+def _measure(decoder: SpeculativeDecoder, wanted: _Wanted, cancel: _LastingToken, say: Say) -> Measured:
+    """Measure, and say how far it is. Raises Cancelled where nothing was measured."""
+    ways = make_ways(wanted.lookaheads, has_draft=decoder.draft is not None, ngram=wanted.ngram)
+    said = perf_counter()
+
+    def note(progress: WaysProgress) -> bool:
+        nonlocal said
+        sizes, left = progress.measured.sizes, progress.seconds_left
+        if progress.stage == "warming up" and progress.done == 0:
+            say(f"Warming up: {len(ways)} ways, {len(progress.measured.bench.prompts)} prompts.")
+        elif progress.stage == "measuring" and progress.done == 0 and sizes is not None:
+            said = perf_counter()
+            say(
+                f"{progress.total} replies of up to {sizes.max_tokens} tokens, each measured {_times(sizes.repeats)}: "
+                f"about {_duration(sizes.seconds)}. Ctrl+C ends it and shows what there is."
+            )
+        elif progress.stage == "measuring" and left is not None and perf_counter() - said >= _EVERY_S:
+            said = perf_counter()
+            say(f"{progress.done} of {progress.total} replies, about {_duration(left)} left")
+        return not cancel.asked
+
+    sizes = (wanted.repeats, wanted.max_tokens, wanted.raw)
+    return run_measurement(decoder, Wanted(wanted.prompts, ways, wanted.sampling, *sizes), cancel, note)
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _duration(seconds: float) -> str:
+    return f"{max(seconds, 1.0):.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def _silent(_text: str) -> None:
+    """Nothing but the result is wanted."""

@@ -1,0 +1,255 @@
+"""`calibrate`: what a draft token and a target forward of n tokens cost here, and which lookahead that lets expect.
+
+With --json one JSON object on a line:
+{"target": {"name", "path"}, "draft": {"name", "path"} | null, "machine": {…}, "device", "threads",
+ "draft_threads": n | null, "threads_asked": n | null (each model has what is quickest), "context_length",
+ "source": "measured" | "remembered", "seconds": of measuring | null, "kept": path | null,
+ "verify": [{"tokens", "ms", "times_of_one", "ms_per_token"}…] of the measured sizes, the smallest first,
+ "draft_ms": of one draft token | null, "draft_ratio": draft_ms / ms of one target token | null,
+ "expected": [{"acceptance", "lookahead", "speedup"}…]}
+"expected" is worked out, not measured: the fixed lookahead of the most tokens per second where each draft token is
+accepted with this chance, and its speedup against plain decoding. Without a draft model proposals cost nothing there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Literal
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from engine.backends.base import Backend
+from engine.bench.figures import count_threads
+from engine.cancel import CancelToken
+from engine.cli.generate import run_cancellable
+from engine.config import LoadConfig
+from engine.decoder import SpeculativeDecoder
+from engine.errors import BackendFailure, Cancelled, InvalidRequest, PairWarning
+from engine.events import LoadProgress
+from engine.library.names import resolve_source
+from engine.lookahead.calibration import calibrate, chosen_threads, costs_key, costs_place, recall, remember, remembered
+from engine.lookahead.costs import CostModel
+from engine.lookahead.threads import free_models
+from engine.system.machine import describe_machine
+
+ACCEPTANCES = (0.5, 0.6, 0.7, 0.8, 0.9)
+_BUDGET_S = 10.0
+_MOST_BUDGET_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """The costs; seconds of measuring, None where they were remembered; where they are kept, None: nowhere."""
+
+    costs: CostModel
+    seconds: float | None
+    kept: Path | None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `calibrate`."""
+    add = parser.add_argument
+    add("--target", metavar="T", help="as for generate (none: the bundled pair)")
+    add("--draft", metavar="D", help="the same, or none")
+    add("--ctx", type=int, metavar="N", help="tokens of context (default: the model's, at most 4096)")
+    add("--threads", type=int, metavar="N", help="for both models (default: for each what is measured to be quickest)")
+    add("--gpu-layers", type=int, metavar="N", help="-1: all")
+    add("--device", metavar="D", help="auto, cpu, cuda, cuda:1, mps (auto)")
+    add("--dtype", metavar="F", help="float32, bfloat16, float16; for safetensors models")
+    add("--budget", type=float, metavar="S", default=_BUDGET_S, help=f"seconds of measuring ({_BUDGET_S:g})")
+    add("--fresh", action="store_true", help="measure anew what is remembered from earlier")
+    add("--json", action="store_true", help="one JSON object instead of tables")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load the models, measure or remember their costs, and print them. Gives the exit code."""
+    if not 0.0 < args.budget <= _MOST_BUDGET_S:
+        raise InvalidRequest(f"The budget must be above 0 and at most {_MOST_BUDGET_S:g} seconds, not {args.budget:g}.")
+    target, draft = _configs(args)
+    cancel = CancelToken()
+    status = Console(stderr=True)
+
+    def work() -> int:
+        with _load(target, draft, status, cancel) as decoder:
+            result = _costs(decoder, target, draft, args, status, cancel)
+            report = make_report(decoder, target, draft, result)
+        if args.json:
+            sys.stdout.write(json.dumps(report) + "\n")
+        else:
+            _print(report, result, Console())
+        return 0
+
+    return run_cancellable(work, cancel)
+
+
+def _configs(args: argparse.Namespace) -> tuple[LoadConfig, LoadConfig | None]:
+    """How the models are loaded. Without names it is the bundled pair."""
+    draft = "demo" if args.target is None and args.draft is None else args.draft
+
+    def config(name: str, part: Literal["target", "draft"]) -> LoadConfig:
+        path = resolve_source(name, part)
+        return LoadConfig(path, args.ctx, args.threads, args.gpu_layers, device=args.device, dtype=args.dtype)
+
+    return config(args.target or "demo", "target"), None if draft in (None, "none") else config(draft, "draft")
+
+
+def _load(target: LoadConfig, draft: LoadConfig | None, console: Console, cancel: CancelToken) -> SpeculativeDecoder:
+    decoder = SpeculativeDecoder()
+    with console.status("Loading…") as status, warnings.catch_warnings():
+        warnings.simplefilter("ignore", PairWarning)
+
+        def show(progress: LoadProgress) -> None:
+            status.update(f"{progress.stage.capitalize()} the {progress.part}… {100 * progress.fraction:.0f} %")
+
+        try:
+            decoder.attach_target(target, progress=show, cancel=cancel)
+            if draft is not None:
+                decoder.attach_draft(draft, progress=show, cancel=cancel)
+        except BaseException:
+            decoder.close()
+            raise
+    return decoder
+
+
+def _costs(
+    decoder: SpeculativeDecoder,
+    target: LoadConfig,
+    draft: LoadConfig | None,
+    args: argparse.Namespace,
+    console: Console,
+    cancel: CancelToken,
+) -> _Result:
+    loaded = _loaded(decoder)
+    key = costs_key(loaded, target, decoder.draft, draft)
+    free = free_models((loaded, target), (decoder.draft, draft))
+    known = None if key is None or args.fresh else recall(key, loaded, decoder.draft, free)
+    if known is not None and key is not None:
+        return _Result(known, None, costs_place(key))
+    if cancel.cancelled:
+        raise Cancelled
+    with console.status(f"Measuring, {args.budget:g} seconds at most…"):
+        began = perf_counter()
+        costs = calibrate(loaded, decoder.draft, budget_s=args.budget, cancel=cancel, free=free)
+        seconds = perf_counter() - began
+    if not costs.measured:
+        raise BackendFailure("its context has no room for a measurement")
+    if key is not None:
+        remember(key, costs, threads=chosen_threads(loaded, decoder.draft, free))
+    kept = None if key is None or remembered(key) is None else costs_place(key)
+    return _Result(costs, seconds, kept)
+
+
+def _loaded(decoder: SpeculativeDecoder) -> Backend:
+    if decoder.target is None:
+        raise BackendFailure("it was closed")
+    return decoder.target
+
+
+# Report -------------------------------------------------------------------------------------------------------------
+
+
+def best_lookahead(costs: CostModel, acceptance: float, *, drafted: bool) -> tuple[int, float]:
+    """The fixed lookahead of the most expected tokens per second, and its expected speedup against plain decoding.
+
+    Each draft token is accepted with the chance `acceptance`, given those before it. `drafted`: a draft model proposes,
+    so that a proposal costs time too. Looks no further than the largest measured size reaches.
+    E[tokens] / (v(K + 1) + K · c), see DESIGN.md, section 4.
+    """
+    one, each = costs.verify(1), costs.draft() if drafted else 0.0
+    best, speedup = 0, 1.0
+    expected, kept = 1.0, 1.0
+    for lookahead in range(1, max(costs.measured, default=1)):
+        kept *= acceptance
+        expected += kept
+        gain = expected * one / (costs.verify(lookahead + 1) + lookahead * each)
+        if gain > speedup:
+            best, speedup = lookahead, gain
+    return best, speedup
+
+
+def make_report(
+    decoder: SpeculativeDecoder, target: LoadConfig, draft: LoadConfig | None, result: _Result
+) -> dict[str, Any]:
+    """What --json prints (see the module)."""
+    loaded, costs = _loaded(decoder), result.costs
+    one = costs.verify(1)
+    drafted = draft is not None and costs.knows_draft
+    expected = []
+    for acceptance in ACCEPTANCES:
+        lookahead, speedup = best_lookahead(costs, acceptance, drafted=drafted)
+        expected.append({"acceptance": acceptance, "lookahead": lookahead, "speedup": round(speedup, 4)})
+    return {
+        "target": {"name": loaded.name, "path": str(target.path)},
+        "draft": None
+        if decoder.draft is None or draft is None
+        else {"name": decoder.draft.name, "path": str(draft.path)},
+        "machine": describe_machine(),
+        "device": loaded.device,
+        "threads": loaded.threads,
+        "draft_threads": None if decoder.draft is None else decoder.draft.threads,
+        "threads_asked": target.threads,
+        "context_length": loaded.context_length,
+        "source": "remembered" if result.seconds is None else "measured",
+        "seconds": None if result.seconds is None else round(result.seconds, 3),
+        "kept": None if result.kept is None else str(result.kept),
+        "verify": [
+            {"tokens": n, "ms": round(ms, 5), "times_of_one": round(ms / one, 4), "ms_per_token": round(ms / n, 5)}
+            for n, ms in costs.measured.items()
+        ],
+        "draft_ms": round(costs.draft(), 5) if drafted else None,
+        "draft_ratio": round(costs.draft() / one, 5) if drafted else None,
+        "expected": expected,
+    }
+
+
+def _print(report: dict[str, Any], result: _Result, console: Console) -> None:
+    names = escape(report["target"]["name"] + (f" with {report['draft']['name']}" if report["draft"] else ""))
+    measured = "remembered" if result.seconds is None else f"measured in {result.seconds:.1f} s"
+    threads = count_threads(report["threads"])
+    if report["draft_threads"] is not None:
+        threads += f", the draft {count_threads(report['draft_threads'])}"
+    if report["threads_asked"] is not None:
+        threads += " (as asked for)"
+    console.print(f"{names} · {report['device']}, {threads} · {measured}", highlight=False, soft_wrap=True)
+    table = Table("Tokens", "ms", "Times of one", "ms a token", title="A target forward")
+    for row in report["verify"]:
+        table.add_row(
+            str(row["tokens"]), f"{row['ms']:.2f}", f"{row['times_of_one']:.2f}×", f"{row['ms_per_token']:.2f}"
+        )
+    for column in table.columns:
+        column.justify = "right"
+    console.print(table)
+    if report["draft_ms"] is not None:
+        console.print(
+            f"A draft token: {report['draft_ms']:.2f} ms, {report['draft_ratio']:.3f} times a target token",
+            highlight=False,
+            soft_wrap=True,
+        )
+    _print_expected(report, console)
+    if result.kept is not None:
+        hint = " (--fresh measures anew)" if result.seconds is None else ""
+        console.print(f"Kept in {escape(str(result.kept))}{hint}", highlight=False, soft_wrap=True)
+
+
+def _print_expected(report: dict[str, Any], console: Console) -> None:
+    whose = "Best fixed lookahead" if report["draft"] else "Best fixed lookahead for proposals that cost nothing"
+    table = Table("Acceptance rate", "Lookahead", "Expected speedup", title=f"{whose}, expected")
+    for row in report["expected"]:
+        plain = row["lookahead"] == 0
+        table.add_row(
+            f"{100 * row['acceptance']:.0f} %",
+            "0 (plain)" if plain else str(row["lookahead"]),
+            f"{row['speedup']:.2f}×",
+        )
+    for column in table.columns:
+        column.justify = "right"
+    console.print(table)

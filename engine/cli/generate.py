@@ -1,0 +1,346 @@
+"""The command `generate`: its arguments, and a reply as text or JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from engine.cancel import CancelToken
+from engine.config import (
+    GenerationRequest,
+    Lookahead,
+    Message,
+    SamplingConfig,
+    SpeculationConfig,
+    freeze_prompt,
+)
+from engine.decoder import SpeculativeDecoder, load
+from engine.errors import Cancelled, InvalidLookahead, InvalidRequest, NotAvailable, PairWarning
+from engine.events import Finished, GenerationResult, LoadProgress, TokenEvent
+from engine.library.presets import apply_preset
+
+EXIT_DONE, EXIT_CANCELLED = 0, 130
+_LATER = "it comes with a later version"
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """The models and the settings that a command names, itself or by its preset. `target` None: the bundled one."""
+
+    target: str | Path | None
+    draft: str | Path | None
+    speculation: SpeculationConfig
+    sampling: SamplingConfig
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `generate`."""
+    _add_models(parser)
+    _add_speculation(parser)
+    add_sampling_options(parser)
+    add = parser.add_argument
+    add(
+        "--stop",
+        action="append",
+        default=[],
+        metavar="S",
+        help="text that ends the reply; may be given again",
+    )
+    add("--stop-token", type=int, action="append", default=[], metavar="ID", help="token that ends the reply")
+    add(
+        "--max-tokens",
+        type=int,
+        metavar="N",
+        help="new tokens at most (default: to the end of the context)",
+    )
+    add("--raw", action="store_true", help="no chat template")
+    add("--tokens", action="store_true", help="PROMPT is token ids separated by commas")
+    add(
+        "--messages",
+        type=Path,
+        metavar="FILE",
+        help='JSON list of {"role","content"}; answers each user turn',
+    )
+    add("--json", action="store_true", help="one JSON line a reply")
+    add("prompt", nargs="?", metavar="PROMPT")
+    parser.set_defaults(run=run)
+
+
+def _add_models(parser: argparse.ArgumentParser) -> None:
+    models = parser.add_argument_group("models (none: the bundled pair)")
+    models.add_argument(
+        "--target",
+        metavar="T",
+        help="a GGUF file, a folder with safetensors, a name in the Hugging Face cache, or demo",
+    )
+    models.add_argument("--draft", metavar="D", help="the same, or none")
+    models.add_argument(
+        "--ctx",
+        type=int,
+        metavar="N",
+        help="tokens of context (default: the model's, at most 4096)",
+    )
+    models.add_argument(
+        "--threads",
+        type=int,
+        metavar="N",
+        help="default: with auto the quickest measured, else one a physical core, one for a tiny model",
+    )
+    models.add_argument("--gpu-layers", type=int, metavar="N", help="-1: all")
+    models.add_argument("--cache-type", metavar="F", help="f16, q8_0, q4_0; for GGUF models")
+    models.add_argument("--device", metavar="D", help="auto, cpu, cuda, cuda:1, mps (auto)")
+    models.add_argument("--dtype", metavar="F", help="float32, bfloat16, float16; for safetensors models")
+    models.add_argument("--heads", metavar="H", help=_LATER)
+
+
+def _add_speculation(parser: argparse.ArgumentParser) -> None:
+    spec = parser.add_argument_group("speculation")
+    spec.add_argument("--method", metavar="M", help="auto, autoregressive, draft-model or ngram")
+    spec.add_argument(
+        "--lookahead",
+        type=_lookahead,
+        metavar="N",
+        help="0 to 32, adaptive, auto (by what is measured; default, but with --seed a fixed one: 4, ngram 16)",
+    )
+    spec.add_argument("--acceptance", metavar="RULE", help="rejection or exact")
+    spec.add_argument("--force-n1", action="store_true", default=None, help="verify one token at a time")
+    spec.add_argument("--draft-temperature", type=float, metavar="X", help="default: the target's")
+    spec.add_argument("--min-draft-confidence", type=float, metavar="X", help="ends a draft (0: never)")
+    spec.add_argument("--overlap", metavar="on|off|auto", help="draft while the target verifies (auto)")
+    spec.add_argument("--sources", type=_names, metavar="LIST", help="asked in turn: ngram,draft-model")
+    spec.add_argument("--preset", metavar="NAME", help="a known pair with its settings (see presets)")
+    spec.add_argument("--folder", type=Path, metavar="F", help="where the preset's models are (Hugging Face cache)")
+
+
+def add_sampling_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that make a SamplingConfig."""
+    sampling = parser.add_argument_group("sampling")
+    sampling.add_argument("--temperature", type=float, metavar="X", help="0 is greedy (default)")
+    sampling.add_argument("--top-k", type=int, metavar="N")
+    sampling.add_argument("--top-p", type=float, metavar="X")
+    sampling.add_argument("--min-p", type=float, metavar="X")
+    sampling.add_argument("--typical", type=float, metavar="X")
+    sampling.add_argument("--repeat-penalty", type=float, metavar="X")
+    sampling.add_argument("--presence-penalty", type=float, metavar="X")
+    sampling.add_argument("--frequency-penalty", type=float, metavar="X")
+    sampling.add_argument("--penalty-window", type=int, metavar="N", help="tokens looked at, 0: all (64)")
+    sampling.add_argument("--logit-bias", type=_bias, action="append", metavar="ID=X", help="add X to a token's logit")
+    sampling.add_argument("--ban", type=int, action="append", metavar="ID", help="never write this token")
+    sampling.add_argument("--seed", type=int, metavar="N", help="repeat the same draws")
+
+
+def _lookahead(text: str) -> Lookahead | str:
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(","))
+
+
+def _bias(text: str) -> tuple[int, float]:
+    token, _, amount = text.partition("=")
+    return int(token), float(amount)
+
+
+def run(args: argparse.Namespace) -> int:
+    _refuse_later(args)
+    settings = _settings(args)
+    options: dict[str, Any] = {"sampling": settings.sampling, "speculation": settings.speculation}
+    options |= {"max_tokens": args.max_tokens, "stop": tuple(args.stop), "stop_tokens": tuple(args.stop_token)}
+    turns = _read_messages(args.messages) if args.messages else None
+    prompt: Any = None if turns else _read_prompt(args)
+    if not turns:
+        GenerationRequest(freeze_prompt(prompt), raw=args.raw, **options)
+    cancel = CancelToken()
+    console = Console(stderr=True)
+
+    def work() -> int:
+        with _load_models(args, settings, console, cancel) as decoder:
+            if cancel.cancelled:
+                raise Cancelled
+            if turns is not None:
+                return _answer_turns(decoder, turns, args.json, cancel, console, options)
+            result = _answer(decoder, prompt, args.json, cancel, console, {**options, "raw": args.raw})
+            return EXIT_CANCELLED if result.finish_reason == "cancelled" else EXIT_DONE
+
+    return run_cancellable(work, cancel)
+
+
+def _refuse_later(args: argparse.Namespace) -> None:
+    if args.heads is not None:
+        raise NotAvailable("--heads", f"{_LATER}.")
+
+
+def _settings(args: argparse.Namespace) -> _Settings:
+    """What the preset says, and over it what the command says."""
+    settings = _Settings(args.target, args.draft, SpeculationConfig(), SamplingConfig())
+    if args.preset is not None:
+        target, draft, speculation, sampling = apply_preset(args.preset, args.folder)
+        settings = _Settings(args.target or target, args.draft or draft or "none", speculation, sampling)
+    elif args.target is None and args.draft is None:
+        settings = replace(settings, draft="demo")
+    if isinstance(args.lookahead, str) and args.lookahead not in ("adaptive", "auto", "default"):
+        raise InvalidLookahead(args.lookahead)
+    given = {name: value for name, value in vars(args).items() if value is not None}
+    if "ban" in given:
+        given["banned_tokens"] = given["ban"]
+    return replace(
+        settings,
+        speculation=replace(settings.speculation, **_named(given, SpeculationConfig)),
+        sampling=replace(settings.sampling, **_named(given, SamplingConfig)),
+    )
+
+
+def _named(given: dict[str, Any], kind: type) -> dict[str, Any]:
+    return {field.name: given[field.name] for field in fields(kind) if field.name in given}
+
+
+def _read_prompt(args: argparse.Namespace) -> str | list[int]:
+    if args.prompt is None:
+        raise InvalidRequest("There is no prompt. Write one at the end of the command, or give --messages FILE.")
+    if not args.tokens:
+        return str(args.prompt)
+    try:
+        return [int(part) for part in args.prompt.split(",")]
+    except ValueError:
+        raise InvalidRequest("With --tokens the prompt must be token ids separated by commas.") from None
+
+
+def _read_messages(path: Path) -> list[Message]:
+    try:
+        data = json.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidRequest(f"Cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}.") from None
+    except ValueError as error:
+        raise InvalidRequest(f"{path} is not JSON: {error}.") from None
+    if not isinstance(data, list) or not data:
+        raise InvalidRequest(f'{path} must hold a JSON list of {{"role", "content"}}.')
+    messages = [Message.from_mapping(item) for item in data]
+    if not any(message.role == "user" for message in messages):
+        raise InvalidRequest(f"{path} has no user turn to answer.")
+    return messages
+
+
+def _load_models(
+    args: argparse.Namespace, settings: _Settings, console: Console, cancel: CancelToken
+) -> SpeculativeDecoder:
+    with console.status("Loading…") as status:
+
+        def show(progress: LoadProgress) -> None:
+            status.update(f"{progress.stage.capitalize()} the {progress.part}… {100 * progress.fraction:.0f} %")
+
+        warnings.simplefilter("ignore", PairWarning)
+        decoder = load(
+            settings.target or "demo",
+            None if settings.draft == "none" else settings.draft,
+            context_length=args.ctx,
+            threads=args.threads,
+            gpu_layers=args.gpu_layers,
+            device=args.device,
+            dtype=args.dtype,
+            cache_type=args.cache_type,
+            progress=show,
+            cancel=cancel,
+        )
+    for warning in decoder.warnings:
+        console.print(f"outrider-engine: {warning}", highlight=False, markup=False, soft_wrap=True)
+    return decoder
+
+
+def _answer_turns(
+    decoder: SpeculativeDecoder,
+    turns: Sequence[Message],
+    as_json: bool,
+    cancel: CancelToken,
+    console: Console,
+    options: dict[str, Any],
+) -> int:
+    """Answer each user turn in order; an assistant turn in the file takes the place of our answer in the history."""
+    history: list[Message] = []
+    for turn in turns:
+        if turn.role == "assistant" and history and history[-1].role == "assistant":
+            history.pop()
+        history.append(turn)
+        if turn.role == "user":
+            result = _answer(decoder, history, as_json, cancel, console, options)
+            history.append(Message("assistant", result.text))
+            if result.finish_reason == "cancelled":
+                return EXIT_CANCELLED
+    return EXIT_DONE
+
+
+def _answer(
+    decoder: SpeculativeDecoder,
+    prompt: Any,
+    as_json: bool,
+    cancel: CancelToken,
+    console: Console,
+    options: dict[str, Any],
+) -> GenerationResult:
+    """One reply: JSON on stdout, or the text as it comes and a line of statistics on stderr."""
+    result: GenerationResult | None = None
+    for event in decoder.stream(prompt, cancel=cancel, **options):
+        if isinstance(event, TokenEvent) and not as_json:
+            print(event.text, end="", flush=True)
+        elif isinstance(event, Finished):
+            result = event.result
+            print(json.dumps(result.to_dict()) if as_json else "", flush=True)
+    if result is None:
+        raise Cancelled
+    if not as_json:
+        console.print(_statistics_line(result), style="dim", highlight=False, soft_wrap=True)
+    return result
+
+
+def _statistics_line(result: GenerationResult) -> str:
+    stats = result.stats
+    parts = [f"{stats.emitted} tokens", f"{stats.tokens_per_second:.1f} tok/s"]
+    if stats.proposed:
+        parts += [
+            f"{100 * stats.acceptance_rate:.0f} % accepted",
+            f"{stats.mean_length:.1f} tokens a round",
+        ]
+    return " · ".join([*parts, f"{result.method}, ended by {result.finish_reason}"])
+
+
+def run_cancellable(work: Callable[[], int], cancel: CancelToken) -> int:
+    """Run `work` on a thread, so that Ctrl+C is heard while a model computes: once to cancel, twice to leave."""
+    outcome: list[int | BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # noqa: BLE001 - carried over to the main thread
+            outcome.append(error)
+
+    def interrupt(_signal: int, _frame: object) -> None:
+        if cancel.cancelled:
+            os._exit(EXIT_CANCELLED)
+        cancel.cancel()
+
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    previous = signal.signal(signal.SIGINT, interrupt) if in_main_thread else None
+    thread = threading.Thread(target=run, name="outrider-engine")
+    try:
+        thread.start()
+        while thread.is_alive():
+            thread.join(0.1)
+    finally:
+        if in_main_thread:
+            signal.signal(signal.SIGINT, previous)
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]

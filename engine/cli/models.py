@@ -1,0 +1,172 @@
+"""The report on a folder of models: as JSON for programs, as tables for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from engine.formats.model_file import ModelFile
+from engine.library.pairs import Pair, Pairs, judge_models
+from engine.library.scan import scan_folder, scan_found
+from engine.library.walk import Found, expanded
+
+
+def make_report(folder: str | Path, found: Sequence[Found]) -> tuple[str, bool]:
+    """One JSON object on a line, and whether it will be the same until a file changes."""
+    models, lasting = scan_found(folder, found)
+    # Names of files may be no proper text, so nothing but ASCII is written.
+    return json.dumps(_report_to_dict(folder, models)), lasting
+
+
+def print_tables(folder: str | Path, console: Console) -> None:
+    """The models, and the best draft for each. Raises FolderUnreadable."""
+    models = scan_folder(folder)
+    if not models:
+        console.print(f"There are no models in {_shown(str(folder))}.", highlight=False)
+        return
+    console.print(_models_table(models, Path(folder)))
+    _print_pairs(models, judge_models(models), Path(folder), console)
+
+
+# JSON ---------------------------------------------------------------------------------------------------------------
+
+
+def _report_to_dict(folder: str | Path, models: Sequence[ModelFile]) -> dict[str, Any]:
+    pairs = judge_models(models)
+    return {
+        "folder": str(folder),
+        "models": [_model_to_dict(model, pairs) for model in models],
+        "pairs": [_pair_to_dict(pair) for pair in pairs.listed],
+        "pairs_shortened": pairs.shortened,
+    }
+
+
+def _model_to_dict(model: ModelFile, pairs: Pairs) -> dict[str, Any]:
+    vocabulary = model.vocabulary
+    best = pairs.best.get(model.path)
+    fits, through_text = pairs.counts.get(model.path, (0, 0))
+    return {
+        "path": str(model.path),
+        "name": model.name,
+        "format": model.file_format,
+        "role": model.role,
+        "architecture": model.architecture,
+        "parameters": model.parameters,
+        "quantisation": model.quantisation,
+        "context_length": model.context_length,
+        "size_bytes": model.size_bytes,
+        "memory_bytes": model.memory_needed(),
+        "chat_template": model.has_chat_template,
+        "vocabulary": None if vocabulary is None else {"type": vocabulary.kind, "size": vocabulary.size},
+        "usable": model.usable,
+        "problem": model.problem,
+        "best_draft": None if best is None else str(best.draft.path),
+        "drafts": {"fits": fits, "through_text": through_text},
+    }
+
+
+def _pair_to_dict(pair: Pair) -> dict[str, Any]:
+    return {
+        "target": str(pair.target.path),
+        "draft": str(pair.draft.path),
+        "fits": pair.fit.fits,
+        "through_text": pair.fit.through_text,
+        "how": _how(pair),
+        "reason": pair.fit.reason,
+    }
+
+
+def _how(pair: Pair) -> str:
+    return "fits" if pair.fit.fits else "fits through text" if pair.fit.through_text else "does not fit"
+
+
+# Tables -------------------------------------------------------------------------------------------------------------
+
+
+def _models_table(models: Sequence[ModelFile], folder: Path) -> Table:
+    table = Table(title=f"Models in {_shown(str(folder))}", title_justify="left")
+    for column in ("model", "what it is", "size, memory needed"):
+        table.add_column(column, overflow="fold")
+    broken = any(model.problem for model in models)
+    if broken:
+        table.add_column("problem", overflow="fold")
+    for model in models:
+        parameters = _with_unit(model.parameters, 1000, ("", "K", "M", "B", "T")) if model.parameters else ""
+        context = f"context {model.context_length:,}" if model.context_length else ""
+        template = "chat template" if model.has_chat_template else ""
+        row = [
+            _name(model, folder),
+            " · ".join(filter(None, (_shown(model.architecture), parameters, _shown(model.quantisation))))
+            + "\n"
+            + " · ".join(filter(None, (context, template))),
+            _bytes(model.size_bytes) + (f"\n{_bytes(model.memory_needed())}" if model.usable else ""),
+        ]
+        if broken:
+            row.append(f"[red]{_shown(model.problem)}[/red]" if model.problem else "")
+        table.add_row(*row)
+    return table
+
+
+def _print_pairs(models: Sequence[ModelFile], pairs: Pairs, folder: Path, console: Console) -> None:
+    """The best draft of each target, and for those that have none why."""
+    targets = [model for model in models if model.usable]
+    if len(targets) < 2:
+        console.print("There are no two models that could be paired.")
+        return
+    table = Table(title="The best draft for each target", title_justify="left")
+    for column in ("target", "best draft", "why"):
+        table.add_column(column, overflow="fold")
+    for target in targets:
+        best = pairs.best.get(target.path)
+        if best is None:
+            table.add_row(_name(target, folder), "[red]none[/red]", _shown(_why_none(target, pairs)))
+        else:
+            colour = "green" if best.fit.fits else "yellow"
+            why = f"[{colour}]{_how(best)}[/{colour}]\n{_shown(best.fit.reason)}"
+            table.add_row(_name(target, folder), _name(best.draft, folder), why)
+    console.print(table)
+    console.print("What is to be said of any other two of them: see --json.", style="dim")
+
+
+def _name(model: ModelFile, folder: Path) -> str:
+    return f"{_shown(model.name)}\n[dim]{_shown(_relative(model.path, folder))}[/dim]"
+
+
+def _why_none(target: ModelFile, pairs: Pairs) -> str:
+    reasons = [pair.fit.reason for pair in pairs.listed if pair.target.path == target.path and not pair.fit.usable]
+    if target.vocabulary is None:
+        return "It has no vocabulary of its own, so no draft can be compared with it."
+    fits, through_text = pairs.counts.get(target.path, (0, 0))
+    if fits or through_text:
+        return "No model here that it can be paired with is smaller than it."
+    return reasons[0] if reasons else "There is no other model here that can be used."
+
+
+def _shown(text: str) -> str:
+    """A text from a file or its name, fit for the terminal: on one line, without markup and without odd bytes."""
+    return escape("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text))
+
+
+def _relative(path: Path, folder: Path) -> str:
+    try:
+        return str(path.relative_to(expanded(folder)))
+    except ValueError:
+        return str(path)
+
+
+def _bytes(number: int) -> str:
+    return _with_unit(number, 1024, ("B", "KiB", "MiB", "GiB", "TiB"))
+
+
+def _with_unit(number: float, step: int, units: tuple[str, ...]) -> str:
+    unit = 0
+    while number >= step and unit < len(units) - 1:
+        number /= step
+        unit += 1
+    return f"{number:.3g} {units[unit]}".rstrip() if number < 1000 else f"{number:.0f} {units[unit]}"

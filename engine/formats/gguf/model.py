@@ -1,0 +1,265 @@
+"""What a GGUF file is, told from its header: name, size, quantisation, memory, and whether it can be used."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from engine.config import MAX_LOOKAHEAD
+from engine.errors import LoadFailed
+from engine.formats.gguf import types
+from engine.formats.gguf.checks import check_model
+from engine.formats.gguf.parts import split_parts
+from engine.formats.gguf.pieces import KnownPieces
+from engine.formats.gguf.reader import GgufFile, read_gguf
+from engine.formats.model_file import ROLE_PROBLEMS, ModelFile, Role, file_title, printable, problem_of
+from engine.formats.vocabulary import TOKENS_KEY, Vocabulary, vocabulary_of_file
+from engine.translatable import Phrase
+
+_BATCH = 512
+_BATCH_WITHOUT_FLASH = 128
+_FIXED = 48 * 2**20
+_MOST_LAYERS = 512
+
+_SNAPSHOTS = frozenset({"lfm2", "lfm2moe", "qwen35", "qwen35moe", "nemotron_h", "nemotron_h_moe"})
+_RECURRENT = frozenset({"mamba", "mamba2", "rwkv6", "rwkv6qwen2", "rwkv7", "arwkv7"})
+_FULL_EVERY = dict.fromkeys(("qwen3next", "qwen35", "qwen35moe", "qwen4exp"), 4) | {"minimax-01": 8}
+"""One in so many layers has a cache, where the header does not say it. Source: llama.cpp's loaders."""
+_EMBEDDING = frozenset(
+    {"bert", "modern-bert", "nomic-bert", "nomic-bert-moe", "neo-bert", "jina-bert-v2"}
+    | {"jina-bert-v3", "eurobert", "gemma-embedding", "llama-embed", "t5encoder"}
+)
+_DRAFT_HEADS = frozenset({"eagle3", "dflash", "gemma4-assistant"})
+_NOT_TOKEN_BY_TOKEN = {
+    **dict.fromkeys(("dream", "llada", "llada-moe", "rnd1"), Phrase("it writes by diffusion")),
+    **dict.fromkeys(("wavtokenizer-dec", "qwen3tts", "pockettts"), Phrase("it makes sound, not text")),
+    "t5": Phrase("it is a translator between two texts (encoder and decoder)"),
+}
+
+
+class HeaderReader:
+    """Reads the headers of GGUF models. What several have in common is read and checked once."""
+
+    def __init__(self) -> None:
+        self._pieces = KnownPieces()
+        self._vocabularies: dict[Hashable, Vocabulary | None] = {}
+        self._sound: set[Hashable] = set()
+
+    def read(self, path: Path) -> ModelFile:
+        """What a model file is; `problem` says what is wrong with what can be read, but cannot be used.
+
+        Raises ModelFileBroken, ModelNotSupported where there is nothing to be told.
+        """
+        headers = [read_gguf(part, self._pieces) for part in split_parts(path)]
+        header, others = headers[0], headers[1:]
+        tokenizer = _tokenizer(header)
+        model = self._described(header, others, tokenizer)
+        if not model.usable:
+            return model
+        try:
+            check_model(header, others, skip_vocabulary=tokenizer in self._sound)
+        except LoadFailed as error:
+            return replace(model, problem=problem_of(error))
+        self._sound.add(tokenizer)
+        return model
+
+    def first_part(self, path: Path) -> ModelFile:
+        """What the first file of a split model says. Raises ModelFileBroken, ModelNotSupported."""
+        header = read_gguf(path, self._pieces)
+        return self._described(header, [], _tokenizer(header))
+
+    def _described(self, header: GgufFile, others: Sequence[GgufFile], tokenizer: Hashable) -> ModelFile:
+        if tokenizer not in self._vocabularies:
+            self._vocabularies[tokenizer] = vocabulary_of_file(header)
+        return describe(header, others, self._vocabularies[tokenizer])
+
+
+def _tokenizer(header: GgufFile) -> Hashable:
+    """Equal for headers whose tokenizers are the same in every entry, but for the chat template.
+
+    Two lists that are the same piece are equal; shorter ones are compared themselves.
+    """
+    entries: list[Hashable] = []
+    for key, value in header.metadata.items():
+        if not key.startswith("tokenizer.") or key.startswith("tokenizer.chat_template"):
+            continue
+        if value.is_array and not value.piece:
+            texts = value.kind == types.STRING
+            content: Hashable = tuple(header.strings(key)) if texts else header.raw(key)
+            entries.append((key, value.kind, value.length, content))
+        else:
+            entries.append((key, value.kind, value.length, value.content, value.piece))
+    return tuple(entries)
+
+
+def inspect_gguf(path: Path) -> ModelFile:
+    """What one model file is, its contents checked. Raises ModelFileBroken, ModelNotSupported."""
+    headers = [read_gguf(part) for part in split_parts(path)]
+    header, others = headers[0], headers[1:]
+    model = describe(header, others, vocabulary_of_file(header))
+    if model.usable:
+        check_model(header, others)
+    return model
+
+
+def describe(header: GgufFile, others: Sequence[GgufFile], vocabulary: Vocabulary | None) -> ModelFile:
+    """The figures of a GGUF model whose header was read; `others` are the further parts of a split one."""
+    role, problem = _role(header)
+    architecture = header.text("general.architecture") or ""
+    parts = (header, *others)
+    quantisation = _quantisation(parts)
+    memory = _memory(header, architecture, quantisation) if role == "model" else _Memory()
+    return ModelFile(
+        path=header.path,
+        name=printable(header.text("general.name") or "") or file_title(header.path.stem),
+        architecture=printable(architecture),
+        parameters=sum(tensor.elements for part in parts for tensor in part.tensors.values()),
+        quantisation=quantisation,
+        context_length=max(header.number(f"{architecture}.context_length") or 0, 0),
+        size_bytes=sum(part.size for part in parts),
+        has_chat_template=bool(header.text("tokenizer.chat_template")),
+        vocabulary=vocabulary,
+        problem=problem,
+        role=role,
+        cache_per_token=memory.cache + memory.scores,
+        state_bytes=_with_snapshots(architecture, memory.state, sum(part.size for part in parts)),
+        compute_bytes=_compute(header, architecture),
+        cache_elements=memory.elements,
+        row_elements=memory.row,
+        float32_cache=memory.exact,
+        layers=min(max(header.number(f"{architecture}.block_count") or 0, 0), _MOST_LAYERS) if role == "model" else 0,
+    )
+
+
+def _role(header: GgufFile) -> tuple[Role, str | None]:
+    """What the file is, and why that cannot be used."""
+    architecture = (header.text("general.architecture") or "").lower()
+    kind = (header.text("general.type") or "model").lower()
+    role: Role = "model"
+    if architecture == "clip" or kind in {"mmproj", "projector"}:
+        role = "projector"
+    elif architecture in _EMBEDDING:
+        role = "embedding"
+    elif architecture in _DRAFT_HEADS:
+        role = "draft-head"
+    elif kind == "adapter":
+        role = "adapter"
+    elif kind not in {"model", ""} or architecture in {"imatrix", "controlvector"}:
+        return "other", Phrase(
+            "It holds {kind} data, not a model.", kind=printable(kind if kind != "model" else architecture)
+        )
+    elif architecture in _NOT_TOKEN_BY_TOKEN:
+        return "other", Phrase("It does not write text token by token: {why}.", why=_NOT_TOKEN_BY_TOKEN[architecture])
+    return role, ROLE_PROBLEMS.get(role)
+
+
+def _quantisation(parts: Sequence[GgufFile]) -> str:
+    """The name that the file gives itself, or the tensor type that most of its bytes have."""
+    number = parts[0].number("general.file_type")
+    named = None if number is None else types.FILE_TYPES.get(number)
+    weights: Counter[int] = Counter()
+    for part in parts:
+        for tensor in part.tensors.values():
+            weights[tensor.kind] += tensor.size
+    if not weights:
+        return ""
+    most = types.TENSOR_TYPES[weights.most_common(1)[0][0]].name
+    return most if named in {None, "F32", "F16", "BF16"} else str(named)
+
+
+def _with_snapshots(architecture: str, state: int, size: int) -> int:
+    """The recurrent state with what the backend keeps to go back by: one saved, or up to eight snapshots."""
+    return state + (min(8 * state, size // 4) if architecture in _SNAPSHOTS else state)
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """What a model takes beside its weights.
+
+    `elements`: numbers in the cache for each token of context, `row`: in one row of it; `exact`: whether these are
+    float32. `scores`: bytes of attention scores for each token; `state`: bytes of recurrent state.
+    """
+
+    elements: int = 0
+    row: int = 0
+    exact: bool = False
+    scores: int = 0
+    state: int = 0
+
+    @property
+    def cache(self) -> int:
+        """Bytes of cache for each token."""
+        return self.elements * (4 if self.exact else 2)
+
+
+def _memory(header: GgufFile, architecture: str, quantisation: str) -> _Memory:
+    number = _Numbers(header, architecture)
+    layers, width = min(number("block_count"), _MOST_LAYERS), number("embedding_length")
+    state = layers * number("ssm.inner_size") * (number("ssm.state_size") + 4) * 4
+    if number("wkv.head_size"):
+        state += layers * width * (number("wkv.head_size") + 2) * 4
+    if architecture in _RECURRENT:
+        return _Memory(state=state)
+    heads = _per_layer(header, f"{architecture}.attention.head_count", layers)
+    shared = _per_layer(header, f"{architecture}.attention.head_count_kv", layers) or heads
+    # The backend keeps the cache of float32 models in float32, and the scores of all heads with it.
+    exact = header.number("general.file_type") == 0 or quantisation == "F32"
+    elements, row = _cache(number, shared, width // max([*heads, 1]))
+    scores = 4 * _BATCH_WITHOUT_FLASH * max([*heads, 1]) if exact else 2 * _BATCH
+    return _Memory(elements, row, exact, scores, state)
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """Whole numbers at the entries of an architecture: from 0 on, and 0 for what is not there."""
+
+    header: GgufFile
+    architecture: str
+
+    def __call__(self, key: str) -> int:
+        return max(self.header.number(f"{self.architecture}.{key}") or 0, 0)
+
+
+def _cache(number: _Numbers, shared: Sequence[int], widest: int) -> tuple[int, int]:
+    """Numbers in the cache for each token, and how many of them lie together at least.
+
+    `shared`: key heads of each layer; `widest`: numbers in a head, where the header does not say it. Layers with a
+    window keep all of their cache, so that it can go back. Source: llama.cpp's cache (llama-kv-cache.cpp).
+    """
+    keys, values = number("attention.key_length") or widest, number("attention.value_length") or widest
+    kept = keys, values
+    narrow = number("attention.key_length_swa") or keys, number("attention.value_length_swa") or values
+    row = math.gcd(*kept, *narrow)
+    if number("attention.key_length_mla") and number("attention.value_length_mla"):
+        # With latent attention the values are a part of the keys.
+        kept, narrow = (keys, 0), (narrow[0], 0)
+    pattern = number.header.numbers(f"{number.architecture}.attention.sliding_window_pattern")
+    windows = [] if pattern is None else [bool(each) for each in pattern[: len(shared)]]
+    windows += [False] * (len(shared) - len(windows))
+    # The last layers may read the cache of earlier ones.
+    own = max(len(shared) - number("attention.shared_kv_layers"), 0)
+    rows = [each * sum(narrow if window else kept) for each, window in zip(shared, windows, strict=True)]
+    every = number("full_attention_interval") or _FULL_EVERY.get(number.architecture, 1)
+    return sum(rows[:own]) // every, row
+
+
+def _per_layer(header: GgufFile, key: str, layers: int) -> list[int]:
+    single = header.number(key)
+    if single is not None:
+        return [max(single, 0)] * layers
+    numbers = header.numbers(key)
+    if numbers is None or numbers.dtype.kind not in "iu":
+        return []
+    return [max(int(number), 0) for number in numbers[:layers]]
+
+
+def _compute(header: GgufFile, architecture: str) -> int:
+    """Bytes of working space: the widest activations of a batch, and the rows of logits."""
+    number = _Numbers(header, architecture)
+    width = number("embedding_length")
+    inner = number("feed_forward_length") or 4 * width
+    rows = (MAX_LOOKAHEAD + 1) * (header.count(TOKENS_KEY) or 0)
+    return _FIXED + 4 * (_BATCH * (6 * width + 2 * inner) + 2 * rows)

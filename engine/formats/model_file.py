@@ -1,0 +1,105 @@
+"""What is known of a model in a folder, before it is loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from engine.errors import LoadFailed
+from engine.translatable import Phrase, as_sentence
+
+if TYPE_CHECKING:
+    from engine.formats.vocabulary import Vocabulary
+
+Role = Literal["model", "projector", "embedding", "draft-head", "adapter", "folder", "other"]
+FileFormat = Literal["gguf", "safetensors"]
+
+DEFAULT_CONTEXT = 4096
+"""Tokens of context that a model is loaded with where nothing else is asked for."""
+_LONGEST_NAME = 120
+
+ROLE_PROBLEMS: dict[Role, str] = {
+    "projector": Phrase("It is the image part of a model (a projector), not a model that writes text."),
+    "embedding": Phrase("It is an embedding model: it measures texts and does not write any."),
+    "draft-head": Phrase("It is a draft head, which belongs to a target, not a model of its own."),
+    "adapter": Phrase("It is an adapter (LoRA) that goes with a model, not a model."),
+}
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A model in a folder, or something there that looks like one.
+
+    `path`: the file, the first of a split model, or a folder. `parameters`: number of weights. `quantisation`: how
+    they are stored, such as Q4_K_M. `context_length`: tokens that it was trained for. `size_bytes`: of all its files.
+    `vocabulary`: None where there is none. `problem`: why it cannot be used, None if it can. `role`: what it is; only
+    a "model" writes text. `cache_per_token` (with what the working space grows by for each token), `state_bytes`,
+    `compute_bytes`: bytes beside the weights. `cache_elements`: numbers in the cache for each token, `row_elements`:
+    the fewest of them that lie together, `float32_cache`: whether they are kept in float32; `layers`: how many could go
+    to a GPU one by one. `file_format`: what it is stored as, which decides the backend.
+    """
+
+    path: Path
+    name: str
+    architecture: str = ""
+    parameters: int = 0
+    quantisation: str = ""
+    context_length: int = 0
+    size_bytes: int = 0
+    has_chat_template: bool = False
+    vocabulary: Vocabulary | None = field(default=None, repr=False)
+    problem: str | None = None
+    role: Role = "model"
+    cache_per_token: int = 0
+    state_bytes: int = 0
+    compute_bytes: int = 0
+    file_format: FileFormat = "gguf"
+    cache_elements: int = 0
+    row_elements: int = 0
+    float32_cache: bool = False
+    layers: int = 0
+
+    @property
+    def usable(self) -> bool:
+        """Whether it can be loaded as a target or a draft, as far as can be told without loading it."""
+        return self.problem is None and self.role == "model"
+
+    def context_held(self, wanted: int | None = None) -> int:
+        """Tokens of context that it is loaded with where so many are wanted: as both backends reckon it."""
+        most = self.context_length or (DEFAULT_CONTEXT if self.file_format == "gguf" else None)
+        return min(wanted or DEFAULT_CONTEXT, most or wanted or DEFAULT_CONTEXT)
+
+    def memory_needed(self, context_length: int | None = None) -> int:
+        """Bytes that it takes to run: weights, cache of so many tokens, and working space. An estimate."""
+        cache = self.context_held(context_length) * self.cache_per_token
+        return self.size_bytes + cache + self.state_bytes + self.compute_bytes
+
+
+def problem_of(error: LoadFailed, path: Path | None = None) -> str:
+    """An error's reason as a sentence for a list. `path`: what is listed; a file in it that is to blame is named."""
+    if path is None or error.path == path:
+        return _printable_reason(as_sentence(error.reason))
+    return Phrase("{file}: {reason}", file=printable(error.path.name), reason=_printable_reason(error.reason))
+
+
+def _printable_reason(reason: str) -> str:
+    shown = printable(reason, 400)
+    return reason if shown == reason else shown
+
+
+def is_lasting(error: LoadFailed) -> bool:
+    """Whether it holds as long as the files do not change: what the system refuses now it may give later."""
+    cause = error.__context__
+    return not isinstance(cause, OSError) or isinstance(cause, FileNotFoundError)
+
+
+def printable(text: str, longest: int = _LONGEST_NAME) -> str:
+    """A text from a file or a file's name, fit to be shown on one line."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text[:longest]).split())
+
+
+def file_title(name: str) -> str:
+    """A file's name, with or without its ending, fit to be shown and never empty: bytes that are no text get a sign."""
+    unknown = "\N{REPLACEMENT CHARACTER}"
+    return printable("".join(unknown if "\ud800" <= c <= "\udfff" else c for c in name)) or unknown

@@ -1,0 +1,295 @@
+"""What a folder of safetensors files is, told from its configuration and its headers; no model library is loaded.
+
+Whether transformers can run the architecture is not asked here: the backend says it when it loads the model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from engine.config import MAX_LOOKAHEAD
+from engine.errors import LoadFailed, ModelNotSupported
+from engine.formats.model_file import ROLE_PROBLEMS, ModelFile, Role, file_title, is_lasting, printable, problem_of
+from engine.formats.safetensors.reader import (
+    SafetensorsModel,
+    StoredTensor,
+    is_there,
+    read_json,
+    read_safetensors_model,
+)
+from engine.formats.safetensors.tokenizer_json import vocabulary_of_tokenizer_json
+from engine.formats.vocabulary import Vocabulary, vocabulary_from_tokens
+from engine.translatable import Phrase, as_clause
+
+_MAX_TOKENIZER = 256 * 2**20
+
+_ENCODERS = frozenset(
+    {"albert", "bert", "big_bird", "camembert", "canine", "convbert", "deberta", "deberta-v2", "distilbert", "dpr"}
+    | {"electra", "ernie", "esm", "eurobert", "flaubert", "gte", "jina_bert", "longformer", "luke", "mobilebert"}
+    | {"modernbert", "mpnet", "new", "nomic_bert", "rembert", "roberta", "roformer", "squeezebert", "xlm"}
+    | {"xlm-roberta", "xlm-roberta-xl", "xlnet"}
+)
+_TRANSLATORS = frozenset(
+    {"bart", "bigbird_pegasus", "blenderbot", "blenderbot-small", "encoder-decoder", "fsmt", "led", "longt5", "m2m_100"}
+    | {
+        "marian",
+        "mbart",
+        "mt5",
+        "mvp",
+        "nllb-moe",
+        "pegasus",
+        "pegasus_x",
+        "plbart",
+        "prophetnet",
+        "switch_transformers",
+    }
+    | {"t5", "t5gemma", "umt5", "speech_to_text", "whisper"}
+)
+_WITHOUT_TEXT = frozenset(
+    {"beit", "clip", "convnext", "convnextv2", "deit", "detr", "dinov2", "dinov3_vit", "hubert", "resnet", "sam"}
+    | {
+        "segformer",
+        "siglip",
+        "siglip2",
+        "swin",
+        "vit",
+        "vit_mae",
+        "vits",
+        "wav2vec2",
+        "wav2vec2-bert",
+        "wavlm",
+        "yolos",
+    }
+)
+_WRITES = re.compile(r"ForCausalLM|LMHeadModel|ForConditionalGeneration|DoubleHeadsModel")
+_DRAFT_HEAD = re.compile(r"eagle|medusa|hydra|dflash|mlp_?speculator|nextn", re.IGNORECASE)
+_HEAD_ENTRIES = ("medusa_num_heads", "eagle_config", "speculators_model_type", "draft_vocab_size")
+_TOKENIZER = re.compile(r"token|vocab|merges|spiece|sentencepiece|tekken")
+_STATEFUL = frozenset({"falcon_mamba", "mamba", "mamba2", "rwkv", "xlstm"})
+_CONTEXT = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length", "context_length")
+_FIXED = 350 * 2**20
+"""What PyTorch and transformers take themselves, with a model of no size."""
+_BATCH = 512
+
+Config = Mapping[str, object]
+
+
+def inspect_safetensors(folder: Path) -> ModelFile:
+    """What a folder's model is, its headers checked. Raises ModelFileBroken, ModelNotSupported."""
+    model, config = _outline(folder)
+    if model.problem is not None:
+        raise ModelNotSupported(folder, as_clause(model.problem))
+    return _with_weights(model, config)
+
+
+def read_safetensors_folder(folder: Path) -> ModelFile:
+    """What a folder's model is; `problem` says what is wrong with what can be read, but cannot be used.
+
+    Raises ModelFileBroken, ModelNotSupported where there is nothing to be told, or the system refuses to read it.
+    """
+    model, config = _outline(folder)
+    if model.problem is not None:
+        return model
+    try:
+        return _with_weights(model, config)
+    except LoadFailed as error:
+        if not is_lasting(error):
+            raise
+        return replace(model, problem=problem_of(error, folder))
+
+
+def _outline(folder: Path) -> tuple[ModelFile, Config]:
+    """What can be told without the weights, and the configuration. Raises ModelFileBroken."""
+    model = ModelFile(folder, folder_name(folder), file_format="safetensors", size_bytes=_size(folder))
+    if _is_adapter(folder):
+        return replace(model, role="adapter", problem=ROLE_PROBLEMS["adapter"]), {}
+    config = read_json(folder / "config.json")
+    architecture = config.get("model_type")
+    text = _text_part(config)
+    role, problem = _role(config)
+    model = replace(
+        model,
+        architecture=printable(architecture) if isinstance(architecture, str) else "",
+        context_length=_first(text, *_CONTEXT),
+        role=role,
+        problem=problem,
+    )
+    return model, config
+
+
+def _with_weights(model: ModelFile, config: Config) -> ModelFile:
+    folder, text = model.path, _text_part(config)
+    weights = read_safetensors_model(folder)
+    cache, state = _memory(text, model.architecture, 4 if weights.dtype == "F32" else 2)
+    return replace(
+        model,
+        parameters=_parameters(weights, config),
+        quantisation=_quantisation(config) or weights.dtype,
+        size_bytes=weights.size_bytes,
+        has_chat_template=_has_chat_template(folder),
+        vocabulary=_vocabulary(folder, _number(text, "vocab_size")),
+        cache_per_token=cache,
+        state_bytes=state,
+        compute_bytes=_compute(text),
+    )
+
+
+def folder_name(folder: Path) -> str:
+    """What a model folder is called: its own name, or owner/model in a Hugging Face cache."""
+    if folder.parent.name == "snapshots":
+        kind, _, rest = folder.parent.parent.name.partition("--")
+        if kind == "models" and rest:
+            return file_title(rest.replace("--", "/"))
+    return file_title(folder.absolute().name)
+
+
+# What it is ---------------------------------------------------------------------------------------------------------
+
+
+def _role(config: Config) -> tuple[Role, str | None]:
+    """What the configuration describes, and why that cannot be used."""
+    named = config.get("model_type")
+    kind = named if isinstance(named, str) else None
+    names = config.get("architectures")
+    classes = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+    role: Role = "model"
+    if any(map(_DRAFT_HEAD.search, [*classes, kind or ""])) or any(name in config for name in _HEAD_ENTRIES):
+        role = "draft-head"
+    elif config.get("is_encoder_decoder") is True or kind in _TRANSLATORS:
+        return "other", Phrase("It turns one text into another (encoder and decoder): it does not continue a text.")
+    elif kind in _ENCODERS and not (config.get("is_decoder") is True and any(map(_WRITES.search, classes))):
+        role = "embedding"
+    elif kind in _WITHOUT_TEXT:
+        return "other", Phrase("It is a model for pictures or sound: it does not write text.")
+    elif kind is None and not classes:
+        return "other", Phrase(
+            "Its config.json does not name the kind of model, so it is no language model that can be used."
+        )
+    elif classes and not any(map(_WRITES.search, classes)):
+        return "other", Phrase(
+            "It is a {classes}, which has no output layer that writes text.", classes=printable(classes[0])
+        )
+    return role, ROLE_PROBLEMS.get(role)
+
+
+def _is_adapter(folder: Path) -> bool:
+    weights = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
+    return is_there(folder / "adapter_config.json") and not any(is_there(folder / name) for name in weights)
+
+
+def _has_chat_template(folder: Path) -> bool:
+    if any(is_there(folder / name) for name in ("chat_template.jinja", "chat_template.json")):
+        return True
+    return bool(_small(folder / "tokenizer_config.json").get("chat_template"))
+
+
+def _vocabulary(folder: Path, vocab_size: int) -> Vocabulary | None:
+    path = folder / "tokenizer.json"
+    if not is_there(path):
+        return _raw_bytes() if vocab_size == 256 and not any(map(_TOKENIZER.search, _names(folder))) else None
+    return vocabulary_of_tokenizer_json(
+        read_json(path, _MAX_TOKENIZER), _small(folder / "tokenizer_config.json"), vocab_size
+    )
+
+
+def _raw_bytes() -> Vocabulary:
+    """The vocabulary of a model that reads bytes, written as in GGUF files of such models: as in Python.
+
+    The last byte is in no text, and some of them have their end token there.
+    """
+    texts = {byte: repr(bytes([byte]))[2:-1].encode() for byte in range(255)}
+    return vocabulary_from_tokens("RWKV", texts, None, None, 256)
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return [path.name for path in folder.iterdir()]
+    except OSError:
+        return []
+
+
+def _small(path: Path) -> Config:
+    """The object in a file that may be missing. Raises ModelFileBroken where it is damaged."""
+    return read_json(path) if is_there(path) else {}
+
+
+# Figures ------------------------------------------------------------------------------------------------------------
+
+
+def _quantisation(config: Config) -> str:
+    """The name of the method that the weights were quantised with, '' if they were not."""
+    settings = config.get("quantization_config", config.get("compression_config"))
+    method = settings.get("quant_method") if isinstance(settings, Mapping) else None
+    return printable(method, 40) if isinstance(method, str) else ""
+
+
+def _parameters(weights: SafetensorsModel, config: Config) -> int:
+    """Number of weights, those that a quantisation packs into whole numbers counted each."""
+    settings = config.get("quantization_config")
+    if not isinstance(settings, Mapping):
+        return weights.parameters
+    bits = _number(settings, "bits") or (4 if settings.get("load_in_4bit") is True else 0)
+    return sum(_unpacked(tensor, bits) for tensor in weights.tensors.values())
+
+
+def _unpacked(tensor: StoredTensor, bits: int) -> int:
+    name = tensor.name
+    if name.endswith((".qzeros", ".scales", ".g_idx", ".absmax", ".quant_map", ".nested_absmax", ".nested_quant_map")):
+        return 0
+    if name.endswith((".qweight", ".weight_packed")) and tensor.dtype in ("I32", "U32") and 0 < bits <= 32:
+        return tensor.elements * 32 // bits
+    if name.endswith(".weight") and tensor.dtype == "U8" and bits == 4:
+        return tensor.elements * 2
+    return 0 if ".quant_state." in name else tensor.elements
+
+
+def _memory(text: Config, architecture: object, number_bytes: int) -> tuple[int, int]:
+    """Bytes of cache for each token of context, and bytes of recurrent state."""
+    layers = min(_first(text, "num_hidden_layers", "n_layer", "n_layers", "num_layers"), 512)
+    width = _first(text, "hidden_size", "n_embd", "d_model")
+    if architecture in _STATEFUL:
+        inner = _number(text, "intermediate_size") or 2 * width
+        return 0, layers * inner * (_number(text, "state_size") + _number(text, "conv_kernel") + 4) * 4
+    heads = _first(text, "num_attention_heads", "n_head", "n_heads")
+    shared = _number(text, "num_key_value_heads") or heads
+    head = _number(text, "head_dim") or width // max(heads, 1)
+    return 2 * layers * shared * head * number_bytes, 0
+
+
+def _compute(text: Config) -> int:
+    """Bytes of working space: the libraries, the widest activations of a batch, and the rows of logits."""
+    width = _first(text, "hidden_size", "n_embd", "d_model")
+    inner = _first(text, "intermediate_size", "n_inner", "ffn_dim") or 4 * width
+    rows = (MAX_LOOKAHEAD + 1) * _number(text, "vocab_size")
+    return _FIXED + 4 * (_BATCH * (6 * width + 2 * inner) + 2 * rows)
+
+
+def _text_part(config: Config) -> Config:
+    """The entries of the part that writes text, in a model that also sees or hears."""
+    part = config.get("text_config")
+    return part if isinstance(part, Mapping) and part else config
+
+
+def _number(config: Config, name: str) -> int:
+    """A whole number from 0 on, or 0."""
+    value = config.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**48 else 0
+
+
+def _first(config: Config, *names: str) -> int:
+    return next((number for name in names if (number := _number(config, name))), 0)
+
+
+def _size(folder: Path) -> int:
+    """Bytes of all weights in a folder."""
+    total = 0
+    try:
+        for path in folder.iterdir():
+            if path.suffix in (".safetensors", ".bin", ".pt", ".pth", ".ckpt"):
+                total += path.stat().st_size
+    except OSError:
+        return total
+    return total

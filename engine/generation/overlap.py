@@ -1,0 +1,66 @@
+"""Asynchronous drafting: the drafter goes on proposing on a thread of its own while the target verifies."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+
+from engine.backends.base import Backend
+from engine.config import Overlap
+from engine.drafting.base import Draft, Drafter
+from engine.system.cores import physical_cores
+
+_WORTH_A_THREAD = 32 * 2**20
+"""Bytes of weights below which a forward is over before a thread has been woken."""
+
+
+class AheadDrafting:
+    """One drafter's work ahead: started with a verification, stopped when the draft it builds on is rejected.
+
+    From `start` until `finish` or `stop` the drafter belongs to the thread.
+    """
+
+    def __init__(self, drafter: Drafter) -> None:
+        self._drafter = drafter
+        self._thread = ThreadPoolExecutor(1, "outrider-draft")
+        self._work: list[Future[Draft]] = []
+        self._stopped = False
+
+    def start(self, n: int) -> None:
+        """Go on with up to `n` tokens behind the draft that was proposed last."""
+        self._stopped = False
+        steps = (1, n) if n > 1 else (n,)
+        self._work = [self._thread.submit(self._drafter.propose_ahead, step, lambda: self._stopped) for step in steps]
+
+    def guess(self) -> Draft:
+        """The first token of the work, once it is there. Raises what the drafter raised."""
+        return self._work[0].result()
+
+    def finish(self) -> None:
+        """Wait until all of it is there. Raises what the drafter raised."""
+        work, self._work = self._work, []
+        wait(work)
+        for step in work:
+            step.result()
+
+    def stop(self) -> None:
+        """End the work after the token that is being computed, if there is any. Raises what the drafter raised."""
+        self._stopped = True
+        self.finish()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._stopped = True
+        self._thread.shutdown()
+
+
+def overlap_pays(overlap: Overlap, target: Backend, draft: Backend | None) -> bool:
+    """Whether to overlap. 'auto': where the two compute in different places, or on cores enough for both at once.
+
+    Sharing cores, the draft would only slow the target down; and a forward of microseconds is not worth a thread.
+    """
+    if draft is None or overlap != "auto":
+        return draft is not None and overlap == "on"
+    if target.device != draft.device:
+        return True
+    enough = target.device == "cpu" and target.threads + draft.threads <= physical_cores()
+    return enough and target.weight_bytes >= _WORTH_A_THREAD

@@ -1,0 +1,41 @@
+"""What the generation loop is given: one reply to be written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from engine.backends.base import Backend
+from engine.cancel import CancelToken
+from engine.chat.template import ReplyText
+from engine.drafting.base import Drafter
+from engine.generation.verifier import Verifier
+from engine.lookahead.auto import LookaheadPolicy
+
+
+@dataclass(slots=True)
+class Job:
+    """One reply to be written: who takes part, and where it ends.
+
+    Attributes: target, drafter, verifier, policy; prompt (token ids, one at least); reply; stop_tokens; max_tokens
+    (None: no limit); one_token (verify one token at a time, so that nothing is ever taken back); cancel; method and
+    lookahead (names for the result); overlap (whether the drafter works ahead); dropped_turns (oldest turns that were
+    left out of the prompt); plain_tokens_per_second (measured, or None); started (time of the request).
+    """
+
+    target: Backend
+    drafter: Drafter
+    verifier: Verifier
+    policy: LookaheadPolicy
+    prompt: list[int]
+    reply: ReplyText
+    stop_tokens: frozenset[int]
+    max_tokens: int | None
+    one_token: bool
+    cancel: CancelToken
+    method: str
+    lookahead: int | str
+    overlap: bool = False
+    dropped_turns: int = 0
+    plain_tokens_per_second: float | None = None
+    started: float = field(default_factory=perf_counter)

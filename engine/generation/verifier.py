@@ -1,0 +1,169 @@
+"""One target pass over a draft, and what the acceptance rule makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.backends.base import Backend, Logits
+from engine.config import Acceptance, SamplingConfig
+from engine.drafting.base import Draft
+from engine.errors import DegenerateDistribution
+from engine.events import Origin
+from engine.sampling.acceptance import accept, residual_distribution
+from engine.sampling.candidates import Candidates, Drawn
+from engine.sampling.distribution import best_with_logprob, candidates, logprob, sample, top_tokens, uniform
+from engine.sampling.history import History
+from engine.sampling.native_draw import Judged, Top, records_of
+from engine.sampling.rows import rows_in_use
+
+
+class Verdict(NamedTuple):
+    """What one round gives: `tokens`, the `accepted` ones of the draft and then one more of another `origin`.
+
+    There is no such last one where the guess was accepted. `proposed`: tokens of the draft, and the guess where it was
+    judged. `logprobs` and `top` belong to the tokens, `draft_logprobs` to the accepted ones (see TokenEvent).
+    """
+
+    tokens: tuple[int, ...]
+    accepted: int
+    proposed: int
+    origin: Origin
+    logprobs: tuple[float, ...]
+    draft_logprobs: tuple[float, ...]
+    top: tuple[Top, ...]
+
+
+class Verifier:
+    """Judges drafts with the target's distribution after all processors."""
+
+    def __init__(self, target: Backend, sampling: SamplingConfig, acceptance: Acceptance, seed: int, top: int) -> None:
+        self._target = target
+        self._sampling = sampling
+        self._greedy = sampling.greedy and not sampling.reshaped
+        self._penalised = sampling.penalised
+        self._exact = acceptance == "exact"
+        self._seed = seed
+        self._top = top
+        self._past = History(sampling.penalty_window)
+        self._sampler = rows_in_use().sampler(sampling, seed, 0.0, top)
+
+    def verify(
+        self,
+        pending: int,
+        draft: Draft,
+        history: Sequence[int],
+        position: int,
+        guess: Callable[[], Draft] | None = None,
+    ) -> Verdict:
+        """Feed the pending token and the draft in one forward and judge the draft.
+
+        `history` are the committed tokens: the same list in each round, which grows at its end, or another one.
+        `position` is the index in the reply of the next token. When all of the draft was accepted, `guess` is asked
+        for one proposal more, which is judged with the last row instead of a bonus being drawn from it: it need not be
+        fed for that. Raises DegenerateDistribution and what the target raises.
+        """
+        proposed = len(draft.tokens)
+        rows = self._target.forward([pending, *draft.tokens], 1 + proposed)
+        if guess is None:
+            tokens, kept, logprobs, top = self._judge(rows, range(1 + proposed), draft, history, position)
+        else:
+            tokens, kept, logprobs, top = self._judge(rows, range(proposed), draft, history, position)
+            if kept == proposed:
+                draft = _joined(draft, guess())
+                last = self._judge(rows, range(proposed, 1 + proposed), draft, history, position)
+                tokens, kept, logprobs = tokens + last.tokens, kept + last.kept, logprobs + last.logprobs
+                top = top + last.top
+        origin: Origin = "bonus"
+        if kept < len(tokens):
+            origin = "correction" if kept < len(draft.tokens) else "bonus" if draft.tokens else "plain"
+        return Verdict(
+            tuple(tokens), kept, len(draft.tokens), origin, tuple(logprobs), draft.logprobs[:kept], tuple(top)
+        )
+
+    def _judge(self, rows: Logits, part: range, draft: Draft, history: Sequence[int], position: int) -> Judged:
+        """Judge a part of the rows, up to the first token that is no proposal.
+
+        `position` is that of row 0, `history` what comes before it. All proposals before the part were kept.
+        """
+        past = self._past
+        matches = draft.probs is None or self._exact or self._sampling.greedy
+        if self._sampler is not None:
+            records = None if matches else records_of(draft.probs, len(draft.tokens))
+            if matches or records:
+                if self._penalised:
+                    past.after(history)
+                return self._sampler.judge(rows, part, draft.tokens, records, position, past)
+        tokens: list[int] = []
+        logprobs: list[float] = []
+        top: list[Top] = []
+        if self._penalised:
+            past.after(history, draft.tokens[: part.start])
+        kept = True
+        for index in part:
+            try:
+                token, kept, share = self._judge_one(rows[index], draft, index, past, position + index)
+            except DegenerateDistribution as error:
+                raise DegenerateDistribution(error.reason, position + index) from None
+            tokens.append(token)
+            logprobs.append(share)
+            if self._top:
+                top.append(top_tokens(rows[index], float(rows[index][token]) - share, self._top))
+            if self._penalised:
+                past.append(token)
+            if not kept:
+                break
+        return Judged(tokens, len(tokens) - (not kept), logprobs, top)
+
+    def _judge_one(
+        self, row: Logits, draft: Draft, index: int, history: Sequence[int], position: int
+    ) -> tuple[int, bool, float]:
+        """The token at one position, whether it is the draft's, and its log-probability by the row itself."""
+        proposed = draft.tokens[index] if index < len(draft.tokens) else None
+        if self._greedy:
+            token, share = best_with_logprob(row)
+            return token, token == proposed, share
+        target = candidates(row, self._sampling, history)
+        if proposed is None or draft.probs is None or self._exact or self._sampling.greedy:
+            u = 0.0 if self._sampling.greedy else uniform(self._seed, position, "target")
+            token = target.draw(u)
+            kept = token == proposed
+        else:
+            draft_probs = draft.probs.candidates[index] if isinstance(draft.probs, Drawn) else draft.probs[index]
+            token, kept = self._reject_or_accept(proposed, draft_probs, target, position)
+        return token, kept, logprob(row, token, target)
+
+    def _reject_or_accept(
+        self,
+        proposed: int,
+        draft_probs: Candidates | NDArray[np.float64],
+        target: Candidates,
+        position: int,
+    ) -> tuple[int, bool]:
+        if accept(proposed, draft_probs, target, uniform(self._seed, position, "accept")):
+            return proposed, True
+        # What the target cannot give has no residual: the rule needs no more than the tokens that it can.
+        tokens = target.tokens
+        if isinstance(draft_probs, Candidates):
+            theirs = draft_probs.at(tokens)
+        else:
+            theirs = draft_probs if tokens is None else draft_probs[tokens]
+        place = sample(residual_distribution(target.at(tokens), theirs), uniform(self._seed, position, "correction"))
+        return (place if tokens is None else int(tokens[place])), False
+
+
+def _joined(draft: Draft, guess: Draft) -> Draft:
+    """A draft with the first token of another one behind it."""
+    if not guess.tokens:
+        return draft
+    probs: Sequence[NDArray[np.float64]] | None = None
+    if guess.probs is not None and not draft.tokens:
+        probs = guess.probs[:1]
+    elif isinstance(guess.probs, Drawn) and isinstance(draft.probs, Drawn):
+        probs = Drawn((*draft.probs.candidates, guess.probs.candidates[0]))
+    elif guess.probs is not None and draft.probs is not None:
+        probs = (*draft.probs, guess.probs[0])
+    return Draft((*draft.tokens, guess.tokens[0]), probs, (*draft.logprobs, *guess.logprobs[:1]), source=draft.source)

@@ -1,0 +1,280 @@
+"""May these two models be paired, how, and why: in words for a person.
+
+The rule for one vocabulary is llama.cpp's (the same kind, the same token texts but for a few special ones) without its
+bound on the sizes: families pad their vocabularies differently, and padding is never proposed. Nor need the begin and
+end tokens be alike: the draft reads the target's tokens as they are, and every proposal is verified.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.backends.base import Backend
+from engine.errors import VocabularyMismatch
+from engine.formats.text_table import TextTable
+from engine.formats.vocabulary import Vocabulary, make_vocabulary
+from engine.translatable import Phrase
+
+if TYPE_CHECKING:
+    from engine.library.scan import ModelFile
+
+_FIRST_COMPARED = 5
+"""Ids below are special tokens, which variants of a model rename."""
+_MAX_SURPLUS = 128
+"""So many tokens one of the two may have beyond the other: variants add special tokens at the end."""
+_ALIKE = frozenset({"SentencePiece", "Unigram"})
+"""Kinds that write the texts of their tokens in the same way."""
+_HARDLY = 1.5
+_LITTLE = 4.0
+_BEST_RATIOS = (10.0, 40.0)
+"""How many times as large as its draft a target best is. A larger draft costs more than its better guesses save: at a
+tenth, four draft tokens already cost a good third of a target pass. A much smaller one is seldom right."""
+_TOO_SMALL = 150.0
+_MOST_JUDGED = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Whether a draft can draft for a target, and why or why not, in a sentence or two for a person.
+
+    `fits`: they share a vocabulary. `through_text`: they do not, but proposals can be translated through text, which
+    is slower.
+    """
+
+    fits: bool
+    reason: str
+    through_text: bool = False
+
+    @property
+    def usable(self) -> bool:
+        """Whether the two can be paired at all."""
+        return self.fits or self.through_text
+
+
+_judged: dict[tuple[object, ...], Fit] = {}
+"""What was found of two vocabularies. A folder of models has few of them, and asks of every two of its models."""
+
+
+def judge_pair(target: ModelFile, draft: ModelFile) -> Fit:
+    """Whether `draft` can draft for `target`, from what a scan found out about the two."""
+    for model in (target, draft):
+        if not model.usable:
+            return Fit(
+                False,
+                Phrase(
+                    "{name} cannot be used: {problem}",
+                    name=model.name,
+                    problem=model.problem or Phrase("it does not write text."),
+                ),
+            )
+    if target.vocabulary is None or draft.vocabulary is None:
+        bare = target if target.vocabulary is None else draft
+        return Fit(False, Phrase("{name} has no vocabulary of its own.", name=bare.name))
+    fit = judge_vocabularies(target.vocabulary, draft.vocabulary)
+    if not fit.usable:
+        return fit
+    expected = _expectation(target, draft, fit)
+    return Fit(fit.fits, Phrase("{reason} {expected}", reason=fit.reason, expected=expected), fit.through_text)
+
+
+def judge_backends(target: Backend, draft: Backend) -> Fit:
+    """Whether these two loaded models can be paired, by what their tokenizers answer."""
+    return judge_vocabularies(vocabulary_of_backend(target), vocabulary_of_backend(draft))
+
+
+def require_usable(target: Backend, draft: Backend) -> Fit:
+    """As `judge_backends`. Raises VocabularyMismatch where the two cannot be paired."""
+    fit = judge_backends(target, draft)
+    if not fit.usable:
+        raise VocabularyMismatch(target.name, draft.name, fit.reason)
+    return fit
+
+
+def judge_vocabularies(target: Vocabulary, draft: Vocabulary) -> Fit:
+    """Whether models of these vocabularies can be paired: directly, through text, or not at all."""
+    key = (*_identity(target), *_identity(draft))
+    fit = _judged.get(key)
+    if fit is None:
+        if len(_judged) >= _MOST_JUDGED:
+            _judged.clear()
+        fit = _judged[key] = _judge_vocabularies(target, draft)
+    return fit
+
+
+def _identity(vocabulary: Vocabulary) -> tuple[object, ...]:
+    return vocabulary.digest, vocabulary.kind, vocabulary.size, vocabulary.begin_id, vocabulary.end_id
+
+
+def _judge_vocabularies(target: Vocabulary, draft: Vocabulary) -> Fit:
+    if not target.fingerprints.any():
+        return Fit(False, Phrase("The tokens of the target stand for no text, so nothing can be translated."))
+    if not draft.fingerprints.any():
+        return Fit(False, Phrase("The tokens of the draft stand for no text, so nothing can be translated."))
+    difference = check_vocabularies(target, draft)
+    if difference is None:
+        return Fit(True, Phrase("Same vocabulary{though}.", though=_other_beginning(target, draft)))
+    reason = Phrase(
+        "They have different tokenizers ({target} and {draft}): {difference}, so drafts go through text, which is "
+        "slower.",
+        target=_described(target),
+        draft=_described(draft),
+        difference=difference,
+    )
+    return Fit(False, reason, through_text=True)
+
+
+def check_vocabularies(target: Vocabulary, draft: Vocabulary) -> str | None:
+    """Why the tokens of `draft` do not stand for the same text in `target`, as a clause, or None if they do."""
+    if target.digest == draft.digest:
+        return None
+    kinds = {target.kind, draft.kind} - {""}
+    if len(kinds) > 1 and kinds != _ALIKE:
+        return Phrase("they are of different kinds")
+    return _check_texts(target, draft)
+
+
+def _check_texts(target: Vocabulary, draft: Vocabulary) -> str | None:
+    common = min(target.size, draft.size)
+    longer = target if target.size > draft.size else draft
+    surplus = int(np.count_nonzero(longer.fingerprints[common:]))
+    ours, theirs = target.fingerprints[:common], draft.fingerprints[:common]
+    both = (ours != 0) & (theirs != 0)
+    both[:_FIRST_COMPARED] = False
+    compared = int(np.count_nonzero(both))
+    differing = np.flatnonzero(both & (ours != theirs))
+    if len(differing) > compared // 2:
+        return Phrase("most of their tokens stand for different texts")
+    if len(differing):
+        return Phrase(
+            "{differing:,} of {compared:,} tokens stand for different texts, the first of them {first}",
+            differing=len(differing),
+            compared=compared,
+            first=int(differing[0]),
+        )
+    if surplus > _MAX_SURPLUS:
+        if longer is target:
+            return Phrase("the target has {surplus:,} tokens more", surplus=surplus)
+        return Phrase("the draft has {surplus:,} tokens more", surplus=surplus)
+    fewest = min(int(np.count_nonzero(ours)), int(np.count_nonzero(theirs)))
+    if common > _FIRST_COMPARED and compared <= max(0, fewest - _FIRST_COMPARED) // 2:
+        return Phrase("they have too few tokens in common")
+    return None
+
+
+def _other_beginning(target: Vocabulary, draft: Vocabulary) -> str:
+    """A draft reads the target's tokens: it may miss a begin token that it is used to, or see another."""
+    if draft.begin_id in (None, target.begin_id):
+        return ""
+    if target.begin_id is None:
+        return Phrase(", though the draft is used to begin token {used} and is given none", used=draft.begin_id)
+    return Phrase(
+        ", though the draft is used to begin token {used} and is given token {given}",
+        used=draft.begin_id,
+        given=target.begin_id,
+    )
+
+
+def _described(vocabulary: Vocabulary) -> str:
+    if not vocabulary.kind:
+        return Phrase("{count:,} tokens", count=vocabulary.size)
+    return Phrase("{kind} with {count:,} tokens", kind=vocabulary.kind, count=vocabulary.size)
+
+
+def _expectation(target: ModelFile, draft: ModelFile, fit: Fit) -> str:
+    """What the sizes promise, in a sentence."""
+    if draft.path == target.path:
+        return Phrase("The draft is the target itself: no speedup.")
+    ratio = _cost_ratio(target, draft)
+    if ratio <= 1.0:
+        return Phrase("The draft is not smaller than the target: no speedup.")
+    if ratio < _HARDLY:
+        return Phrase("The draft is hardly smaller than the target: little or no speedup.")
+    times = Phrase("{ratio:.0f}", ratio=ratio) if ratio >= 10 else Phrase("{ratio:.1f}", ratio=ratio)
+    promise = Phrase("a speedup can be expected") if fit.fits else Phrase("a speedup is possible")
+    if ratio < _LITTLE:
+        promise = Phrase("a small speedup at best")
+    elif _skill_ratio(target, draft) > _TOO_SMALL:
+        promise = Phrase("it may be too small to be right often")
+    return Phrase("The target is {times} times as large as the draft: {promise}.", times=times, promise=promise)
+
+
+# Ranking ------------------------------------------------------------------------------------------------------------
+
+
+def rank_drafts(target: ModelFile, candidates: Sequence[ModelFile]) -> list[tuple[ModelFile, Fit]]:
+    """All candidates with what was found about them, the best draft for `target` first.
+
+    First those of the same vocabulary, then those that go through text, in both cases only the smaller than the
+    target; then the others that can be used, and last those that cannot. Among these count the size (see
+    `_BEST_RATIOS`), the family, whether both are tuned for chats, and the quantisation. The order of the candidates
+    does not matter.
+    """
+
+    def key(judged: tuple[ModelFile, Fit]) -> tuple[object, ...]:
+        draft, fit = judged
+        smaller = draft.size_bytes < target.size_bytes
+        return (
+            not fit.usable,
+            not smaller,
+            fit.through_text,
+            round(_handicap(target, draft), 6),
+            draft.size_bytes,
+            draft.name.casefold(),
+            str(draft.path),
+        )
+
+    return sorted(((draft, judge_pair(target, draft)) for draft in candidates), key=key)
+
+
+def _handicap(target: ModelFile, draft: ModelFile) -> float:
+    """How far a draft is from what it should be, 0 for the best. One unit is a factor of e in size."""
+    least, most = _BEST_RATIOS
+    too_large = max(0.0, math.log(least / _cost_ratio(target, draft)))
+    too_small = max(0.0, math.log(_skill_ratio(target, draft) / most))
+    related = _family(target.name) == _family(draft.name)
+    strange = 0.0 if related else 0.25 if target.architecture == draft.architecture else 0.5
+    untuned = 0.0 if target.has_chat_template == draft.has_chat_template else 0.7
+    return too_large + too_small + strange + untuned + _coarseness(draft.quantisation)
+
+
+def _cost_ratio(target: ModelFile, draft: ModelFile) -> float:
+    """How much longer a pass of the target takes: the bytes that it has to read."""
+    return max(target.size_bytes, 1) / max(draft.size_bytes, 1)
+
+
+def _skill_ratio(target: ModelFile, draft: ModelFile) -> float:
+    """How much more the target knows: quantisation takes little of that, so parameters count where they are known."""
+    if target.parameters and draft.parameters:
+        return target.parameters / draft.parameters
+    return _cost_ratio(target, draft)
+
+
+@lru_cache(maxsize=4096)
+def _family(name: str) -> str:
+    """The first word of a name, without a size at its end: `qwen2.5` of Qwen2.5-0.5B, `stories` of stories260K."""
+    word = re.split(r"[-_\s:]", name.casefold(), maxsplit=1)[0]
+    return re.sub(r"(?<=[a-z])\d+(\.\d+)?[kmb]$", "", word)
+
+
+@lru_cache(maxsize=256)
+def _coarseness(quantisation: str) -> float:
+    """Weights of 4 to 8 bits are quick to read and nearly as good; full ones are slow, fewer bits lose much."""
+    number = re.search(r"(?:Q|FP|NF|INT)(\d+)", quantisation.upper())
+    bits = 16 if number is None else int(number[1])
+    return 1.0 if bits < 4 else 0.0 if bits <= 8 else 0.3
+
+
+def vocabulary_of_backend(backend: Backend) -> Vocabulary:
+    """Return the vocabulary of a loaded model, by what its tokenizer answers. Control tokens count as padding."""
+    tokenizer = backend.tokenizer
+    prints = TextTable.of([tokenizer.piece(token) for token in range(backend.vocab_size)]).fingerprints()
+    around = tokenizer.encode("", add_special=True, parse_special=False)
+    begin = around[0] if around and tokenizer.bos_token else None
+    return make_vocabulary("", begin, around[-1] if len(around) > (begin is not None) else None, prints)

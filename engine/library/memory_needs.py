@@ -1,0 +1,83 @@
+"""How much memory a model takes with given settings, told from its header; and what is there to give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from engine.config import CACHE_TYPES, CacheType
+from engine.formats.model_file import ModelFile
+from engine.system.extras import gpu_library_installed
+
+_BYTES: dict[str, Fraction] = {"f16": Fraction(2), "q8_0": Fraction(34, 32), "q4_0": Fraction(18, 32)}
+"""Of one number in the cache: the quantised ones come in blocks of 32 with a scale of two bytes (ggml)."""
+_BLOCK = 32
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryNeeds:
+    """Bytes that a model takes, an estimate. `context_length`: tokens that it is loaded for.
+
+    `weights`, `cache` (keys and values of so many tokens), `working` (activations, attention scores, recurrent
+    state); `on_gpu`: how much of the weights and the cache goes to a graphics card.
+    """
+
+    weights: int
+    cache: int
+    working: int
+    context_length: int
+    on_gpu: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of it, wherever it lies."""
+        return self.weights + self.cache + self.working
+
+    @property
+    def in_memory(self) -> int:
+        """What the machine's own memory must give."""
+        return self.total - self.on_gpu
+
+
+def memory_needs(
+    model: ModelFile,
+    *,
+    context_length: int | None = None,
+    cache_type: CacheType | None = None,
+    gpu_layers: int | None = None,
+) -> MemoryNeeds:
+    """What a model takes when it is loaded like this. Arguments as in LoadConfig."""
+    context = model.context_held(context_length)
+    kept = model.cache_elements * (4 if model.float32_cache else 2)
+    scores = max(model.cache_per_token - kept, 0) if model.cache_elements else 0
+    if cache_type in usable_cache_types(model) and cache_type is not None:
+        kept = int(model.cache_elements * _BYTES[cache_type])
+    elif not model.cache_elements:
+        kept = model.cache_per_token
+    cache = context * kept
+    working = context * scores + model.state_bytes + model.compute_bytes
+    on_gpu = int((model.size_bytes + cache) * _share_on_gpu(model, gpu_layers))
+    return MemoryNeeds(model.size_bytes, cache, working, context, on_gpu)
+
+
+def usable_cache_types(model: ModelFile) -> tuple[CacheType, ...]:
+    """The types that the cache of a model can have, none where it has none of ours; quantised rows are whole blocks."""
+    if model.file_format != "gguf" or not model.cache_elements:
+        return ()
+    whole = model.row_elements > 0 and model.row_elements % _BLOCK == 0
+    return tuple(kind for kind in CACHE_TYPES if kind == "f16" or whole)
+
+
+def gpu_offload() -> bool:
+    """Whether the installed llama.cpp can give layers of GGUF models to a graphics card."""
+    return gpu_library_installed()
+
+
+def _share_on_gpu(model: ModelFile, gpu_layers: int | None) -> float:
+    """The share of weights and cache on a GPU: None and -1 are all layers, where the build has one."""
+    if gpu_layers == 0 or model.file_format != "gguf" or not gpu_offload():
+        return 0.0
+    if gpu_layers in (None, -1) or not model.layers:
+        return 1.0
+    # The output layer counts as one more.
+    return min((gpu_layers or 0) / (model.layers + 1), 1.0)

@@ -1,0 +1,267 @@
+"""From what a person calls a model to the file or folder to load: a path, `demo`, or a name in the Hugging Face cache.
+
+Nothing is ever downloaded. Source of the cache's layout: huggingface_hub's documentation, "Understand caching":
+`models--owner--model/refs/main` names a revision, `snapshots/REVISION` has its files, mostly links into `blobs`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Literal
+
+from engine.errors import ModelFileBroken
+from engine.library.bundled import bundled_pair
+from engine.library.walk import expanded
+from engine.translatable import Phrase
+
+QUANTISATIONS = (
+    *("Q4_K_M", "Q8_0", "Q5_K_M", "Q6_K", "Q4_K_S", "Q5_K_S", "Q4_0", "IQ4_XS", "IQ4_NL", "Q4_1", "Q5_0", "Q5_1"),
+    *("Q3_K_L", "Q3_K_M", "IQ3_M", "Q3_K_S", "MXFP4", "Q2_K", "BF16", "F16", "FP16", "F32", "FP32"),
+)
+"""Which of several GGUF files is meant where nobody says: the first of these that is there."""
+
+_NAME = re.compile(
+    r"(?P<repository>(?:(?P<owner>[\w][\w.-]*)/)?[\w][\w.-]*)(?::(?P<quantisation>[\w.-]+)|/(?P<file>.+\.gguf))?",
+    re.IGNORECASE,
+)
+_PART = re.compile(r"-(?P<part>\d{5})-of-(?P<parts>\d{5})$")
+_NO_TARGETS = re.compile(r"mmproj|imatrix|ggml-vocab", re.IGNORECASE)
+_DEMO = {"demo-target": 0, "demo-draft": 1}
+_INDEX = "model.safetensors.index.json"
+_MAX_INDEX = 64 * 2**20
+_MAX_FILES = 10_000
+
+
+def resolve_source(name: str | Path, part: Literal["target", "draft"] = "target") -> Path:
+    """The file or folder that a name means.
+
+    A path (`~` is the home folder); `demo` (the bundled model of that part), `demo-target`, `demo-draft`; or the name
+    of a model in the Hugging Face cache: `owner/model`, `owner/model:Q8_0`, `owner/model/file.gguf`. What exists as a
+    path is meant as a path. Of a folder with nothing but GGUF files it is the best known quantisation.
+    Raises ModelFileBroken, which says where it was looked for and what to do; LoadFailed.
+    """
+    text = os.fspath(name)
+    if text == "demo" or text in _DEMO:
+        return bundled_pair()[_DEMO.get(text, 0 if part == "target" else 1)]
+    path = expanded(text)
+    if path.is_dir():
+        return _in_local_folder(path)
+    if path.exists() or path.is_symlink():
+        return path
+    match = _NAME.fullmatch(text)
+    if match is None:
+        raise ModelFileBroken(path, Phrase("there is no such file."))
+    return _in_cache(path, match)
+
+
+def hub_cache() -> Path:
+    """The folder of the Hugging Face cache, as its own library finds it."""
+    for variable, below in (("HF_HUB_CACHE", ""), ("HUGGINGFACE_HUB_CACHE", ""), ("HF_HOME", "hub")):
+        if os.environ.get(variable):
+            return expanded(os.path.expandvars(os.environ[variable])) / below
+    return expanded(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface" / "hub"
+
+
+# In the cache -------------------------------------------------------------------------------------------------------
+
+
+def _in_cache(path: Path, match: re.Match[str]) -> Path:
+    """The model of a name in the cache. Raises ModelFileBroken."""
+    repository = match["repository"]
+    cache = hub_cache()
+    place = _repository_folder(cache, repository)
+    if place is None:
+        if match["owner"] is None and match["quantisation"] is None:
+            raise ModelFileBroken(path, Phrase("there is no such file."))
+        raise ModelFileBroken(
+            path,
+            Phrase(
+                "there is no such file, and no {repository} in the Hugging Face cache ({cache}). "
+                "Download it first: hf download {repository}",
+                repository=repository,
+                cache=cache,
+            ),
+        )
+    return _in_repository(path, place, repository, match["quantisation"], match["file"])
+
+
+def _in_repository(path: Path, place: Path, repository: str, quantisation: str | None, file: str | None) -> Path:
+    snapshot = _snapshot(place)
+    if snapshot is None:
+        raise _incomplete(path, repository, Phrase("has no files"))
+    if file is not None:
+        return _whole(_named_file(path, snapshot, repository, file), path, repository)
+    if quantisation is None and (found := _safetensors(snapshot, path, repository)) is not None:
+        return found
+    files = _gguf_files(snapshot)
+    if not files:
+        unfinished = any(place.glob("blobs/*.incomplete"))
+        raise _incomplete(
+            path, repository, Phrase("was not downloaded to its end") if unfinished else Phrase("has no weights")
+        )
+    return _whole(_chosen(path, files, quantisation), path, repository)
+
+
+def _repository_folder(cache: Path, repository: str) -> Path | None:
+    """Where a model is in the cache. Its name is the same in capitals and small letters, as on the hub."""
+    name = "models--" + repository.replace("/", "--")
+    if (cache / name).is_dir():
+        return cache / name
+    try:
+        names = sorted(entry.name for entry in os.scandir(cache) if entry.is_dir())
+    except OSError:
+        return None
+    return next((cache / found for found in names if found.casefold() == name.casefold()), None)
+
+
+def _snapshot(place: Path) -> Path | None:
+    """The files of the main revision, or else of the one that was downloaded last."""
+    try:
+        with (place / "refs" / "main").open(encoding="ascii") as file:
+            revision = file.read(200).strip()
+    except (OSError, ValueError):
+        revision = ""
+    if revision and Path(revision).name == revision and (place / "snapshots" / revision).is_dir():
+        return place / "snapshots" / revision
+    try:
+        found = [entry for entry in (place / "snapshots").iterdir() if entry.is_dir()]
+        return max(found, key=lambda entry: entry.stat().st_mtime_ns, default=None)
+    except OSError:
+        return None
+
+
+def _incomplete(path: Path, repository: str, what: str) -> ModelFileBroken:
+    return ModelFileBroken(
+        path,
+        Phrase(
+            "{repository} in the Hugging Face cache {what}. Download it again: hf download {repository}",
+            repository=repository,
+            what=what,
+        ),
+    )
+
+
+def _safetensors(folder: Path, path: Path, repository: str) -> Path | None:
+    """The folder if it is a safetensors model; None if it has nothing of one. Raises ModelFileBroken."""
+    names = {entry.name for entry in folder.iterdir()}
+    if "config.json" not in names or not (_INDEX in names or any(name.endswith(".safetensors") for name in names)):
+        return None
+    needed = {"config.json"} | {name for name in names if name.endswith(".safetensors")} | _parts_in_index(folder)
+    missing = next((name for name in sorted(needed) if not (folder / name).is_file()), None)
+    if missing is not None:
+        raise _incomplete(path, repository, Phrase("lacks {missing}", missing=missing))
+    return folder
+
+
+def _parts_in_index(folder: Path) -> set[str]:
+    """The files that an index names; none where it cannot be read, which the loader will say."""
+    index = folder / _INDEX
+    try:
+        if not index.is_file() or index.stat().st_size > _MAX_INDEX:
+            return set()
+        names = json.loads(index.read_bytes())["weight_map"].values()
+        return {name for name in names if isinstance(name, str) and Path(name).name == name}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return set()
+
+
+# GGUF files in a folder ---------------------------------------------------------------------------------------------
+
+
+def _in_local_folder(folder: Path) -> Path:
+    """A folder that is meant as a model: itself, a snapshot in it, or the GGUF file in it that is meant."""
+    try:
+        names = {entry.name for entry in folder.iterdir()}
+    except OSError as error:
+        raise ModelFileBroken(
+            folder, Phrase("this folder cannot be read ({reason}).", reason=error.strerror or error)
+        ) from None
+    if {"snapshots", "refs"} <= names and folder.name.startswith("models--"):
+        return _in_repository(folder, folder, folder.name[8:].replace("--", "/"), None, None)
+    if "config.json" in names and any(name.endswith((".safetensors", _INDEX)) for name in names):
+        return folder
+    files = [file for file in _gguf_files(folder) if file.parent == folder]
+    if len({_without_quantisation(file) for file in files}) > 1:
+        there = ", ".join(file.name for file in files[:10])
+        raise ModelFileBroken(
+            folder, Phrase("this folder has several models. Choose a file in it: {there}.", there=there)
+        )
+    return _chosen(folder, files, None) if files else folder
+
+
+def _gguf_files(folder: Path) -> list[Path]:
+    """The models among the GGUF files below a folder, the first file of each."""
+    found = []
+    for index, path in enumerate(folder.rglob("*")):
+        if index >= _MAX_FILES:
+            break
+        if path.suffix.lower() == ".gguf" and not _NO_TARGETS.search(path.name):
+            part = _PART.search(path.stem)
+            if part is None or int(part["part"]) == 1:
+                found.append(path)
+    return sorted(found)
+
+
+def _chosen(path: Path, files: list[Path], quantisation: str | None) -> Path:
+    """The file of a quantisation, or of the best known one. Raises ModelFileBroken."""
+    if quantisation is None:
+        for name in QUANTISATIONS:
+            found = next((file for file in files if _has_quantisation(file, name)), None)
+            if found is not None:
+                return found
+        return files[0]
+    found = next((file for file in files if _has_quantisation(file, quantisation)), None)
+    if found is None:
+        there = ", ".join(file.name for file in files[:20])
+        raise ModelFileBroken(
+            path,
+            Phrase("it has no file in {quantisation}. There are: {there}.", quantisation=quantisation, there=there),
+        )
+    return found
+
+
+def _has_quantisation(file: Path, name: str) -> bool:
+    """Whether a file's name, or that of the folder around it, ends with the name of a quantisation."""
+    ending = re.compile(rf"(^|[-._]){re.escape(name)}$", re.IGNORECASE)
+    return any(ending.search(text) is not None for text in (_PART.sub("", file.stem), file.parent.name))
+
+
+def _without_quantisation(file: Path) -> str:
+    """What files of one model in several quantisations have in common."""
+    stem = _PART.sub("", file.stem)
+    name = next((name for name in QUANTISATIONS if _has_quantisation(file, name)), "")
+    return stem.casefold().removesuffix(name.casefold()).rstrip("-._")
+
+
+def _named_file(path: Path, snapshot: Path, repository: str, file: str) -> Path:
+    wanted = snapshot / file
+    if ".." in wanted.parts:
+        raise ModelFileBroken(path, Phrase("a file of a model cannot lie outside it."))
+    if not wanted.is_symlink() and not wanted.exists():
+        raise ModelFileBroken(
+            path,
+            Phrase(
+                "{repository} in the Hugging Face cache has no {file}. Download it: hf download {repository} {file}",
+                repository=repository,
+                file=file,
+            ),
+        )
+    return wanted
+
+
+def _whole(file: Path, path: Path, repository: str) -> Path:
+    """The file, all parts of which are there. Raises ModelFileBroken."""
+    match = _PART.search(file.stem)
+    count = 1 if match is None else int(match["parts"])
+    for number in range(1, count + 1):
+        part = file if match is None else _part(file, match, number)
+        if not part.is_file():
+            raise _incomplete(path, repository, Phrase("lacks {name}", name=part.name))
+    return file
+
+
+def _part(first: Path, match: re.Match[str], number: int) -> Path:
+    return first.with_name(f"{first.stem[: match.start()]}-{number:05}-of-{match['parts']}{first.suffix}")

@@ -1,0 +1,136 @@
+"""Scan a folder: which models are in it, what they are, and what is wrong with those that cannot be used."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from engine.cancel import CancelToken
+from engine.errors import LoadFailed
+from engine.formats.gguf.model import HeaderReader, inspect_gguf
+from engine.formats.model_file import ModelFile, file_title, is_lasting, printable, problem_of
+from engine.formats.safetensors.model import folder_name, inspect_safetensors, read_safetensors_folder
+from engine.library.scan_cache import Entry, LibraryCache
+from engine.library.walk import Found, expanded, find_models, is_as_found
+from engine.system.extras import extra_advice, extra_installed
+from engine.translatable import Phrase
+
+__all__ = ["ModelFile", "inspect_model", "scan_folder"]
+
+_REMEMBERED = 8192
+_SETTLED_NS = 50_000_000
+"""A file that was changed so shortly before it was read may change again without its time showing it."""
+
+_SENSELESS = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)
+_known: dict[str, Entry] = {}
+
+
+def scan_folder(folder: str | Path, *, cancel: CancelToken | None = None) -> tuple[ModelFile, ...]:
+    """Every model in a folder and the folders in it, sorted by name; what cannot be used says why.
+
+    Hidden folders are left out, links are followed, each file is listed once. What has not changed since the last scan
+    is not read again (a cache on disk, which may be missing or damaged). Raises FolderUnreadable, Cancelled.
+    """
+    return scan_found(folder, find_models(folder, cancel=cancel), cancel=cancel)[0]
+
+
+def scan_found(
+    folder: str | Path, found: Sequence[Found], *, cancel: CancelToken | None = None
+) -> tuple[tuple[ModelFile, ...], bool]:
+    """As `scan_folder`, where a walk has been made already; and whether it will be the same until a file changes."""
+    scan = _Scan(LibraryCache(expanded(folder)), cancel)
+    models = [scan.model(item) for item in found]
+    scan.remember()
+    if any(model.file_format == "safetensors" and model.usable for model in models) and not extra_installed():
+        models = [_without_extra(model) for model in models]
+    lasting = all(item.kind == "folder" or item.path in scan.seen for item in found)
+    return tuple(sorted(models, key=lambda model: (model.name.casefold(), str(model.path)))), lasting
+
+
+def inspect_model(path: str | Path) -> ModelFile:
+    """What one model is, a GGUF file or a folder of safetensors, its contents checked.
+
+    Raises ModelFileBroken, ModelNotSupported.
+    """
+    path = Path(path)
+    return inspect_safetensors(path) if path.is_dir() else inspect_gguf(path)
+
+
+def _without_extra(model: ModelFile) -> ModelFile:
+    if model.file_format == "safetensors" and model.usable:
+        return replace(model, problem=extra_advice())
+    return model
+
+
+class _Scan:
+    """One scan: what is known from before, and what has to be read. `seen`: what can be kept for the next one."""
+
+    def __init__(self, cache: LibraryCache, cancel: CancelToken | None) -> None:
+        self._cache = cache
+        self._cancel = cancel
+        self._reader = HeaderReader()
+        self.seen: dict[str, Entry] = {}
+
+    def model(self, found: Found) -> ModelFile:
+        """A file or folder as the scan lists it: its figures, or what is wrong with it. Raises Cancelled."""
+        if self._cancel is not None:
+            self._cancel.check("The scan")
+        path = found.path
+        if found.kind == "folder":
+            return ModelFile(Path(path), file_title(Path(path).name), role="folder", problem=found.problem)
+        known = _known.get(path)
+        if known is None or known.stamps != found.stamps:
+            known = self._cache.entry(path, found.stamps)
+        if known is None:
+            now = time.time_ns()
+            model, lasting = self._read(found)
+            if not lasting or not _settled(found, now):
+                return model
+            # A disk that is pulled out meanwhile says nothing of the files on it.
+            if model.problem is not None and not is_as_found(found):
+                return model
+            known = Entry(found.stamps, model)
+        self.seen[path] = known
+        return known.model
+
+    def remember(self) -> None:
+        """Keep what was found for the next scan, in memory and on disk."""
+        if len(_known) + len(self.seen) > _REMEMBERED:
+            _known.clear()
+        _known.update(list(self.seen.items())[:_REMEMBERED])
+        self._cache.save(self.seen)
+
+    def _read(self, found: Found) -> tuple[ModelFile, bool]:
+        """A model, and whether that holds as long as its files do not change."""
+        path = Path(found.path)
+        in_folder = found.kind == "safetensors"
+        try:
+            if in_folder:
+                return read_safetensors_folder(path), True
+            missing = next((name for name, stamp in found.stamps[1:] if stamp is None), None)
+            if missing is None:
+                return self._reader.read(path), True
+            model = self._reader.first_part(path)
+            return replace(
+                model, problem=Phrase("A part of it is missing: {missing}.", missing=printable(missing, 300))
+            ), True
+        except _SENSELESS as error:
+            # Not foreseen; but whatever is wrong with one file, the others are listed.
+            name = folder_name(path) if in_folder else file_title(path.stem)
+            problem = Phrase("it cannot be read ({reason}).", reason=type(error).__name__).as_sentence()
+            return _in_format(ModelFile(path, name, problem=problem), in_folder), False
+        except LoadFailed as error:
+            size = sum(stamp[0] for _, stamp in found.stamps if stamp is not None)
+            name = folder_name(path) if in_folder else file_title(path.stem)
+            model = ModelFile(path, name, size_bytes=size, problem=problem_of(error, path))
+            return _in_format(model, in_folder), is_lasting(error)
+
+
+def _in_format(model: ModelFile, in_folder: bool) -> ModelFile:
+    return replace(model, file_format="safetensors") if in_folder else model
+
+
+def _settled(found: Found, now: int) -> bool:
+    return all(stamp is not None and now - max(stamp[1], stamp[2]) > _SETTLED_NS for _, stamp in found.stamps)

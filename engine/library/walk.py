@@ -1,0 +1,218 @@
+"""Walk through a models folder: which files and folders look like models. Only names and sizes are read."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from engine.cancel import CancelToken
+from engine.errors import FolderUnreadable
+from engine.formats.gguf.parts import PART_NAME
+from engine.translatable import Phrase
+
+MAX_DEPTH = 12
+MAX_ENTRIES = 200_000
+
+_CONFIGS = frozenset({"config.json", "adapter_config.json"})
+_BESIDE = _CONFIGS | {
+    *("generation_config.json", "tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json"),
+    *("chat_template.jinja", "chat_template.json", "model.safetensors.index.json", "adapter_model.bin"),
+}
+"""Files of a safetensors folder that say what the model is."""
+_OWN_NAMES = frozenset({"model.safetensors", "model.safetensors.index.json"})
+_PICKLED = re.compile(
+    r"(pytorch_model|model|consolidated|adapter_model|medusa_lm_head|hydra_lm_head).*\.(bin|pt|pth|ckpt)", re.DOTALL
+)
+
+Stamp = tuple[int, int, int, int]
+"""Size, times of the last change of content and of anything (nanoseconds), number in the file system."""
+Stamps = tuple[tuple[str, Stamp | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What looks like a model. `stamps`: its files, by name, as they are now; None for one that cannot be looked at.
+
+    `kind`: a GGUF file (the first of a split one), a folder with weights for transformers, or a folder that could not
+    be searched, with the reason in `problem`.
+    """
+
+    path: str
+    kind: Literal["gguf", "safetensors", "folder"]
+    stamps: Stamps = ()
+    problem: str = ""
+
+
+def find_models(folder: str | Path, *, cancel: CancelToken | None = None) -> list[Found]:
+    """What looks like a model in a folder and the folders in it; hidden ones are left out, links are followed.
+
+    Each file is listed once. Raises FolderUnreadable, Cancelled.
+    """
+    root = expanded(folder)
+    _check_folder(root)
+    walk = _Walk(cancel)
+    found = list(walk.folder(os.fspath(root), 0))
+    if walk.full:
+        problem = Phrase(
+            "This folder has more than {count:,} files: those behind them are not listed.", count=MAX_ENTRIES
+        )
+        found.append(Found(os.fspath(root), "folder", problem=problem))
+    return found
+
+
+def is_as_found(found: Found) -> bool:
+    """Whether the files are still there, and as they were when they were found."""
+    folder = Path(found.path) if found.kind == "safetensors" else Path(found.path).parent
+    return all(_stamp_of(folder / name) == stamp for name, stamp in found.stamps)
+
+
+def expanded(path: str | Path) -> Path:
+    """A path in which `~` is the home folder, and `~name` somebody's, where there is such a one."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
+
+
+def _check_folder(root: Path) -> None:
+    try:
+        mode = root.stat().st_mode
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        missing = isinstance(error, FileNotFoundError | NotADirectoryError)
+        raise FolderUnreadable(root, Phrase("there is no such folder") if missing else reason) from None
+    if not stat.S_ISDIR(mode):
+        raise FolderUnreadable(root, Phrase("it is not a folder"))
+    try:
+        with os.scandir(root):
+            pass
+    except PermissionError:
+        raise FolderUnreadable(root, Phrase("this program may not read it")) from None
+    except OSError as error:
+        raise FolderUnreadable(root, error.strerror or str(error)) from None
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+
+
+def _stamp_of(path: Path) -> Stamp | None:
+    try:
+        return _stamp(path.stat())
+    except OSError:
+        return None
+
+
+class _Walk:
+    """One walk; remembers where it has been, so that links in a circle end. `full`: whether it had to stop early."""
+
+    def __init__(self, cancel: CancelToken | None) -> None:
+        self.full = False
+        self._cancel = cancel
+        self._entries = 0
+        self._seen: set[tuple[int, int]] = set()
+
+    def folder(self, folder: str, depth: int) -> Iterator[Found]:
+        """What is below `folder`."""
+        try:
+            if not self._first_visit(Path(folder).stat()):
+                return
+            with os.scandir(folder) as listing:
+                entries = sorted(self._visible(listing), key=lambda entry: entry.name)
+        except OSError as error:
+            yield Found(
+                folder,
+                "folder",
+                problem=Phrase("This folder cannot be read: {reason}.", reason=error.strerror or error),
+            )
+            return
+        names = {entry.name for entry in entries}
+        if _is_model_folder(names):
+            yield Found(folder, "safetensors", tuple(_stamps_beside(entries)))
+        for entry in entries:
+            yield from self._entry(entry, names, depth)
+
+    def _entry(self, entry: os.DirEntry[str], names: set[str], depth: int) -> Iterator[Found]:
+        if _is_folder(entry):
+            if depth < MAX_DEPTH:
+                yield from self.folder(entry.path, depth + 1)
+            else:
+                yield Found(entry.path, "folder", problem=Phrase("This folder is nested too deep to be searched."))
+        elif entry.name[-5:].lower() == ".gguf":
+            yield from self._gguf(entry, names)
+
+    def _gguf(self, entry: os.DirEntry[str], names: set[str]) -> Iterator[Found]:
+        """A file, unless it is a later part of a split model or listed already under another name."""
+        match = PART_NAME.fullmatch(entry.name)
+        if match is not None and int(match["part"]) != 1:
+            if f"{match['stem']}-00001-of-{match['parts']}{entry.name[-5:]}" in names:
+                return
+            match = None
+        try:
+            status = entry.stat()
+        except OSError:
+            yield Found(entry.path, "gguf", ((entry.name, None),))
+            return
+        if self._first_visit(status):
+            stamps: Stamps = ((entry.name, _stamp(status)),)
+            if match is not None:
+                stamps += tuple(_other_parts(entry.path[: -len(entry.name)], match))
+            yield Found(entry.path, "gguf", stamps)
+
+    def _visible(self, listing: Iterator[os.DirEntry[str]]) -> Iterator[os.DirEntry[str]]:
+        for entry in listing:
+            if self._cancel is not None:
+                self._cancel.check("The scan")
+            self._entries += 1
+            if self._entries > MAX_ENTRIES:
+                self.full = True
+                return
+            if not entry.name.startswith("."):
+                yield entry
+
+    def _first_visit(self, status: os.stat_result) -> bool:
+        key = (status.st_dev, status.st_ino)
+        if status.st_ino and key in self._seen:
+            return False
+        self._seen.add(key)
+        return True
+
+
+def _is_model_folder(names: set[str]) -> bool:
+    """Whether a folder has what transformers calls a model, or a part of it."""
+    return bool(names & _OWN_NAMES) or (bool(names & _CONFIGS) and any(map(_is_weights, names)))
+
+
+def _is_weights(name: str) -> bool:
+    return name.endswith(".safetensors") or _PICKLED.fullmatch(name) is not None
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _other_parts(folder: str, match: re.Match[str]) -> Iterator[tuple[str, Stamp | None]]:
+    """The parts behind the first, up to the first that is missing: a name may claim thousands."""
+    for part in range(2, int(match["parts"]) + 1):
+        name = f"{match['stem']}-{part:05}-of-{match['parts']}{match.string[-5:]}"
+        stamp = _stamp_of(Path(folder, name))
+        yield name, stamp
+        if stamp is None:
+            return
+
+
+def _stamps_beside(entries: list[os.DirEntry[str]]) -> Iterator[tuple[str, Stamp | None]]:
+    for entry in entries:
+        if entry.name in _BESIDE or _is_weights(entry.name):
+            try:
+                yield entry.name, _stamp(entry.stat())
+            except OSError:
+                yield entry.name, None

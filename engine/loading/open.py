@@ -1,0 +1,93 @@
+"""Names to lazily imported backends and drafters: nothing heavy is imported before it is needed."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol, cast
+
+from engine.backends.base import Backend
+from engine.cancel import CancelToken
+from engine.config import LoadConfig
+from engine.errors import ModelFileBroken, ModelNotSupported, NotAvailable
+from engine.formats.safetensors.reader import model_folder
+from engine.library.walk import expanded
+from engine.loading.trial import check_model_file
+from engine.system.extras import extra_advice
+from engine.translatable import Phrase
+
+BACKENDS = {
+    "llama.cpp": ("engine.backends.llama_cpp.backend", "LlamaCppBackend"),
+    "transformers": ("engine.backends.transformers.backend", "TransformersBackend"),
+}
+LAZY_MODULES = (
+    *(module for module, _ in BACKENDS.values()),
+    "engine.cli.bench",
+    "engine.cli.bench_plot",
+    "engine.cli.bench_tables",
+    "engine.cli.calibrate",
+    "engine.cli.generate",
+    "engine.cli.models_command",
+    "engine.cli.models",
+    "engine.cli.presets",
+    "engine.loading.trial_child",
+    "rich.console",
+)
+"""Every module that is imported by its name when it is first needed: whoever freezes the program must put them in."""
+_EXTRA = {"torch", "transformers", "safetensors", "tokenizers"}
+LATER_METHODS = ("medusa", "eagle2", "eagle3", "mtp")
+
+
+class _Opens(Protocol):
+    """How every concrete backend is opened."""
+
+    @classmethod
+    def open(
+        cls,
+        config: LoadConfig,
+        *,
+        progress: Callable[[float], None] | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Backend:
+        """Load a model."""
+
+
+def open_backend(
+    config: LoadConfig,
+    *,
+    progress: Callable[[str, float], None] | None = None,
+    cancel: CancelToken | None = None,
+) -> Backend:
+    """Check a model file and load it. `progress` is told the stage (checking, loading) and a fraction 0..1.
+
+    Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, LoadFailed, NotAvailable, Cancelled.
+    """
+    path = expanded(config.path)
+    if not path.exists():
+        raise ModelFileBroken(path, Phrase("there is no such file."))
+    if path.is_dir() or path.suffix.lower() == ".safetensors":
+        folder = model_folder(path)
+        if folder is None:
+            raise ModelNotSupported(path, Phrase("there is no config.json that says what kind of model it is."))
+        config = replace(config, path=folder)
+        return _backend("transformers").open(config, progress=_stage(progress, "loading"), cancel=cancel)
+    gpu_layers = 0 if config.device == "cpu" else config.gpu_layers
+    config = replace(config, path=path, gpu_layers=gpu_layers)
+    check_model_file(config, cancel=cancel, progress=_stage(progress, "checking"))
+    return _backend("llama.cpp").open(config, progress=_stage(progress, "loading"), cancel=cancel)
+
+
+def _backend(name: str) -> type[_Opens]:
+    """The class of a backend, imported now. Raises NotAvailable where its libraries are not installed."""
+    module, class_name = BACKENDS[name]
+    try:
+        return cast("type[_Opens]", getattr(importlib.import_module(module), class_name))
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in _EXTRA:
+            raise
+        raise NotAvailable(Phrase("Loading safetensors models"), extra_advice()) from None
+
+
+def _stage(progress: Callable[[str, float], None] | None, stage: str) -> Callable[[float], None] | None:
+    return None if progress is None else lambda fraction: progress(stage, fraction)

@@ -1,0 +1,208 @@
+"""Is this file safe to load? Its header is checked first; then it is tried in a child process.
+
+llama.cpp ends the process that it runs in when a file breaks its assumptions.
+
+A file that passed is remembered, so the trial costs time once. A frozen program has no `python` to start: the child
+is the program itself with a hidden command, which both entry points hand to `run_hidden_command` first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import Any
+
+from engine.cancel import CancelToken
+from engine.config import LoadConfig
+from engine.errors import LoadFailed, ModelFileBroken, ModelNotSupported, ModelTooLarge
+from engine.library.memory_needs import memory_needs
+from engine.library.scan import inspect_model
+from engine.loading.trial_entry import HIDDEN_COMMAND
+from engine.loading.verdicts import is_remembered, remember, verdict_key
+from engine.system.memory import available_memory
+from engine.translatable import Phrase, as_clause, unpacked
+
+VERDICT_MARK = b"outrider-probe "
+_BOOT = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "from engine.loading.trial_entry import run_hidden_command; sys.exit(run_hidden_command(sys.argv[1:]))"
+)
+_POLL_S = 0.05
+_LEAST_LIMIT_S = 120.0
+_BYTES_PER_S = 20e6
+_KEPT_LINES = 40
+
+
+def check_model_file(
+    config: LoadConfig,
+    *,
+    cancel: CancelToken | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> None:
+    """Return when a model file may be loaded in this process with these settings.
+
+    Reads the header, compares the memory that it needs with what is free, and tries the file in a child process
+    unless `config.trusted` or it passed before. `progress` is told a fraction 0..1.
+    Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, Cancelled.
+    """
+    model = inspect_model(config.path)
+    if not model.usable:
+        raise ModelNotSupported(config.path, as_clause(model.problem or Phrase("it is not a model.")))
+    if config.trusted:
+        return
+    _check_cancel(cancel)
+    if not config.despite_memory:
+        needs = memory_needs(
+            model,
+            context_length=config.context_length,
+            cache_type=config.cache_type,
+            gpu_layers=0 if config.device == "cpu" else config.gpu_layers,
+        )
+        free = available_memory()
+        if needs.in_memory > free:
+            raise ModelTooLarge(config.path, needs.in_memory, free)
+    key = verdict_key(config, model)
+    if is_remembered(key):
+        return
+    _try_in_child(config, model.size_bytes, cancel, progress)
+    remember(key)
+
+
+def _try_in_child(
+    config: LoadConfig,
+    size: int,
+    cancel: CancelToken | None,
+    progress: Callable[[float], None] | None,
+) -> None:
+    limit = monotonic() + _LEAST_LIMIT_S + size / _BYTES_PER_S
+    noise: list[str] = []
+    with _child(config) as (process, lines):
+        while True:
+            _check_cancel(cancel)
+            if monotonic() > limit:
+                raise ModelFileBroken(config.path, Phrase("llama.cpp does not get done with it."))
+            try:
+                line = lines.get(timeout=_POLL_S)
+            except Empty:
+                continue
+            if line is None:
+                break
+            said = _message(line)
+            if said is None:
+                noise.append(line.decode("utf-8", "replace").strip())
+                del noise[:-_KEPT_LINES]
+            elif "verdict" in said:
+                _obey(config.path, said)
+                return
+            elif progress is not None:
+                progress(float(said.get("progress", 0.0)))
+        raise _death(config.path, process.wait(), noise)
+
+
+def _message(line: bytes) -> dict[str, Any] | None:
+    """What a line of the child says, or None if it is not one of ours."""
+    if not line.startswith(VERDICT_MARK):
+        return None
+    try:
+        said = json.loads(line[len(VERDICT_MARK) :])
+    except ValueError:
+        return None
+    return said if isinstance(said, dict) else None
+
+
+def _obey(path: Path, said: dict[str, Any]) -> None:
+    """Raise the error that the child's verdict names."""
+    verdict, reason = said["verdict"], _reason(said.get("reason", ""))
+    if verdict == "good":
+        return
+    if verdict == "not supported":
+        raise ModelNotSupported(path, reason)
+    if verdict == "broken":
+        raise ModelFileBroken(path, reason)
+    raise LoadFailed(path, reason)
+
+
+def _reason(said: object) -> str:
+    try:
+        return unpacked(said)
+    except (KeyError, ValueError, TypeError, IndexError):
+        return str(said)
+
+
+def _death(path: Path, code: int, noise: list[str]) -> LoadFailed:
+    """The error for a child that ended without a verdict."""
+    if code == 1 and any(line.startswith("Traceback") for line in noise):
+        return LoadFailed(path, Phrase("the process that tries it failed ({noise}).", noise=noise[-1][:200]))
+    words = ("GGML_ASSERT", "GGML_ABORT", "what():")
+    complaints = [line for line in noise if any(word in line for word in words)]
+    detail = complaints[-1][:200] if complaints else f"it ended with {code}"
+    return ModelFileBroken(
+        path, Phrase("llama.cpp cannot run this file ({detail}). Download or convert the model again.", detail=detail)
+    )
+
+
+@contextmanager
+def _child(
+    config: LoadConfig,
+) -> Iterator[tuple[subprocess.Popen[bytes], SimpleQueue[bytes | None]]]:
+    """The child at work and its lines, None after the last. It is gone when the block is left."""
+    lines: SimpleQueue[bytes | None] = SimpleQueue()
+    try:
+        process = subprocess.Popen(
+            _command(config),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=os.environ | {"GGML_NO_BACKTRACE": "1"},
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+    except OSError as error:
+        reason = Phrase("the process that tries it cannot be started ({reason}).", reason=error.strerror or error)
+        raise LoadFailed(config.path, reason) from None
+    reader = threading.Thread(target=_read_lines, args=(process, lines), name="outrider-probe")
+    reader.start()
+    try:
+        yield process, lines
+    finally:
+        process.kill()
+        process.wait()
+        reader.join()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+def _read_lines(process: subprocess.Popen[bytes], lines: SimpleQueue[bytes | None]) -> None:
+    pipe = process.stdout
+    while pipe is not None and (line := pipe.readline(65536)):
+        lines.put(line)
+    lines.put(None)
+
+
+def _command(config: LoadConfig) -> list[str]:
+    settings = json.dumps(
+        {
+            "path": os.fspath(Path(config.path).absolute()),
+            "context_length": config.context_length,
+            "threads": config.threads,
+            "gpu_layers": config.gpu_layers,
+            "cache_type": config.cache_type,
+        }
+    )
+    if getattr(sys, "frozen", False):
+        return [sys.executable, HIDDEN_COMMAND, settings]
+    root = os.fspath(Path(__file__).resolve().parents[2])
+    return [sys.executable, "-P", "-c", _BOOT, root, HIDDEN_COMMAND, settings]
+
+
+def _check_cancel(cancel: CancelToken | None) -> None:
+    if cancel is not None:
+        cancel.check("Loading the model")

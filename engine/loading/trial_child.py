@@ -1,0 +1,215 @@
+"""The child's side of the trial: load an unknown model and make it do what a chat would make it do.
+
+If llama.cpp ends the process, that is the answer. Otherwise one line on the standard output gives the verdict.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import re
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from engine.backends.base import Backend
+from engine.backends.llama_cpp.backend import LlamaCppBackend
+from engine.chat.template import encode_prompt
+from engine.config import MAX_LOOKAHEAD, LoadConfig, Message
+from engine.errors import (
+    ChatTemplateFailed,
+    EngineError,
+    LoadFailed,
+    ModelNotSupported,
+    TextNotEncodable,
+)
+from engine.translatable import Phrase, packed
+
+if sys.platform != "win32":
+    import resource
+
+VERDICT_MARK = b"outrider-probe "
+_UNKNOWN = re.compile(r"unknown (model architecture|pre-tokenizer type): '([^']{1,80})'")
+_TEMPLATE_LIMIT_S = 5.0
+_LONG_BATCH = 128
+_SHORT_BATCH = 40
+_SMALL_MODEL = 500 * 2**20
+_TEXTS = (
+    *("Once upon a time", " Hello, world!\n\n\tHow are you?  ", "\n", "\r\n", "\x00", "\u2581"),
+    *("äöüß €", "你好世界", "🙂👩\u200d👩\u200d👧", "e\u0301", "\ufffd", "<s></s><unk>[INST]<|im_start|>"),
+)
+_CHAT = (
+    Message("system", "You are helpful."),
+    Message("user", "Hello!"),
+    Message("assistant", "Hi."),
+    Message("user", "Tell me more."),
+)
+
+
+class _Failed(Exception):
+    """The trial shows that the model is broken; the text says how."""
+
+
+def run(settings: str) -> int:
+    """Try the model that `settings` (JSON) names, print the verdict, and give the exit code 0."""
+    out = _own_output()
+    _be_harmless()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        wanted = json.loads(settings)
+        config = LoadConfig(
+            Path(wanted["path"]),
+            wanted["context_length"],
+            wanted["threads"],
+            wanted["gpu_layers"],
+            trusted=True,
+            cache_type=wanted["cache_type"],
+        )
+        if config.path.stat().st_size < _SMALL_MODEL:
+            # Several threads wait for each other in loops, which on a busy machine takes longer.
+            config = replace(config, threads=1)
+        _try_model(config, out)
+        verdict, reason = "good", ""
+    except ModelNotSupported as error:
+        verdict, reason = "not supported", error.reason
+    except LoadFailed as error:
+        verdict, reason = _explained(error.reason)
+    except _Failed as error:
+        verdict, reason = "broken", error.args[0]
+    except (EngineError, ArithmeticError, LookupError, TypeError, ValueError, MemoryError) as error:
+        verdict, reason = "broken", Phrase("it cannot be run ({reason}).", reason=str(error))
+    _say(out, verdict=verdict, reason=packed(reason))
+    return 0
+
+
+def _explained(complaint: str) -> tuple[str, str]:
+    """The verdict and the reason for a person in what llama.cpp complains of."""
+    unknown = _UNKNOWN.search(complaint)
+    if unknown is not None:
+        return "not supported", Phrase(
+            "this version does not know the {kind} {name!r}. Choose another model.", kind=unknown[1], name=unknown[2]
+        )
+    complaint = re.sub(r"(\w+: )?error loading model: ", "", complaint)
+    return "broken", Phrase("{complaint} Download or convert it again.", complaint=complaint)
+
+
+def _own_output() -> BinaryIO:
+    """The standard output, for the verdict alone; what a library prints goes the way of the errors."""
+    out = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)
+    return out
+
+
+def _say(out: BinaryIO, **message: object) -> None:
+    with contextlib.suppress(OSError):
+        out.write(b"\n" + VERDICT_MARK + json.dumps(message).encode() + b"\n")
+
+
+def _be_harmless() -> None:
+    """Leave no core file and no crash dialog behind, and be the first to go when memory gets short."""
+    if sys.platform == "win32":
+        ctypes.windll.kernel32.SetErrorMode(0x8003)
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def _end_with_parent() -> None:
+    """The parent holds the other end of the standard input: it is closed when the parent ends, however it does."""
+    with contextlib.suppress(OSError):
+        while os.read(0, 1024):
+            pass
+    os._exit(1)
+
+
+def _try_model(config: LoadConfig, out: BinaryIO) -> None:
+    def loading(fraction: float) -> None:
+        percent = int(fraction * 100)
+        if percent > shown[0]:
+            shown[0] = percent
+            _say(out, progress=0.7 * fraction)
+
+    shown = [-1]
+    backend = LlamaCppBackend.open(config, progress=loading)
+    with contextlib.closing(backend):
+        _try_tokenizer(backend)
+        _say(out, progress=0.8)
+        _try_template(backend, out)
+        small = config.path.stat().st_size < _SMALL_MODEL
+        _try_forward(backend, _LONG_BATCH if small else _SHORT_BATCH)
+        _say(out, progress=0.95)
+        _try_reply(backend)
+
+
+def _try_tokenizer(backend: Backend) -> None:
+    """Every token's text, and texts of every kind. What the vocabulary cannot write is no fault."""
+    for token in range(backend.vocab_size):
+        backend.tokenizer.piece(token)
+    for text in _texts():
+        for add_special in (True, False):
+            with contextlib.suppress(TextNotEncodable):
+                backend.tokenizer.encode(text, add_special=add_special, parse_special=not add_special)
+
+
+def _texts() -> Iterator[str]:
+    yield from _TEXTS
+    yield from map(chr, range(256))
+    yield "".join(map(chr, range(32, 127)))
+    yield ""
+
+
+def _try_template(backend: Backend, out: BinaryIO) -> None:
+    """The chat template may refuse this conversation, but it must come to an end."""
+
+    def give_up() -> None:
+        _say(out, verdict="broken", reason="its chat template does not come to an end.")
+        os._exit(0)
+
+    timer = threading.Timer(_TEMPLATE_LIMIT_S, give_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        for messages in (_CHAT, _CHAT[1:2]):
+            with contextlib.suppress(ChatTemplateFailed, TextNotEncodable):
+                encode_prompt(messages, backend.tokenizer, raw=False)
+    finally:
+        timer.cancel()
+
+
+def _try_forward(backend: Backend, batch: int) -> None:
+    """Batches of all the sizes that a chat uses, and going back."""
+    first = np.linspace(0, backend.vocab_size - 1, batch, dtype=np.int64).tolist()
+    for count in (1, 2, _SHORT_BATCH, batch):
+        if backend.length + count <= backend.context_length:
+            _check(backend.forward(first[:count], min(count, MAX_LOOKAHEAD + 1)))
+    backend.truncate(0)
+    backend.forward(first[:3], 1)
+    backend.mark()
+    before = backend.length
+    _check(backend.forward(first[3:7], 4))
+    if backend.rewind.kind != "none":
+        backend.truncate(before)
+        _check(backend.forward(first[3:6], 3))
+    backend.truncate(0)
+
+
+def _try_reply(backend: Backend) -> None:
+    """A few tokens of its own."""
+    token = max(0, min(1, backend.vocab_size - 1))
+    for _ in range(min(8, backend.context_length)):
+        rows = backend.forward([token], 1)
+        _check(rows)
+        token = int(np.argmax(rows[0]))
+
+
+def _check(rows: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> None:
+    if not np.all(np.isfinite(rows.max(axis=1))):
+        raise _Failed(Phrase("it gives no usable numbers: its weights are damaged."))

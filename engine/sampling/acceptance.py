@@ -1,0 +1,50 @@
+"""The acceptance rules, as pure functions over arrays and given random numbers.
+
+Source: Leviathan, Kalman and Matias, "Fast Inference from Transformers via Speculative Decoding" (2023), section 2.3,
+and Chen et al., "Accelerating Large Language Model Decoding with Speculative Sampling" (2023), algorithm 2.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import DegenerateDistribution, TokenOutOfRange
+from engine.translatable import Phrase
+
+Distribution = NDArray[np.float64]
+
+
+class Probabilities(Protocol):
+    """What gives a token's probability: an array of shape (vocab_size,), or what stands for one."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, token: int, /) -> Any: ...
+
+
+def accept(token: int, draft_probs: Probabilities, target_probs: Probabilities, u: float) -> bool:
+    """Whether a token drawn from `draft_probs` is kept.
+
+    Both have shape (vocab_size,) and sum to 1; `u` is uniform in [0, 1). Kept with probability
+    min(1, target / draft). A token that the draft gives no probability is rejected, as is one that the target
+    gives none. Raises TokenOutOfRange.
+    """
+    if not 0 <= token < len(draft_probs):
+        raise TokenOutOfRange(token, len(draft_probs))
+    drafted = float(draft_probs[token])
+    return drafted > 0.0 and u < float(target_probs[token]) / drafted
+
+
+def residual_distribution(target_probs: Distribution, draft_probs: Distribution) -> Distribution:
+    """The distribution of the correction after a rejection: max(0, target - draft), normalised.
+
+    Shape (vocab_size,). Where it has no mass (the two are equal up to rounding) the target's own is given.
+    Raises DegenerateDistribution where one of the two is not made of numbers.
+    """
+    residual = np.maximum(target_probs - draft_probs, 0.0)
+    mass = float(residual.sum())
+    if not np.isfinite(mass):
+        raise DegenerateDistribution(Phrase("a probability is not a finite number"))
+    return residual / mass if mass > 0.0 else np.array(target_probs, dtype=np.float64)

@@ -1,0 +1,294 @@
+"""Drawing a draft's token, and judging a whole draft, in one call each of llama_cpp/kernels/draw.cpp.
+
+What is done is engine.sampling.distribution and engine.sampling.acceptance, with the same random numbers: up to the
+rounding of float32 the tokens are the same. Array by array in Python it takes longer than a small model does.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.config import MAX_LOOKAHEAD, SamplingConfig
+from engine.errors import DegenerateDistribution, TokenOutOfRange
+from engine.sampling.candidates import Candidates, Drawn
+from engine.sampling.history import History, counter
+from engine.sampling.rows import NO_PEAK
+
+_PROPOSAL = struct.Struct("@qqPPdd")
+"""Token, number of weights, where its tokens are (0: all ids from 0 on) and its weights, their sum, log-probability."""
+_CHUNK = 1 << 18
+"""Bytes in which drafts' distributions are put one behind the other."""
+_ALIGNED = 64
+_FLOAT, _TOKEN = 4, 8
+_MOST = MAX_LOOKAHEAD + 2
+_MOST_TOP = 5
+_BEHIND = 4 * MAX_LOOKAHEAD
+"""Tokens behind the committed ones that the functions take: more than a draft and what is drafted ahead of it."""
+_POINTER, _INT, _DOUBLE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
+_SIGNATURES: dict[str, list[Any]] = {
+    "outrider_work_size": [],
+    "outrider_draw_proposal": [_POINTER, _POINTER, _INT, _INT, _POINTER, _INT, _POINTER],
+    "outrider_judge_draft": [_POINTER, _POINTER, _INT, _INT, _INT, _INT, _POINTER, _INT, _POINTER],
+}
+
+
+class _Rules(ctypes.Structure):
+    """How the distribution is made of a row (draw.cpp: Rules)."""
+
+    _fields_ = (
+        *(("temperature", _DOUBLE), ("top_k", _INT), ("top_p", _DOUBLE), ("min_p", _DOUBLE)),
+        *(("repeat", ctypes.c_float), ("presence", ctypes.c_float), ("frequency", ctypes.c_float)),
+        *(("penalised", ctypes.c_int32), ("seed", ctypes.c_uint64), ("least", _DOUBLE)),
+        *(("biased_count", _INT), ("banned_count", _INT)),
+        *(("biased", _POINTER), ("amounts", _POINTER), ("banned", _POINTER)),
+    )
+
+
+class _Named:
+    """The arrays of the tokens that the rules name, as the functions read them."""
+
+    def __init__(self, sampling: SamplingConfig) -> None:
+        biased, banned = sampling.logit_bias, sampling.banned_tokens
+        self.biased = (_INT * len(biased))(*(token for token, _ in biased))
+        self.amounts = (ctypes.c_float * len(biased))(*(amount for _, amount in biased))
+        self.banned = (_INT * len(banned))(*banned)
+        self.highest = max((*self.biased, *self.banned), default=-1)
+
+
+def _rules(sampling: SamplingConfig, seed: int, least: float, named: _Named) -> _Rules:
+    return _Rules(
+        *(sampling.temperature, sampling.top_k, sampling.top_p, sampling.min_p),
+        *(sampling.repeat_penalty, sampling.presence_penalty, sampling.frequency_penalty),
+        *(sampling.penalised, seed, least, len(named.biased), len(named.banned)),
+        *(ctypes.addressof(each) for each in (named.biased, named.amounts, named.banned)),
+    )
+
+
+class _Counted(ctypes.Structure):
+    """The committed tokens that are penalised, how often each came, and which ones leave the window first."""
+
+    _fields_ = (
+        *(("count", _INT), ("tokens", _POINTER), ("numbers", _POINTER)),
+        *(("oldest", _POINTER), ("window", _INT), ("held", _INT)),
+    )
+
+
+class _Work(ctypes.Structure):
+    """What the functions are told once, and where they put what they found (draw.cpp: Work)."""
+
+    _fields_ = (
+        *(("rules", _Rules), ("counted", _Counted), ("token", _INT), ("logprob", _DOUBLE)),
+        *(("kept", _INT), ("tokens", _INT * _MOST), ("logprobs", _DOUBLE * _MOST)),
+        *(("top", _INT), ("top_tokens", _INT * (_MOST * _MOST_TOP)), ("top_logprobs", _DOUBLE * (_MOST * _MOST_TOP))),
+    )
+
+
+class Proposal(NamedTuple):
+    """A drafted token, the distribution that it was drawn from (None: no draw), and its own log-probability."""
+
+    token: int
+    probs: Candidates | None
+    logprob: float
+
+
+Top = tuple[tuple[int, float], ...]
+"""The best (token, natural log-probability) of a row, best first, lower ids first among equals."""
+
+
+class Judged(NamedTuple):
+    """The tokens of a round as far as they were judged, how many of them are proposals, and log-probabilities.
+
+    `top`: of each token's row, where it was asked for.
+    """
+
+    tokens: list[int]
+    kept: int
+    logprobs: list[float]
+    top: list[Top]
+
+
+class NativeCandidates(Candidates):
+    """A distribution that lies where the compiled functions have put it; arrays are made when somebody asks."""
+
+    __slots__ = ("_chunk", "place")
+
+    def __init__(self, size: int, place: int, chunk: _Chunk) -> None:
+        self._size = size
+        self.place = place
+        self._chunk = chunk
+
+    def __getattr__(self, name: str) -> Any:
+        """What was not asked for before."""
+        if name not in ("_weights", "_tokens", "_mass", "normaliser"):
+            raise AttributeError(name)
+        chunk = self._chunk
+        _, left, tokens, weights, self._mass, _ = _PROPOSAL.unpack_from(chunk.memory.data, self.place - chunk.place)
+        self._weights = chunk.view(weights, left, np.float32)
+        self._tokens = chunk.view(tokens, left, np.intp) if tokens else None
+        self.normaliser = None
+        return getattr(self, name)
+
+
+class _Chunk:
+    """Memory for distributions; who has one of them keeps all of it."""
+
+    def __init__(self, size: int) -> None:
+        self.memory = np.empty(size + _ALIGNED, np.uint8)
+        self.place: int = self.memory.ctypes.data
+        self.used = -self.place % _ALIGNED
+        self.size = self.used + size
+
+    def view(self, place: int, count: int, kind: type[Any]) -> NDArray[Any]:
+        """The values that lie there."""
+        return np.frombuffer(self.memory, kind, count, place - self.place)
+
+
+class NativeSampler:
+    """Draws and judges by fixed rules and a seed. For one model and one thread at a time.
+
+    `least`: a draft's token is not proposed where the likeliest one's probability is below it. `top`: how many of each
+    judged row's best tokens are wanted, 0..5. Raises AttributeError where the library lacks the functions.
+    """
+
+    def __init__(
+        self, library: ctypes.PyDLL, sampling: SamplingConfig, seed: int, least: float = 0.0, top: int = 0
+    ) -> None:
+        functions: dict[str, Any] = {}
+        for name, arguments in _SIGNATURES.items():
+            function = functions[name] = getattr(library, name)
+            function.argtypes, function.restype = arguments, _INT
+        if functions["outrider_work_size"]() != ctypes.sizeof(_Work):
+            raise AttributeError("the library was compiled with other functions")
+        self._call_draw, self._call_judge = functions["outrider_draw_proposal"], functions["outrider_judge_draft"]
+        self._draws = not sampling.greedy
+        self._penalised, self._window, self._top = sampling.penalised, sampling.penalty_window, top
+        self._named = _Named(sampling)
+        self._highest_named = self._named.highest
+        self._work = _Work(_rules(sampling, seed, least, self._named), _Counted(window=self._window), top=top)
+        self._place = ctypes.addressof(self._work)
+        self._logprobs, self._tokens = self._work.logprobs, self._work.tokens
+        self._history: History | None = None
+        self._changes = -1
+        self._behind: Any = (_INT * _BEHIND)()
+        self._noting: Sequence[int] = ()
+        self._noted = 0
+        self._chunk = _Chunk(_CHUNK)
+        self._rows: NDArray[np.float32] | None = None
+        self._held: Any = None
+        self._rows_place = 0
+
+    def propose(
+        self,
+        rows: NDArray[np.float32],
+        count: int,
+        size: int,
+        position: int,
+        history: Sequence[int] = (),
+        behind: Sequence[int] = (),
+    ) -> Proposal | None:
+        """The draft's token at `position` of the reply, or None where the model is not sure enough.
+
+        `rows`: shape (1, n), of which the first `count` logits count. `size`: of the vocabulary that the token is for.
+        For the penalties: `history`, and `behind` it the rest of the tokens before this one: from one call to the
+        next the same list may only grow at its end. Raises DegenerateDistribution, TokenOutOfRange.
+        """
+        place = self._rows_place if rows is self._rows else self._find(rows)
+        chunk = self._chunk
+        if chunk.used + (_FLOAT + _TOKEN) * count + 2 * _ALIGNED > chunk.size:
+            chunk = self._chunk = _Chunk(max(_CHUNK, 4 * (_FLOAT + _TOKEN) * count + 2 * _ALIGNED))
+        more = self._count(history, behind) if self._penalised else 0
+        if self._highest_named >= count:
+            raise TokenOutOfRange(self._highest_named, count)
+        found = chunk.place + chunk.used
+        used = self._call_draw(self._place, place, count, position, self._behind, more, found)
+        if used <= 0:
+            if used:
+                raise DegenerateDistribution(NO_PEAK)
+            return None
+        work = self._work
+        if not self._draws:
+            return Proposal(work.token, None, work.logprob)
+        chunk.used += used
+        return Proposal(work.token, NativeCandidates(size, found, chunk), work.logprob)
+
+    def judge(
+        self,
+        rows: NDArray[np.float32],
+        part: range,
+        proposed: Sequence[int],
+        records: bytes | None,
+        position: int,
+        history: Sequence[int] = (),
+    ) -> Judged:
+        """Judge a part of the rows, up to the first token that is no proposal.
+
+        `proposed`: the tokens that belong to the rows from 0 on; `records`: where their distributions are (see
+        `records_of`), or None where a proposal is kept if the target draws the same. `position`: of row 0's token in
+        the reply. `history`: for the penalties, the tokens before row 0's. Raises DegenerateDistribution with the
+        position, TokenOutOfRange.
+        """
+        place = self._rows_place if rows is self._rows else self._find(rows)
+        size = rows.shape[1]
+        if self._highest_named >= size:
+            raise TokenOutOfRange(self._highest_named, size)
+        if self._penalised:
+            self._count(history)
+        count = len(proposed)
+        tokens = struct.pack(f"{count}q", *proposed)
+        work = self._work
+        found: int = self._call_judge(self._place, place, size, part.start, part.stop, position, tokens, count, records)
+        if found < 0:
+            raise DegenerateDistribution(NO_PEAK, position + part.start + work.kept)
+        top = self._best_of_rows(found, min(self._top, size)) if self._top else []
+        return Judged(self._tokens[:found], work.kept, self._logprobs[:found], top)
+
+    def _best_of_rows(self, rows: int, count: int) -> list[Top]:
+        work, together = self._work, rows * count
+        pairs = list(zip(work.top_tokens[:together], work.top_logprobs[:together], strict=True))
+        return [tuple(pairs[first : first + count]) for first in range(0, together, count)]
+
+    def _count(self, history: Sequence[int], behind: Sequence[int] = ()) -> int:
+        """Tell the functions what is penalised; gives how many tokens behind the history they are to count."""
+        more = len(behind)
+        if more > _BEHIND:
+            history, more = [*history, *behind], 0
+        if history is not self._history or self._history.changes != self._changes:
+            past = self._history = counter(history, self._window)  # The functions read its arrays.
+            self._changes = past.changes
+            counted = self._work.counted
+            counted.count, counted.tokens, counted.numbers = past.places
+            counted.oldest, counted.held = past.oldest
+        if behind is self._noting and more == self._noted + 1:  # A draft's tokens come one by one.
+            self._behind[self._noted] = behind[-1]
+        else:
+            self._behind[:more] = behind[:more]
+        self._noting, self._noted = behind, more
+        return more
+
+    def _find(self, rows: NDArray[np.float32]) -> int:
+        """Where the rows begin. A view that comes again and again is looked up once."""
+        if rows.dtype == np.float32 and rows.flags.c_contiguous:
+            self._rows = self._held = rows
+            self._rows_place = rows.ctypes.data
+            return self._rows_place
+        self._rows = None
+        self._held = np.ascontiguousarray(rows, np.float32)
+        place: int = self._held.ctypes.data
+        return place
+
+
+def records_of(probs: object, count: int) -> bytes | None:
+    """What `judge` is told of a draft's distributions; None where not all `count` were made by such a sampler."""
+    if not isinstance(probs, Drawn):
+        return None
+    try:
+        places = [each.place for each in probs.candidates]  # type: ignore[attr-defined]
+    except AttributeError:
+        return None
+    return struct.pack(f"{count}P", *places) if len(places) == count else None

@@ -1,0 +1,136 @@
+"""The functions of kernels/rows.cpp, which `make setup` and the installers compile into llama.cpp's library."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from engine.config import SamplingConfig
+from engine.errors import DegenerateDistribution
+from engine.sampling.native_draw import NativeSampler
+from engine.sampling.rows import NO_MASS, NO_PEAK, Choice, Cuts, Row, Weights
+
+_FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+_Byte: Any = ctypes.c_char * 1
+_Facts = ctypes.c_double * 2
+_SIGNATURES: dict[str, tuple[list[Any], Any]] = {
+    "outrider_best": ([ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p], ctypes.c_int64),
+    "outrider_normaliser": ([ctypes.c_void_p, ctypes.c_int64], ctypes.c_double),
+    "outrider_choose": (
+        [
+            *(ctypes.c_void_p, ctypes.c_int64),
+            *(ctypes.c_double, ctypes.c_int64, ctypes.c_double, ctypes.c_double),
+            *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
+        ],
+        ctypes.c_int64,
+    ),
+    "outrider_quantile": ([ctypes.c_void_p, ctypes.c_int64, ctypes.c_double], ctypes.c_int64),
+    "outrider_quantile_double": ([ctypes.c_void_p, ctypes.c_int64, ctypes.c_double], ctypes.c_int64),
+}
+
+
+class _Room(threading.local):
+    """Where the functions write what is left, in each thread its own: most often that is little of a large room."""
+
+    size = 0
+
+    def grow(self, size: int) -> None:
+        """Make room for `size` tokens."""
+        self.facts = _Facts()
+        self.tokens = np.empty(size, np.intp)
+        self.weights = np.empty(size, _FLOAT)
+        self.tokens_place, self.weights_place = self.tokens.ctypes.data, self.weights.ctypes.data
+        self.size = size
+
+
+class NativeRows:
+    """The rows' functions of a compiled library (see engine.sampling.rows.Rows).
+
+    `library` must keep the interpreter lock during calls (ctypes.PyDLL): they take microseconds, and who lets go of
+    the lock may wait for milliseconds until a busy window gives it back. Raises AttributeError where it lacks one.
+    """
+
+    def __init__(self, library: ctypes.PyDLL) -> None:
+        functions: dict[str, Any] = {}
+        for name, (arguments, result) in _SIGNATURES.items():
+            function = functions[name] = getattr(library, name)
+            function.argtypes, function.restype = arguments, result
+        self.library = library
+        self._room = _Room()
+        self._best = functions["outrider_best"]
+        self._normaliser = functions["outrider_normaliser"]
+        self._choose = functions["outrider_choose"]
+        self._quantile = functions["outrider_quantile"]
+        self._quantile_double = functions["outrider_quantile_double"]
+
+    def best(self, row: Row) -> tuple[int, float]:
+        facts = _Facts()
+        token: int = self._best(_floats(row), len(row), facts)
+        if token < 0:
+            raise DegenerateDistribution(NO_PEAK)
+        return token, facts[0]
+
+    def logprob(self, row: Row, token: int) -> float:
+        normaliser: float = self._normaliser(_floats(row), len(row))
+        if isnan(normaliser):
+            raise DegenerateDistribution(NO_PEAK)
+        return float(row[token]) - normaliser
+
+    def choose(self, row: Row, cuts: Cuts) -> Choice:
+        count = len(row)
+        temperature, top_k, top_p, min_p = cuts
+        if top_p == 1.0 and min_p == 0.0 and not 0 < top_k < count:
+            facts = _Facts()
+            weights = np.empty(count, _FLOAT)
+            left = self._choose(_floats(row), count, temperature, 0, 1.0, 0.0, None, _Byte.from_buffer(weights), facts)
+            if left < 0:
+                raise DegenerateDistribution(NO_PEAK)
+            return Choice(weights, None, facts[0], facts[1])
+        room = self._room
+        if room.size < count:
+            room.grow(count)
+        facts = room.facts
+        left = self._choose(
+            _floats(row), count, temperature, top_k, top_p, min_p, room.tokens_place, room.weights_place, facts
+        )
+        if left < 0:
+            raise DegenerateDistribution(NO_PEAK)
+        return Choice(room.weights[:left].copy(), room.tokens[:left].copy(), facts[0], facts[1])
+
+    def quantile(self, weights: Weights, u: float) -> int:
+        if weights.dtype is _FLOAT:
+            place = self._quantile(_floats(weights), len(weights), u)
+        else:
+            place = self._quantile_double(_memory(weights, _DOUBLE), len(weights), u)
+        if place < 0:
+            raise DegenerateDistribution(NO_MASS)
+        return int(place)
+
+    def sampler(self, sampling: SamplingConfig, seed: int, least: float = 0.0, top: int = 0) -> NativeSampler | None:
+        if sampling.typical != 1.0:
+            return None
+        try:
+            return NativeSampler(self.library, sampling, seed, least, top)
+        except AttributeError:  # It was compiled without these.
+            return None
+
+
+def _floats(row: Any) -> Any:
+    return _memory(row, _FLOAT)
+
+
+def _memory(values: Any, kind: np.dtype[Any]) -> Any:
+    """Something that ctypes passes as the place of an array's first value, and that keeps the array.
+
+    It costs a third of what `values.ctypes` does.
+    """
+    if values.dtype is kind:
+        try:
+            return _Byte.from_buffer(values)
+        except (TypeError, ValueError):
+            pass  # It is read-only, or its values do not lie side by side.
+    return _Byte.from_buffer(np.array(values, kind, order="C"))

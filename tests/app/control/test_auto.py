@@ -1,0 +1,164 @@
+"""The window with lookahead auto: choosing it, measuring the pair, telling what it does."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app.settings.settings import Settings
+from app.views.widgets.labels import SteadyLabel
+from app.views.widgets.picker import Picker
+from engine import cache_folder
+from helpers.decoding.scripted_decoder import Script
+from helpers.window.app_window import OpenWindow, Window
+
+LONG = "A sentence of a reply that goes on. " * 60
+Pair = tuple[Path, Path]
+
+
+def pick(picker: Picker, text: str) -> None:
+    """Choose a line, as the mouse does."""
+    row = picker.findText(text)
+    assert row >= 0
+    picker.setCurrentIndex(row)
+    picker.activated.emit(row)
+
+
+def said(window: Window) -> str:
+    """What the panel says of the lookahead."""
+    return window.main.panel.lookahead.text()
+
+
+def measuring(window: Window) -> bool:
+    """Whether the window says that it measures, with a button to stop it."""
+    strip = window.main.strip
+    return strip.isVisible() and strip.word.text() == "Measuring this pair, once…" and strip.button.isVisible()
+
+
+def test_auto_comes_first_and_is_chosen(open_window: OpenWindow) -> None:
+    script = Script()
+    window = open_window(script)
+    picker = window.main.bar.lookahead
+    assert (picker.count(), picker.itemText(0), picker.currentText()) == (34, "Auto", "Auto")
+    assert picker.fontMetrics().horizontalAdvance("Auto") < picker.width() - 40
+    window.ask("One")
+    pick(picker, "7")
+    window.ask("Two")
+    pick(picker, "Auto")
+    window.ask("Three")
+    assert script.lookaheads == ["auto", 7, "auto"]
+    assert window.parts.settings.lookahead == "auto"
+
+
+def test_a_stored_number_stays(open_window: OpenWindow) -> None:
+    script = Script(measure_s=5.0)
+    window = open_window(script, settings=Settings(lookahead=4))
+    assert window.main.bar.lookahead.currentText() == "4"
+    assert said(window) == "K = 4 (fixed)"
+    window.ask("Hello")
+    assert script.lookaheads == [4]
+    assert script.measured == [], "nobody asked for it"
+    assert said(window) == "K = 4 (fixed)"
+
+
+def test_the_panel_says_what_auto_does(open_window: OpenWindow) -> None:
+    script = Script(LONG, round_s=0.01, speedups=(1.42,))
+    window = open_window(script)
+    panel = window.main.panel
+    assert said(window) == "auto: by measurement"
+    assert "tokens per second" in panel.lookahead.toolTip()
+    height, below = panel.lookahead.height(), panel.rate_figure.y()
+    exchange = window.send("Hello")
+    window.wait(lambda: said(window) == "K = 4, expected 1.42×")
+    assert not exchange.ended, "while it is written"
+    window.main.cancel_wanted.emit()
+    window.ended(exchange)
+    assert said(window) == "K = 4, expected 1.42×", "and after"
+    script.speedups = (1.0,)
+    script.reply = LONG[:400]
+    window.ask("And now?")
+    window.wait(lambda: said(window) == "plain: this draft doesn't pay here")
+    pick(window.main.bar.lookahead, "9")
+    window.wait(lambda: said(window) == "K = 9 (fixed)")
+    assert (panel.lookahead.height(), panel.rate_figure.y()) == (height, below), "nothing moves"
+
+
+def test_a_pair_is_measured_before_anybody_asks(open_window: OpenWindow) -> None:
+    script = Script(measure_s=0.6)
+    window = open_window(script, ready=False)
+    window.wait(lambda: measuring(window))
+    window.ready()
+    assert script.measured == ["done"]
+    window.ask("Hello")
+    assert script.measured == ["done"], "once"
+    assert script.threads == {"outrider-engine"}
+
+
+def test_a_question_does_not_wait_for_a_measurement(open_window: OpenWindow) -> None:
+    script = Script(measure_s=1.5)
+    window = open_window(script, ready=False)
+    window.wait(lambda: measuring(window))
+    window.ask("Hello")
+    assert script.measured == ["cancelled"]
+    window.ready()
+    assert script.measured == ["cancelled", "done"], "it is made up for"
+
+
+def test_a_measurement_can_be_cancelled(open_window: OpenWindow) -> None:
+    script = Script(measure_s=20.0)
+    window = open_window(script, ready=False)
+    window.wait(lambda: measuring(window))
+    window.click(window.main.strip.button)
+    window.ready()
+    assert script.measured == ["cancelled"]
+    assert window.ask("Hello").status == "done"
+    assert script.measured == ["cancelled"], "nor does the reply measure then"
+
+
+def test_a_reply_with_a_new_pair_says_that_it_measures(open_window: OpenWindow) -> None:
+    script = Script(measure_s=20.0)
+    window = open_window(script, settings=Settings(lookahead=4))
+    window.main.bar.draft_chosen.emit("ngram")
+    window.ask("Load it")
+    window.desk.models.choose(lookahead="auto")
+    exchange = window.send("Hello")
+    window.wait(lambda: measuring(window))
+    window.key(Qt.Key.Key_Escape)
+    window.ended(exchange)
+    assert exchange.status == "cancelled"
+    assert window.ask("Hello again").status == "done"
+
+
+def test_a_label_has_room_for_the_longest_text(open_window: OpenWindow) -> None:
+    window = open_window(Script())
+    label = window.main.panel.lookahead
+    window.main.panel.setFixedWidth(240)
+    window.wait(lambda: label.width() < 220)
+    for text in ("short", "plain: this draft doesn't pay here"):
+        label.setText(text)
+        assert label.height() == label.room_for(label.width())
+    narrow = SteadyLabel(["a few words", "some more words than that"])
+    assert narrow.room_for(60) > narrow.room_for(600) >= narrow.fontMetrics().height()
+
+
+def test_the_bundled_pair_is_measured_once_for_all_time(open_window: OpenWindow, demo_pair: Pair) -> None:
+    window = open_window(pair=demo_pair)
+    assert window.notices() == []
+    remembered = list((cache_folder() / "costs").glob("*.json"))
+    assert len(remembered) == 1
+    exchange = window.ask("Tell me a story about a shy dragon.", 60_000)
+    assert exchange.status == "done"
+    note = window.controller.metrics.lookahead
+    assert note.kind in ("drafting", "trying", "plain")
+    window.wait(lambda: said(window) != "auto: by measurement")
+    pick(window.main.bar.lookahead, "3")
+    fixed = window.ask("Tell me a story about a shy dragon.", 60_000)
+    assert window.stats(fixed).proposed > 0
+    assert said(window) == "K = 3 (fixed)"
+    assert window.close()
+    written = remembered[0].stat().st_mtime_ns
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("engine.lookahead.calibration.calibrate", lambda *_, **__: pytest.fail("measured again"))
+        again = open_window(pair=demo_pair, settings=Settings())
+    assert again.notices() == []
+    assert remembered[0].stat().st_mtime_ns == written

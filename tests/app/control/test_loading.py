@@ -1,0 +1,180 @@
+"""How models are loaded and unloaded, and with which options."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.settings.settings import Settings
+from app.state.models.load_options import FIELDS, LoadOptions, check, read
+from app.state.models.models import Loaded
+from engine import InvalidRequest, ModelFileBroken
+from helpers.decoding.scripted_decoder import Script
+from helpers.window.app_window import OpenWindow, Window
+
+Pair = tuple[Path, Path]
+SHORT = LoadOptions(context=256, cache_type="q8_0", threads=1)
+
+
+# Options --------------------------------------------------------------------------------------------------------------
+
+
+def test_options_come_back_from_a_file_as_far_as_they_make_sense() -> None:
+    kept = json.loads(json.dumps(SHORT.to_mapping()))
+    assert kept == {"context": 256, "cache_type": "q8_0", "threads": 1}
+    assert LoadOptions.from_mapping(kept) == SHORT
+    assert LoadOptions.from_mapping({**kept, "threads": 0, "gpu_layers": "many", "more": 1}) == replace(
+        SHORT, threads=None
+    )
+    senseless: list[object] = [None, 3, [], {"context": True}, {"cache_type": "q5_0"}, {"context": 7.5}]
+    for wrong in (*senseless, {"gpu_layers": -2}):
+        assert LoadOptions.from_mapping(wrong) == LoadOptions()
+    assert LoadOptions.from_mapping({"gpu_layers": -1}) == LoadOptions(gpu_layers=-1)
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "wrong"),
+    [
+        ("threads", "4", ""),
+        ("threads", " ", ""),
+        ("threads", "0", "from 1 to 512"),
+        ("threads", "four", "whole number"),
+        ("context", "4,096", ""),
+        ("context", "7", "8 tokens or more"),
+        ("gpu_layers", "-1", ""),
+        ("gpu_layers", "-2", "-1 for all"),
+        ("cache_type", "q4_0", ""),
+        ("cache_type", "q3", "f16, q8_0, q4_0"),
+    ],
+)
+def test_options_are_checked_while_they_are_typed(field: str, text: str, wrong: str) -> None:
+    assert field in FIELDS
+    said = check(field, text)
+    assert (said is None) is (not wrong)
+    if said is not None:
+        assert wrong in said
+        with pytest.raises(InvalidRequest):
+            read(field, text)
+
+
+def context_of(window: Window) -> tuple[int, int | None]:
+    """Tokens of context that target and draft really have."""
+    decoder = window.parts.bridge._decoder
+    assert decoder.target is not None
+    return decoder.target.context_length, None if decoder.draft is None else decoder.draft.context_length
+
+
+def test_options_hold_from_the_next_message_on_and_in_the_next_run(open_window: OpenWindow, demo_pair: Pair) -> None:
+    window = open_window(pair=demo_pair, settings=Settings(lookahead=4))
+    assert context_of(window) == (2048, 2048)
+    draft = window.parts.bridge._decoder.draft
+    window.desk.set_options(demo_pair[0], SHORT)
+    assert window.parts.settings.load_options == {str(demo_pair[0]): SHORT.to_mapping()}
+    assert context_of(window) == (2048, 2048), "not yet"
+    exchange = window.ask("Hello!")
+    assert exchange.status == "done"
+    assert context_of(window) == (256, 2048)
+    target = window.parts.bridge._decoder.target
+    assert target is not None
+    assert target.threads == 1
+    assert window.parts.bridge._decoder.draft is draft, "the draft stays as it is"
+    window.ask("Again!")
+    assert window.parts.bridge._decoder.target is target, "nothing is loaded twice"
+    row = window.desk.library.row(demo_pair[0])
+    assert row is not None
+    assert (row.context, row.options, row.loaded) == (256, SHORT, "target")
+    assert window.close()
+    later = open_window(pair=demo_pair)
+    assert context_of(later) == (256, 2048)
+    later.desk.set_options(demo_pair[0], LoadOptions())
+    assert later.parts.settings.load_options == {}
+    later.main.commands.run("models.load")
+    later.wait(lambda: context_of(later) == (2048, 2048))
+
+
+def test_options_that_the_model_cannot_be_loaded_with_are_a_message(open_window: OpenWindow, story_pair: Pair) -> None:
+    window = open_window(pair=story_pair)
+    # Its heads have eight numbers, and the blocks of this type have 32.
+    window.desk.set_options(story_pair[0], LoadOptions(cache_type="q8_0"))
+    exchange = window.ask("Once upon a time")
+    assert "Cannot load stories260K" in window.said(exchange)
+    assert window.problem(exchange).problem.details is None
+    window.desk.set_options(story_pair[0], LoadOptions())
+    assert window.ask("Once upon a time").status == "done"
+
+
+# Loading and unloading ------------------------------------------------------------------------------------------------
+
+
+def test_unloading_frees_the_models_until_the_next_message(open_window: OpenWindow, demo_pair: Pair) -> None:
+    window = open_window(pair=demo_pair)
+    window.desk.unload()
+    window.wait(lambda: window.desk.settled)
+    assert window.desk.models.loaded == Loaded()
+    assert window.parts.bridge._decoder.target is None
+    assert {row.loaded for row in window.desk.library.rows()} == {""}
+    assert window.desk.models.selection.target == demo_pair[0]
+    assert window.ask("Hello!").status == "done"
+    assert window.desk.models.loaded == Loaded(*demo_pair)
+    window.desk.unload()
+    window.desk.load_now()
+    window.wait(lambda: window.desk.settled)
+    assert window.desk.models.loaded == Loaded(*demo_pair)
+
+
+def test_unloading_waits_for_a_reply(open_window: OpenWindow, demo_pair: Pair) -> None:
+    window = open_window(pair=demo_pair)
+    exchange = window.send("Tell me a long story.")
+    window.wait(lambda: exchange.reply)
+    window.desk.unload()
+    window.ended(exchange)
+    assert exchange.status == "done"
+    window.wait(lambda: window.desk.models.loaded == Loaded())
+
+
+def test_a_load_shows_progress_and_can_be_cancelled(open_window: OpenWindow, tmp_path: Path) -> None:
+    script = Script()
+    window = open_window(script)
+    script.load_s = 30.0
+    before = window.desk.models.loaded
+    window.desk.choose_target(tmp_path / "other.gguf")
+    window.desk.load_now()
+    window.wait(lambda: window.controller.activity.work == "loading" and window.controller.activity.fraction)
+    window.desk.cancel()
+    window.wait(lambda: window.desk.settled)
+    assert window.desk.models.loaded == before
+    assert window.notices() == []
+
+
+def test_what_cannot_be_loaded_is_not_tried_again_at_the_next_start(
+    open_window: OpenWindow, demo_pair: Pair, tmp_path: Path
+) -> None:
+    window = open_window(pair=demo_pair)
+    junk = tmp_path / "junk.gguf"
+    junk.write_bytes(b"no model at all")
+    window.desk.choose_target(junk)
+    assert "it is not a GGUF file" in window.said(window.ask("Hello!"))
+    window.wait(lambda: window.desk.settled)
+    assert window.desk.models.selection.target == demo_pair[0]
+    assert window.close()
+    later = open_window(pair=demo_pair)
+    assert later.desk.models.loaded.target == demo_pair[0]
+    assert later.notices() == []
+
+
+def test_what_was_chosen_while_a_load_failed_stays_chosen(open_window: OpenWindow, tmp_path: Path) -> None:
+    script = Script()
+    window = open_window(script)
+    script.load_s = 0.3
+    script.load_errors = [ModelFileBroken(tmp_path / "first.gguf", "it is cut short.")]
+    window.desk.choose_target(tmp_path / "first.gguf")
+    exchange = window.send("Hello!")
+    window.wait(lambda: window.controller.activity.work == "loading")
+    window.desk.choose_target(tmp_path / "second.gguf")
+    window.ended(exchange)
+    assert exchange.status == "failed"
+    window.wait(lambda: window.desk.settled)
+    assert window.desk.models.selection.target == tmp_path / "second.gguf"
+    assert window.ask("Hello!").status == "done"
+    assert window.desk.models.loaded.target == tmp_path / "second.gguf"

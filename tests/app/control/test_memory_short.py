@@ -1,0 +1,250 @@
+"""A load that would not fit in memory: it is announced, and the user decides."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import engine
+import engine.loading.trial
+from app.settings.settings import Settings
+from app.state.models.load_options import LoadOptions, needs_with
+from app.state.models.models import Loaded
+from helpers.window.app_window import OpenWindow, Window
+
+Pair = tuple[Path, Path]
+STORY = "Tell me a long story about a lonely lighthouse and the sea."
+
+
+class Memory:
+    """What there is to give, as the window and the engine see it."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.free = 10**12
+        for module in (engine, engine.loading.trial):
+            patch.setattr(module, "available_memory", lambda: self.free)
+
+
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch) -> Memory:
+    return Memory(monkeypatch)
+
+
+@pytest.fixture
+def copy(tmp_path: Path, demo_pair: Pair) -> Path:
+    """The demo target in a models folder of the user's: nobody vouches for it."""
+    folder = tmp_path / "models"
+    folder.mkdir()
+    return Path(shutil.copy(demo_pair[0], folder / "copy.gguf"))
+
+
+@pytest.fixture
+def window(open_window: OpenWindow, demo_pair: Pair, memory: Memory, copy: Path) -> Window:
+    window = open_window(pair=demo_pair, settings=Settings(models_folders=[str(copy.parent)]))
+    window.desk.announce.connect(announced.append)
+    announced.clear()
+    return window
+
+
+announced: list[str] = []
+
+
+def test_a_load_that_would_not_fit_is_announced_before_it_is_tried(window: Window, memory: Memory, copy: Path) -> None:
+    memory.free = 50_000_000
+    window.desk.choose_target(copy)
+    exchange = window.send("Hello!")
+    window.wait(lambda: announced)
+    assert window.controller.activity.work == "asking"
+    loaded = window.desk.models.loaded
+    (words,) = announced
+    assert words.startswith("Outrider demo target needs about 7")
+    assert "50.0 MB are free" in words
+    assert not exchange.ended
+    assert not window.desk.busy
+    clock = window.controller._turns._timer
+    window.wait(lambda: not clock.isActive(), 1_000)
+    window.wait(window.main.strip.isVisible)
+    assert window.main.strip.bar.maximum() > 0, "nothing runs, ticks or moves while the user thinks about it"
+    assert window.desk.models.loaded == loaded, "nothing was tried"
+    window.desk.load_anyway()
+    window.ended(exchange)
+    assert exchange.status == "done"
+    assert window.desk.models.loaded.target == copy
+    assert announced[-1] == ""
+    assert window.ask("Again!").status == "done"
+    window.desk.unload()
+    window.wait(lambda: window.desk.settled)
+    assert window.ask("Once more!").status == "done", "the same is not asked twice"
+
+
+def test_the_user_may_leave_it(window: Window, memory: Memory, copy: Path, demo_pair: Pair) -> None:
+    memory.free = 50_000_000
+    window.desk.choose_target(copy)
+    exchange = window.send("Hello!")
+    window.wait(lambda: announced)
+    window.desk.decline_load()
+    window.ended(exchange)
+    assert exchange.status == "cancelled"
+    assert announced[-1] == ""
+    assert window.desk.models.selection.target == demo_pair[0]
+    assert window.ask("Hello!").status == "done"
+
+
+def test_cancelling_the_question_ends_the_announcement(window: Window, memory: Memory, copy: Path) -> None:
+    memory.free = 50_000_000
+    window.desk.choose_target(copy)
+    exchange = window.send("Hello!")
+    window.wait(lambda: announced)
+    window.main.cancel_wanted.emit()
+    window.ended(exchange)
+    assert exchange.status == "cancelled"
+    assert announced[-1] == ""
+    memory.free = 10**12
+    assert window.ask("Hello!").status == "done"
+    assert window.desk.models.loaded.target == copy
+
+
+def test_another_choice_ends_the_announcement(window: Window, memory: Memory, copy: Path, demo_pair: Pair) -> None:
+    memory.free = 50_000_000
+    window.desk.choose_target(copy)
+    window.desk.load_now()
+    window.wait(lambda: announced)
+    window.desk.choose_target(demo_pair[0])
+    assert window.ask("Hello!").status == "done"
+    window.wait(lambda: window.desk.settled)
+    assert window.desk.models.loaded.target == demo_pair[0]
+
+
+def test_what_the_library_does_not_know_is_announced_by_the_engine(
+    window: Window, memory: Memory, copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing(_path: Path | None) -> None:
+        """It was not read in time."""
+
+    elsewhere = Path(shutil.copy(copy, tmp_path / "elsewhere.gguf"))
+    monkeypatch.setattr(window.desk._folders, "read_alone", nothing)
+    memory.free = 50_000_000
+    window.desk.choose_target(elsewhere)
+    exchange = window.ask("Hello!")
+    assert "of memory" in window.said(exchange)
+    assert announced[-1].startswith("Cannot load elsewhere.gguf: it needs about")
+    window.desk.load_anyway()
+    window.wait(lambda: window.desk.models.loaded.target == elsewhere)
+    assert announced[-1] == ""
+    assert window.ask("Hello!").status == "done"
+
+
+def test_a_load_that_was_accepted_is_shared_with_the_next_question(window: Window, memory: Memory, copy: Path) -> None:
+    memory.free = 50_000_000
+    window.desk.choose_target(copy)
+    window.desk.load_now()
+    window.wait(lambda: announced)
+    window.desk.load_anyway()
+    job = window.desk._loading
+    assert job is not None
+    assert window.ask("Hello!").status == "done"
+    assert not job.cancelled, "it was not begun anew"
+
+
+def test_nothing_is_asked_any_more_where_no_question_waits(
+    window: Window, memory: Memory, copy: Path, demo_pair: Pair
+) -> None:
+    memory.free = 50_000_000
+    window.desk.choose_target(copy)
+    window.desk.load_now()
+    window.wait(
+        lambda: window.controller.activity.work == "asking" and not window.parts.controller._turns._timer.isActive()
+    )
+    window.desk.decline_load()
+    window.wait(lambda: window.desk.settled)
+    assert window.controller.activity.work == "idle", "no bar stays"
+    assert window.desk.models.selection.target == demo_pair[0]
+
+
+def test_a_question_that_waits_behind_one_that_is_asked_about(
+    window: Window, memory: Memory, copy: Path, demo_pair: Pair
+) -> None:
+    memory.free = 50_000_000
+    window.desk.choose_target(copy)
+    first = window.send("Hello!")
+    window.wait(lambda: announced)
+    window.main.new_chat_wanted.emit()
+    window.desk.choose_target(demo_pair[0])
+    second = window.send(STORY)
+    clock = window.controller._turns._timer
+    window.wait(lambda: not clock.isActive())
+    ticks: list[bool] = []
+    clock.timeout.connect(lambda: ticks.append(True))
+    window.desk.decline_load()
+    window.wait(lambda: ticks)
+    window.ended(second)
+    assert (first.status, second.status) == ("cancelled", "done")
+
+
+def test_options_with_which_it_fits_let_it_go_on(window: Window, memory: Memory, copy: Path) -> None:
+    model = window.desk.models.by_path(copy)
+    assert model is not None
+    memory.free = needs_with(model, LoadOptions(context=1000)).in_memory
+    window.desk.choose_target(copy)
+    window.desk.choose_draft(None)
+    exchange = window.send("Hello!")
+    window.wait(lambda: announced)
+    window.desk.set_options(copy, LoadOptions(context=2000))
+    assert len(announced) == 2
+    assert announced[0] != announced[1], "the figures are of what would be loaded"
+    window.desk.set_options(copy, LoadOptions(context=64))
+    window.ended(exchange)
+    assert announced[-1] == ""
+    assert window.desk.models.loaded.target == copy
+    target = window.parts.bridge._decoder.target
+    assert target is not None
+    assert target.context_length == 64
+
+
+def test_closing_while_it_is_asked(window: Window, memory: Memory, copy: Path) -> None:
+    memory.free = 50_000_000
+    window.desk.choose_target(copy)
+    window.desk.load_now()
+    window.wait(lambda: announced)
+    assert window.close()
+
+
+def test_automatic_does_without_a_draft_that_is_too_much(
+    open_window: OpenWindow, demo_pair: Pair, memory: Memory, copy: Path
+) -> None:
+    draft = Path(shutil.copy(demo_pair[1], copy.with_name("draft.gguf")))
+    needs = {path: needs_with(engine.inspect_model(path), LoadOptions()).in_memory for path in (copy, draft)}
+    memory.free = needs[copy] + needs[draft] // 2
+    chosen = Settings(models_folders=[str(copy.parent)], target=str(copy), draft=str(draft), drafting="automatic")
+    window = open_window(pair=demo_pair, settings=chosen, ready=False)
+    announced.clear()
+    window.desk.announce.connect(announced.append)
+    window.ready()
+    assert window.desk.models.loaded == Loaded(copy)
+    assert window.ask("Hello!").status == "done"
+    assert not any(announced), "nobody asked for that draft"
+    assert window.notices() == []
+
+
+def test_what_was_chosen_in_the_last_run_is_announced_too(
+    open_window: OpenWindow, demo_pair: Pair, memory: Memory, copy: Path
+) -> None:
+    memory.free = 50_000_000
+    chosen = Settings(models_folders=[str(copy.parent)], target=str(copy), draft="", drafting="none")
+    window = open_window(pair=demo_pair, settings=chosen, ready=False)
+    announced.clear()
+    window.desk.announce.connect(announced.append)
+    window.wait(lambda: announced)
+    assert announced[0].startswith("Outrider demo target needs about 7"), "before anything was tried"
+    assert window.notices() == []
+    window.desk.decline_load()
+    window.wait(lambda: window.desk.settled)
+    assert window.desk.models.selection.target == copy, "nothing else is loaded that could be chosen in its place"
+    assert window.parts.settings.target == str(copy)
+    window.desk.load_now()
+    window.wait(lambda: announced[-1])
+    window.desk.load_anyway()
+    window.ready()
+    assert window.desk.models.loaded == Loaded(copy)
+    copy.unlink()
+    window.wait(lambda: window.desk.models.by_path(copy) is None)

@@ -1,0 +1,323 @@
+"""What is remembered between runs."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.settings.keeper import LAYOUT_MS, SettingsKeeper
+from app.settings.settings import NAMES, Settings, SettingsFile, SettingsTrouble
+from app.state.settings.generation import LONGEST_SYSTEM, GenerationChoice
+from app.state.settings.presets import presets
+from app.system.resources import ResourceDamaged, read_text, starter_prompts
+from helpers.paths import ROOT
+
+
+def test_settings_come_back(tmp_path: Path) -> None:
+    file = SettingsFile(tmp_path / "deep" / "settings.json")
+    settings = Settings(models_folders=["/models"], draft="", lookahead=7, theme="dark", left_shown=False)
+    assert file.save(settings)
+    assert file.load() == settings
+    assert [path.name for path in file.path.parent.iterdir()] == ["settings.json"]  # type: ignore[union-attr]
+
+
+def test_each_value_that_makes_no_sense_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    wrong = {"lookahead": 33, "theme": "pink", "models_folder": 3, "left_shown": "yes", "right_width": -1, "draft": 1}
+    path.write_text(json.dumps({**wrong, "target": "/a.gguf", "unknown": 1}), encoding="utf-8")
+    assert SettingsFile(path).load() == Settings(target="/a.gguf")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there, and there are no such pipes")
+def test_a_link_stays_and_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "kept.json").write_text('{"theme": "dark"}')
+    (tmp_path / "settings.json").symlink_to(tmp_path / "kept.json")
+    file = SettingsFile(tmp_path / "settings.json")
+    assert file.load().theme == "dark"
+    assert file.save(Settings(theme="light"))
+    assert (tmp_path / "settings.json").is_symlink()
+    assert SettingsFile(tmp_path / "kept.json").load().theme == "light"
+    os.mkfifo(tmp_path / "pipe")
+    pipe = SettingsFile(tmp_path / "pipe")
+    assert pipe.load() == Settings()
+    assert pipe.trouble is not None
+    assert pipe.trouble.kind == "unreadable"
+    assert not pipe.save(Settings())
+
+
+def test_the_longest_prompts_come_back(tmp_path: Path) -> None:
+    file = SettingsFile(tmp_path / "settings.json")
+    prompts = [{"name": f"{number}", "text": "\N{CJK UNIFIED IDEOGRAPH-4E2D}" * LONGEST_SYSTEM} for number in range(20)]
+    assert file.save(Settings(prompts=prompts))
+    assert file.load().prompts == prompts
+    assert file.trouble is None
+
+
+def test_numbers_larger_than_any_are_replaced(tmp_path: Path) -> None:
+    file = SettingsFile(tmp_path / "settings.json")
+    huge = 10**400
+    told = {"sampling": {"temperature": huge, "top_k": huge, "top_p": 0.5}, "left_width": huge, "theme": "dark"}
+    (tmp_path / "settings.json").write_text(json.dumps(told | {"presets": [{"name": "a", "min_p": huge}]}))
+    settings = file.load()
+    assert settings.theme == "dark"
+    assert GenerationChoice.from_mapping(settings.sampling) == GenerationChoice(top_p=0.5)
+    assert presets(settings.presets).own == []
+
+
+@pytest.mark.parametrize(
+    ("content", "lookahead"),
+    [("{}", "auto"), ('{"lookahead": 4}', 4), ('{"lookahead": "auto"}', "auto"), ('{"lookahead": 0}', 0)],
+)
+def test_a_chosen_lookahead_stays_and_new_users_get_auto(tmp_path: Path, content: str, lookahead: int | str) -> None:
+    file = SettingsFile(tmp_path / "settings.json")
+    (tmp_path / "settings.json").write_text(content, encoding="utf-8")
+    assert file.load().lookahead == lookahead
+    assert file.save(file.load())
+    assert file.load().lookahead == lookahead
+
+
+@pytest.mark.parametrize("wrong", ["adaptive", "4", "", True, 1.5, -1, 33, None, ["auto"]])
+def test_a_lookahead_that_makes_no_sense_is_auto(tmp_path: Path, wrong: object) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps({"lookahead": wrong}), encoding="utf-8")
+    assert SettingsFile(path).load().lookahead == "auto"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
+def test_a_folder_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    assert not SettingsFile(tmp_path / "settings.json").save(Settings())
+
+
+def test_a_path_that_is_no_folder_is_no_failure(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert not SettingsFile(tmp_path / "file" / "settings.json").save(Settings())
+
+
+# Field by field ------------------------------------------------------------------------------------------------------
+
+FULL = Settings(
+    models_folders=["/models", "/more models"],
+    target="/a.gguf",
+    draft="",
+    drafting="ngram",
+    lookahead=7,
+    load_options={"/a.gguf": {"threads": 4, "context": None}},
+    theme="dark",
+    language="de",
+    font_points=12,
+    notify=False,
+    first_launch=False,
+    geometry="AAAA",
+    left_shown=False,
+    right_shown=False,
+    left_width=300,
+    right_width=200,
+    conversation=12,
+    tokens_colored=True,
+    method="ngram",
+    acceptance="exact",
+    overlap="off",
+    sampling=GenerationChoice(temperature=0.8, stop=("END",), system="Be brief.").to_mapping(),
+    next_sampling=GenerationChoice(top_k=7).to_mapping(),
+    presets=[{"name": "Mine", "temperature": 1.0}],
+    prompts=[{"name": "Pirate", "text": "Talk like a pirate."}],
+)
+
+
+def test_all_of_them_come_back(tmp_path: Path) -> None:
+    file = SettingsFile(tmp_path / "settings.json")
+    assert all(getattr(FULL, name) != getattr(Settings(), name) for name in NAMES), "nothing is left out here"
+    assert file.save(FULL)
+    assert file.load() == FULL
+
+
+WRONG: list[object] = [None, True, -1, 2**70, 1.5, "pink\0", "x", [], {}, [1], [None], {"a": 1}, {"": {}}, [{}], [[[]]]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_whatever_stands_there_the_rest_is_read(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "settings.json"
+    for wrong in WRONG:
+        path.write_text(json.dumps({**FULL.to_mapping(), name: wrong}), encoding="utf-8")
+        read = SettingsFile(path).load()
+        for other in NAMES:
+            if other != name:
+                assert getattr(read, other) == getattr(FULL, other)
+        assert SettingsFile(path).save(read)
+        assert SettingsFile(path).load() == read, "what was taken over is good"
+
+
+def test_a_value_inside_another_falls_back_alone(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    told = {
+        "sampling": {"temperature": "hot", "top_k": 40, "unknown": 1, "stop": ["END", 7]},
+        "models_folders": ["/models", 7, "", "/models", "/x\0"],
+        "load_options": {"/a": {"threads": 2}, "/b": 7, "/c": {"deep": [[[[[[[[[[1]]]]]]]]]]}, "": {"threads": 1}},
+    }
+    path.write_text(json.dumps(told), encoding="utf-8")
+    read = SettingsFile(path).load()
+    assert read.sampling == GenerationChoice(top_k=40).to_mapping()
+    assert read.models_folders == ["/models"]
+    assert read.load_options == {"/a": {"threads": 2}}
+
+
+def test_the_folder_of_older_versions_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    for told, folders in (
+        ({"models_folder": "/models"}, ["/models"]),
+        ({"models_folder": ""}, []),
+        ({"models_folder": 3}, []),
+        ({"models_folder": "/old", "models_folders": ["/new"]}, ["/new"]),
+    ):
+        path.write_text(json.dumps(told), encoding="utf-8")
+        assert SettingsFile(path).load().models_folders == folders
+
+
+# A file that is damaged, or cannot be read ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b"null", b"\xff\xfe\x00", b'{"theme": "dark"', b"[" * 100_000, b"\0" * 700, b"x" * 17_000_000],
+)
+def test_a_damaged_file_is_put_aside(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "settings.json"
+    path.write_bytes(content)
+    file = SettingsFile(path)
+    assert file.load() == Settings()
+    aside = tmp_path / "settings.json.damaged"
+    assert file.trouble == SettingsTrouble("damaged", path, aside)
+    assert aside.read_bytes() == content
+    assert not path.exists()
+    assert file.save(Settings(theme="dark"))
+    path.write_bytes(content + b" ")
+    assert SettingsFile(path).load() == Settings()
+    assert aside.read_bytes() == content, "the first one is not lost for the second"
+    assert (tmp_path / "settings.json.damaged-2").read_bytes() == content + b" "
+
+
+def test_no_file_is_no_trouble(tmp_path: Path) -> None:
+    file = SettingsFile(tmp_path / "none" / "settings.json")
+    assert file.load() == Settings()
+    assert file.trouble is None
+
+
+def test_what_cannot_be_read_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.mkdir()
+    file = SettingsFile(path)
+    assert file.load() == Settings()
+    assert file.trouble is not None
+    assert file.trouble.kind == "unreadable"
+    assert not file.save(Settings(theme="dark"))
+    assert path.is_dir()
+
+
+# Each change ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_change_is_told_once(tmp_path: Path) -> None:
+    settings = Settings()
+    told: list[str] = []
+    settings.listener = told.append
+    settings.theme = "dark"
+    settings.theme = "dark"
+    settings.models_folder = "/models"
+    settings.sampling = GenerationChoice(top_k=3).to_mapping()
+    assert told == ["theme", "models_folders", "sampling"]
+
+
+def test_each_change_is_saved(tmp_path: Path, qtbot: QtBot) -> None:
+    file = SettingsFile(tmp_path / "settings.json")
+    settings = file.load()
+    keeper = SettingsKeeper(settings, file)
+    with qtbot.waitSignal(keeper.changed):
+        settings.theme = "dark"
+    qtbot.waitUntil(lambda: file.load().theme == "dark", timeout=2_000)
+    settings.left_width = 333
+    settings.notify = False
+    qtbot.waitUntil(lambda: not file.load().notify, timeout=LAYOUT_MS - 100)
+    settings.left_width = 334
+    qtbot.waitUntil(lambda: file.load().left_width == 334, timeout=5_000)
+    settings.theme = "light"
+    keeper.close()
+    assert file.load() == settings
+    settings.theme = "system"
+    qtbot.wait(50)
+    assert file.load().theme == "light", "it listens no more"
+
+
+def test_trouble_is_told_once(tmp_path: Path, qtbot: QtBot) -> None:
+    (tmp_path / "file").touch()
+    settings = Settings()
+    keeper = SettingsKeeper(settings, SettingsFile(tmp_path / "file" / "settings.json"))
+    told: list[SettingsTrouble] = []
+    keeper.trouble.connect(told.append)
+    for theme in ("dark", "light", "dark"):
+        settings.theme = theme
+        assert not keeper.save()
+    assert [each.kind for each in told] == ["unwritable"]
+
+
+# The end of the program, at any time ---------------------------------------------------------------------------------
+
+CHILD = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QCoreApplication
+from app.settings.settings import SettingsFile
+from app.settings.keeper import SettingsKeeper
+app = QCoreApplication(sys.argv)
+file = SettingsFile(Path(sys.argv[1]))
+settings = file.load()
+keeper = SettingsKeeper(settings, file)
+number = settings.conversation
+while True:
+    number += 1
+    settings.conversation = number
+    settings.prompts = [{"name": str(number), "text": "x" * (number % 50) * 2_000}]
+    app.processEvents()
+    print(number, flush=True)
+"""
+
+
+def test_killed_at_any_time_nothing_that_was_over_is_lost(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    last = 0
+    (tmp_path / ".settings-0000.part").touch()
+    os.utime(tmp_path / ".settings-0000.part", (0, 0))
+    for turn in range(6):
+        command = [sys.executable, "-c", CHILD, str(path)]
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as child:
+            assert child.stdout is not None
+            child.stdout.readline()
+            time.sleep(0.03 + 0.017 * turn)
+            child.kill()
+            said = [int(line) for line in child.stdout.read().splitlines(keepends=True) if line.endswith(b"\n")]
+        file = SettingsFile(path)
+        settings = file.load()
+        assert file.trouble is None
+        saved = settings.conversation
+        assert saved >= max([last, *said]), "what was said to be done is there"
+        assert settings.prompts[0]["name"] == str(saved), "and whole"
+        last = saved
+    assert last > 6
+    assert not list(tmp_path.glob("*damaged*"))
+    assert not (tmp_path / ".settings-0000.part").exists(), "what another killed one left is taken away"
+
+
+def test_there_are_ten_starter_prompts() -> None:
+    starters = starter_prompts()
+    assert len(starters) == 10
+    assert all(starter.title.strip() and starter.prompt.strip() for starter in starters)
+
+
+def test_a_missing_resource_says_which() -> None:
+    with pytest.raises(ResourceDamaged, match=r"styles/none\.qss"):
+        read_text("styles", "none.qss")

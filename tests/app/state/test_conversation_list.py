@@ -1,0 +1,152 @@
+"""The list at the left and what is read back from the store, without Qt."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from app.state.chat.transcript import Exchange
+from app.state.conversations.conversation import Conversation, StoredMessage
+from app.state.conversations.kept import exchanges, stats_from_kept, stats_to_kept
+from app.state.conversations.list import ConversationList, Heading, Item, group_of, near_hit
+from engine import GenerationResult, GenerationStats, MethodStats
+
+NOW = datetime(2026, 3, 10, 0, 30, tzinfo=UTC)
+
+
+def item(number: int, when: datetime, *, pinned: bool = False) -> Item:
+    """A conversation that was changed then."""
+    return Item(number, f"Chat {number}", pinned, when.timestamp())
+
+
+@pytest.mark.parametrize(
+    ("ago", "group"),
+    [
+        (timedelta(minutes=-5), "today"),  # another machine's clock
+        (timedelta(minutes=29), "today"),
+        (timedelta(minutes=31), "yesterday"),
+        (timedelta(hours=24, minutes=29), "yesterday"),
+        (timedelta(hours=24, minutes=31), "week"),
+        (timedelta(days=7), "week"),
+        (timedelta(days=7, minutes=31), "older"),
+        (timedelta(days=9_000), "older"),
+    ],
+)
+def test_days_are_those_of_the_calendar(ago: timedelta, group: str) -> None:
+    assert group_of(item(1, NOW - ago), NOW, UTC) == group
+    assert group_of(item(1, NOW - ago, pinned=True), NOW, UTC) == "pinned"
+
+
+def test_days_are_those_of_the_reader() -> None:
+    west = timezone(timedelta(hours=-5))
+    assert group_of(item(1, NOW - timedelta(hours=2)), NOW, UTC) == "yesterday"
+    assert group_of(item(1, NOW - timedelta(hours=2)), NOW, west) == "today"
+
+
+def test_headings_stand_only_over_something() -> None:
+    state = ConversationList()
+    state.show([], NOW, UTC)
+    assert state.rows == []
+    late, early, old = item(3, NOW), item(2, NOW - timedelta(minutes=5)), item(1, NOW - timedelta(days=30))
+    pinned = item(4, NOW - timedelta(days=60), pinned=True)
+    state.show([late, early, old, pinned], NOW, UTC)
+    assert state.rows == [Heading("pinned"), pinned, Heading("today"), late, early, Heading("older"), old]
+    assert state.row_of(1) == 6
+    assert state.row_of(None) is None
+    assert state.item(2) == early
+    state.show_found("x", [old, late])
+    assert state.rows == [old, late], "what was found comes without groups"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("zebras first", "zebras first"),
+        ("about zebras", "about zebras"),
+        ("a few words that stand before zebras and more zebras", "…stand before zebras and more zebras"),
+        ("averyveryverylongwordbefore_zebras", "…ongwordbefore_zebras"),
+    ],
+)
+def test_what_was_found_stands_where_it_is_seen(text: str, shown: str) -> None:
+    hits = tuple((at, at + 6) for at in range(len(text)) if text.startswith("zebras", at))
+    snippet, moved = near_hit(text, hits)
+    assert snippet == shown
+    assert [snippet[start:end] for start, end in moved] == ["zebras"] * len(hits)
+
+
+def stats() -> GenerationStats:
+    """Figures with something of every kind."""
+    return GenerationStats(
+        rounds=3,
+        proposed=8,
+        accepted=5,
+        rejected=3,
+        total_ms=12.5,
+        proposed_by_position=(3, 3, 2),
+        accepted_by_position=(3, 2, 0),
+        forwards_by_size=(1, 0, 2),
+        target_ms_by_size=(1.5, 0.0, 4.5),
+        by_method=(MethodStats("draft-model", 3, 8, 5, 8, 1.0, 2.0),),
+        plain_tokens_per_second=40.0,
+    )
+
+
+def test_figures_come_back_as_they_were() -> None:
+    exchange = Exchange("Why?")
+    assert stats_to_kept(exchange) is None
+    exchange.end(GenerationResult("So.", (1,), 5, 5, "stop", "draft-model", "auto", stats()))
+    kept = stats_to_kept(exchange)
+    assert stats_from_kept(kept) == stats()
+    assert stats_from_kept(kept | {"of a later version": 7} if kept else None) == stats()
+
+
+@pytest.mark.parametrize(
+    "senseless",
+    [
+        {"rounds": -1},
+        {"rounds": True},
+        {"rounds": "3"},
+        {"total_ms": float("nan")},
+        {"total_ms": float("inf")},
+        {"proposed": 10**400},
+        {"proposed_by_position": [1, 2]},
+        {"proposed_by_position": [1, None], "accepted_by_position": [1, 2]},
+        {"by_method": [3]},
+        {"by_method": [{"rounds": 3}]},
+        {"by_method": [{"name": "x", "rounds": []}]},
+        {"by_method": {"name": "x"}},
+    ],
+)
+def test_figures_that_make_no_sense_are_none(senseless: dict[str, object]) -> None:
+    assert stats_from_kept(senseless) is None
+
+
+def test_a_path_becomes_exchanges() -> None:
+    conversation = Conversation(1, 0.0)
+    conversation.add(StoredMessage(2, None, "user", "One", 1.0))
+    conversation.add(
+        StoredMessage(3, 2, "assistant", "First", 2.0, target="t", draft="d", stats={"accepted": 5, "dropped_turns": 2})
+    )
+    conversation.add(StoredMessage(4, 2, "assistant", "Broken o", 3.0, "writing"))
+    conversation.add(StoredMessage(5, 4, "user", "Unanswered", 4.0))
+    one, two = exchanges(conversation)
+    assert (one.question_id, one.reply_id, one.reply_branch) == (2, 4, (2, 2))
+    assert (one.status, one.reply, one.unfinished) == ("interrupted", "Broken o", True)
+    assert (two.question, two.status, two.reply_id) == ("Unanswered", "cancelled", None)
+    conversation.choose(3)
+    (one,) = exchanges(conversation)
+    assert (one.reply, one.models, one.dropped_turns) == ("First", "t + d", 2)
+    assert one.stats is not None
+    assert one.stats.emitted == 5
+
+
+def test_an_exchange_that_is_there_is_taken_over() -> None:
+    conversation = Conversation(1, 0.0)
+    conversation.add(StoredMessage(2, None, "user", "One", 1.0))
+    conversation.add(StoredMessage(3, 2, "assistant", "", 2.0, "waiting"))
+    live = Exchange("One", question_id=2, reply_id=3)
+    live.add("It is being wri")
+    assert exchanges(conversation, [live])[0] is live
+    conversation.add(StoredMessage(4, 2, "assistant", "Other", 3.0))
+    assert exchanges(conversation, [live])[0] is not live
+    conversation.choose(3)
+    assert exchanges(conversation, [live])[0].reply_branch == (1, 2)

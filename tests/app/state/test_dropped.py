@@ -1,0 +1,40 @@
+"""What was dropped onto the window, by what it is."""
+
+from pathlib import Path
+
+from app.state.chat.dropped import kind_of, sort_out
+
+
+def test_each_kind(tmp_path: Path, bundled_target: Path) -> None:
+    names = {"a.gguf": b"GGUF", "chat.json": b"{}", "notes.txt": b"hello", "blob": b"GGUF\3\0\0\0", "other": b"hello"}
+    for name, data in names.items():
+        (tmp_path / name).write_bytes(data)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    found = sort_out([tmp_path / name for name in [*names, "folder", "gone"]] + [bundled_target, bundled_target])
+    assert found.models == (tmp_path / "a.gguf", tmp_path / "blob", bundled_target)
+    assert found.folders == (folder,)
+    assert found.conversations == (tmp_path / "chat.json",)
+    assert found.files == (tmp_path / "notes.txt", tmp_path / "other")
+    assert found.missing == (tmp_path / "gone",)
+
+
+def test_a_folder_of_weights_is_a_model(tmp_path: Path) -> None:
+    folder = tmp_path / "Qwen2.5-0.5B"
+    folder.mkdir()
+    weights = folder / "model.safetensors"
+    weights.write_bytes(b"")
+    assert kind_of(folder) == ("folder", folder)
+    assert kind_of(weights) == ("file", weights)
+    (folder / "config.json").write_text("{}")
+    assert kind_of(folder) == ("model", folder)
+    assert kind_of(weights) == ("model", folder)
+
+
+def test_a_part_stands_for_the_first(tmp_path: Path) -> None:
+    parts = [tmp_path / f"big-0000{number}-of-00003.gguf" for number in (1, 2, 3)]
+    for part in parts[1:]:
+        part.write_bytes(b"GGUF")
+    assert kind_of(parts[1]) == ("model", parts[1]), "the first is missing: loading says so"
+    parts[0].write_bytes(b"GGUF")
+    assert sort_out(parts).models == (parts[0],)

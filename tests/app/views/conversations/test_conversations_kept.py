@@ -1,0 +1,193 @@
+"""Conversations in the window: in and out of files, trouble with the store, and many of them."""
+
+import sqlite3
+from dataclasses import asdict
+from pathlib import Path
+from time import perf_counter
+
+import pytest
+
+import app.shell.connections
+import app.store.store
+from app.settings.settings import Settings
+from app.state.conversations.conversation import ConversationSummary, StoredMessage
+from app.state.conversations.list import Heading
+from app.store.conversations import StoreKeeper
+from app.store.store import Store
+from engine import GenerationStats
+from helpers.decoding.scripted_decoder import Script
+from helpers.window.app_window import OpenWindow
+from helpers.window.chats import ECHO, LONG, number, questions, titles
+
+
+def test_export_and_import(open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    window = open_window(Script(ECHO))
+    exchange = window.ask("One")
+    window.main.transcript.regenerate_asked.emit(exchange)
+    window.ended(window.first())
+    conversation = number(window, "One")
+    for kind, name in (("markdown", "a.md"), ("json", "a.json")):
+        path = tmp_path / name
+        monkeypatch.setattr(app.shell.connections, "ask_where_to_save", lambda *_args, path=path: path)
+        window.main.left.export_wanted.emit(conversation, kind)
+    assert "Reply to One" in (tmp_path / "a.md").read_text("utf-8")
+    monkeypatch.setattr(app.shell.connections, "ask_what_to_import", lambda *_args: tmp_path / "a.json")
+    window.main.left.import_button.click()
+    assert titles(window) == ["Today", "One", "One"]
+    assert window.parts.conversations.list.open_id != conversation
+    assert window.first().reply_branch == (2, 2)
+    assert window.first().stats is not None
+    (tmp_path / "a.json").write_text("{", "utf-8")
+    window.main.left.import_button.click()
+    assert titles(window) == ["Today", "One", "One"]
+    assert "Cannot import a.json" in window.notices()[-1]
+
+
+@pytest.mark.logs("StoreTooNew")
+def test_a_newer_store_is_left_alone_and_told(open_window: OpenWindow, tmp_path: Path) -> None:
+    path = tmp_path / "conversations.sqlite3"
+    Store.open(path).close()
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 1000")
+    connection.close()
+    before = path.read_bytes()
+    window = open_window(Script())
+    window.wait(window.main.notice.isVisible)
+    assert "newer version" in window.main.notice.text.text()
+    assert "is not kept" in window.main.notice.text.text()
+    assert window.ask("Does it work?").status == "done"
+    assert titles(window) == ["Today", "Does it work?"], "for this run"
+    window.main.notice.button.click()
+    assert not window.main.notice.isVisible()
+    assert window.close()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.logs("StoreDamaged")
+def test_a_damaged_store_is_left_alone_and_told(open_window: OpenWindow, tmp_path: Path) -> None:
+    path = tmp_path / "conversations.sqlite3"
+    path.write_bytes(b"no database at all " * 100)
+    before = path.read_bytes()
+    window = open_window(Script())
+    window.wait(window.main.notice.isVisible)
+    assert "cannot be read" in window.main.notice.text.text()
+    assert window.ask("Does it work?").status == "done"
+    assert window.close()
+    assert path.read_bytes() == before
+
+
+def test_without_a_store_a_conversation_lasts_as_long_as_the_window(open_window: OpenWindow) -> None:
+    window = open_window(Script(lambda messages: f"{LONG} Reply to {messages[-1].content}", round_s=0.001), store=None)
+    for text in ("One", "Two"):
+        window.controller.new_chat()
+        exchange = window.send(text)
+        while not exchange.ended:
+            window.parts.conversations.search("reply")
+            window.parts.conversations.search("")
+            window.qtbot.wait(5)
+    window.controller.open(number(window, "One"))
+    window.main.transcript.regenerate_asked.emit(window.first())
+    window.ended(window.first())
+    assert window.parts.conversations.keeper.writer.flush(5.0)
+    window.parts.conversations.search("reply to two")
+    assert titles(window) == ["Two"]
+    assert not window.main.notice.isVisible()
+    assert window.close()
+    assert titles(open_window(Script(), store=None)) == []
+
+
+@pytest.mark.logs("conversations cannot be saved: NotWritable")
+def test_trouble_with_saving_is_told_and_that_it_is_over(
+    open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The test need not wait as long as a user does.
+    monkeypatch.setattr(app.store.store, "_WAIT_S", 0.2)
+    monkeypatch.setattr(StoreKeeper.__init__, "__kwdefaults__", {"retry_s": 0.3})
+    window = open_window(Script(ECHO))
+    window.ask("Before")
+    other = sqlite3.connect(tmp_path / "conversations.sqlite3", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    window.ask("Meanwhile")
+    window.wait(window.main.notice.isVisible)
+    assert "cannot be saved" in window.main.notice.text.text()
+    other.execute("ROLLBACK")
+    other.close()
+    window.wait(lambda: window.main.notice.text.text() == "Everything is saved again.")
+    assert window.close()
+    again = open_window(Script())
+    again.wait(lambda: questions(again) == ["Before", "Meanwhile"])
+
+
+@pytest.mark.alone
+def test_a_thousand_conversations(open_window: OpenWindow, tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "conversations.sqlite3")
+    with store.changes():
+        for place in range(1, 1_001):
+            store.connection.execute(
+                "INSERT INTO conversations (id, title, created, updated) VALUES (?, ?, ?, ?)",
+                (place, f"Conversation {place}", float(place), 1.7e9 + place),
+            )
+    store.close()
+    window = open_window(Script(), ready=False)
+    began = perf_counter()
+    window.controller.restore(0)
+    window.main.left.list.doItemsLayout()
+    window.main.left.grab()
+    took = perf_counter() - began
+    assert len(titles(window)) == 1_001
+    assert isinstance(window.parts.conversations.list.rows[0], Heading)
+    assert took < 0.2
+    window.ready()
+
+
+@pytest.mark.alone
+def test_five_thousand_messages_open_at_once(open_window: OpenWindow, tmp_path: Path) -> None:
+    reply = "Some *words* and `code`, and more of them.\n\n- one\n- two\n\n```python\nprint('three')\n```\n" * 3
+    stats = asdict(GenerationStats(rounds=30, proposed=70, accepted=50, rejected=20, plain_tokens=9, total_ms=900.0))
+    store = Store.open(tmp_path / "conversations.sqlite3")
+    with store.changes():
+        for number in (1, 2):
+            store.add_conversation(ConversationSummary(number, f"Long {number}", 1.7e9, 1.7e9 + number))
+        store.add_messages(
+            1,
+            (
+                StoredMessage(3 + place, 2 + place, "assistant", reply, 1.7e9 + place, stats=stats)
+                if place % 2
+                else StoredMessage(3 + place, 2 + place if place else None, "user", "And then?", 1.7e9 + place)
+                for place in range(5_000)
+            ),
+        )
+    store.close()
+    window = open_window(Script())
+    took = []
+    for _ in range(3):
+        window.controller.open(2)
+        window.qtbot.wait(50)
+        began = perf_counter()
+        window.controller.open(1)
+        window.main.grab()
+        took.append(perf_counter() - began)
+        assert len(window.controller.transcript) == 2_500
+    assert min(took) < 0.3
+
+
+def test_a_conversation_with_the_demo_pair(open_window: OpenWindow, demo_pair: tuple[Path, Path]) -> None:
+    window = open_window(pair=demo_pair, settings=Settings(lookahead=4))
+    first = window.ask("What is Outrider?", 60_000)
+    window.main.transcript.regenerate_asked.emit(first)
+    window.ended(window.first(), 60_000)
+    assert window.first().reply_branch == (2, 2)
+    stats = window.stats(window.first())
+    assert window.close()
+    again = open_window(pair=demo_pair, settings=window.parts.settings)
+    again.wait(lambda: len(again.controller.transcript) == 1)
+    exchange = again.first()
+    assert exchange.reply_branch == (2, 2)
+    assert exchange.stats == stats
+    assert exchange.reply == window.first().reply
+    again.parts.conversations.load_trace(exchange)
+    assert exchange.trace is not None
+    assert exchange.trace.text == exchange.reply
+    assert sum(exchange.trace.counts.values()) == stats.emitted
+    second = again.ask("Tell me more.", 60_000)
+    assert second.status == "done"

@@ -1,0 +1,238 @@
+"""The library: what it shows, how it is sorted, filtered and used with the keyboard."""
+
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from time import perf_counter
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.state.chat.activity import Activity
+from app.state.models.library import LibraryRow
+from app.system.resources import read_text
+from app.views.models.library import LibraryDialog
+from app.views.widgets.theme import Theme
+from app.words.library import COLUMNS
+from helpers.window.library_rows import library_row
+
+PROJECTOR = "It is the image part of a model (a projector), not a model that writes text."
+FOLDER = Path("/models")
+
+
+@pytest.fixture
+def theme(qapp: QApplication) -> Theme:
+    """The light theme, with the program's style sheet."""
+    return Theme(qapp, read_text("styles", "window.qss"), str(files("resources").joinpath("icons")), "light")
+
+
+@pytest.fixture
+def dialog(theme: Theme, qtbot: QtBot) -> Iterator[LibraryDialog]:
+    """An empty library on screen."""
+    library = LibraryDialog(theme)
+    qtbot.addWidget(library)
+    library.open()
+    yield library
+    library.close()
+
+
+def some() -> list[LibraryRow]:
+    """Models of all kinds."""
+    return [
+        library_row(13),
+        library_row(7),
+        library_row(2, loaded="target", chosen="target"),
+        library_row(1, chosen="draft"),
+        library_row(3, name="eyes", state="problem", reason=PROJECTOR, role="projector", needed=0, context=0),
+        library_row(4, state="away"),
+    ]
+
+
+def shown(dialog: LibraryDialog, column: str = "name") -> list[str]:
+    """The words of a column, from above."""
+    place = COLUMNS.index(column)
+    return [str(dialog.filter.index(row, place).data()) for row in range(dialog.filter.rowCount())]
+
+
+def choose(dialog: LibraryDialog, name: str) -> None:
+    """Choose a model by its name."""
+    dialog.table.choose(dialog.filter.index(shown(dialog).index(name), 0))
+
+
+def test_each_state_is_in_words(dialog: LibraryDialog) -> None:
+    dialog.show_library(some(), [FOLDER], [])
+    states = dict(zip(shown(dialog), shown(dialog, "state"), strict=True))
+    assert states == {
+        "eyes": PROJECTOR,
+        "Model 1B": "Draft, not loaded yet",
+        "Model 2B": "Loaded as target",
+        "Model 4B": "Its folder is not there at present",
+        "Model 7B": "Needs 7.1 GB, 6.0 GB free",
+        "Model 13B": "Needs 13.1 GB, 6.0 GB free",
+    }
+    assert dialog.free.text() == "6.0 GB of memory free"
+    assert shown(dialog, "context")[1] == "4,096 / 32,768"
+    assert shown(dialog, "memory")[0] == "–"
+
+
+def test_what_is_chosen_is_told_below_and_can_be_used(dialog: LibraryDialog) -> None:
+    dialog.show_library(some(), [FOLDER], [])
+    assert dialog.name.text() == "Model 2B", "it begins with what is in use"
+    assert dialog.load_button.text() == "Unload"
+    choose(dialog, "eyes")
+    assert dialog.state.text() == PROJECTOR
+    buttons = (dialog.target_button, dialog.draft_button, dialog.options_button, dialog.load_button)
+    assert not any(button.isEnabled() for button in buttons)
+    choose(dialog, "Model 13B")
+    assert dialog.state.text() == "Too large: needs 13.1 GB, 6.0 GB free"
+    assert dialog.target_button.isEnabled(), "it is announced, and may be tried"
+    assert "13B · Q8_0 · 13.0 GB" in dialog.facts.text()
+    choose(dialog, "Model 1B")
+    assert dialog.load_button.text() == "Load"
+    assert dialog.load_button.isEnabled()
+
+
+def test_sorted_by_the_header_the_picker_and_the_other_way_round(dialog: LibraryDialog) -> None:
+    dialog.show_library(some(), [FOLDER], [])
+    names = shown(dialog)
+    assert names == ["eyes", "Model 1B", "Model 2B", "Model 4B", "Model 7B", "Model 13B"], "7B stands before 13B"
+    dialog.direction.click()
+    assert shown(dialog) == names[::-1]
+    place = COLUMNS.index("size")
+    dialog.sorting.setCurrentIndex(place)
+    dialog.sorting.activated.emit(place)
+    assert shown(dialog, "size") == ["1.0 GB", "2.0 GB", "3.0 GB", "4.0 GB", "7.0 GB", "13.0 GB"]
+    dialog.table.sortByColumn(COLUMNS.index("state"), Qt.SortOrder.AscendingOrder)
+    assert shown(dialog)[:2] == ["Model 2B", "Model 1B"]
+    assert shown(dialog)[-1] == "eyes"
+    assert dialog.sorting.currentText() == "State", "the picker follows the header"
+
+
+def test_typing_in_the_table_filters(dialog: LibraryDialog, qtbot: QtBot) -> None:
+    dialog.show_library(some(), [FOLDER], [])
+    qtbot.keyClick(dialog.table, Qt.Key.Key_1)  # type: ignore[no-untyped-call]
+    qtbot.keyClicks(dialog.search, "3b q8")  # type: ignore[no-untyped-call]
+    assert dialog.search.text() == "13b q8"
+    assert shown(dialog) == ["Model 13B"]
+    assert dialog.name.text() == "Model 13B"
+    dialog.search.setText("projector")
+    assert shown(dialog) == ["eyes"]
+    dialog.search.setText("no such thing")
+    assert dialog.empty.isVisible()
+    assert dialog.empty.text() == "No model has all of these words."
+    assert not dialog.target_button.isEnabled()
+    dialog.search.clear()
+    assert len(shown(dialog)) == 6
+    assert dialog.table.isVisible()
+
+
+def test_the_keyboard_is_enough(dialog: LibraryDialog, qtbot: QtBot) -> None:
+    dialog.show_library(some(), [FOLDER], [])
+    wanted: list[tuple[str, object]] = []
+    dialog.target_wanted.connect(lambda path: wanted.append(("target", path)))
+    dialog.draft_wanted.connect(lambda path: wanted.append(("draft", path)))
+    dialog.remove_wanted.connect(lambda path: wanted.append(("remove", path)))
+    choose(dialog, "Model 1B")
+    qtbot.keyClick(dialog.table, Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
+    assert dialog.name.text() == "Model 2B"
+    qtbot.keyClick(dialog.table, Qt.Key.Key_Return)  # type: ignore[no-untyped-call]
+    assert wanted == [("target", Path("/models/m2.gguf"))]
+    qtbot.keyClick(dialog.draft_button, Qt.Key.Key_Space)  # type: ignore[no-untyped-call]
+    assert wanted[1:] == [("draft", Path("/models/m2.gguf"))]
+    qtbot.keyClick(dialog.folders.list, Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
+    dialog.folders.list.setCurrentRow(0)
+    qtbot.keyClick(dialog.folders.list, Qt.Key.Key_Delete)  # type: ignore[no-untyped-call]
+    assert wanted[2:] == [("remove", FOLDER)]
+    choose(dialog, "eyes")
+    qtbot.keyClick(dialog.table, Qt.Key.Key_Return)  # type: ignore[no-untyped-call]
+    assert len(wanted) == 3, "what cannot be used is not asked for"
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)  # type: ignore[no-untyped-call]
+    assert not dialog.isVisible()
+
+
+def test_what_changes_leaves_the_choice_alone(dialog: LibraryDialog) -> None:
+    rows = some()
+    dialog.show_library(rows, [FOLDER], [])
+    choose(dialog, "Model 7B")
+    dialog.show_library([library_row(5), *rows], [FOLDER], [])
+    assert dialog.name.text() == "Model 7B", "a new file came"
+    dialog.show_library([row for row in rows if row.name != "Model 7B"], [FOLDER], [])
+    assert dialog.chosen is not None
+    dialog.show_library([], [], [])
+    assert dialog.chosen is None
+    assert dialog.name.text() == ""
+    assert dialog.empty.text().startswith("No models yet.")
+
+
+def test_folders_that_are_gone_say_so(dialog: LibraryDialog) -> None:
+    other = Path("/mnt/usb")
+    dialog.show_library([], [FOLDER, other], [other])
+    lines = [dialog.folders.list.item(row).text() for row in range(dialog.folders.list.count())]
+    assert lines == [str(FOLDER), f"{other} · not there at present"]
+    assert not dialog.folders.remove_button.isEnabled()
+    dialog.folders.list.setCurrentRow(1)
+    dialog.show_library([], [FOLDER, other], [])
+    assert dialog.folders.remove_button.isEnabled(), "the choice stays"
+    removed: list[Path] = []
+    dialog.remove_wanted.connect(removed.append)
+    dialog.folders.remove_button.click()
+    assert removed == [other]
+
+
+@pytest.mark.parametrize("size", [(720, 480), (1920, 1080)])
+def test_nothing_scrolls_sideways(dialog: LibraryDialog, size: tuple[int, int], qtbot: QtBot) -> None:
+    dialog.show_library(some(), [FOLDER, Path("/a/very/long/" + "name/" * 60)], [])
+    dialog.resize(*size)
+    qtbot.waitUntil(lambda: (dialog.width(), dialog.height()) == size)
+    header = dialog.table.horizontalHeader()
+    assert header.length() <= dialog.table.viewport().width()
+    hidden = [column for place, column in enumerate(COLUMNS) if dialog.table.isColumnHidden(place)]
+    assert hidden == (["size", "context"] if size[0] == 720 else [])
+    assert dialog.table.height() >= 150, "rows can be read"
+
+
+def test_the_buttons_go_on_in_another_row(dialog: LibraryDialog, qtbot: QtBot) -> None:
+    dialog.show_library(some(), [FOLDER], [])
+    dialog.resize(400, 600)
+    buttons = (
+        *(dialog.target_button, dialog.draft_button, dialog.options_button, dialog.load_button, dialog.close_button),
+    )
+    qtbot.waitUntil(lambda: dialog.close_button.y() > dialog.target_button.y())
+    places = [button.geometry() for button in buttons]
+    assert all(dialog.rect().contains(place) for place in places)
+    assert not any(one.intersects(other) for one in places for other in places if one is not other)
+    assert all(button.width() >= button.sizeHint().width() for button in buttons)
+
+
+def test_a_load_is_shown_and_can_be_cancelled(dialog: LibraryDialog, qtbot: QtBot) -> None:
+    dialog.show_library(some(), [FOLDER], [])
+    choose(dialog, "Model 1B")
+    dialog.show_activity(Activity("loading", "Model 1B", 0.25))
+    qtbot.waitUntil(dialog.strip.isVisible)
+    assert dialog.strip.word.text() == "Loading Model 1B · 25 %"
+    assert not dialog.load_button.isEnabled()
+    with qtbot.waitSignal(dialog.cancel_wanted):
+        dialog.strip.button.click()
+    dialog.show_activity(Activity("writing"))
+    assert not dialog.strip.isVisible(), "a reply is no concern of the library"
+    assert dialog.load_button.isEnabled()
+
+
+def test_five_hundred_models_are_quick(dialog: LibraryDialog, qapp: QApplication) -> None:
+    rows = [library_row(number) for number in range(1, 501)]
+    begin = perf_counter()
+    dialog.show_library(rows, [FOLDER], [])
+    qapp.processEvents()
+    dialog.search.setText("49b")
+    qapp.processEvents()
+    assert len(shown(dialog)) == 5
+    dialog.search.clear()
+    dialog.table.sortByColumn(COLUMNS.index("memory"), Qt.SortOrder.DescendingOrder)
+    qapp.processEvents()
+    again = [library_row(number, free=5_000_000_000) for number in range(1, 501)]
+    dialog.show_library(again, [FOLDER], [])
+    qapp.processEvents()
+    assert perf_counter() - begin < 2.0
+    assert dialog.filter.rowCount() == 500

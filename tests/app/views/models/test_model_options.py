@@ -1,0 +1,106 @@
+"""How a model is loaded: what is typed is checked at once."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.state.models.load_options import LoadOptions
+from app.system.resources import read_text
+from app.views.models.options import ModelOptionsDialog
+from app.views.widgets.theme import Theme
+from engine import ModelFile, scan_folder
+
+AUTOMATIC = LoadOptions()
+Open = Callable[..., ModelOptionsDialog]
+
+
+@pytest.fixture
+def model(bundled_target: Path) -> ModelFile:
+    """The demo target, as a scan reads it."""
+    return next(model for model in scan_folder(bundled_target.parent) if model.path.name == bundled_target.name)
+
+
+@pytest.fixture
+def open_options(qapp: QApplication, qtbot: QtBot, model: ModelFile) -> Open:
+    """Opens the dialog of the demo target."""
+    theme = Theme(qapp, read_text("styles", "window.qss"), str(files("resources").joinpath("icons")), "light")
+
+    def open_one(options: LoadOptions = AUTOMATIC, free: int = 4 * 10**9, **more: object) -> ModelOptionsDialog:
+        dialog = ModelOptionsDialog(replace(model, **more), options, free, theme)  # type: ignore[arg-type]
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+        qtbot.addWidget(dialog)
+        dialog.show()
+        return dialog
+
+    return open_one
+
+
+def test_what_was_chosen_is_shown_and_kept(open_options: Open) -> None:
+    options = LoadOptions(context=1_024, threads=2, cache_type="q8_0")
+    dialog = open_options(options)
+    assert dialog.edits["context"].text() == "1,024"
+    assert dialog.edits["threads"].text() == "2"
+    assert dialog.edits["gpu_layers"].text() == ""
+    assert dialog.cache.currentText() == "8 bits (q8_0)"
+    assert dialog.options == options
+    told: list[LoadOptions] = []
+    dialog.chosen.connect(told.append)
+    dialog.save.click()
+    assert told == [], "nothing has changed"
+    assert not dialog.isVisible()
+
+
+def test_what_makes_no_sense_is_said_while_it_is_typed(open_options: Open, qtbot: QtBot) -> None:
+    dialog = open_options()
+    edit, problem = dialog.edits["threads"], dialog.problems["threads"]
+    qtbot.keyClicks(edit, "9000")  # type: ignore[no-untyped-call]
+    assert problem.isVisible()
+    assert problem.text() == "Threads must be a whole number from 1 to 512, not 9000."
+    assert not dialog.save.isEnabled()
+    assert dialog.options is None
+    edit.setText("4")
+    assert not problem.isVisible()
+    assert dialog.save.isEnabled()
+    context = dialog.edits["context"]
+    for text, words in (("3", "8 tokens or more"), ("1e9", "8 tokens or more"), ("99999", "trained for 2,048 tokens")):
+        context.setText(text)
+        assert words in dialog.problems["context"].text()
+        assert not dialog.save.isEnabled()
+    context.setText("")
+    told: list[LoadOptions] = []
+    dialog.chosen.connect(told.append)
+    dialog.save.click()
+    assert told == [LoadOptions(threads=4)]
+
+
+def test_reset_makes_all_of_it_automatic(open_options: Open) -> None:
+    dialog = open_options(LoadOptions(context=64, threads=2, cache_type="q4_0"))
+    dialog.reset.click()
+    assert dialog.options == LoadOptions()
+    assert dialog.cache.currentText() == "automatic"
+    assert all(edit.placeholderText() == "automatic" for edit in dialog.edits.values())
+
+
+def test_the_memory_that_it_needs_follows(open_options: Open) -> None:
+    dialog = open_options(free=10**9)
+    dialog.edits["context"].setText("2048")
+    much = dialog.needs.text()
+    assert much.endswith("and 1.0 GB are free.")
+    dialog.edits["context"].setText("64")
+    assert dialog.needs.text() != much
+    assert not dialog.needs.property("bad")
+    assert open_options(free=10**6).needs.property("bad")
+
+
+def test_what_a_model_cannot_have_is_switched_off(open_options: Open) -> None:
+    dialog = open_options(file_format="safetensors")
+    assert not dialog.cache.isEnabled()
+    assert not dialog.edits["threads"].isEnabled()
+    assert not dialog.edits["gpu_layers"].isEnabled()
+    assert dialog.edits["context"].isEnabled()

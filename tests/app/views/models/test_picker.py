@@ -1,0 +1,127 @@
+"""The pickers: what fits stays readable, what does not is greyed with the reason."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.state.models.models import Choice
+from app.views.widgets.picker import DIM_ROLE, MORE_ROLE, Picker, shortened
+from app.words.models import worded
+from helpers.decoding.scripted_decoder import Script
+from helpers.window.app_window import OpenWindow
+
+pytestmark = pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
+GB = 10**9
+
+
+def test_a_long_name_loses_its_figures_first_then_its_middle(qapp: QApplication) -> None:
+    metrics = QFontMetrics(qapp.font())
+    name = "Qwen2.5 Coder 14B Instruct"
+    whole = f"{name} · 15B Q4_K_M · slower"
+
+    def cut(text: str) -> str:
+        return shortened(whole, metrics, metrics.horizontalAdvance(text))
+
+    assert cut(whole) == whole
+    assert cut(f"{name} · 15B Q4_K_M") == f"{name} · 15B Q4_K_M"
+    assert cut(f"{name} · 15B") == name
+    short = cut("Qwen2.5 Coder 14B")
+    assert short.startswith("Qwen2.5")
+    assert short.endswith("ruct")
+    assert "…" in short
+
+
+def lines(*choices: Choice) -> Picker:
+    """A picker with these lines."""
+    picker = Picker("Draft")
+    picker.fill(choices, None, "", words=worded)
+    return picker
+
+
+def test_what_does_not_fit_is_greyed_with_the_reason(qtbot: QtBot) -> None:
+    short = (9 * GB, 5 * GB)
+    picker = lines(
+        Choice(None, "", kind="automatic"),
+        Choice(Path("good"), "Good"),
+        Choice(Path("bad"), "Bad", problem="It is something else."),
+        Choice(Path("large"), "Large", shortage=short, beside=True),
+        Choice(Path("target"), "Target", shortage=short),
+        Choice(Path("away"), "Away", away=True, shortage=short),
+    )
+    qtbot.addWidget(picker)
+    model = picker.model()
+    rows = range(picker.count())
+    enabled = [bool(model.flags(model.index(row, 0)) & Qt.ItemFlag.ItemIsEnabled) for row in rows]
+    assert enabled == [True, True, False, False, True, False]
+    assert [picker.itemData(row, MORE_ROLE) for row in rows] == [
+        "The best draft that is there for the target",
+        "",
+        "It is something else.",
+        "It needs about 9.0 GB of memory; beside the target 5.0 GB are free.",
+        "It needs about 9.0 GB of memory, and 5.0 GB are free.",
+        "Its folder is not there at present.",
+    ]
+    assert [bool(picker.itemData(row, DIM_ROLE)) for row in rows] == [False, False, False, True, True, True]
+
+
+def test_a_line_with_a_reason_is_two_rows_high(qtbot: QtBot) -> None:
+    picker = lines(Choice(Path("good"), "Good"), Choice(Path("bad"), "Bad", problem="It is something else."))
+    qtbot.addWidget(picker)
+    view = picker.view()
+    assert view.sizeHintForRow(1) > view.sizeHintForRow(0) + picker.fontMetrics().height() // 2
+
+
+@pytest.mark.parametrize("width", [720, 999, 1_000, 1_920])
+def test_the_bar_has_room_for_its_pickers(open_window: OpenWindow, demo_pair: tuple[Path, Path], width: int) -> None:
+    window = open_window(Script(), pair=demo_pair, size=(width, 600))
+    bar = window.main.bar
+    shown = shortened(bar.target.currentText(), bar.target.fontMetrics(), bar.target.width() - 40)
+    assert shown.startswith("Outrider demo target")
+    fields = [bar.target, bar.draft, bar.lookahead, bar.library_button, bar.tokens_button, bar.menu_button]
+    places = [field.geometry() for field in [*fields, bar.right_button]]
+    assert all(left.right() < right.left() for left, right in pairwise(places))
+    assert bar.rect().contains(places[-1])
+
+
+def test_hundreds_of_lines_get_their_words_when_they_are_looked_at(qtbot: QtBot) -> None:
+    """Free memory changes all the time, and with it what is said of each model."""
+    asked: list[Choice] = []
+
+    def words(choice: Choice) -> Choice:
+        asked.append(choice)
+        return worded(choice)
+
+    picker = Picker("Target")
+    qtbot.addWidget(picker)
+    for free in range(1, 4):
+        picker.fill(
+            [Choice(Path(f"m{n}"), f"M {n}", shortage=(GB, free)) for n in range(500)], Path("m7"), "", words=words
+        )
+        assert picker.currentText() == "M 7"
+    assert len(asked) < 20
+    picker.showPopup()
+    assert picker.itemData(499, MORE_ROLE).startswith("It needs about 1.0 GB")
+    picker.hidePopup()
+
+
+def test_a_list_that_is_open_stays_as_it_is(qtbot: QtBot) -> None:
+    picker = lines(*(Choice(Path(name), name) for name in "abc"))
+    qtbot.addWidget(picker)
+    picker.show()
+    chosen: list[object] = []
+    picker.chosen.connect(chosen.append)
+    picker.showPopup()
+    view = picker.view()
+    view.setCurrentIndex(picker.model().index(1, 0))
+    picker.fill([Choice(Path(name), name) for name in "xyz"], None, "")
+    assert picker.itemText(1) == "b"
+    QTest.keyClick(view, Qt.Key.Key_Return)
+    assert chosen == [Path("b")]
+    qtbot.waitUntil(lambda: picker.itemText(1) == "y")
+    assert picker.currentIndex() == -1

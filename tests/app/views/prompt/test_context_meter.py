@@ -1,0 +1,172 @@
+"""The context meter: what it counts, what it says is left out, and where the conversation shows it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+
+import engine
+from app.control.context import LONG_WAIT_MS, WAIT_MS
+from app.state.chat.attachments import Attachment
+from app.state.chat.context_use import ContextUse, last_dropped
+from app.state.chat.transcript import Entry, Exchange, Notice, Problem
+from app.state.compare.compare import ProofSettings
+from app.words.context import context_details, context_words
+from engine import ModelFileBroken
+from helpers.decoding.scripted_decoder import Script
+from helpers.decoding.scripted_proof import ScriptedProof
+from helpers.window.app_window import OpenWindow, Window
+
+
+def counted(window: Window) -> ContextUse:
+    """What the meter shows when it has counted."""
+    window.wait(lambda: window.parts.context.settled and window.parts.context.use is not None)
+    use = window.parts.context.use
+    assert use is not None
+    return use
+
+
+def test_it_counts_the_conversation_and_what_is_typed(open_window: OpenWindow) -> None:
+    script = Script("x" * 40)
+    window = open_window(script)
+    assert counted(window) == ContextUse(0, 4_096)
+    window.type("y" * 20)
+    assert counted(window) == ContextUse(5, 4_096, 5)
+    assert window.main.meter.text() == "5 of 4,096 tokens"
+    window.key(Qt.Key.Key_Return)
+    window.ended(window.first())
+    assert counted(window) == ContextUse(15, 4_096), "the question and its reply"
+    window.main.new_chat_wanted.emit()
+    assert counted(window) == ContextUse(0, 4_096)
+    assert script.threads == {"outrider-engine"}, "counting is the engine's work"
+
+
+def test_while_a_reply_is_written_it_follows(open_window: OpenWindow) -> None:
+    window = open_window(Script("word " * 200, round_s=0.02))
+    counted(window)
+    exchange = window.send("Go")
+    window.wait(lambda: exchange.status == "writing")
+    window.wait(lambda: counted_now(window) > 60)
+    assert not window.parts.context._tasks, "nothing waits behind the reply"
+    window.controller.cancel()
+    window.ended(exchange)
+
+
+def asked(window: Window) -> Exchange:
+    """The last question."""
+    entry = window.controller.transcript.entries[-1]
+    assert isinstance(entry, Exchange)
+    return entry
+
+
+def counted_now(window: Window) -> int:
+    """What the meter shows at the moment."""
+    return 0 if window.parts.context.use is None else window.parts.context.use.used
+
+
+def test_what_will_be_dropped_is_said_and_shown(open_window: OpenWindow) -> None:
+    window = open_window(Script("r" * 400, context=350))
+    first, second = window.ask("q" * 40), window.ask("q" * 40)
+    use = counted(window)
+    assert (use.used, use.dropped) == (220, 0)
+    window.prompt.edit.insertPlainText("z" * 600)
+    use = counted(window)
+    assert (use.used, use.dropped, use.fits) == (260, 2, True)
+    assert "without the oldest messages" in window.main.meter.text()
+    assert "oldest 2 messages" in window.main.meter.toolTip()
+    view = window.view(first)
+    assert view._line is not None, "the line stands below what is not read any more"
+    assert window.view(second)._line is None
+    window.prompt.edit.clear()
+    counted(window)
+    assert view._line is None
+    window.prompt.edit.insertPlainText("z" * 1_500)
+    use = counted(window)
+    assert not use.fits
+    assert window.main.meter.text() == "too long: 375 tokens, 350 fit"
+
+
+def test_another_chat_is_not_told_the_figures_of_this_one(open_window: OpenWindow) -> None:
+    window = open_window(Script("word " * 400, round_s=0.02))
+    counted(window)
+    exchange = window.send("Go on for long")
+    window.wait(lambda: exchange.status == "writing" and counted_now(window) > 10)
+    window.main.new_chat_wanted.emit()
+    assert window.parts.context.use is None, "the engine writes the other chat's reply and counts later"
+    window.controller._turns.cancel(window.controller._turns.turns[0])
+    assert counted(window).used == 0
+
+
+def test_no_target_no_meter(open_window: OpenWindow, tmp_path: Path) -> None:
+    window = open_window(Script(load_errors=[ModelFileBroken(tmp_path / "big.gguf", "it is cut off.")]))
+    window.wait(lambda: window.parts.context.settled)
+    assert window.parts.context.use is None
+    assert window.main.meter.isHidden()
+
+
+def test_much_is_counted_more_rarely(open_window: OpenWindow) -> None:
+    window = open_window(Script())
+    desk = window.parts.context
+    counted(window)
+    desk.note_typed()
+    assert desk._timer.interval() == WAIT_MS
+    window.parts.attachments.attachments = (Attachment("long.txt", "word " * 100_000),)
+    desk.note_typed()
+    assert desk._timer.interval() == LONG_WAIT_MS, "files are text that is read too"
+    desk.stop()
+
+
+def test_where_the_dropped_part_ends() -> None:
+    answered = [Exchange(f"q{number}") for number in range(4)]
+    for each in answered:
+        each.add("r")
+        each.status = "done"
+    failed = Exchange("never answered")
+    failed.fail(Problem("Oh"))
+    entries: list[Entry] = [answered[0], failed, answered[1], Notice(Problem("Hm")), answered[2], answered[3]]
+    assert last_dropped(entries, 0) is None
+    assert last_dropped(entries, 2) is answered[0]
+    assert last_dropped(entries, 4) is answered[1]
+    assert last_dropped(entries, 8) is answered[3]
+    assert last_dropped([], 4) is None
+
+
+@pytest.mark.parametrize("use", [None, ContextUse(9, 99), ContextUse(9, 99, 5, 4), ContextUse(150, 99, fits=False)])
+def test_words(use: ContextUse | None) -> None:
+    assert bool(context_words(use)) == bool(context_details(use)) == (use is not None)
+    assert ContextUse(1, 0).fraction == 1.0
+
+
+def test_a_real_conversation_outgrows_its_context(open_window: OpenWindow, demo_pair: tuple[Path, Path]) -> None:
+    """What the meter says before is what the model then reads, and the chat goes on after it is full."""
+    window = open_window(pair=demo_pair)
+    use = counted(window)
+    filling = "a red fox and a blue bird " * (use.available // 16)
+    turns: list[Any] = []
+    window.controller._turns.ended.connect(turns.append)
+    for turn in range(4):
+        question = f"Number {turn}: {filling}"
+        window.prompt.set_text(question)
+        use = counted(window)
+        window.key(Qt.Key.Key_Return)
+        window.wait(lambda: asked(window).status == "writing" or asked(window).ended, 60_000)
+        window.controller.cancel()
+        window.ended(asked(window))
+        assert asked(window).problem is None
+        assert asked(window).dropped_turns == use.dropped
+        assert turns[-1].result.prompt_tokens == use.used
+    assert asked(window).dropped_turns > 0
+    use = counted(window)
+    dropped = last_dropped(window.controller.transcript.entries, use.dropped)
+    assert isinstance(dropped, Exchange)
+    assert dropped is not asked(window)
+
+
+def test_what_compare_measured_is_the_plain_speed(open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "measure_ways", ScriptedProof({"plain": 50.0, "auto": 70.0}))
+    window = open_window(Script())
+    assert window.controller.metrics.plain_speed is None
+    window.parts.proof.start("compare", "Why?", ProofSettings())
+    window.wait(lambda: window.parts.proof.runs["compare"].status == "done")
+    assert window.controller.metrics.plain_speed == 50.0

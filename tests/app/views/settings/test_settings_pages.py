@@ -1,0 +1,112 @@
+"""The other pages of the settings, and the file that keeps them."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QPlainTextEdit, QWidget
+
+from app.settings.settings import Settings
+from app.state.settings.generation import GenerationChoice
+from helpers.decoding.scripted_decoder import Script
+from helpers.window.app_window import OpenWindow
+from helpers.window.settings_window import open_settings, saved, windows
+
+# The other pages ----------------------------------------------------------------------------------------------------
+
+
+def choose(picker: QComboBox, row: int) -> None:
+    """Choose a line, as the mouse does."""
+    picker.setCurrentIndex(row)
+    picker.activated.emit(row)
+
+
+def test_speculation_is_the_same_for_all(open_window: OpenWindow) -> None:
+    script = Script()
+    window = open_window(script, settings=Settings(lookahead=4))
+    dialog = open_settings(window, "program.settings")
+    fields = dialog.speculation.fields
+    choose(fields["method"].picker, 2)
+    choose(fields["acceptance"].picker, 1)
+    choose(fields["overlap"].picker, 2)
+    window.ask("Hello")
+    asked = {"method": "ngram", "acceptance": "exact", "overlap": "off"}
+    assert {name: script.options[-1][name] for name in asked} == asked
+    window.controller.new_chat()
+    window.ask("Hello")
+    assert {name: script.options[-1][name] for name in asked} == asked
+    window.wait(lambda: (saved(window).method, saved(window).overlap) == ("ngram", "off"))
+    choose(fields["method"].picker, 3)
+    window.ask("Plainly")
+    assert script.lookaheads[-1] == 0
+    dialog.tabs.setCurrentIndex(2)
+    dialog.reset_button.click()
+    assert fields["method"].picker.currentText() == "Automatic"
+    assert window.controller.choices.own == GenerationChoice()
+
+
+def test_the_general_page_takes_effect_at_once(open_window: OpenWindow) -> None:
+    window = open_window(Script(), settings=Settings(theme="light"))
+    dialog = open_settings(window, "program.settings")
+    general = dialog.general
+    choose(general.theme, 2)
+    assert window.parts.theme.mode == "dark"
+    size = window.main.font().pointSizeF()
+    choose(general.font_size, general.font_size.findText("20 pt"))
+    assert window.parts.theme.points == 20
+    assert general.font_size.currentText() == "20 pt"
+    choose(general.notify, 1)
+    choose(general.language, general.language.findText("Deutsch"))
+    window.wait(lambda: (saved(window).theme, saved(window).font_points, saved(window).notify) == ("dark", 20, False))
+    assert saved(window).language == "de"
+    dialog.tabs.setCurrentIndex(0)
+    dialog.reset_button.click()
+    window.wait(lambda: saved(window) == window.parts.settings)
+    assert (saved(window).theme, saved(window).font_points, saved(window).notify) == ("system", 0, True)
+    assert saved(window).language == ""
+    assert window.main.font().pointSizeF() == size
+
+
+def test_every_control_has_a_name_and_a_place(open_window: OpenWindow) -> None:
+    window = open_window(Script(), settings=Settings(theme="light"))
+    dialog = open_settings(window)
+    dialog.resize(700, 460)
+    for index in range(dialog.tabs.count()):
+        dialog.tabs.setCurrentIndex(index)
+        window.wait(lambda: dialog.tabs.currentWidget().isVisible())
+        page = dialog.tabs.currentWidget()
+        for widget in page.findChildren(QWidget):
+            if isinstance(widget, QAbstractButton | QLineEdit | QPlainTextEdit | QComboBox) and widget.isVisible():
+                text = widget.text() if isinstance(widget, QAbstractButton) else ""
+                assert widget.accessibleName() or text, widget
+                assert widget.focusPolicy() & Qt.FocusPolicy.TabFocus, widget
+                right = widget.mapTo(page, widget.rect().topRight()).x()
+                assert right < page.width(), "nothing is cut at the side"
+
+
+# The file -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_damaged_file_is_told_in_the_window(open_window: OpenWindow, tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_bytes(b'{"theme": "dark"')
+    window = open_window(Script())
+    assert window.parts.settings.theme == "system"
+    (said,) = window.notices()
+    assert said.startswith("The settings file was damaged: the usual settings are used.")
+    assert str(tmp_path / "settings.json.damaged") in said
+    assert (tmp_path / "settings.json.damaged").read_bytes() == b'{"theme": "dark"'
+    assert window.ask("Hello").status == "done"
+
+
+def test_settings_that_cannot_be_saved_are_told(open_window: OpenWindow, tmp_path: Path) -> None:
+    window = open_window(Script())
+    (tmp_path / "file").touch()
+    window.parts.settings_file.path = tmp_path / "file" / "settings.json"
+    window.parts.settings.theme = "dark"
+    window.wait(window.main.notice.isVisible)
+    assert window.main.notice.text.text().startswith("The settings cannot be saved")
+
+
+def test_nothing_of_it_is_made_before_it_is_asked_for(open_window: OpenWindow) -> None:
+    window = open_window(Script())
+    assert windows(window).dialog is None
+    assert isinstance(windows(window), QObject)

@@ -1,0 +1,58 @@
+"""The window answers while a reply streams at full speed. Precise figures: tests/benchmarks/window/window.py."""
+
+from pathlib import Path
+
+import pytest
+
+from helpers.decoding.scripted_decoder import Script
+from helpers.window.app_window import OpenWindow
+from helpers.window.gap_probe import GapProbe
+
+pytestmark = pytest.mark.alone
+
+# The must is 50 ms for the longest gap and 25 ms for 99 % of them on an idle machine (benchmarks/window/window.py). A
+# machine that does other things meanwhile makes gaps longer, but not the work that the window does in them.
+MOST_WORK_MS = 50.0
+LONGEST_MS = 2_000.0
+
+
+def check(probe: GapProbe) -> None:
+    """Compare with the limits, and tell the figures."""
+    report = probe.report()
+    print(report)
+    assert report["ticks"] > 5
+    assert report["most_work"] < MOST_WORK_MS, report
+    assert report["longest"] < LONGEST_MS, report
+
+
+def test_while_the_bundled_pair_writes(open_window: OpenWindow, demo_pair: tuple[Path, Path]) -> None:
+    window = open_window(pair=demo_pair)
+    window.ask("Hello!")
+    probe = GapProbe()
+    for prompt in ("Tell me a story about a shy dragon.", "Make a table of animals and their food.") * 3:
+        window.main.new_chat_wanted.emit()
+        probe.start()
+        window.ask(prompt, 60_000)
+        probe.stop()
+    check(probe)
+
+
+def test_while_ten_thousand_tokens_arrive(open_window: OpenWindow) -> None:
+    paragraph = "## Part\n\nSome *words* and `code`, " + "on and on, " * 30 + "\n\n- one\n- two\n\n```\ncode\n```\n"
+    script = Script(paragraph * (40_000 // len(paragraph)), round_s=0.0005)
+    window = open_window(script)
+    probe = GapProbe()
+    probe.start()
+    exchange = window.ask("All of it", 60_000)
+    probe.stop()
+    assert exchange.status == "done"
+    check(probe)
+
+
+def test_while_one_endless_paragraph_arrives(open_window: OpenWindow) -> None:
+    window = open_window(Script("word after word " * 2_500, round_s=0.0005))
+    probe = GapProbe()
+    probe.start()
+    window.ask("All of it", 60_000)
+    probe.stop()
+    check(probe)

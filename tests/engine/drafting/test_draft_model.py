@@ -1,0 +1,201 @@
+"""Drafters: what they propose, with which probabilities, and what stays in their caches."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.backends.base import Rewind
+from engine.backends.fake import FakeBackend
+from engine.cancel import CancelToken
+from engine.config import SamplingConfig
+from engine.drafting.draft_model import DraftModelDrafter
+from engine.drafting.none import NoDrafter
+from engine.errors import Cancelled
+from engine.sampling.distribution import distribution
+from helpers.decoding.fakes import ScriptedBackend, letters, recite
+
+FULL = SamplingConfig(temperature=1.0)
+GREEDY = SamplingConfig()
+PROMPT = [1, 2, 3]
+
+
+def _drafter(
+    backend: FakeBackend, sampling: SamplingConfig = FULL, *, vocab_size: int = 6, **options: Any
+) -> DraftModelDrafter:
+    drafter = DraftModelDrafter(backend, vocab_size, sampling, 7, **options)
+    drafter.begin(PROMPT, CancelToken())
+    return drafter
+
+
+def test_no_drafter_proposes_nothing() -> None:
+    drafter = NoDrafter()
+    drafter.begin(PROMPT, CancelToken())
+    drafter.observe([4])
+    assert drafter.propose(8).tokens == ()
+    assert drafter.forwards == 0
+
+
+def test_probabilities_are_those_that_were_drawn_from() -> None:
+    backend = FakeBackend(6, 2)
+    sampling = SamplingConfig(0.7, top_p=0.8)
+    draft = _drafter(backend, sampling).propose(5)
+    assert len(draft.tokens) == 5
+    assert draft.probs is not None
+    history = list(PROMPT)
+    for token, probs, logprob in zip(draft.tokens, draft.probs, draft.logprobs, strict=True):
+        row = backend.row(history).astype(np.float64)
+        assert probs == pytest.approx(distribution(backend.row(history), sampling, ()))
+        assert probs[token] > 0
+        assert logprob == pytest.approx(row[token] - math.log(np.exp(row).sum()), abs=1e-5)
+        history.append(token)
+
+
+def test_greedy_draft_has_no_probabilities() -> None:
+    draft = _drafter(ScriptedBackend(letters(6), recite([4, 5, 0], 3)), GREEDY).propose(3)
+    assert draft.tokens == (4, 5, 0)
+    assert draft.probs is None
+    assert len(draft.logprobs) == 3
+
+
+def test_one_forward_of_one_token_for_each_proposal() -> None:
+    backend = FakeBackend(6, 2)
+    drafter = _drafter(backend)
+    assert backend.forwards == [2]
+    drafter.propose(4)
+    assert backend.forwards == [2, 1, 1, 1, 1]
+    assert drafter.forwards == 4
+    assert backend.length == len(PROMPT) + 3
+
+
+def test_after_full_acceptance_two_tokens_are_fed_together() -> None:
+    backend = FakeBackend(6, 2)
+    drafter = _drafter(backend)
+    tokens = drafter.propose(3).tokens
+    drafter.observe([*tokens, 5])
+    assert list(backend.tokens) == [*PROMPT, *tokens[:-1]]
+    backend.forwards.clear()
+    drafter.propose(2)
+    assert backend.forwards == [2, 1]
+
+
+@pytest.mark.parametrize("rewind", [Rewind("any"), Rewind("snapshots", 1), Rewind("window", 4)])
+@pytest.mark.parametrize("kept", range(4))
+def test_rejected_proposals_leave_the_cache(rewind: Rewind, kept: int) -> None:
+    backend = FakeBackend(6, 2, rewind=rewind)
+    drafter = _drafter(backend)
+    tokens = drafter.propose(4).tokens
+    other = (tokens[kept] + 1) % 6
+    drafter.observe([*tokens[:kept], other])
+    assert list(backend.tokens) == [*PROMPT, *tokens[:kept]]
+
+
+def test_same_position_same_draw() -> None:
+    """The draw is keyed by position: a shorter draft is the beginning of a longer one."""
+    assert _drafter(FakeBackend(6, 2)).propose(2).tokens == _drafter(FakeBackend(6, 2)).propose(5).tokens[:2]
+
+
+def test_end_token_ends_the_draft() -> None:
+    backend = ScriptedBackend(letters(6), recite([4, 5, 0, 0], 3), eos_token_ids=[5])
+    assert _drafter(backend, GREEDY).propose(4).tokens == (4, 5)
+    other = ScriptedBackend(letters(6), recite([4, 5, 0, 0], 3))
+    assert _drafter(other, GREEDY, stop_tokens=frozenset([4])).propose(4).tokens == (4,)
+
+
+@pytest.mark.parametrize("sampling", [FULL, GREEDY])
+def test_confidence_is_judged_before_the_draw(sampling: SamplingConfig) -> None:
+    """However unlikely a drawn token is, it is kept; only a flat distribution ends the draft."""
+    flat = FakeBackend(6, 2, sharpness=0.0)
+    assert _drafter(flat, sampling, min_confidence=0.2).propose(4).tokens == ()
+    assert len(_drafter(flat, sampling, min_confidence=0.1).propose(4).tokens) == 4
+    sharp = ScriptedBackend(letters(6), recite([4, 4, 4], 3))
+    assert len(_drafter(sharp, sampling, min_confidence=0.9).propose(3).tokens) == 3
+
+
+def test_unlikely_draws_are_kept() -> None:
+    seen = []
+    for seed in range(200):
+        drafter = DraftModelDrafter(FakeBackend(6, 2), 6, FULL, seed, min_confidence=0.3)
+        drafter.begin(PROMPT, CancelToken())
+        draft = drafter.propose(1)
+        assert draft.probs
+        seen.append(float(draft.probs[0][draft.tokens[0]]))
+    assert min(seen) < 0.1
+
+
+def test_larger_draft_vocabulary_is_cut() -> None:
+    draft = _drafter(FakeBackend(9, 2, sharpness=0.0), vocab_size=6).propose(20)
+    assert max(draft.tokens) < 6
+    assert draft.probs is not None
+    assert {len(probs) for probs in draft.probs} == {6}
+    assert all(probs.sum() == pytest.approx(1.0) for probs in draft.probs)
+
+
+def test_smaller_draft_vocabulary_is_padded() -> None:
+    draft = _drafter(FakeBackend(5, 2), vocab_size=8).propose(4)
+    assert draft.probs is not None
+    assert {len(probs) for probs in draft.probs} == {8}
+    assert not any(probs[5:].any() for probs in draft.probs)
+
+
+def test_token_that_the_draft_lacks_ends_its_part() -> None:
+    backend = FakeBackend(5, 2)
+    drafter = _drafter(backend, vocab_size=8)
+    drafter.observe([4, 7])
+    assert drafter.propose(4).tokens == ()
+    for _ in range(5):
+        drafter.observe([1])
+    assert drafter.propose(4).tokens == ()
+    assert 7 not in backend.tokens
+    drafter.begin([1, 7, 2], CancelToken())
+    assert drafter.propose(4).tokens == ()
+    assert list(backend.tokens) == [1]
+    drafter.begin([1, 2], CancelToken())
+    assert len(drafter.propose(4).tokens) == 4
+
+
+@pytest.mark.parametrize(("room", "expected"), [(0, 0), (1, 1), (2, 2), (9, 4)])
+def test_end_of_the_drafts_context(room: int, expected: int) -> None:
+    backend = FakeBackend(6, 2, context_length=len(PROMPT) - 1 + room)
+    assert len(_drafter(backend).propose(4).tokens) == expected
+
+
+def test_prompt_longer_than_the_drafts_context() -> None:
+    drafter = _drafter(FakeBackend(6, 2, context_length=2))
+    assert drafter.propose(4).tokens == ()
+    drafter.observe([1, 1, 1, 1])
+    assert drafter.propose(4).tokens == ()
+
+
+def test_window_is_never_asked_for_more() -> None:
+    backend = FakeBackend(6, 2, rewind=Rewind("window", 2))
+    drafter = _drafter(backend)
+    tokens = drafter.propose(8).tokens
+    assert len(tokens) == 3
+    drafter.observe([(tokens[0] + 1) % 6])
+    assert list(backend.tokens) == PROMPT
+
+
+def test_keeps_up_without_proposals() -> None:
+    backend = FakeBackend(6, 2)
+    drafter = _drafter(backend)
+    committed = list(PROMPT)
+    for token in (1, 2, 3, 4, 5, 0, 1):
+        committed.append(token)
+        drafter.observe([token])
+        assert list(backend.tokens) == committed[: backend.length]
+        assert backend.length >= len(committed) - 2
+
+
+def test_cancelled_draft_is_short_and_cheap() -> None:
+    backend, cancel = FakeBackend(6, 2), CancelToken()
+    drafter = DraftModelDrafter(backend, 6, FULL, 7)
+    drafter.begin(PROMPT, cancel)
+    cancel.cancel()
+    backend.forwards.clear()
+    assert drafter.propose(8).tokens == ()
+    drafter.observe([])
+    assert backend.forwards == []
+    with pytest.raises(Cancelled):
+        drafter.begin([5, 4, 3], cancel)

@@ -1,0 +1,96 @@
+"""Text that n-grams drafted has the target's distribution; and a test of that which can fail."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.backends.base import Logits
+from engine.backends.fake import FakeBackend
+from engine.config import SamplingConfig, SpeculationConfig
+from engine.drafting.base import Draft, GoesOn
+from engine.drafting.ngram import (
+    NgramDrafter,
+    NgramOptions,
+)
+from helpers.decoding import joint
+from helpers.decoding.joint import Setting, chi_square_p, draw_many, exact_joint
+
+SAMPLES, FEWER = 4_000, 1_500
+ENOUGH, BROKEN = 0.001, 1e-6
+REPETITIVE = (1, 2, 3, 4) * 5
+FULL = SamplingConfig(temperature=1.0)
+COOLER = SamplingConfig(temperature=0.7)
+
+
+class Counted(NgramDrafter):
+    """Counts the proposals that it makes, over all replies."""
+
+    proposed = 0
+
+    def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
+        draft = super().propose(n)
+        Counted.proposed += len(draft.tokens)
+        return draft
+
+
+class ClaimsADraw(NgramDrafter):
+    """Says that its tokens were drawn evenly from all, which they were not."""
+
+    def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
+        draft = super().propose(n)
+        return replace(draft, probs=(np.full(6, 1 / 6),) * len(draft.tokens)) if draft.tokens else draft
+
+
+class KeepsRejected(FakeBackend):
+    """A cache that is rewound one token short, so that the rejected token stays in it."""
+
+    def truncate(self, length: int) -> None:
+        super().truncate(length if length < len(REPETITIVE) else min(length + 1, self.length))
+
+
+class OneRowLate(FakeBackend):
+    """The rows of a verification moved by one."""
+
+    def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
+        rows = super().forward(tokens, n_outputs)
+        return np.concatenate([rows[1:], rows[-1:]]) if n_outputs > 1 else rows
+
+
+@pytest.fixture
+def repetitive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joint, "PROMPT", REPETITIVE)
+    monkeypatch.setattr(Counted, "proposed", 0)
+
+
+def _p_value(
+    sampling: SamplingConfig,
+    samples: int = SAMPLES,
+    kind: type[NgramDrafter] = Counted,
+    target: type[FakeBackend] = FakeBackend,
+) -> float:
+    def make(*_: Any, **__: Any) -> NgramDrafter:
+        return kind(NgramOptions(least_gain=0.5))
+
+    setting = Setting(target(6, 11), FakeBackend(6, 11), sampling, SpeculationConfig(lookahead=8), make_drafter=make)
+    return chi_square_p(draw_many(setting, samples), exact_joint(FakeBackend(6, 11), sampling))
+
+
+@pytest.mark.usefixtures("repetitive")
+@pytest.mark.parametrize("sampling", [FULL, COOLER], ids=["t1", "t0.7"])
+def test_sampled_text_is_the_targets(sampling: SamplingConfig) -> None:
+    assert _p_value(sampling) >= ENOUGH
+    assert Counted.proposed > 4 * SAMPLES
+
+
+@pytest.mark.usefixtures("repetitive")
+@pytest.mark.parametrize("sampling", [FULL, COOLER], ids=["t1", "t0.7"])
+@pytest.mark.parametrize(
+    ("kind", "target"),
+    [(ClaimsADraw, FakeBackend), (Counted, KeepsRejected), (Counted, OneRowLate)],
+    ids=lambda broken: str(broken.__name__),
+)
+def test_broken_on_purpose_fails(sampling: SamplingConfig, kind: type[NgramDrafter], target: type[FakeBackend]) -> None:
+    assert _p_value(sampling, FEWER, kind, target) < BROKEN

@@ -1,0 +1,379 @@
+"""The joint distribution of the first three tokens is the target's own, and the test notices when it is not.
+
+The fakes' logits depend on the whole cache, and target and draft are far apart, so nearly every way to get the
+acceptance rule or the caches wrong moves some cell of the joint.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from time import sleep
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from engine.backends.base import Logits, Rewind
+from engine.backends.fake import FakeBackend
+from engine.config import Acceptance, SamplingConfig, SpeculationConfig
+from engine.drafting.base import Draft, GoesOn
+from engine.drafting.draft_model import DraftModelDrafter
+from engine.sampling.distribution import distribution
+from engine.sampling.rows import NumpyRows, use
+from helpers.decoding.joint import (
+    PROMPT,
+    Prefix,
+    Setting,
+    chi_square_p,
+    draw_many,
+    exact_joint,
+    remembered_distributions,
+    total_variation,
+    two_sample_p,
+    without_threads,
+)
+
+SAMPLES = 20_000
+FEWER = 6_000
+"""For what is not in question by itself."""
+FEWEST = 3_000
+"""For rules that are tested above, in another order, and for breaks, which show at once."""
+THREADED, LONGER = 80, 12
+"""Replies that are drawn with a real thread, and their tokens."""
+ENOUGH = 0.001
+BROKEN = 1e-6
+VOCABULARY = 6
+TARGET_SEED, DRAFT_SEED = 11, 23
+
+FULL = SamplingConfig(temperature=1.0)
+CUT = SamplingConfig(temperature=0.7, top_p=0.9)
+SAMPLINGS = [pytest.param(FULL, id="t1"), pytest.param(CUT, id="t0.7-top-p0.9")]
+
+
+def _target(**options: Any) -> FakeBackend:
+    return FakeBackend(VOCABULARY, TARGET_SEED, **options)
+
+
+def _draft(vocab_size: int = VOCABULARY, **options: Any) -> FakeBackend:
+    return FakeBackend(vocab_size, DRAFT_SEED, **options)
+
+
+def _setting(sampling: SamplingConfig, **speculation: Any) -> Setting:
+    return Setting(_target(), _draft(), sampling, SpeculationConfig(**speculation))
+
+
+def _p_value(setting: Setting, samples: int = FEWER) -> float:
+    return chi_square_p(draw_many(setting, samples), exact_joint(setting.target, setting.sampling))
+
+
+@cache
+def _counts(sampling: SamplingConfig, lookahead: int, acceptance: Acceptance, first_seed: int = 0) -> Counter[Prefix]:
+    speculation = SpeculationConfig(lookahead=lookahead, acceptance=acceptance)
+    return draw_many(Setting(_target(), _draft(), sampling, speculation), SAMPLES, first_seed)
+
+
+# What the test is made of -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_draft_is_far_from_target(sampling: SamplingConfig) -> None:
+    histories = [PROMPT, *((*PROMPT, token) for token in range(VOCABULARY))]
+    apart = [
+        total_variation(
+            distribution(_target().row(history), sampling, history),
+            distribution(_draft().row(history), sampling, history),
+        )
+        for history in histories
+    ]
+    assert np.mean(apart) > 0.4
+
+
+def test_fakes_depend_on_the_whole_history() -> None:
+    target = _target()
+    rows = [target.row(history).tobytes() for history in ([1, 2, 3], [2, 1, 3], [2, 3], [3], [1, 2, 2, 3])]
+    assert len(set(rows)) == len(rows)
+
+
+def test_exact_joint_is_a_distribution() -> None:
+    joint = exact_joint(_target(), FULL)
+    assert len(joint) == VOCABULARY**3
+    assert sum(joint.values()) == pytest.approx(1.0)
+
+
+def test_chi_square_is_uniform_under_the_truth() -> None:
+    joint = exact_joint(_target(), FULL)
+    prefixes, shares = list(joint), np.array(list(joint.values()))
+    rng = np.random.default_rng(5)
+    ps = [
+        chi_square_p(dict(zip(prefixes, map(int, row), strict=True)), joint)
+        for row in rng.multinomial(SAMPLES, shares, size=300)
+    ]
+    assert np.mean(ps) == pytest.approx(0.5, abs=0.06)
+    assert np.mean(np.array(ps) < 0.1) == pytest.approx(0.1, abs=0.05)
+
+
+def test_impossible_cell_fails() -> None:
+    assert chi_square_p({(0,): 99, (1,): 1}, {(0,): 1.0}) == 0.0
+
+
+# Equality -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_plain_decoding(sampling: SamplingConfig) -> None:
+    counts = _counts(sampling, 0, "rejection", SAMPLES)
+    assert chi_square_p(counts, exact_joint(_target(), sampling)) >= ENOUGH
+
+
+@pytest.mark.parametrize("lookahead", [1, pytest.param(2, marks=pytest.mark.soak), 4])
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_rejection(sampling: SamplingConfig, lookahead: int) -> None:
+    counts = _counts(sampling, lookahead, "rejection")
+    assert chi_square_p(counts, exact_joint(_target(), sampling)) >= ENOUGH
+
+
+@pytest.mark.parametrize("lookahead", [pytest.param(1, marks=pytest.mark.soak), 4])
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_exact_match(sampling: SamplingConfig, lookahead: int) -> None:
+    counts = _counts(sampling, lookahead, "exact")
+    assert chi_square_p(counts, exact_joint(_target(), sampling)) >= ENOUGH
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_speculative_against_plain(sampling: SamplingConfig) -> None:
+    plain = _counts(sampling, 0, "rejection", SAMPLES)
+    assert two_sample_p(_counts(sampling, 4, "rejection"), plain) >= ENOUGH
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.3, 2.0])
+def test_draft_with_another_temperature(temperature: float) -> None:
+    setting = replace(_setting(FULL, lookahead=2), draft_sampling=SamplingConfig(temperature=temperature))
+    assert _p_value(setting) >= ENOUGH
+
+
+@pytest.mark.parametrize(
+    "speculation",
+    [
+        pytest.param({"min_draft_confidence": 0.45}, id="confidence"),
+        pytest.param({"force_n1": True}, id="n1"),
+        pytest.param({"lookahead": "adaptive"}, id="adaptive"),
+        pytest.param({"lookahead": "auto"}, id="auto"),
+    ],
+)
+def test_other_ways_to_speculate(speculation: dict[str, Any]) -> None:
+    assert _p_value(_setting(FULL, **speculation)) >= ENOUGH
+
+
+@pytest.mark.parametrize(
+    "sampling",
+    [
+        pytest.param(
+            SamplingConfig(1.0, repeat_penalty=1.5, presence_penalty=0.4, frequency_penalty=0.7), id="penalty"
+        ),
+        pytest.param(SamplingConfig(1.3, top_k=4, min_p=0.08), id="top-k-min-p"),
+        pytest.param(SamplingConfig(0.9, typical=0.8), id="typical"),
+    ],
+)
+def test_other_processors(sampling: SamplingConfig) -> None:
+    assert _p_value(_setting(sampling, lookahead=3)) >= ENOUGH
+
+
+@pytest.mark.parametrize("vocab_size", [VOCABULARY - 1, VOCABULARY + 2])
+def test_padded_vocabularies(vocab_size: int) -> None:
+    setting = Setting(_target(), _draft(vocab_size), FULL, SpeculationConfig(lookahead=3))
+    assert _p_value(setting) >= ENOUGH
+
+
+@pytest.mark.parametrize(
+    "rewind", [Rewind("snapshots", 1), Rewind("window", 2), Rewind("none")], ids=lambda rewind: str(rewind.kind)
+)
+def test_other_caches_of_the_target(rewind: Rewind) -> None:
+    setting = Setting(_target(rewind=rewind), _draft(), FULL, SpeculationConfig(lookahead=4))
+    assert _p_value(setting) >= ENOUGH
+
+
+@pytest.mark.parametrize(
+    "rewind", [Rewind("snapshots", 1), Rewind("window", 2), Rewind("none")], ids=lambda rewind: str(rewind.kind)
+)
+def test_other_caches_of_the_draft(rewind: Rewind) -> None:
+    setting = Setting(_target(), _draft(rewind=rewind), FULL, SpeculationConfig(lookahead=4))
+    assert _p_value(setting) >= ENOUGH
+
+
+@pytest.mark.parametrize("temperature", [0.7, 1.0])
+@pytest.mark.parametrize(
+    "speculation",
+    [
+        pytest.param({"lookahead": 3}, id="draft"),
+        pytest.param({"lookahead": 1, "overlap": "on"}, id="overlap"),
+        pytest.param({"lookahead": 3, "acceptance": "exact"}, id="exact"),
+        pytest.param({"force_n1": True}, id="n1"),
+    ],
+)
+def test_all_processors_together(speculation: dict[str, Any], temperature: float) -> None:
+    sampling = SamplingConfig(
+        temperature,
+        top_k=5,
+        top_p=0.95,
+        min_p=0.02,
+        repeat_penalty=1.3,
+        presence_penalty=0.3,
+        frequency_penalty=0.2,
+        logit_bias=((0, 0.5), (3, -0.5)),
+        banned_tokens=(5,),
+    )
+    assert _p_value(_setting(sampling, **speculation), FEWEST) >= ENOUGH
+
+
+@pytest.fixture(params=["rejection", "exact"])
+def overlapped(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return {"overlap": "on", "lookahead": 2, "acceptance": request.param}
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_overlap(sampling: SamplingConfig, overlapped: dict[str, Any]) -> None:
+    assert _p_value(_setting(sampling, **overlapped), FEWEST) >= ENOUGH
+
+
+class Slow(FakeBackend):
+    """A draft that is still at work when the target has judged."""
+
+    def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
+        sleep(0.0002)
+        return super().forward(tokens, n_outputs)
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_overlap_draws_the_same_on_its_thread(sampling: SamplingConfig, overlapped: dict[str, Any]) -> None:
+    setting = replace(_setting(sampling, **overlapped), draft=Slow(VOCABULARY, DRAFT_SEED))
+    with remembered_distributions():
+        threaded = [setting.draw(seed, LONGER) for seed in range(THREADED)]
+        with without_threads():
+            assert [setting.draw(seed, LONGER) for seed in range(THREADED)] == threaded
+
+
+# Broken on purpose --------------------------------------------------------------------------------------------------
+
+
+class KeepsRejected(FakeBackend):
+    """A cache that is rewound one token short, so that the rejected token stays in it."""
+
+    def truncate(self, length: int) -> None:
+        kept = length if length < len(PROMPT) else min(length + 1, self.length)
+        super().truncate(kept)
+
+
+class OneRowLate(FakeBackend):
+    """The rows of a verification moved by one: the probability of a token is read a position late."""
+
+    def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
+        rows = super().forward(tokens, n_outputs)
+        return np.concatenate([rows[1:], rows[-1:]]) if n_outputs > 1 else rows
+
+
+class OneRowForAll(FakeBackend):
+    """The first row of a verification for all of its positions."""
+
+    def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
+        rows = super().forward(tokens, n_outputs)
+        return np.repeat(rows[:1], n_outputs, axis=0)
+
+
+class DropsUnlikely(DraftModelDrafter):
+    """A confidence stop that looks at the drawn token and then drops it."""
+
+    threshold = 0.4
+
+    def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
+        draft = super().propose(n)
+        likely = [probs[token] >= self.threshold for token, probs in zip(draft.tokens, draft.probs or (), strict=True)]
+        kept = likely.index(False) if False in likely else len(likely)
+        return Draft(draft.tokens[:kept], (draft.probs or ())[:kept], draft.logprobs[:kept])
+
+
+class GuessesWithOldProbabilities(DraftModelDrafter):
+    """The guess for the bonus position carries the distribution of the position before."""
+
+    def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
+        self.last = super().propose(n)
+        return self.last
+
+    def propose_ahead(self, n: int, stop: Callable[[], bool]) -> Draft:
+        guess = super().propose_ahead(n, stop)
+        return replace(guess, probs=(self.last.probs or ())[-1:] if guess.tokens else guess.probs)
+
+
+@pytest.fixture(params=SAMPLINGS)
+def sound(request: pytest.FixtureRequest) -> Iterator[Setting]:
+    """The setting of test_rejection, which passes: what fails below fails by the break alone.
+
+    The rules are those in Python, which are broken here (see test_native_joint for the compiled ones).
+    """
+    before = use(NumpyRows())
+    yield _setting(request.param, lookahead=4)
+    use(before)
+
+
+def test_accepting_always_fails(sound: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.generation.verifier.accept", lambda *_: True)
+    assert _p_value(sound, FEWEST) < BROKEN
+
+
+def test_correction_from_the_target_fails(sound: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    def target_itself(target_probs: NDArray[np.float64], _: NDArray[np.float64]) -> NDArray[np.float64]:
+        return target_probs
+
+    monkeypatch.setattr("engine.generation.verifier.residual_distribution", target_itself)
+    assert _p_value(sound, FEWEST) < BROKEN
+
+
+def test_rejected_token_in_the_target_fails(sound: Setting) -> None:
+    assert _p_value(replace(sound, target=KeepsRejected(VOCABULARY, TARGET_SEED)), FEWEST) < BROKEN
+
+
+def test_dropping_an_unlikely_token_fails(sound: Setting) -> None:
+    assert _p_value(replace(sound, make_drafter=DropsUnlikely), FEWEST) < BROKEN
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_guess_with_old_probabilities_fails(sampling: SamplingConfig) -> None:
+    setting = replace(_setting(sampling, overlap="on", lookahead=1), make_drafter=GuessesWithOldProbabilities)
+    assert _p_value(setting) < BROKEN
+
+
+def test_row_read_one_late_fails(sound: Setting) -> None:
+    assert _p_value(replace(sound, target=OneRowLate(VOCABULARY, TARGET_SEED)), FEWEST) < BROKEN
+
+
+def test_one_row_for_all_positions_fails(sound: Setting) -> None:
+    assert _p_value(replace(sound, target=OneRowForAll(VOCABULARY, TARGET_SEED)), FEWEST) < BROKEN
+
+
+def test_cut_only_in_plain_decoding_fails() -> None:
+    """Top-p forgotten in speculative decoding: tokens come that plain decoding never writes."""
+    counts = draw_many(_setting(replace(CUT, top_p=1.0), lookahead=4), FEWEST)
+    assert chi_square_p(counts, exact_joint(_target(), CUT)) < BROKEN
+
+
+def test_dropped_token_biases_as_the_design_says() -> None:
+    """Draft .9/.1, target .5/.5, threshold .2: the first token comes out .55 instead of .5."""
+
+    class Two(FakeBackend):
+        def __init__(self, share: float) -> None:
+            super().__init__(3)
+            self._row = np.log(np.array([share, 1.0 - share, 1e-30], dtype=np.float32))
+
+        def row(self, history: Sequence[int]) -> Logits:
+            return self._row
+
+    class Drops(DropsUnlikely):
+        threshold = 0.2
+
+    setting = Setting(Two(0.5), Two(0.9), FULL, SpeculationConfig(lookahead=1))
+    kept = draw_many(setting, FEWER)
+    dropped = draw_many(replace(setting, make_drafter=Drops), FEWER)
+    first = [sum(n for tokens, n in counts.items() if tokens[0] == 0) / FEWER for counts in (kept, dropped)]
+    assert first[0] == pytest.approx(0.5, abs=0.02)
+    assert first[1] == pytest.approx(0.55, abs=0.02)

@@ -1,0 +1,120 @@
+"""Where no draft pays the drafter is left in peace: it reads no prompt, is told late, and catches up when asked."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from engine import bundled_pair, load
+from engine.backends.fake import FakeBackend
+from engine.backends.prefix import CHUNK
+from engine.cancel import CancelToken
+from engine.config import SamplingConfig
+from engine.decoder import SpeculativeDecoder
+from engine.drafting.base import Draft, Drafter, GoesOn
+from engine.drafting.draft_model import DraftModelDrafter
+from engine.generation.loop import GenerationLoop
+from engine.lookahead.acceptance import AcceptanceModel
+from engine.lookahead.auto import AutoLookahead
+from engine.lookahead.costs import CostModel
+from engine.lookahead.knowledge import PairKnowledge
+from helpers.decoding.loop_jobs import loop_job
+from helpers.decoding.translated import LETTERS, WORDS, drafter_for, ids, reciter
+
+PROMPT = (1, 2, 3, 4)
+DEAR = {n: 0.1 * n for n in range(1, 34)}
+"""A model so small that twice the tokens take twice the time."""
+
+
+class Told(Drafter):
+    """Proposes nothing and notes what it is told."""
+
+    name = "told"
+
+    def __init__(self) -> None:
+        self.tokens: list[int] = []
+        self.times: list[int] = []
+        self.ends = 0
+
+    def begin(self, prompt_tokens: Sequence[int], cancel: CancelToken) -> None:
+        assert self.resting
+        self.tokens = list(prompt_tokens)
+
+    def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
+        return Draft()
+
+    def observe(self, committed_tokens: Sequence[int]) -> None:
+        self.tokens.extend(committed_tokens)
+        self.times.append(len(committed_tokens))
+        self.ends += not committed_tokens
+
+
+def _hopeless() -> AutoLookahead:
+    return AutoLookahead(CostModel(DEAR, 0.1), AcceptanceModel(prior=0.1, weight=1_000.0))
+
+
+@pytest.mark.parametrize("length", [3, 150, 400])
+def test_the_drafter_is_told_everything_but_late(length: int) -> None:
+    drafter = Told()
+    job = loop_job(FakeBackend(6, 11, context_length=1_000), drafter, SamplingConfig(), PROMPT, length=length)
+    job.policy = _hopeless()
+    loop = GenerationLoop(job)
+    for _ in loop.run():
+        pass
+    assert drafter.tokens == loop._committed
+    assert len(drafter.tokens) == len(PROMPT) + length
+    assert drafter.ends
+    if length > 100:
+        assert len(drafter.times) < length / 4
+        assert max(drafter.times) > 30
+
+
+@pytest.mark.parametrize("size", [3, CHUNK, 3 * CHUNK + 7])
+def test_a_draft_model_that_rests_reads_when_it_is_asked(size: int) -> None:
+    prompt = [1 + place * place % 5 for place in range(size)]
+    drafts = []
+    for resting in (False, True):
+        backend = FakeBackend(6, 23, context_length=1_000)
+        drafter = DraftModelDrafter(backend, 6, SamplingConfig(), 7)
+        drafter.resting = resting
+        drafter.begin(prompt, CancelToken())
+        assert backend.length == (0 if resting else size - 1)
+        drafts.append(drafter.propose(4))
+        assert list(backend.tokens[:size]) == prompt
+    assert drafts[0] == drafts[1]
+    assert len(drafts[0].tokens) == 4
+
+
+def test_a_translated_draft_that_rests_reads_when_it_is_asked() -> None:
+    drafts = []
+    for resting in (False, True):
+        backend = reciter(LETTERS, "The cat sat.")
+        drafter = drafter_for(backend)
+        drafter.resting = resting
+        drafter.begin(ids(WORDS, "The"), CancelToken())
+        assert (backend.length == 0) == resting
+        drafts.append(drafter.propose(3).tokens)
+    assert drafts[0] == drafts[1] != ()
+
+
+def test_a_real_draft_that_does_not_pay_reads_no_prompt() -> None:
+    story = "Tell me a story about a shy dragon."
+    with load(*bundled_pair()) as decoder:
+        assert decoder.draft is not None
+        plain = decoder.generate(story, lookahead=0, max_tokens=150)
+        decoder.draft.truncate(0)
+        _teach(decoder, CostModel(DEAR, 1.0))
+        assert decoder._knowledge is not None
+        decoder._knowledge.exploration.probes.spend(10.0)
+        auto = decoder.generate(story, max_tokens=8)
+        assert auto.tokens == plain.tokens[:8]
+        assert (decoder.draft.length, auto.stats.proposed) == (0, 0)
+        auto = decoder.generate(story, max_tokens=150)
+        assert auto.tokens == plain.tokens
+        _teach(decoder, CostModel({n: 10.0 + 0.1 * n for n in range(1, 34)}, 0.1))
+        auto = decoder.generate(story, max_tokens=150)
+        assert auto.tokens == plain.tokens
+        assert auto.stats.accepted > 50
+
+
+def _teach(decoder: SpeculativeDecoder, costs: CostModel) -> None:
+    decoder._knowledge = PairKnowledge(costs)

@@ -1,0 +1,342 @@
+"""The check of an unknown file before it is loaded: header, memory, trial in a child process, remembered verdicts."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from engine.cancel import CancelToken
+from engine.config import LoadConfig
+from engine.errors import Cancelled, LoadFailed, ModelFileBroken, ModelNotSupported, ModelTooLarge
+from engine.formats.gguf import model as gguf_model
+from engine.formats.gguf import types
+from engine.loading import trial as probe
+from engine.loading import verdicts
+from engine.loading.trial import check_model_file
+from engine.loading.trial_entry import run_hidden_command
+from engine.system import memory
+from helpers.models.gguf_writer import Entry, tiny_draft
+from helpers.paths import ROOT
+from helpers.processes import run_python
+
+Popen = subprocess.Popen
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    return tiny_draft().write(tmp_path / "tiny.gguf")
+
+
+@pytest.fixture
+def children(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """The child processes that are started; none may be left."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def popen(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        process = Popen(*arguments, **options)
+        started.append(process)
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
+    yield started
+    assert all(process.returncode is not None for process in started)
+
+
+def child_is(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """Let the child run this instead of the trial."""
+    monkeypatch.setattr(probe, "_command", lambda _config: [sys.executable, "-c", code])
+
+
+def test_a_good_file_passes_once_and_is_remembered(tiny: Path, children: list[subprocess.Popen[bytes]]) -> None:
+    shown: list[float] = []
+    check_model_file(LoadConfig(tiny), progress=shown.append)
+    assert len(children) == 1
+    assert shown == sorted(shown)
+    assert shown[-1] > 0.9
+    check_model_file(LoadConfig(tiny))
+    assert len(children) == 1
+
+
+def test_other_settings_and_other_contents_are_tried_anew(tiny: Path, children: list[subprocess.Popen[bytes]]) -> None:
+    check_model_file(LoadConfig(tiny))
+    check_model_file(LoadConfig(tiny, context_length=32))
+    assert len(children) == 2
+    stat = tiny.stat()
+    draft = tiny_draft(seed=1)
+    draft.write(tiny)
+    assert tiny.stat().st_size == stat.st_size
+    check_model_file(LoadConfig(tiny))
+    assert len(children) == 3
+
+
+def test_a_trusted_file_is_not_tried(tiny: Path, children: list[subprocess.Popen[bytes]]) -> None:
+    check_model_file(LoadConfig(tiny, trusted=True))
+    tiny.write_bytes(tiny.read_bytes()[:500])
+    with pytest.raises(ModelFileBroken):
+        check_model_file(LoadConfig(tiny, trusted=True))
+    assert not children
+
+
+def test_a_broken_header_needs_no_child(tmp_path: Path, children: list[subprocess.Popen[bytes]]) -> None:
+    draft = tiny_draft()
+    draft.entries["llama.block_count"] = Entry(types.UINT32, 0)
+    with pytest.raises(ModelFileBroken, match="block_count"):
+        check_model_file(LoadConfig(draft.write(tmp_path / "x.gguf")))
+    draft = tiny_draft()
+    draft.entries["general.architecture"] = Entry(types.STRING, "clip")
+    with pytest.raises(ModelNotSupported, match="image part"):
+        check_model_file(LoadConfig(draft.write(tmp_path / "x.gguf")))
+    assert not children
+
+
+def test_what_llama_cpp_refuses_is_explained(tmp_path: Path) -> None:
+    draft = tiny_draft()
+    del draft.tensors["blk.0.attn_q.weight"]
+    with pytest.raises(ModelFileBroken, match=r"attn_q\.weight.* not found.*again") as caught:
+        check_model_file(LoadConfig(draft.write(tmp_path / "x.gguf")))
+    assert "error loading" not in str(caught.value)
+    draft = tiny_draft()
+    draft.entries = {key.replace("llama.", "klingon."): value for key, value in draft.entries.items()}
+    draft.entries["general.architecture"] = Entry(types.STRING, "klingon")
+    with pytest.raises(ModelNotSupported, match="does not know the model architecture 'klingon'"):
+        check_model_file(LoadConfig(draft.write(tmp_path / "x.gguf")))
+
+
+def test_a_file_that_ends_the_child_is_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, children: list[subprocess.Popen[bytes]]
+) -> None:
+    # The header would give it away, so that is not looked at here.
+    monkeypatch.setattr(gguf_model, "check_model", lambda *_headers: None)
+    draft = tiny_draft()
+    draft.tensors["blk.0.ffn_up.weight"].kind = 26
+    path = draft.write(tmp_path / "x.gguf")
+    with pytest.raises(ModelFileBroken, match=r"llama\.cpp cannot run this file"):
+        check_model_file(LoadConfig(path))
+    assert children[0].returncode < 0
+    with pytest.raises(ModelFileBroken):
+        check_model_file(LoadConfig(path))
+    assert len(children) == 2
+
+
+def test_weights_that_are_no_numbers(tmp_path: Path) -> None:
+    draft = tiny_draft()
+    draft.tensors["output_norm.weight"].data = b"\xff\xff\xff\x7f" * 8
+    with pytest.raises(ModelFileBroken, match="weights are damaged"):
+        check_model_file(LoadConfig(draft.write(tmp_path / "x.gguf")))
+
+
+def test_a_template_without_end(tmp_path: Path) -> None:
+    draft = tiny_draft()
+    loop = "{% for a in 'x' * 99999 %}{% for b in 'x' * 99999 %}{% endfor %}{% endfor %}"
+    draft.entries["tokenizer.chat_template"] = Entry(types.STRING, loop)
+    path = draft.write(tmp_path / "x.gguf")
+    with pytest.raises(ModelFileBroken, match="template does not come to an end"):
+        check_model_file(LoadConfig(path))
+
+
+def test_a_template_that_refuses_is_no_fault(tmp_path: Path) -> None:
+    for template in ("{{ raise_exception('no') }}", "{% broken", "{{ messages[0].x.y.z }}"):
+        draft = tiny_draft()
+        draft.entries["tokenizer.chat_template"] = Entry(types.STRING, template)
+        check_model_file(LoadConfig(draft.write(tmp_path / "x.gguf")))
+
+
+def test_the_fragile_model_is_usable(shared_models: Path) -> None:
+    check_model_file(LoadConfig(shared_models / "gguf" / "fragile" / "babyllama105-F32.gguf"))
+
+
+def test_too_large(tiny: Path, monkeypatch: pytest.MonkeyPatch, children: list[subprocess.Popen[bytes]]) -> None:
+    monkeypatch.setattr(probe, "available_memory", lambda: 1000)
+    with pytest.raises(ModelTooLarge, match="needs about") as caught:
+        check_model_file(LoadConfig(tiny))
+    assert caught.value.available == 1000
+    check_model_file(LoadConfig(tiny, trusted=True))
+    assert not children
+
+
+@pytest.mark.alone
+def test_cancel_before_and_during(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch, children: list[subprocess.Popen[bytes]]
+) -> None:
+    cancel = CancelToken()
+    cancel.cancel()
+    with pytest.raises(Cancelled):
+        check_model_file(LoadConfig(tiny), cancel=cancel)
+    assert not children
+    cancel.clear()
+    child_is(monkeypatch, "import time; time.sleep(60)")
+    timer = threading.Timer(0.3, cancel.cancel)
+    timer.start()
+    started = time.perf_counter()
+    with pytest.raises(Cancelled):
+        check_model_file(LoadConfig(tiny), cancel=cancel)
+    assert time.perf_counter() - started < 0.6
+    timer.join()
+    assert len(children) == 1
+
+
+def test_a_child_that_hangs_is_ended(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "_LEAST_LIMIT_S", 0.3)
+    child_is(monkeypatch, "import time; time.sleep(60)")
+    with pytest.raises(ModelFileBroken, match="does not get done"):
+        check_model_file(LoadConfig(tiny))
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "words"),
+    [
+        ("pass", ModelFileBroken, "it ended with 0"),
+        ("import os; os.kill(os.getpid(), 11)", ModelFileBroken, "it ended with -11"),
+        ("import os; print('x.cpp:7: GGML_ASSERT(a) failed', flush=True); os.abort()", ModelFileBroken, "ASSERT"),
+        ("print('x' * 300000)", ModelFileBroken, "cannot run"),
+        ("print('outrider-probe {not json')", ModelFileBroken, "cannot run"),
+        ("print('outrider-probe []')", ModelFileBroken, "cannot run"),
+        ("raise ImportError('no numpy')", LoadFailed, "no numpy"),
+        ("""print('outrider-probe {"verdict": "not supported", "reason": "why"}')""", ModelNotSupported, "why"),
+        ("""print('outrider-probe {"verdict": "broken", "reason": "why"}')""", ModelFileBroken, "why"),
+        ("""print('outrider-probe {"verdict": "???", "reason": "why"}')""", LoadFailed, "why"),
+    ],
+)
+def test_what_a_child_may_say(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch, code: str, error: type[LoadFailed], words: str
+) -> None:
+    child_is(monkeypatch, code)
+    with pytest.raises(error, match=words) as caught:
+        check_model_file(LoadConfig(tiny))
+    assert type(caught.value) is error
+    assert len(str(caught.value)) < 500
+
+
+def test_a_child_that_cannot_be_started(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "_command", lambda _config: ["/no/such/program"])
+    with pytest.raises(LoadFailed, match="cannot be started"):
+        check_model_file(LoadConfig(tiny))
+
+
+def test_works_from_any_folder(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trap = tmp_path / "trap"
+    (trap / "engine").mkdir(parents=True)
+    (trap / "engine" / "__init__.py").write_text("raise SystemExit('the wrong engine')")
+    (trap / "json.py").write_text("raise SystemExit('the wrong json')")
+    monkeypatch.chdir(trap)
+    check_model_file(LoadConfig(tiny))
+    monkeypatch.chdir(tmp_path)
+    tiny_draft(seed=3).write(tmp_path / "relative name ü.gguf")
+    check_model_file(LoadConfig(Path("relative name ü.gguf")))
+
+
+def test_names_that_are_no_text(tmp_path: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad-\xff.gguf"))
+    tiny_draft().write(path)
+    check_model_file(LoadConfig(path))
+
+
+def test_a_frozen_program_starts_itself(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    command = probe._command(LoadConfig(tiny))
+    assert command[:2] == [sys.executable, "--probe-model"]
+    assert json.loads(command[2])["path"] == str(tiny)
+
+
+def test_other_commands_are_not_ours() -> None:
+    assert run_hidden_command([]) is None
+    assert run_hidden_command(["models", "--probe-model"]) is None
+
+
+def test_the_hidden_command_of_the_command_line(tiny: Path) -> None:
+    settings = probe._command(LoadConfig(tiny))[-1]
+    with Popen(
+        [sys.executable, "-m", "engine", "--probe-model", settings],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        # The child lives as long as the other end of its input is held open.
+        assert process.stdout is not None
+        lines = process.stdout.read().splitlines()
+        assert process.wait(timeout=60) == 0
+    said = [json.loads(line.split(b" ", 1)[1]) for line in lines if line]
+    assert said[-1] == {"verdict": "good", "reason": ""}
+    done = run_python("-m", "engine", "--probe-model", "{")
+    assert done.returncode in {0, 1}
+    assert "Traceback" not in done.stderr
+
+
+def test_the_child_ends_with_its_parent(tiny: Path) -> None:
+    code = f"""
+import subprocess, sys, time
+from engine.loading import trial as probe
+from engine.config import LoadConfig
+command = probe._command(LoadConfig({str(tiny)!r}))
+boot = command[3].replace("sys.exit(", "import time; from engine.loading import trial_child; "
+    "trial_child._try_model = lambda *a: time.sleep(60); sys.exit(")
+child = subprocess.Popen([*command[:3], boot, *command[4:]], stdin=subprocess.PIPE)
+print(child.pid, flush=True)
+time.sleep(60)
+"""
+    with Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        child = psutil.Process(int(parent.stdout.readline()))
+        time.sleep(1.0)
+        assert child.is_running()
+        parent.send_signal(signal.SIGKILL)
+    psutil.wait_procs([child], timeout=5)
+    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"passed": 7}', b'{"passed": [7, null]}', b"\xff" * 9])
+def test_a_damaged_memory_is_ignored(tiny: Path, content: bytes) -> None:
+    path = verdicts._path()
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    assert not verdicts.is_remembered("x")
+    verdicts.remember("x")
+    assert verdicts.is_remembered("x")
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_memory_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(verdicts, "_path", lambda: tmp_path / "file" / "passed.json")
+    verdicts.remember("x")
+    assert not verdicts.is_remembered("x")
+
+
+def test_the_memory_is_bounded() -> None:
+    for index in range(verdicts._REMEMBERED + 10):
+        verdicts.remember(str(index))
+    assert len(verdicts._load()) == verdicts._REMEMBERED
+    assert verdicts.is_remembered(str(verdicts._REMEMBERED + 9))
+    assert not verdicts.is_remembered("0")
+
+
+def test_available_memory_counts_the_container(tmp_path: Path) -> None:
+    root, own = tmp_path / "cgroup", tmp_path / "own"
+    group = root / "a" / "b"
+    group.mkdir(parents=True)
+    own.write_text("0::/a/b\n")
+    free = psutil.virtual_memory().available
+    assert memory.available_memory(root, own) == pytest.approx(free, rel=0.2)
+    (group / "memory.max").write_text("max\n")
+    (group / "memory.current").write_text("500\n")
+    (root / "a" / "memory.max").write_text("1000\n")
+    (root / "a" / "memory.current").write_text("700\n")
+    assert memory.available_memory(root, own) == 300
+    (root / "a" / "memory.stat").write_text("anon 5\ninactive_file 100\nactive_file 50\n")
+    assert memory.available_memory(root, own) == 450
+    own.write_text("4:memory:/a\n")
+    (root / "memory" / "a").mkdir(parents=True)
+    (root / "memory" / "a" / "memory.limit_in_bytes").write_text("90")
+    (root / "memory" / "a" / "memory.usage_in_bytes").write_text("100")
+    assert memory.available_memory(root, own) == 0
+    assert memory.available_memory(root, tmp_path / "missing") == pytest.approx(free, rel=0.2)

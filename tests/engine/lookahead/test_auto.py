@@ -1,0 +1,210 @@
+"""How K is chosen: fixed, adaptive, and by measured cost."""
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from engine.config import SpeculationConfig
+from engine.lookahead.acceptance import AcceptanceModel
+from engine.lookahead.auto import AdaptiveLookahead, AutoLookahead, FixedLookahead, LookaheadPolicy, make_policy
+from engine.lookahead.costs import CostModel
+
+
+@pytest.mark.parametrize("lookahead", [0, 1, 32])
+def test_fixed_stays(lookahead: int) -> None:
+    policy = make_policy(SpeculationConfig(lookahead=lookahead))
+    assert isinstance(policy, FixedLookahead)
+    for accepted in range(lookahead + 1):
+        policy.observe(lookahead, accepted, 1.0, 1.0)
+        assert policy.choose() == lookahead
+
+
+def test_adaptive_rises_and_falls_within_its_bounds() -> None:
+    policy = make_policy(SpeculationConfig(lookahead="adaptive", adaptive_start=3, adaptive_max=5))
+    assert isinstance(policy, AdaptiveLookahead)
+    seen = [policy.choose()]
+    for _ in range(4):
+        policy.observe(seen[-1], seen[-1], 1.0, 1.0)
+        seen.append(policy.choose())
+    assert seen == [3, 4, 5, 5, 5]
+    for _ in range(6):
+        policy.observe(seen[-1], 0, 1.0, 1.0)
+        seen.append(policy.choose())
+    assert seen[5:] == [4, 3, 2, 1, 1, 1]
+
+
+def test_adaptive_keeps_between_its_limits_and_without_a_draft() -> None:
+    policy = AdaptiveLookahead(SpeculationConfig(lookahead="adaptive"))
+    policy.observe(3, 2, 1.0, 1.0)
+    policy.observe(0, 0, 1.0, 1.0)
+    assert policy.choose() == 4
+
+
+def _run(
+    rate: float,
+    draft_ms: float,
+    verify_ms: Callable[[int], float],
+    rounds: int = 600,
+    policy: LookaheadPolicy | None = None,
+    seed: int = 4,
+) -> tuple[list[int], float]:
+    """How many were proposed in each round in a world of fixed costs, and the last half's tokens per millisecond."""
+    rng = random.Random(seed)
+    policy = policy or make_policy(SpeculationConfig(lookahead="auto"))
+    chosen: list[int] = []
+    tokens = spent = 0.0
+    for number in range(rounds):
+        proposed = _propose(policy)
+        accepted = next((index for index in range(proposed) if rng.random() >= rate), proposed)
+        times = proposed * draft_ms, verify_ms(proposed + 1)
+        policy.observe(proposed, accepted, *times)
+        chosen.append(proposed)
+        if number >= rounds // 2:
+            tokens, spent = tokens + accepted + 1, spent + sum(times)
+    return chosen, tokens / spent
+
+
+def _propose(policy: LookaheadPolicy, confidence: float | None = None) -> int:
+    """As a drafter does that never ends a draft by itself."""
+    chosen = policy.choose()
+    limit = chosen if policy.limit is None else policy.limit
+    proposed = 0
+    while proposed < limit:
+        proposed += 1
+        if policy.limit is not None and not policy.goes_on(proposed, confidence):
+            break
+    return proposed
+
+
+def _steady(rate: float, draft_ms: float, verify_ms: Callable[[int], float], k: int) -> float:
+    expected = sum(rate**index for index in range(k + 1))
+    return expected / (verify_ms(k + 1) + k * draft_ms)
+
+
+def _flat(n: int) -> float:
+    return 10.0 + 0.2 * n
+
+
+def _linear(n: int) -> float:
+    return 10.0 * n
+
+
+@pytest.mark.parametrize(("rate", "draft_ms"), [(0.9, 0.5), (0.7, 0.5), (0.5, 1.0), (0.8, 3.0)])
+def test_auto_comes_near_the_best_lookahead(rate: float, draft_ms: float) -> None:
+    _, speed = _run(rate, draft_ms, _flat)
+    best = max(_steady(rate, draft_ms, _flat, k) for k in range(17))
+    assert speed > 0.85 * best
+
+
+@pytest.mark.parametrize(("rate", "draft_ms"), [(0.05, 5.0), (0.6, 12.0), (0.0, 1.0)])
+def test_auto_never_makes_it_much_slower(rate: float, draft_ms: float) -> None:
+    chosen, speed = _run(rate, draft_ms, _linear)
+    assert speed > 0.93 * _steady(rate, draft_ms, _linear, 0)
+    assert chosen[-100:].count(0) > 90
+
+
+def test_auto_tries_again_after_switching_off() -> None:
+    chosen, _ = _run(0.0, 5.0, _linear)
+    switched_off = chosen.index(0, 5)
+    assert any(chosen[switched_off:])
+
+
+def test_auto_stays_within_its_bounds() -> None:
+    chosen, _ = _run(1.0, 0.001, _flat)
+    assert 0 <= min(chosen) <= max(chosen) <= AutoLookahead.MOST
+
+
+def test_auto_proposes_before_anything_was_measured() -> None:
+    assert AutoLookahead().choose() > 0
+
+
+def _jump(at: int) -> Callable[[int], float]:
+    """Costs that double from batches of `at` tokens on."""
+    return lambda n: (10.0 + 0.2 * n) * (2.0 if n >= at else 1.0)
+
+
+@pytest.mark.parametrize("rate", [0.6, 0.75, 0.9])
+def test_auto_stops_below_a_step(rate: float) -> None:
+    chosen, _ = _run(rate, 0.3, _jump(5), rounds=100)
+    assert chosen[30:].count(3) > 0.85 * len(chosen[30:])
+
+
+@pytest.mark.parametrize("rate", [0.6, 0.75, 0.9])
+@pytest.mark.parametrize("then", [_jump(9), _jump(3), _linear], ids=["later step", "earlier step", "no gain"])
+def test_auto_settles_anew_within_thirty_rounds(rate: float, then: Callable[[int], float]) -> None:
+    """What it chooses then is expected to bring nearly what the best fixed lookahead brings there."""
+    best = max(_steady(rate, 0.3, then, k) for k in range(33))
+    shares = []
+    for seed in range(8):
+        policy = AutoLookahead()
+        _run(rate, 0.3, _jump(5), rounds=60 + 7 * seed, policy=policy, seed=seed)
+        chosen, _ = _run(rate, 0.3, then, rounds=60, policy=policy, seed=seed + 100)
+        shares += [_steady(rate, 0.3, then, k) / best for k in chosen[30:]]
+    assert sum(shares) / len(shares) > 0.85
+
+
+def test_auto_is_not_led_astray_by_outliers() -> None:
+    rng = random.Random(6)
+    chosen, _ = _run(0.8, 0.3, lambda n: _jump(5)(n) * (4.0 if rng.random() < 0.05 else 1.0), rounds=400)
+    assert chosen[100:].count(3) > 0.8 * 300
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.5, 0.7, 0.85])
+def test_auto_is_as_good_as_the_best_fixed_lookahead(rate: float) -> None:
+    steps = {1: 1.0, 2: 1.7, 3: 1.9, 4: 2.1, 5: 3.1, 6: 3.15, 7: 3.2, 8: 3.2}
+
+    def cost(n: int) -> float:
+        return 10.0 * steps.get(n, 4.2 + 0.12 * (n - 9))
+
+    speeds = [_run(rate, 0.4, cost, rounds=2_000, seed=seed)[1] for seed in range(4)]
+    best = max(_steady(rate, 0.4, cost, k) for k in range(17))
+    assert sum(speeds) / len(speeds) > 0.97 * best
+
+
+def test_probes_of_a_hopeless_draft_cost_little() -> None:
+    policy = AutoLookahead(CostModel({1: 10.0, 2: 19.0, 3: 21.0, 4: 25.0, 5: 29.0}, draft_ms=0.5))
+    _run(0.02, 0.5, _linear, rounds=200, policy=policy)
+    _, speed = _run(0.02, 0.5, _linear, rounds=3_000, policy=policy)
+    assert speed > 0.985 * _steady(0.02, 0.5, _linear, 0)
+    assert policy.resting
+    assert policy.speedup == 1.0
+
+
+def test_comes_back_when_a_draft_becomes_good() -> None:
+    policy = AutoLookahead(CostModel({1: 10.0, 2: 12.0, 3: 13.0, 4: 14.0, 5: 15.0}, draft_ms=0.5))
+    _run(0.0, 0.5, _flat, rounds=300, policy=policy)
+    chosen, _ = _run(0.9, 0.5, _flat, rounds=1_500, policy=policy)
+    assert min(chosen[-200:]) >= 0
+    assert chosen[-200:].count(0) < 10
+    assert policy.speedup > 1.5
+
+
+def test_a_sure_draft_goes_on_and_an_unsure_one_ends() -> None:
+    acceptance = AcceptanceModel()
+    rng = random.Random(2)
+    for _ in range(400):
+        sure = rng.random() < 0.5
+        acceptance.observe(1, int(rng.random() < (0.98 if sure else 0.1)), (0.99 if sure else 0.3,))
+    costs = CostModel({n: 10.0 + 2.0 * n for n in range(1, 34)}, draft_ms=0.5)
+    lengths = [_propose(AutoLookahead(costs, acceptance), confidence) for confidence in (0.3, 0.99)]
+    assert lengths[0] < 3
+    assert lengths[1] > 5
+
+
+def test_a_draft_never_exceeds_the_largest_lookahead() -> None:
+    costs = CostModel({n: 10.0 + 0.001 * n for n in range(1, 34)}, draft_ms=0.001)
+    policy = AutoLookahead(costs, AcceptanceModel(prior=0.99, weight=1000.0))
+    assert _propose(policy, 1.0) == AutoLookahead.MOST
+    assert not policy.goes_on(AutoLookahead.MOST, 1.0)
+
+
+def test_default_is_four() -> None:
+    assert make_policy(SpeculationConfig()).choose() == 4
+
+
+def test_a_fixed_lookahead_leaves_the_draft_to_the_drafter() -> None:
+    policy = FixedLookahead(3)
+    assert policy.limit is None
+    assert policy.goes_on(1, 0.5)
+    assert not policy.resting

@@ -1,0 +1,381 @@
+"""Auto chooses between the index, the draft model and plain decoding in each round, and the text stays the target's."""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from engine import bundled_pair, load
+from engine.backends.base import Rewind
+from engine.backends.fake import FakeBackend
+from engine.cancel import CancelToken
+from engine.config import SamplingConfig, SpeculationConfig
+from engine.decoder import SpeculativeDecoder
+from engine.drafting.ngram import NgramDrafter
+from engine.events import RoundEvent
+from engine.generation.planner import choose_sources
+from engine.lookahead.acceptance import AcceptanceModel
+from engine.lookahead.auto import AutoLookahead
+from engine.lookahead.costs import CostModel
+from engine.lookahead.exploration import Exploration
+from engine.lookahead.knowledge import PairKnowledge
+from helpers.decoding import joint
+from helpers.decoding.joint import chi_square_p, exact_joint
+
+REPETITIVE = (1, 2, 3, 4) * 5
+FLAT = {n: 10.0 + 0.5 * n for n in range(1, 34)}
+
+
+class Fixed(CostModel):
+    """Costs that no round changes: what a fake takes is not what is meant."""
+
+    def observe_verify(self, n: int, ms: float) -> None: ...
+
+    def observe_draft(self, tokens: int, ms: float) -> None: ...
+
+
+@dataclass
+class Promises:
+    """An index that promises what it is told to."""
+
+    chances: Sequence[float] = ()
+    name: str = "ngram"
+    dozing: bool = False
+    looks: int = 0
+
+    def promise(self, n: int) -> Sequence[float]:
+        self.looks += 1
+        return self.chances[:n]
+
+
+def _policy(index: Promises, accepted: float = 0.6, *, drafts: bool = True, costs: CostModel | None = None) -> Any:
+    model = AcceptanceModel(prior=accepted, weight=1_000.0)
+    return AutoLookahead(costs or Fixed(FLAT, 1.0), model, index=index, drafts=drafts)
+
+
+def test_the_source_of_the_better_rate() -> None:
+    index = Promises()
+    policy = _policy(index)
+    assert policy.choose() > 0
+    assert policy.source == "draft-model"
+    of_the_draft = policy.speedup
+    index.chances = (0.95,) * 12
+    assert policy.choose() == policy.limit == 12
+    assert policy.source == "ngram"
+    assert policy.speedup > of_the_draft
+    index.chances = (0.4,)
+    assert policy.choose() > 1
+    assert policy.source == "draft-model"
+
+
+def test_the_index_must_be_clearly_better_than_the_draft_model() -> None:
+    """Where it has something to say the draft is better than its average."""
+    chances = [0.5 + 0.01 * step for step in range(50)]
+    first: dict[str, float] = {}
+    for chance in chances:
+        policy = _policy(Promises((chance,) * 32), accepted=0.5)
+        policy.choose()
+        first.setdefault(policy.source, chance)
+    alone = _policy(Promises((first["ngram"] - 0.02,) * 32), accepted=0.5)
+    alone.INDEX_LEAD = 1.0
+    alone.choose()
+    assert alone.source == "ngram"
+    assert first["ngram"] >= 0.6
+
+
+def test_the_index_alone() -> None:
+    index = Promises((0.9, 0.9, 0.9, 0.01))
+    policy = _policy(index, drafts=False)
+    assert policy.choose() == 3
+    index.chances = ()
+    assert policy.choose() == policy.limit == 0
+    assert policy.speedup == 1.0
+    steep = _policy(Promises((0.5,)), drafts=False, costs=Fixed({n: 10.0 * n for n in range(1, 34)}, 1.0))
+    assert steep.choose() == 0
+
+
+def test_an_index_that_promises_too_much_is_not_believed_for_long() -> None:
+    policy = _policy(Promises((0.9,) * 4), drafts=False, costs=Fixed({n: 8.0 + 2.0 * n for n in range(1, 34)}, 1.0))
+    chosen = []
+    for _ in range(40):
+        proposed = policy.choose()
+        policy.observe(proposed, 0, 0.0, policy.costs.verify(proposed + 1))
+        chosen.append(proposed)
+    assert chosen[0] == 4
+    assert not any(chosen[25:])
+
+
+def test_what_the_index_proposed_tells_nothing_of_the_draft_model() -> None:
+    policy = _policy(Promises((0.99,) * 4))
+    before = policy.acceptance.at(0), policy.costs.draft()
+    policy.choose()
+    policy.observe(4, 0, 0.01, 12.0, ())
+    assert (policy.acceptance.at(0), policy.costs.draft()) == before
+
+
+def test_the_draft_model_keeps_up_while_it_would_pay() -> None:
+    policy = _policy(Promises((0.99,) * 8))
+    for _ in range(20):
+        policy.choose()
+        policy.observe(8, 8, 0.01, 14.0)
+    assert policy.source == "ngram"
+    assert not policy.resting
+
+
+@pytest.mark.parametrize(
+    ("useless", "plain_ms", "looks"),
+    [(0, 0.1, 12), (0, 1.0, 29), (0, 10.0, 224), (224, 0.1, 3), (224, 1.0, 25), (224, 10.0, 224)],
+)
+def test_where_nothing_pays_looks_take_a_share_of_the_time(useless: int, plain_ms: float, looks: int) -> None:
+    """A model without size feels even a look; what an earlier reply found holds."""
+    verify = {n: plain_ms * (0.4 + 0.6 * n) for n in range(1, 34)}
+    costs, index, exploration = Fixed(verify, plain_ms), Promises(), Exploration()
+    exploration.useless = useless
+    policy = AutoLookahead(costs, AcceptanceModel(prior=0.1, weight=1_000.0), exploration, index=index)
+    for _ in range(224):
+        proposed = policy.choose()
+        policy.observe(proposed, 0, plain_ms * proposed, verify[proposed + 1])
+    assert index.looks == pytest.approx(looks, abs=2)
+    index.chances = (0.99,) * 32
+    waited = 0
+    while not policy.choose():
+        policy.observe(0, 0, 0.0, plain_ms)
+        waited += 1
+    assert waited <= AutoLookahead.DOZE_MOST
+    assert not policy.asleep
+    assert not index.dozing
+
+
+def _looks_beside_a_draft_that_pays(plain_ms: float) -> tuple[int, int]:
+    """How often 80 rounds look at an index without a promise, and how many rounds later a promise is taken."""
+    verify = {n: plain_ms * (1.0 + 0.05 * n) for n in range(1, 34)}
+    index = Promises()
+    policy = _policy(index, costs=Fixed(verify, 0.01 * plain_ms))
+    for _ in range(80):
+        proposed = policy.choose()
+        policy.observe(proposed, min(proposed, 1), 0.01 * plain_ms * proposed, verify[proposed + 1], (0.5,) * proposed)
+    looks = index.looks
+    index.chances = (0.99,) * 32
+    for waited in range(80):
+        proposed = policy.choose()
+        if policy.source == "ngram":
+            return looks, waited
+        policy.observe(proposed, min(proposed, 1), 0.01 * plain_ms * proposed, verify[proposed + 1], (0.5,) * proposed)
+    raise AssertionError("the index was never asked again")
+
+
+def test_an_index_without_a_promise_is_looked_at_seldom_where_looks_are_felt() -> None:
+    looks, waited = _looks_beside_a_draft_that_pays(0.2)
+    assert looks <= AutoLookahead.INDEX_EVERY + 80 // AutoLookahead.INDEX_EVERY + 1
+    assert waited <= AutoLookahead.INDEX_EVERY
+    assert _looks_beside_a_draft_that_pays(20.0) == (80, 0)
+
+
+def test_a_draft_that_never_pays_is_looked_at_seldom_without_an_index_too() -> None:
+    verify = {n: 0.2 * n for n in range(1, 34)}
+    policy = AutoLookahead(Fixed(verify, 0.2), AcceptanceModel(prior=0.1, weight=1_000.0))
+    proposals = 0
+    for _ in range(400):
+        proposed = policy.choose()
+        proposals += proposed > 0
+        policy.observe(proposed, 0, 0.2 * proposed, verify[proposed + 1])
+    assert proposals <= 4
+    assert policy.speedup == 1.0
+
+
+def test_an_index_that_dozed_reads_on() -> None:
+    drafter = NgramDrafter()
+    drafter.begin([1, 2, 3, 4, 5, 6, 7, 8], CancelToken())
+    drafter.dozing = True
+    for token in (1, 2, 3):
+        drafter.observe([token])
+    drafter.dozing = False
+    drafter.observe([4])
+    assert drafter.propose(4).tokens == (5, 6, 7)
+    drafter.dozing = True
+    drafter.observe([5, 6])
+    drafter.dozing = False
+    assert len(drafter.promise(2)) == 2
+    assert drafter.propose(2).tokens == (7, 8)
+
+
+def test_an_index_promises_what_it_proposes() -> None:
+    index = NgramDrafter()
+    index.begin(REPETITIVE, CancelToken())
+    for most in (2, 12):
+        chances = index.promise(most)
+        assert len(chances) == len(index.propose(most).tokens) == most
+        assert all(0.5 < chance < 1.0 for chance in chances)
+    index.begin((1, 2, 3), CancelToken())
+    assert not index.promise(16)
+
+
+@pytest.mark.parametrize(
+    ("options", "has_draft", "sources"),
+    [
+        ({"lookahead": "auto"}, True, ("ngram", "draft-model")),
+        ({"lookahead": "auto"}, False, ("ngram",)),
+        ({"lookahead": "auto", "method": "draft-model"}, True, ("draft-model",)),
+        ({"lookahead": "auto", "method": "ngram"}, True, ("ngram",)),
+        ({"lookahead": "auto", "method": "autoregressive"}, True, ()),
+        ({"lookahead": 4}, True, ("draft-model",)),
+        ({"lookahead": 4}, False, ()),
+        ({"lookahead": 0}, True, ()),
+    ],
+)
+def test_sources(options: dict[str, Any], has_draft: bool, sources: tuple[str, ...]) -> None:
+    assert choose_sources(SpeculationConfig(**options), has_draft=has_draft)[1] == sources
+
+
+# In a reply ---------------------------------------------------------------------------------------------------------
+
+
+def _decoder(target: FakeBackend | None = None) -> SpeculativeDecoder:
+    decoder = SpeculativeDecoder()
+    decoder.attach_target(target or FakeBackend(6, 11))
+    decoder.attach_draft(FakeBackend(6, 23))
+    return decoder
+
+
+@pytest.mark.parametrize(
+    ("options", "lookahead"),
+    [
+        ({}, "auto"),
+        ({"temperature": 1.0}, "auto"),
+        ({"temperature": 1.0, "seed": 1}, 4),
+        ({"temperature": 1.0, "seed": 1, "acceptance": "exact"}, "auto"),
+        ({"method": "ngram"}, 16),
+        ({"method": "draft-model"}, "auto"),
+        ({"temperature": 1.0, "seed": 1, "sources": ("ngram", "draft-model")}, 16),
+        ({"temperature": 1.0, "seed": 1, "lookahead": "auto"}, "auto"),
+        ({"seed": 1}, "auto"),
+        ({"force_n1": True}, 4),
+        ({"force_n1": True, "lookahead": "auto"}, 4),
+    ],
+)
+def test_the_default_is_auto_but_a_seed_repeats(options: dict[str, Any], lookahead: object) -> None:
+    results = [_decoder().generate(REPETITIVE, max_tokens=12, **options) for _ in range(2)]
+    assert results[0].lookahead == lookahead
+    if "seed" in options and options.get("lookahead") != "auto":
+        assert results[0].tokens == results[1].tokens
+
+
+def test_one_token_at_a_time_is_plain() -> None:
+    result = _decoder(FakeBackend(6, 11, rewind=Rewind("none"))).generate(REPETITIVE, max_tokens=12)
+    assert (result.lookahead, result.stats.proposed, result.stats.draft_forwards) == ("auto", 0, 0)
+
+
+def test_rounds_say_what_was_expected() -> None:
+    fixed = [e for e in _decoder().stream(REPETITIVE, max_tokens=8, lookahead=2) if isinstance(e, RoundEvent)]
+    assert {event.speedup for event in fixed} == {None}
+    decoder = _decoder()
+    decoder._knowledge = PairKnowledge(Fixed(FLAT, 1.0))
+    rounds = [e for e in decoder.stream(REPETITIVE, max_tokens=40) if isinstance(e, RoundEvent)]
+    assert all(event.speedup is not None and event.speedup >= 1.0 for event in rounds)
+    assert max(event.speedup or 0.0 for event in rounds) > 1.2
+    assert {"ngram", "draft-model"} <= {event.source for event in rounds}
+
+
+def test_drawn_text_is_the_targets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With both kinds of proposals, chosen by what the rounds before have taught."""
+    monkeypatch.setattr(joint, "PROMPT", REPETITIVE)
+    monkeypatch.setattr(AutoLookahead, "INDEX_LEAD", 1.0)
+    target = FakeBackend(6, 11)
+    decoder = _decoder(target)
+    decoder._knowledge = PairKnowledge(Fixed(FLAT, 0.2))
+    counts: Counter[tuple[int, ...]] = Counter()
+    sources: Counter[str] = Counter()
+    for seed in range(2_500):
+        result = decoder.generate(REPETITIVE, temperature=1.0, lookahead="auto", max_tokens=6, seed=seed)
+        counts[result.tokens[:3]] += 1
+        sources.update({method.name: method.proposed for method in result.stats.by_method})
+    assert chi_square_p(counts, exact_joint(target, SamplingConfig(temperature=1.0))) >= 0.001
+    assert min(sources["ngram"], sources["draft-model"]) > 600
+
+
+def test_real_pair_says_the_same_and_uses_both() -> None:
+    """Asked for a copy, and for a story; costs are given, as the demo's own are too small to pay."""
+    again = "the cat sat on the mat, the dog sat on the log, the cat sat on the mat, the dog sat on the"
+    sources: Counter[str] = Counter()
+    with load(*bundled_pair()) as decoder:
+        for prompt, raw in ((again, True), ("Tell me a story about a shy dragon.", False)):
+            plain = decoder.generate(prompt, lookahead=0, max_tokens=60, raw=raw)
+            decoder._knowledge = PairKnowledge(Fixed(FLAT, 0.5))
+            auto = decoder.generate(prompt, lookahead="auto", max_tokens=60, raw=raw)
+            assert auto.tokens == plain.tokens
+            sources.update({method.name: method.accepted for method in auto.stats.by_method})
+    assert min(sources["ngram"], sources["draft-model"]) > 10
+
+
+# Short replies ------------------------------------------------------------------------------------------------------
+
+_COSTS = (1.0, 1.1, 1.25, 1.4, 1.7, 1.9, 2.1, 2.3, 2.7)
+
+
+def _cost(n: int) -> float:
+    return 30.0 * (_COSTS[n - 1] if n <= len(_COSTS) else _COSTS[-1] + 0.3 * (n - len(_COSTS)))
+
+
+def _reply(policy: Any, rate: float, rng: random.Random, disturb: Callable[[], float], length: int = 64) -> float:
+    """The milliseconds of a reply by the true costs; the policy sees disturbed ones."""
+    written, spent = 0, 0.0
+    while written < length:
+        proposed, chosen = 0, policy.choose()
+        while chosen and proposed < min(policy.limit, length - written - 1):
+            proposed += 1
+            if not policy.goes_on(proposed, None):
+                break
+        accepted = next((index for index in range(proposed) if rng.random() >= rate), proposed)
+        policy.observe(proposed, accepted, 1.2 * proposed * disturb(), _cost(proposed + 1) * disturb())
+        written += accepted + 1
+        spent += 1.2 * proposed + _cost(proposed + 1)
+    return spent
+
+
+def _replies(known: PairKnowledge, rate: float, rng: random.Random, count: int) -> float:
+    """The mean time of replies of new conversations."""
+
+    def disturb() -> float:
+        return rng.lognormvariate(0.0, 0.07) * (2.0 if rng.random() < 0.02 else 1.0)
+
+    spent = 0.0
+    for number in range(count):
+        known.begin([number])
+        policy = AutoLookahead(known.costs, known.acceptance("draft-model", greedy=True), known.exploration)
+        spent += _reply(policy, rate, rng, disturb)
+    return spent / count
+
+
+def _known(rng: random.Random) -> PairKnowledge:
+    return PairKnowledge(CostModel({n: _cost(n) * rng.lognormvariate(0.0, 0.03) for n in range(1, 14)}, 1.2))
+
+
+def test_a_hopeless_draft_costs_little_from_the_first_reply_on() -> None:
+    first = later = 0.0
+    for seed in range(20):
+        rng = random.Random(seed)
+        known = _known(rng)
+        first += _replies(known, 0.03, rng, 1) / (64 * _cost(1))
+        later += _replies(known, 0.03, rng, 8) / (64 * _cost(1))
+    assert first / 20 < 1.06
+    assert later / 20 < 1.02
+
+
+@pytest.mark.parametrize(("rate", "best"), [(0.7, 3), (0.6, 2), (0.45, 1)])
+def test_short_replies_come_near_the_best_fixed_lookahead(rate: float, best: int) -> None:
+    class Best(AutoLookahead):
+        def choose(self) -> int:
+            self.lookahead = self._exactly = best
+            return best
+
+    ratio = 0.0
+    for seed in range(20):
+        rng = random.Random(seed)
+        fixed = sum(_reply(Best(), rate, rng, lambda: 1.0) for _ in range(20)) / 20
+        known = _known(rng)
+        _replies(known, rate, rng, 2)
+        ratio += fixed / _replies(known, rate, rng, 20)
+    assert ratio / 20 > 0.97

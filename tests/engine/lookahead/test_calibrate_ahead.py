@@ -1,0 +1,79 @@
+"""Calibrating before the first reply asks for it, and calling that off."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine import Cancelled, CancelToken, InvalidRequest, ModelNotLoaded, SpeculativeDecoder, cache_folder
+from engine.backends.base import Backend
+from engine.lookahead import calibration
+from engine.lookahead.costs import CostModel
+
+Calibrate = Callable[..., CostModel]
+
+
+@pytest.fixture
+def decoder(bundled_target: Path, bundled_draft: Path) -> SpeculativeDecoder:
+    """The bundled pair."""
+    decoder = SpeculativeDecoder()
+    decoder.attach_target(bundled_target)
+    decoder.attach_draft(bundled_draft)
+    return decoder
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A word for each calibration that is begun."""
+    begun: list[str] = []
+    real: Calibrate = calibration.calibrate
+
+    def calibrate(target: Backend, draft: Backend | None, *, budget_s: float, **options: object) -> CostModel:
+        begun.append("begun")
+        return real(target, draft, budget_s=min(budget_s, 0.3), **options)
+
+    monkeypatch.setattr(calibration, "calibrate", calibrate)
+    return begun
+
+
+def costs_files() -> list[Path]:
+    """What is remembered of pairs."""
+    return list((cache_folder() / "costs").glob("*.json"))
+
+
+def test_the_reply_uses_what_was_measured_ahead(decoder: SpeculativeDecoder, calls: list[str]) -> None:
+    with decoder:
+        decoder.calibrate()
+        decoder.calibrate()
+        assert calls == ["begun"]
+        assert len(costs_files()) == 1
+        assert decoder.generate("Hello!", max_tokens=8, lookahead="auto").stats.emitted == 8
+        assert calls == ["begun"]
+        decoder.attach_draft(None)
+        decoder.calibrate()
+        assert calls == ["begun", "begun"], "another pair"
+
+
+def test_called_off_it_leaves_the_costs_to_the_replies(decoder: SpeculativeDecoder, calls: list[str]) -> None:
+    with decoder:
+        token = CancelToken()
+        token.cancel()
+        with pytest.raises(Cancelled):
+            decoder.calibrate(cancel=token)
+        assert not token.cancelled, "a token is used up"
+        assert costs_files() == []
+        assert calls == ["begun"]
+        assert decoder.generate("Hello!", max_tokens=8, lookahead="auto").stats.emitted == 8
+        assert calls == ["begun"], "the reply does not begin it again"
+        decoder.calibrate(cancel=token)
+        assert calls == ["begun", "begun"]
+        assert len(costs_files()) == 1
+
+
+def test_it_needs_a_target_and_a_decoder_that_is_not_writing(decoder: SpeculativeDecoder) -> None:
+    with pytest.raises(ModelNotLoaded):
+        SpeculativeDecoder().calibrate()
+    with decoder:
+        for _ in decoder.stream("Hello!", max_tokens=2):
+            with pytest.raises(InvalidRequest, match="is writing a reply"):
+                decoder.calibrate()

@@ -1,0 +1,148 @@
+"""What a decoder knows of its pair: calibrated once, kept between runs, learned from in every reply."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+import engine.lookahead.knowledge
+from engine import Cancelled, EngineError, SpeculativeDecoder, bundled_pair, load
+from engine.backends.fake import FakeBackend
+from engine.cancel import CancelToken
+from engine.lookahead.calibration import costs_for, remember, remembered_acceptance
+from engine.lookahead.costs import CostModel
+from engine.lookahead.knowledge import PairKnowledge, learn_pair
+
+
+def test_greedy_and_drawn_tokens_are_learned_apart() -> None:
+    known = PairKnowledge()
+    known.acceptance("ngram", greedy=True).observe(4, 0)
+    assert known.acceptance("ngram", greedy=True).at(0) < known.acceptance("ngram", greedy=False).at(0)
+    assert known.acceptance("ngram", greedy=True) is known.acceptance("ngram", greedy=True)
+
+
+def test_a_new_conversation_begins_with_what_the_pair_is_known_for() -> None:
+    known = PairKnowledge()
+    prompt = list(range(40))
+    known.begin(prompt)
+    for _ in range(30):
+        known.acceptance("draft-model", greedy=True).observe(2, 2)
+    of_the_pair = known.acceptance("draft-model", greedy=True).at(0)
+    for _ in range(10):
+        known.acceptance("draft-model", greedy=True).observe(2, 0)
+    known.begin([*prompt, *range(100)])
+    here = known.acceptance("draft-model", greedy=True).at(0)
+    known.begin(list(range(50, 90)))
+    anew = known.acceptance("draft-model", greedy=True).at(0)
+    assert here + 0.05 < anew < of_the_pair
+
+
+def test_a_few_rounds_do_not_outweigh_what_the_pair_is_known_for() -> None:
+    """A short reply is over before what is guessed from so few rounds is worth anything."""
+    rng = random.Random(1)
+    known = PairKnowledge()
+    known.begin(list(range(40)))
+    for _ in range(400):
+        known.acceptance("draft-model", greedy=True).observe(1, int(rng.random() < 0.8), (0.95,))
+    known.begin(list(range(50, 90)))
+    for _ in range(3):
+        known.acceptance("draft-model", greedy=True).observe(1, 0, (0.95,))
+    here = known.acceptance("draft-model", greedy=True)
+    assert 0.6 < here.at(0) < 0.78
+    assert 0.6 < here.given(0, 0.95) < 0.78
+    for _ in range(60):
+        here.observe(1, 0, (0.95,))
+    assert here.given(0, 0.95) < 0.2
+
+
+def test_what_an_index_is_worth_is_of_one_conversation() -> None:
+    known = PairKnowledge()
+    prompt = list(range(40))
+    known.begin(prompt)
+    for _ in range(20):
+        known.claims("ngram", greedy=True).observe(0, (0.7,))
+    known.begin([*prompt, *range(100)])
+    assert known.claims("ngram", greedy=True).given(0.7) < 0.2
+    known.begin(list(range(50, 90)))
+    assert known.claims("ngram", greedy=True).given(0.7) == pytest.approx(0.7)
+
+
+def test_what_was_accepted_is_kept_beside_the_costs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(engine.lookahead.knowledge, "costs_key", lambda *_: "key")
+    remember("key", CostModel({1: 2.0}))
+    known = learn_pair(FakeBackend(), None, FakeBackend(), None, CancelToken())
+    for _ in range(40):
+        known.acceptance("draft-model", greedy=True).observe(1, 0)
+    known.save(at_once=True)
+    again = learn_pair(FakeBackend(), None, FakeBackend(), None, CancelToken())
+    assert again.acceptance("draft-model", greedy=True).at(0) < 0.3
+    assert again.acceptance("draft-model", greedy=False).at(0) == pytest.approx(0.7)
+    assert again.costs.measured == {1: 2.0}
+    # Costs that are measured anew leave it, and what is damaged is passed over.
+    remember("key", CostModel({1: 3.0}))
+    assert remembered_acceptance("key").keys() == {"draft-model, greedy"}
+    remember("key", CostModel({1: 3.0}), {"draft-model, greedy": {"shares": "?"}})
+    damaged = learn_pair(FakeBackend(), None, FakeBackend(), None, CancelToken())
+    assert damaged.acceptance("draft-model", greedy=True).at(0) == pytest.approx(0.7)
+
+
+def test_models_that_are_not_files_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine.lookahead.knowledge, "costs_for", lambda *_, **__: pytest.fail("measured"))
+    known = learn_pair(FakeBackend(), None, FakeBackend(), None, CancelToken())
+    assert not known.costs.knows(1)
+
+
+@pytest.mark.parametrize("error", [EngineError("broken"), Cancelled()])
+def test_what_fails_in_a_calibration(monkeypatch: pytest.MonkeyPatch, error: EngineError) -> None:
+    def fail(*_: object, **__: object) -> CostModel:
+        raise error
+
+    monkeypatch.setattr(engine.lookahead.knowledge, "costs_key", lambda *_: "key")
+    monkeypatch.setattr(engine.lookahead.knowledge, "costs_for", fail)
+    if isinstance(error, Cancelled):
+        with pytest.raises(Cancelled):
+            learn_pair(FakeBackend(), None, None, None, CancelToken())
+    else:
+        assert not learn_pair(FakeBackend(), None, None, None, CancelToken()).costs.knows(1)
+
+
+def test_a_real_pair_is_measured_once_and_remembered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    seen = []
+
+    def counted(*args: object, **options: object) -> CostModel:
+        costs = costs_for(*args, **options)  # type: ignore[arg-type]
+        seen.append(costs.measured)
+        return costs
+
+    monkeypatch.setattr(engine.lookahead.knowledge, "costs_for", counted)
+    plain = []
+    for _ in range(2):
+        with load(*bundled_pair()) as decoder:
+            texts = [
+                decoder.generate("Tell me a story.", lookahead=way, max_tokens=40).text for way in (0, "auto", "auto")
+            ]
+            plain.append(texts[0])
+            assert texts == [texts[0]] * 3
+    assert len(seen) == 2
+    assert {1, 2, 5} <= set(seen[0])
+    # The second run began with what the first one had learned, not with a calibration of its own.
+    assert seen[1].keys() == seen[0].keys()
+    with load(*bundled_pair()) as decoder:
+        decoder.generate("Tell me a story.", lookahead="auto", max_tokens=2)
+        assert decoder._knowledge is not None
+        assert decoder._knowledge.acceptance("draft-model", greedy=True).at(0) != pytest.approx(0.7)
+    assert list(tmp_path.rglob("*.json"))
+
+
+def test_other_models_are_learned_anew() -> None:
+    with SpeculativeDecoder() as decoder:
+        target, draft = bundled_pair()
+        decoder.attach_target(target)
+        decoder.attach_draft(draft)
+        decoder.generate("Hello!", lookahead="auto", max_tokens=4)
+        before = decoder._knowledge
+        decoder.attach_draft(None)
+        assert before is not None
+        assert decoder._knowledge is None

@@ -1,0 +1,122 @@
+"""The joint distribution of the first three tokens, where compiled functions draw and judge whole drafts."""
+
+from array import array
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from engine.backends.fake import FakeBackend
+from engine.config import SamplingConfig, SpeculationConfig
+from engine.sampling.history import History
+from engine.sampling.native_draw import Judged, NativeSampler, records_of
+from engine.sampling.rows import use
+from helpers.decoding.compiled_rows import compiled_rows
+from helpers.decoding.joint import Setting, chi_square_p, draw_many, exact_joint
+
+SAMPLES = 3_000
+ENOUGH, BROKEN = 0.001, 1e-6
+RULES = [
+    pytest.param(SamplingConfig(1.0), id="t1"),
+    pytest.param(SamplingConfig(0.7, top_p=0.9), id="t0.7-top-p0.9"),
+    pytest.param(SamplingConfig(1.3, top_k=4, min_p=0.08), id="top-k-min-p"),
+    pytest.param(SamplingConfig(1.0, repeat_penalty=1.5, presence_penalty=0.4, frequency_penalty=0.7), id="penalty"),
+    pytest.param(SamplingConfig(1.0, frequency_penalty=1.5, penalty_window=2), id="penalty-window"),
+    pytest.param(SamplingConfig(1.0, repeat_penalty=1.4, logit_bias=((1, 1.0),), banned_tokens=(4,)), id="bias-banned"),
+]
+PENALTIES = SamplingConfig(1.0, presence_penalty=1.5, frequency_penalty=1.5)
+
+
+@pytest.fixture(autouse=True)
+def _compiled() -> Iterator[None]:
+    before = use(compiled_rows(whole_drafts=True))
+    yield
+    use(before)
+
+
+def _p_value(sampling: SamplingConfig, **speculation: Any) -> float:
+    setting = Setting(FakeBackend(6, 11), FakeBackend(6, 23), sampling, SpeculationConfig(**speculation))
+    return chi_square_p(draw_many(setting, SAMPLES), exact_joint(setting.target, sampling))
+
+
+@pytest.mark.parametrize("sampling", RULES)
+@pytest.mark.parametrize(
+    "speculation",
+    [
+        pytest.param({"lookahead": 4}, id="rejection"),
+        pytest.param({"lookahead": 3, "acceptance": "exact"}, id="exact"),
+    ],
+)
+def test_it_is_the_targets_own(sampling: SamplingConfig, speculation: dict[str, Any]) -> None:
+    assert _p_value(sampling, **speculation) >= ENOUGH
+
+
+@pytest.mark.parametrize(
+    "speculation",
+    [
+        pytest.param({"lookahead": 2, "overlap": "on"}, id="overlap"),
+        pytest.param({"force_n1": True}, id="n1"),
+        pytest.param({"lookahead": 4, "min_draft_confidence": 0.45}, id="confidence"),
+    ],
+)
+def test_other_ways_to_speculate(speculation: dict[str, Any]) -> None:
+    assert _p_value(SamplingConfig(1.0), **speculation) >= ENOUGH
+
+
+# Broken on purpose --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sampling", RULES[:2])
+def test_the_distribution_of_another_position_fails(sampling: SamplingConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    def moved(probs: Any, count: int) -> bytes | None:
+        records = records_of(probs, count)
+        size = len(records or b"") // max(count, 1)
+        return None if records is None else records[size:] + records[:size]
+
+    monkeypatch.setattr("engine.generation.verifier.records_of", moved)
+    assert _p_value(sampling, lookahead=4) < BROKEN
+
+
+@pytest.mark.parametrize("sampling", RULES[:2])
+def test_the_same_numbers_for_all_rounds_fail(sampling: SamplingConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = NativeSampler.judge
+
+    def late(self: NativeSampler, rows: Any, part: range, *rest: Any) -> Any:
+        proposed, records, _, history = rest
+        return judge(self, rows, part, proposed, records, 0, history)
+
+    monkeypatch.setattr(NativeSampler, "judge", late)
+    assert _p_value(sampling, lookahead=1) < BROKEN
+
+
+def test_penalties_that_forget_the_round_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a draft's tokens do to the penalties of those behind them is part of the rule."""
+    judge = NativeSampler.judge
+
+    def forgetful(self: NativeSampler, rows: Any, part: range, *rest: Any) -> Judged:
+        proposed, _, position, history = rest
+        tokens: list[int] = []
+        kept, logprobs = 0, list[float]()
+        for i in part:  # Each by itself, as if it were the first one of its round.
+            found = judge(self, rows[i:], range(1), proposed[i:], None, position + i, history)
+            tokens, kept, logprobs = tokens + found.tokens, kept + found.kept, logprobs + found.logprobs
+            if not found.kept:
+                break
+        return Judged(tokens, kept, logprobs, [])
+
+    assert _p_value(PENALTIES, lookahead=3, acceptance="exact") >= ENOUGH
+    monkeypatch.setattr(NativeSampler, "judge", forgetful)
+    assert _p_value(PENALTIES, lookahead=3, acceptance="exact") < BROKEN
+
+
+def test_penalties_that_know_only_the_round_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NativeSampler, "_count", lambda *_: 0)
+    assert _p_value(PENALTIES, lookahead=1) < BROKEN
+
+
+def test_other_tokens_that_leave_the_window_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    sampling = SamplingConfig(1.0, frequency_penalty=1.5, penalty_window=2)
+    others = array("q", [5, 5])
+    place, _ = others.buffer_info()
+    monkeypatch.setattr(History, "oldest", property(lambda self: (place, min(self.window, len(self)))))
+    assert _p_value(sampling, lookahead=4) < BROKEN

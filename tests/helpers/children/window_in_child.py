@@ -1,0 +1,88 @@
+"""A real window with a scripted model in which somebody does things at random, until it is killed.
+
+Run as `python -m helpers.children.window_in_child FOLDER SEED`. After everything that happens it tells what is on the
+screen, a JSON line each: `{"at": seconds (the system's monotonic clock), "titles": {number: title}, "open": number,
+"path": [[role, text], …]}`; before it does something, `{}`.
+"""
+
+import asyncio
+import functools
+import json
+import random
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from app.settings.settings import SettingsFile
+from app.shell import bootstrap
+from app.shell.program import Parts
+from app.state.chat.transcript import Exchange
+from app.system.single_instance import Call, claim_or_call
+from helpers.decoding.scripted_decoder import Script, ScriptedDecoder
+
+REPLY = "".join(f"{number:04} and " for number in range(150))
+
+
+def _tell(parts: Parts) -> None:
+    conversations = parts.conversations
+    shown = conversations.open
+    path = [] if shown is None else [[message.role, message.text] for message in shown.path]
+    titles = {each.id: each.title for each in conversations.summaries()}
+    said = {"at": time.monotonic(), "titles": titles, "open": 0 if shown is None else shown.id, "path": path}
+    sys.stdout.write(json.dumps(said) + "\n")
+    sys.stdout.flush()
+
+
+async def _act(parts: Parts, draw: random.Random) -> None:
+    controller, conversations = parts.controller, parts.conversations
+    asked = [entry for entry in controller.transcript if isinstance(entry, Exchange)]
+    known = [each.id for each in conversations.summaries()]
+    kinds = ["send", "send", "send", "new", "wait"]
+    if asked and not controller.busy:
+        kinds += ["edit", "edit", "regenerate", "regenerate", "remove", "step"]
+    if known:
+        kinds += ["rename", "rename", "pin"] + ["delete", "delete"] * (len(known) > 3)
+    word = f"word {draw.randrange(10**6)}"
+    ways: dict[str, Callable[[], object]] = {
+        "send": lambda: parts.window.prompt_sent.emit(word),
+        "new": parts.window.new_chat_wanted.emit,
+        "edit": lambda: controller.edit(draw.choice(asked), word),
+        "regenerate": lambda: controller.regenerate(draw.choice(asked)),
+        "remove": lambda: controller.delete(draw.choice(asked)),
+        "step": lambda: controller.step(draw.choice(asked), "reply", draw.choice((-1, 1))),
+        "rename": lambda: conversations.rename(draw.choice(known), word),
+        "pin": lambda: conversations.pin(draw.choice(known), draw.random() < 0.5),
+        "delete": lambda: conversations.delete(draw.choice(known)),
+        "wait": lambda: None,
+    }
+    way = ways[draw.choice(kinds)]
+    sys.stdout.write("{}\n")
+    sys.stdout.flush()
+    way()
+    _tell(parts)
+    await asyncio.sleep(draw.uniform(0.01, 0.2))
+
+
+def main(folder: Path, seed: int) -> None:
+    """Go on until the end comes from outside."""
+    draw = random.Random(seed)
+    make: Any = lambda: ScriptedDecoder(Script(REPLY, round_s=0.002))  # noqa: E731 - of another type, on purpose
+    bootstrap.build = functools.partial(bootstrap.build, make_decoder=make)
+    vars(bootstrap)["bundled_pair"] = lambda: (Path("big.gguf"), Path("small.gguf"))
+
+    async def script(parts: Parts, _loop: asyncio.AbstractEventLoop) -> int:
+        parts.controller.reply_grew.connect(lambda *_: _tell(parts))
+        while parts.window.panel.plots is None or not parts.desk.settled:  # noqa: ASYNC110 - as a person looks
+            await asyncio.sleep(0.02)
+        _tell(parts)
+        while True:
+            await _act(parts, draw)
+
+    claim = claim_or_call(folder / "conversations.sqlite3", Call())
+    bootstrap.run(["outrider"], SettingsFile(folder / "settings.json"), claim=claim, script=script)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,192 @@
+"""The joint distribution of a reply's first tokens: drawn through the loop, computed exactly, and compared."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import chi2
+
+from engine.backends.base import Logits
+from engine.backends.fake import FakeBackend
+from engine.cancel import CancelToken
+from engine.chat.template import ReplyText
+from engine.config import SamplingConfig, SpeculationConfig
+from engine.drafting.base import Drafter
+from engine.drafting.draft_model import DraftModelDrafter
+from engine.drafting.none import NoDrafter
+from engine.events import TokenEvent
+from engine.generation.loop import GenerationLoop
+from engine.generation.plan import Job
+from engine.generation.verifier import Verifier
+from engine.lookahead.auto import make_policy
+from engine.sampling.candidates import Candidates
+from engine.sampling.distribution import candidates, distribution
+
+PROMPT = (1, 2)
+LENGTH = 3
+LEAST_EXPECTED = 5.0
+
+Prefix = tuple[int, ...]
+MakeDrafter = Callable[..., Drafter]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way to draw replies. `make_drafter` is for drafters that are broken on purpose."""
+
+    target: FakeBackend
+    draft: FakeBackend | None
+    sampling: SamplingConfig
+    speculation: SpeculationConfig = field(default_factory=SpeculationConfig)
+    draft_sampling: SamplingConfig | None = None
+    make_drafter: MakeDrafter = DraftModelDrafter
+
+    def draw(self, seed: int, length: int = LENGTH) -> Prefix:
+        """The first tokens of a reply through the generation loop, which goes on: drafts are as long as they may be."""
+        job = Job(
+            target=self.target,
+            drafter=self._drafter(seed),
+            verifier=Verifier(self.target, self.sampling, self.speculation.acceptance, seed, 0),
+            policy=make_policy(self.speculation if self.draft else replace(self.speculation, lookahead=0)),
+            prompt=list(PROMPT),
+            reply=ReplyText(self.target.tokenizer),
+            stop_tokens=frozenset(),
+            max_tokens=None,
+            one_token=self.speculation.force_n1 or self.target.rewind.kind == "none",
+            cancel=CancelToken(),
+            method="test",
+            lookahead=self.speculation.lookahead,
+            overlap=self.speculation.overlap == "on",
+        )
+        tokens: list[int] = []
+        with closing(GenerationLoop(job).run()) as events:
+            while len(tokens) < length:
+                event = next(events)
+                if isinstance(event, TokenEvent):
+                    tokens.append(event.token)
+        return tuple(tokens)
+
+    def _drafter(self, seed: int) -> Drafter:
+        if self.draft is None:
+            return NoDrafter()
+        return self.make_drafter(
+            self.draft,
+            self.target.vocab_size,
+            self.draft_sampling or self.sampling,
+            seed,
+            min_confidence=self.speculation.min_draft_confidence,
+        )
+
+
+def draw_many(setting: Setting, samples: int, first_seed: int = 0) -> Counter[Prefix]:
+    """How often each beginning of a reply came, over fixed seeds."""
+    with remembered_distributions(), without_threads():
+        return Counter(setting.draw(first_seed + seed) for seed in range(samples))
+
+
+@contextmanager
+def remembered_distributions() -> Iterator[None]:
+    """Compute each distribution of a fake once: it is a pure function, and most of the time goes into it."""
+    known: dict[tuple[bytes, SamplingConfig, Prefix, int | None], Candidates] = {}
+
+    def remembered(
+        logits: Logits, config: SamplingConfig, history: Sequence[int], size: int | None = None
+    ) -> Candidates:
+        key = logits.tobytes(), config, tuple(history), size
+        if key not in known:
+            known[key] = candidates(logits, config, history, size)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        for user in ("engine.generation.verifier", "engine.drafting.draft_model"):
+            patch.setattr(f"{user}.candidates", remembered)
+        yield
+
+
+class _AtOnce:
+    """In place of a pool of one thread: what is submitted is done at once."""
+
+    def __init__(self, *_: object) -> None: ...
+
+    def submit(self, work: Callable[..., Any], *arguments: object) -> Future[Any]:
+        done: Future[Any] = Future()
+        done.set_result(work(*arguments))
+        return done
+
+    def shutdown(self) -> None:
+        """Nothing to end."""
+
+
+@contextmanager
+def without_threads() -> Iterator[None]:
+    """Overlapped drafting without its thread, where thousands of replies are drawn: most of the time went into waking.
+
+    The drafts are the same (`test_overlap_draws_the_same_on_its_thread`).
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("engine.generation.overlap.ThreadPoolExecutor", _AtOnce)
+        yield
+
+
+def exact_joint(target: FakeBackend, sampling: SamplingConfig, length: int = LENGTH) -> dict[Prefix, float]:
+    """The probability of every beginning of a reply, by enumeration of the target alone."""
+    joint: dict[Prefix, float] = {(): 1.0}
+    for _ in range(length):
+        longer: dict[Prefix, float] = {}
+        for prefix, probability in joint.items():
+            history = [*PROMPT, *prefix]
+            for token, share in enumerate(distribution(target.row(history), sampling, history)):
+                if share > 0.0:
+                    longer[*prefix, token] = probability * float(share)
+        joint = longer
+    return joint
+
+
+def chi_square_p(counts: Mapping[Prefix, int], joint: Mapping[Prefix, float]) -> float:
+    """The p-value of counts against probabilities. Cells with under 5 expected are pooled; an impossible one: 0."""
+    if any(prefix not in joint for prefix in counts):
+        return 0.0
+    samples = sum(counts.values())
+    pairs = [(float(counts.get(prefix, 0)), samples * probability) for prefix, probability in joint.items()]
+    cells = [pair for pair in pairs if pair[1] >= LEAST_EXPECTED]
+    rare = [pair for pair in pairs if pair[1] < LEAST_EXPECTED]
+    pooled = (sum(seen for seen, _ in rare), sum(expected for _, expected in rare))
+    if pooled[1] >= LEAST_EXPECTED or not cells:
+        cells.append(pooled)
+    elif rare:
+        seen, expected = cells.pop(cells.index(min(cells, key=lambda pair: pair[1])))
+        cells.append((seen + pooled[0], expected + pooled[1]))
+    statistic = sum((seen - expected) ** 2 / expected for seen, expected in cells)
+    return float(chi2.sf(statistic, len(cells) - 1))
+
+
+def two_sample_p(first: Mapping[Prefix, int], second: Mapping[Prefix, int]) -> float:
+    """The p-value of two sets of counts having one distribution. Cells with under 5 expected in either are pooled."""
+    one, two = sum(first.values()), sum(second.values())
+    share = one / (one + two)
+    table: list[tuple[int, int]] = []
+    rare = (0, 0)
+    for prefix in {*first, *second}:
+        pair = first.get(prefix, 0), second.get(prefix, 0)
+        if min(share, 1.0 - share) * sum(pair) >= LEAST_EXPECTED:
+            table.append(pair)
+        else:
+            rare = rare[0] + pair[0], rare[1] + pair[1]
+    if sum(rare):
+        table.append(rare)
+    statistic = 0.0
+    for pair in table:
+        for seen, expected in zip(pair, (share * sum(pair), (1.0 - share) * sum(pair)), strict=True):
+            statistic += (seen - expected) ** 2 / expected
+    return float(chi2.sf(statistic, len(table) - 1))
+
+
+def total_variation(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Half the summed difference of two distributions of one shape."""
+    return 0.5 * float(np.abs(first - second).sum())

@@ -1,0 +1,39 @@
+"""Replies of drafters of a test's own, through the generation loop."""
+
+from collections.abc import Sequence
+
+from engine.backends.base import Backend
+from engine.cancel import CancelToken
+from engine.chat.template import ReplyText
+from engine.config import SamplingConfig, SpeculationConfig
+from engine.drafting.base import Drafter
+from engine.generation.plan import Job
+from engine.generation.verifier import Verifier
+from engine.lookahead.auto import make_policy
+
+
+def loop_job(
+    target: Backend,
+    drafter: Drafter,
+    sampling: SamplingConfig,
+    prompt: Sequence[int],
+    *,
+    lookahead: int = 4,
+    length: int = 40,
+    seed: int = 5,
+) -> Job:
+    """A reply of at most `length` tokens, with a fixed lookahead and the rejection rule."""
+    return Job(
+        target=target,
+        drafter=drafter,
+        verifier=Verifier(target, sampling, "rejection", seed, 0),
+        policy=make_policy(SpeculationConfig(lookahead=lookahead)),
+        prompt=list(prompt),
+        reply=ReplyText(target.tokenizer),
+        stop_tokens=target.eos_token_ids,
+        max_tokens=length,
+        one_token=False,
+        cancel=CancelToken(),
+        method="draft-model",
+        lookahead=lookahead,
+    )

@@ -1,0 +1,136 @@
+"""Greedy equality over all that can be combined: both backends, mixed, every source, overlap, recurrent models."""
+
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.config import LoadConfig
+from engine.decoder import SpeculativeDecoder
+from engine.events import GenerationResult
+from helpers.decoding.invariants import check_counters
+from helpers.models.pairs import assert_same_greedy
+
+STARTS = (
+    *("Once upon a time", "One day", "The little dog", "Lily and Tom went", "She was very happy because"),
+    *("There was a big", "Mom said", "In the park", "The sun was", "A small bird", "He wanted to", "They played"),
+    *("Tim had a red", "The cat", "It was raining", "At the beach", "The boy ran", "Her mom", "A long time ago"),
+    *("Once", "The tree", "Sam and Ben", "I like", "The next day", "Dad came", "There was a boy", "Sara"),
+    *("The ball", "We are", "Do you want"),
+)
+ST, ST_DRAFT, ST_MAMBA = (
+    "gguf/stories260K-F32.gguf",
+    "gguf/stories-draft43K-F32.gguf",
+    "gguf/stories-mamba131K-F32.gguf",
+)
+HF_ST, HF_ST_DRAFT, HF_ST_MAMBA = "hf/stories260K", "hf/stories-draft43K", "hf/stories-mamba131K"
+BABY, HF_BABY, HF_BABY_DRAFT = "gguf/babyllama361-F32.gguf", "hf/babyllama361", "hf/babyllama105as361"
+BYTES, RWKV, HF_RWKV = "gguf/babyllama-byte256-F32.gguf", "gguf/rwkv5.2-730K-as-rwkv6-F32.gguf", "hf/rwkv4-660K"
+BOTH = ("ngram", "draft-model")
+WAYS: dict[str, tuple[str, str | None, dict[str, Any]]] = {
+    "gguf": (ST, ST_DRAFT, {}),
+    "gguf-overlap": (ST, ST_DRAFT, {"overlap": "on"}),
+    "gguf-exact": (ST, ST_DRAFT, {"acceptance": "exact"}),
+    "gguf-n1": (ST, ST_DRAFT, {"force_n1": True}),
+    "gguf-confidence": (ST, ST_DRAFT, {"min_draft_confidence": 0.5, "overlap": "on"}),
+    "gguf-penalties": (ST, ST_DRAFT, {"repeat_penalty": 1.2, "frequency_penalty": 0.2, "overlap": "on"}),
+    "quantised-target": ("gguf/stories260K-Q8_0.gguf", ST_DRAFT, {"overlap": "on"}),
+    "babyllama": (BABY, "gguf/babyllama105as361-F32.gguf", {}),
+    "safetensors": (HF_ST, HF_ST_DRAFT, {}),
+    "safetensors-overlap": (HF_ST, HF_ST_DRAFT, {"overlap": "on"}),
+    "safetensors-babyllama": (HF_BABY, HF_BABY_DRAFT, {}),
+    "gguf-with-safetensors": (ST, HF_ST_DRAFT, {}),
+    "gguf-with-safetensors-overlap": (ST, HF_ST_DRAFT, {"overlap": "on"}),
+    "safetensors-with-gguf": (HF_ST, ST_DRAFT, {}),
+    "ngram": (ST, None, {"method": "ngram"}),
+    "ngram-safetensors": (HF_BABY, None, {"method": "ngram"}),
+    "ngram-recurrent": (ST_MAMBA, None, {"method": "ngram"}),
+    "ngram-before-draft": (ST, ST_DRAFT, {"sources": BOTH}),
+    "ngram-before-draft-overlap": (BABY, "gguf/babyllama105as361-F32.gguf", {"sources": BOTH, "overlap": "on"}),
+    "ngram-before-draft-safetensors": (HF_ST, HF_ST_DRAFT, {"sources": BOTH}),
+    "other-tokenizer": (ST, BABY, {}),
+    "other-tokenizer-back": (BABY, ST, {}),
+    "other-tokenizer-mixed": (HF_ST, BABY, {}),
+    "other-tokenizer-ngram": (ST, BABY, {"sources": BOTH}),
+    "recurrent-target": (ST_MAMBA, ST_DRAFT, {}),
+    "recurrent-target-n1": (ST_MAMBA, ST_DRAFT, {"force_n1": True}),
+    "recurrent-target-ngram": (ST_MAMBA, ST_DRAFT, {"sources": BOTH}),
+    "recurrent-target-safetensors": (HF_ST_MAMBA, HF_ST_DRAFT, {}),
+    "recurrent-target-safetensors-n1": (HF_ST_MAMBA, HF_ST_DRAFT, {"force_n1": True}),
+    "recurrent-draft": (ST, ST_MAMBA, {"overlap": "on"}),
+    "recurrent-draft-safetensors": (HF_ST, HF_ST_MAMBA, {}),
+    "recurrent-draft-mixed": (ST, HF_ST_MAMBA, {}),
+    "rwkv-target": (RWKV, BYTES, {"overlap": "on"}),
+    "rwkv-draft": (BYTES, RWKV, {}),
+    "rwkv-draft-safetensors": (BYTES, HF_RWKV, {}),
+    "rwkv-target-safetensors": (HF_RWKV, BYTES, {}),
+}
+TOKENS = 60
+
+
+def _opened(shared_models: Path, name: str | None) -> LoadConfig | None:
+    if name is None:
+        return None
+    path = shared_models / name
+    if not path.exists():
+        pytest.skip(f"no {path.name} among the test models")
+    if name.startswith("hf/") and importlib.util.find_spec("torch") is None:
+        pytest.skip("torch is not installed")
+    return LoadConfig(path, threads=1, trusted=True)
+
+
+@pytest.fixture(params=WAYS, ids=list(WAYS))
+def way(request: pytest.FixtureRequest, shared_models: Path) -> Iterator[tuple[str, SpeculativeDecoder]]:
+    target, draft, _ = WAYS[request.param]
+    configs = _opened(shared_models, target), _opened(shared_models, draft)
+    assert configs[0] is not None
+    with SpeculativeDecoder() as decoder:
+        decoder.attach_target(configs[0])
+        decoder.attach_draft(configs[1])
+        yield request.param, decoder
+
+
+def _compare(name: str, decoder: SpeculativeDecoder, starts: tuple[str, ...], step: int) -> list[GenerationResult]:
+    """Each start with one in `step` of the lookaheads from 1 to 32, other ones for each start."""
+    assert decoder.target is not None
+    options = WAYS[name][2]
+    sampling = {key: value for key, value in options.items() if "penalty" in key}
+    replies: list[GenerationResult] = []
+    for number, start in enumerate(starts):
+        tokens = decoder.target.tokenizer.encode(start, add_special=True, parse_special=False)
+        plain = decoder.generate(tokens, method="autoregressive", max_tokens=TOKENS, **sampling)
+        for lookahead in range(1 + number % step, 33, step):
+            reply = decoder.generate(tokens, lookahead=lookahead, max_tokens=TOKENS, **options)
+            check_counters(reply)
+            assert_same_greedy(decoder.target, tokens, plain, reply)
+            replies.append(reply)
+    return replies
+
+
+def _check_done(name: str, replies: list[GenerationResult]) -> None:
+    """What the way is about did happen."""
+    overlap, one = WAYS[name][2].get("overlap") == "on", WAYS[name][2].get("force_n1", False)
+    assert sum(reply.stats.proposed for reply in replies) > 0
+    can_overlap = overlap and name != "recurrent-draft"
+    assert (sum(reply.stats.overlapped_rounds for reply in replies) > 0) is can_overlap
+    if one:
+        assert sum(reply.stats.n1_fallbacks for reply in replies) > 0
+    if "ngram-before-draft" in name:
+        methods = {method.name for reply in replies for method in reply.stats.by_method if method.accepted}
+        assert {"ngram", "draft-model"} <= methods
+
+
+def test_one_start(way: tuple[str, SpeculativeDecoder]) -> None:
+    name, decoder = way
+    starts = STARTS[:1] if "ngram" not in name else ("The dog ran to the dog and the dog ran to the",)
+    _check_done(name, _compare(name, decoder, starts, 11))
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_thirty_starts(way: tuple[str, SpeculativeDecoder]) -> None:
+    name, decoder = way
+    replies = _compare(name, decoder, STARTS, 8)
+    assert len(replies) == 30 * 4
