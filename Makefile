@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 SETUP := packaging/setup
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test coverage lint bench soak screenshots translations dist clean
+.PHONY: help setup run test coverage lint bench soak screenshots translations docs dist clean
 
 help:
 	@echo "make run      open the window (ARGS=... are passed on)"
@@ -22,6 +22,7 @@ help:
 	@echo "make soak     the long tests"
 	@echo "make screenshots  a walk through the program, light and dark, at two scales: pictures in build/screenshots/"
 	@echo "make translations  bring the translations up to date with the texts of the sources"
+	@echo "make docs     write docs/api.md from the docstrings"
 	@echo "make dist     build the installers, in dist/ (FLAVOUR=full: with torch and transformers)"
 	@echo "make setup    only prepare .venv, as all of the above do first"
 	@echo "make clean    remove .venv and everything that was built"
@@ -79,12 +80,15 @@ bench: $(READY)
 lint: $(READY)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
-	@$(BIN)/mypy engine app resources packaging tests
+	@$(BIN)/mypy engine app resources packaging tests docs
 	@$(BIN)/lint-imports
 
 # New texts are unfinished in the .ts files then; Qt Linguist, or any editor, finishes them, and this makes the .qm.
 translations: $(READY)
 	@$(BIN)/python packaging/update_translations.py
+
+docs: $(READY)
+	@$(BIN)/python packaging/update_api_reference.py
 
 # In an environment of its own, so .venv is not needed for it.
 dist:

@@ -1,4 +1,4 @@
-"""Counters of a generation and the figures derived from them (words: see the design, section 1)."""
+"""Counters of a generation and the figures derived from them (words: ARCHITECTURE.md)."""
 
 from __future__ import annotations
 

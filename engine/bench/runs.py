@@ -30,7 +30,7 @@ from engine.translatable import Phrase
 PLAIN, AUTO, NGRAM = "plain", "auto", "ngram"
 DEFAULT_LOOKAHEADS = (1, 2, 3, 4, 6, 8, 12, 16)
 CLOSE = 1e-3
-"""Two logits closer than this may change places between batches of different size (the design, section 3)."""
+"""Two logits closer than this may change places between batches of different size (ARCHITECTURE.md, *Contracts*)."""
 BUDGET_S = 480.0
 """What the measurement may take where the sizes are not given."""
 _REPEATS, _MOST_TOKENS, _FEWEST_TOKENS = 3, 64, 24

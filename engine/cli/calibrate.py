@@ -162,7 +162,7 @@ def best_lookahead(costs: CostModel, acceptance: float, *, drafted: bool) -> tup
 
     Each draft token is accepted with the chance `acceptance`, given those before it. `drafted`: a draft model proposes,
     so that a proposal costs time too. Looks no further than the largest measured size reaches.
-    E[tokens] / (v(K + 1) + K · c), see DESIGN.md, section 4.
+    E[tokens] / (v(K + 1) + K · c), see ARCHITECTURE.md, *Lookahead*.
     """
     one, each = costs.verify(1), costs.draft() if drafted else 0.0
     best, speedup = 0, 1.0

@@ -1,4 +1,4 @@
-"""What the README says is so."""
+"""What the README says is so. What holds for every page is in test_documents.py."""
 
 import re
 
@@ -13,7 +13,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=["blocking", "streaming", "async"])
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_library_examples_run(example: str) -> None:
     done = run_python("-c", example)
     assert done.returncode == 0, done.stderr
@@ -24,6 +24,10 @@ def test_library_examples_run(example: str) -> None:
 def test_blocking_example_shows_what_was_accepted() -> None:
     done = run_python("-c", EXAMPLES[0])
     assert re.search(r"^\d+ of [1-9]\d* proposed tokens were accepted$", done.stdout, re.MULTILINE)
+
+
+def test_it_is_short() -> None:
+    assert len(README.splitlines()) <= 150
 
 
 def test_make_targets_exist() -> None:
@@ -41,6 +45,6 @@ def test_options_exist() -> None:
 
 
 def test_files_exist() -> None:
-    names = set(re.findall(r"`((?:packaging|resources)/[\w/.]+|LICENSE)`", README))
-    assert names
+    names = set(re.findall(r"\(((?:packaging|docs)/[\w/.-]+|LICENSE)\)", README))
+    assert {"LICENSE", "docs/library.md", "packaging/screenshots/colours-light.png"} <= names
     assert [name for name in names if not (ROOT / name).exists()] == []

@@ -1,4 +1,4 @@
-"""After every round both caches hold what the design says, whatever ends the round or the reply."""
+"""After every round both caches hold what ARCHITECTURE.md says (*Cache invariant*), whatever ends round or reply."""
 
 from collections.abc import Sequence
 from itertools import islice
