@@ -1,7 +1,9 @@
 """What the pages say is so: snippets and programs run, commands, options, links and paths exist."""
 
 import re
+import tomllib
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -157,6 +159,15 @@ def test_the_tree_names_no_file_that_is_gone() -> None:
             named.append(folder / first)
     assert named
     assert [path for path in named if not path.exists()] == []
+
+
+def test_the_layers_are_those_of_the_contracts() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts: list[dict[str, Any]] = settings["tool"]["importlinter"]["contracts"]
+    held = {each["containers"][0].rpartition(".")[2]: each["layers"] for each in contracts if each["type"] == "layers"}
+    block = next(block for block in BY_NAME["ARCHITECTURE.md"].blocks("text") if " > " in block)
+    written = dict(re.findall(r"^(\w+) +(.+(?:\n +.+)*)$", block, re.MULTILINE))
+    assert {name: [" ".join(layer.split()) for layer in text.split(">")] for name, text in written.items()} == held
 
 
 def test_the_kernels_page_names_every_file() -> None:
