@@ -9,9 +9,10 @@ import time
 from pathlib import Path
 
 import torch
-from demopair import evaluate, export, grow, tokenizer, train
+from demopair import evaluate, export
 from demopair.card import write_card
-from demopair.model import DRAFT_SHAPE, TARGET_SHAPE, DemoLlama
+from demopair.training import grow, tokenizer, train
+from demopair.training.model import DRAFT_SHAPE, TARGET_SHAPE, DemoLlama
 from tokenizers import Tokenizer
 
 HERE = Path(__file__).resolve().parent

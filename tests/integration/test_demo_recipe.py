@@ -18,9 +18,10 @@ RECIPE = Path(__file__).resolve().parents[2] / "packaging" / "demo_models"
 sys.path.insert(0, str(RECIPE))
 
 import torch  # noqa: E402
-from demopair import batches, corpus, export, grow, tokenizer, train  # noqa: E402
-from demopair.grammar import Conversation  # noqa: E402
-from demopair.model import DRAFT_SHAPE, TARGET_SHAPE, DemoLlama, ModelShape  # noqa: E402
+from demopair import corpus, export  # noqa: E402
+from demopair.texts.grammar import Conversation  # noqa: E402
+from demopair.training import batches, grow, tokenizer, train  # noqa: E402
+from demopair.training.model import DRAFT_SHAPE, TARGET_SHAPE, DemoLlama, ModelShape  # noqa: E402
 from tokenizers import Tokenizer  # noqa: E402
 from torch.nn import functional  # noqa: E402
 

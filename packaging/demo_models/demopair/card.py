@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from . import train
-from .model import DemoLlama
+from demopair.training import train
+from demopair.training.model import DemoLlama
 
 _HEAD = """\
 # Outrider's demo pair

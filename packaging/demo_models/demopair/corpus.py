@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from . import about, copying, everyday, followups, functions, markdown, smalltalk, stories
-from .followups import Turn
-from .grammar import Conversation, Exchange, expand
+from demopair.texts import about, copying, everyday, followups, functions, markdown, smalltalk, stories
+from demopair.texts.followups import Turn
+from demopair.texts.grammar import Conversation, Exchange, expand
 
 CATEGORIES = (
     smalltalk.CATEGORY,

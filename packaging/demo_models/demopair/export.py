@@ -12,8 +12,8 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from .model import DemoLlama
-from .tokenizer import BEGIN, CHAT_TEMPLATE, END, PAD, SPECIAL, special_ids
+from demopair.training.model import DemoLlama
+from demopair.training.tokenizer import BEGIN, CHAT_TEMPLATE, END, PAD, SPECIAL, special_ids
 
 _LAYER_NAMES = {
     "attn_norm": ("attn_norm", "input_layernorm"),

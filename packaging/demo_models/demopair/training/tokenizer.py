@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from . import corpus
+from demopair import corpus
 
 VOCAB_SIZE = 4096
 BEGIN, SYSTEM, USER, ASSISTANT, END, PAD = (

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 
+from demopair.texts.material.markdown_items import LISTS, TABLES
+
 from . import words
 from .grammar import Exchange, cap, expand, ordered_sample, pick, roughen
-from .markdown_items import LISTS, TABLES
 
 CATEGORY = "lists and tables"
 

@@ -11,8 +11,9 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from . import corpus
-from .grammar import Conversation
+from demopair import corpus
+from demopair.texts.grammar import Conversation
+
 from .tokenizer import ASSISTANT, BEGIN, END, PAD, SYSTEM, USER, special_ids
 
 LENGTHS = (32, 48, 64, 80, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024, 1280, 1536, 1792, 2048)

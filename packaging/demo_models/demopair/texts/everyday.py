@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 
+from demopair.texts.material.everyday_facts import FACTS
+from demopair.texts.material.everyday_howto import HOW_TO
+from demopair.texts.material.everyday_things import THINGS
+
 from . import words
-from .everyday_facts import FACTS
-from .everyday_howto import HOW_TO
-from .everyday_things import THINGS
 from .grammar import Exchange, article, cap, expand, pick, roughen
 
 CATEGORY = "everyday questions"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 
+from demopair.texts.material.function_bodies_text import BODIES
+
 from . import words
-from .function_bodies_text import BODIES
 from .grammar import Exchange, expand, pick, roughen
 
 CATEGORY = "python functions"
