@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
-from linux_needs import read_files
+from linux_packages.needs import read_files
 
 import engine
 from app.state.markdown.code_colors import LEXER_MODULES

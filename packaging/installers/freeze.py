@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import places  # noqa: F401 - it tells where the set-up's modules are
-from elf import forget_build_folders, forget_build_ids
+from linux_packages.elf import forget_build_folders, forget_build_ids
 from messages import SetupError, say, step
 from places import DIST, ROOT, WORK, epoch
 

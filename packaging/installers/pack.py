@@ -10,16 +10,14 @@ import time
 import zipfile
 from pathlib import Path
 
-import archive
-import deb
 import icons
-import linux_needs
 import places  # noqa: F401 - it tells where the set-up's modules are
-import sbom
 import sizes
 import windows_setup
 from bundle_files import entries, whole_file
-from licences import Component
+from components import sbom
+from components.licences import Component
+from linux_packages import archive, deb, needs
 from messages import SetupError, say, step
 from places import DIST, FLAVOURS, ROOT, WORK, commit, epoch, version
 
@@ -67,7 +65,7 @@ def _for_linux(program: Path, name: str, flavour: str) -> list[Path]:
         return [portable]
     step("Packing the Debian package")
     package = DIST / f"{name}_{version()}_{deb.architecture()}.deb"
-    needed = linux_needs.needed_packages(program)
+    needed = needs.needed_packages(program)
     deb.write_deb(program, package, version=version(), epoch=epoch(), flavour=flavour, depends=needed)
     return [package, portable]
 

@@ -8,9 +8,8 @@ import sys
 import tarfile
 from pathlib import Path
 
-import archive
-import deb
 import pytest
+from linux_packages import archive, deb
 
 from helpers.paths import BUNDLED_MODELS
 

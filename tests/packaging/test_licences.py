@@ -6,10 +6,10 @@ import sysconfig
 import zlib
 from pathlib import Path
 
-import licence_owners
 import pytest
-from licence_texts import UNKNOWN, lgpl_notice, licence_words
-from licences import Component, MissingLicence, check, gather, unknown
+from components import owners
+from components.licences import Component, MissingLicence, check, gather, unknown
+from components.texts import UNKNOWN, lgpl_notice, licence_words
 
 SITE = Path(sysconfig.get_path("purelib"))
 MODULES = [
@@ -138,22 +138,22 @@ def test_a_library_belongs_to_the_wheel_that_it_lies_in(tmp_path: Path) -> None:
 )
 def test_licence_in_the_words_of_the_metadata(tmp_path: Path, metadata: str, words: str) -> None:
     fake_distribution(tmp_path, "thing", metadata, {"thing.py": ""})
-    found = licence_owners.Installed(tmp_path).named("Thing")
+    found = owners.Installed(tmp_path).named("Thing")
     assert found is not None
     assert licence_words(found) == words
 
 
 def test_python_knows_its_own(tmp_path: Path) -> None:
     extension = getattr(zlib, "__file__", None) or sysconfig.get_path("stdlib") + "/os.py"
-    assert licence_owners.belongs_to_python(Path(extension))
-    assert licence_owners.belongs_to_python(Path(sys.base_prefix) / "lib" / "libpython3.11.so.1.0")
-    assert not licence_owners.belongs_to_python(tmp_path / "libz.so.1")
+    assert owners.belongs_to_python(Path(extension))
+    assert owners.belongs_to_python(Path(sys.base_prefix) / "lib" / "libpython3.11.so.1.0")
+    assert not owners.belongs_to_python(tmp_path / "libz.so.1")
 
 
 @pytest.mark.skipif(not Path("/var/lib/dpkg/status").is_file(), reason="this is no Debian")
 def test_libraries_of_the_system_by_their_packages(tmp_path: Path) -> None:
     libraries = [*Path("/lib").glob("*/libgcc_s.so.1"), Path("/lib/ld-linux.so.none")]
-    packages = licence_owners.system_packages(libraries)
+    packages = owners.system_packages(libraries)
     assert [one.name for one in packages.values()] == ["libgcc-s1"]
     binaries = [("libgcc_s.so.1", str(libraries[0]))]
     component = by_name(gather([], binaries, SITE, tmp_path / "out"))["libgcc-s1"]
@@ -166,9 +166,9 @@ def test_libraries_of_the_system_by_their_packages(tmp_path: Path) -> None:
 
 def test_machine_readable_copyright() -> None:
     text = "Format: x\n\nFiles: *\nCopyright: a\n b\nLicense: Expat\n text\n\nFiles: debian/*\nLicense: GPL-2+\n"
-    assert licence_owners.debian_words(text) == "Expat"
-    assert not licence_owners.debian_words("Files: debian/*\nLicense: GPL-2+\n")
-    assert not licence_owners.debian_words("It was downloaded from somewhere.")
+    assert owners.debian_words(text) == "Expat"
+    assert not owners.debian_words("Files: debian/*\nLicense: GPL-2+\n")
+    assert not owners.debian_words("It was downloaded from somewhere.")
 
 
 def test_the_notice_tells_where_the_source_is_and_how_to_replace_it() -> None:

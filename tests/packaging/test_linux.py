@@ -10,14 +10,10 @@ import sys
 import tarfile
 from pathlib import Path
 
-import archive
 import bundle_files
-import deb
-import deb_texts
-import elf
 import icons
-import linux_needs
 import pytest
+from linux_packages import archive, deb, deb_texts, elf, needs
 from messages import SetupError
 from PySide6.QtGui import QImageReader
 
@@ -244,14 +240,14 @@ def test_dependencies_are_read_from_the_libraries(tmp_path: Path) -> None:
     compile_library(tmp_path / "libglib-2.0.so.0", "-Wl,-soname,libglib-2.0.so.0")
     linked = (own, tmp_path / "libglib-2.0.so.0")
     compile_library(program / "_internal" / "user.so", "-Wl,--no-as-needed", *linked, code=code)
-    needed = linux_needs.needed_packages(program)
+    needed = needs.needed_packages(program)
     assert "libglib2.0-0t64 | libglib2.0-0" in needed
     assert any(re.fullmatch(r"libstdc\+\+6 \(>= \d+(\.\d+)?\)", package) for package in needed)
-    assert f"libc6 (>= {linux_needs.minimum_glibc(program)})" in needed
+    assert f"libc6 (>= {needs.minimum_glibc(program)})" in needed
     assert not any("own" in package for package in needed)
     # What it brings itself needs no package, but the files that the package would have brought.
     compile_library(program / "_internal" / "libxkbcommon.so.0")
-    assert set(linux_needs.needed_packages(program)) == {*needed, "xkb-data"}
+    assert set(needs.needed_packages(program)) == {*needed, "xkb-data"}
 
 
 @needs_compiler
@@ -259,7 +255,7 @@ def test_unknown_library_is_named(tmp_path: Path) -> None:
     compile_library(tmp_path / "libodd.so.9", "-Wl,-soname,libodd.so.9")
     compile_library(tmp_path / "program" / "user.so", "-Wl,--no-as-needed", tmp_path / "libodd.so.9")
     with pytest.raises(SetupError, match=r"user\.so is linked with libodd\.so\.9"):
-        linux_needs.needed_packages(tmp_path / "program")
+        needs.needed_packages(tmp_path / "program")
 
 
 def test_damaged_library_is_named(tmp_path: Path) -> None:
@@ -267,13 +263,13 @@ def test_damaged_library_is_named(tmp_path: Path) -> None:
         pytest.skip("there is no objdump")
     (tmp_path / "bad.so").write_bytes(b"\x7fELF and no more")
     with pytest.raises(SetupError, match=r"bad\.so"):
-        linux_needs.read_libraries(tmp_path)
+        needs.read_libraries(tmp_path)
 
 
 def test_versions_are_compared_as_numbers() -> None:
-    library = linux_needs.Library(Path("x"), frozenset(), (), frozenset({"GLIBC_2.9", "GLIBC_2.34", "GLIBC_PRIVATE"}))
-    assert linux_needs._newest(linux_needs._glibc_versions(library.versions)) == "2.34"
-    assert linux_needs._newest(linux_needs._glibc_versions(frozenset({"GLIBC_ABI_DT_RELR"}))) == "2.36"
+    library = needs.Library(Path("x"), frozenset(), (), frozenset({"GLIBC_2.9", "GLIBC_2.34", "GLIBC_PRIVATE"}))
+    assert needs._newest(needs._glibc_versions(library.versions)) == "2.34"
+    assert needs._newest(needs._glibc_versions(frozenset({"GLIBC_ABI_DT_RELR"}))) == "2.36"
 
 
 @needs_compiler

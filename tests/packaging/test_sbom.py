@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sbom
-from licences import Component
+from components import sbom
+from components.licences import Component
 
 PARTS = [
     Component("Outrider", "0.1.0", "MIT", "python", ("outrider/LICENSE",)),

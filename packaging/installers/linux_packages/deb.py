@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-import deb_texts
 import places
 from bundle_files import Entry, entries, whole_file
-from linux_needs import needed_packages
 from messages import SetupError
+
+from linux_packages import deb_texts
+from linux_packages.needs import needed_packages
 
 __all__ = ["architecture", "needed_packages", "package_name", "write_deb"]
 
@@ -95,7 +96,7 @@ def _copy(entry: Entry, place: Path) -> None:
 
 
 def _draw_icons(folder: Path) -> Path:
-    command = [sys.executable, str(Path(__file__).with_name("icons.py")), str(folder)]
+    command = [sys.executable, str(Path(__file__).parents[1] / "icons.py"), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SetupError(f"The icons could not be drawn:\n{done.stderr.strip()[-1000:]}")

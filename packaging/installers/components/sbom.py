@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from licence_owners import normal
-from licence_texts import UNKNOWN
-from licences import Component
+from components.licences import Component
+from components.owners import normal
+from components.texts import UNKNOWN
 
 _SPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "io.github.outrider_chat.Outrider")
 _TYPES = {"python": "library", "native": "library", "system": "library", "runtime": "framework", "data": "data"}

@@ -5,7 +5,7 @@ from importlib.metadata import Distribution
 from pathlib import Path
 from typing import cast
 
-TEXTS = Path(__file__).resolve().parents[1] / "licences"
+TEXTS = Path(__file__).resolve().parents[2] / "licences"
 
 UNKNOWN = "unknown"
 

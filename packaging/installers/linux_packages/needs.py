@@ -164,7 +164,7 @@ def _package_of(name: str, wanted_by: Path) -> str:
     if package is None:
         raise SetupError(
             f"{wanted_by.name} is linked with {name}, and no Debian package is known for that. Find it with "
-            f"'dpkg -S {name}' and add it to packaging/installers/linux_needs.py, or leave {wanted_by.name} out."
+            f"'dpkg -S {name}' and add it to linux_packages/needs.py, or leave {wanted_by.name} out."
         )
     return _RENAMED.get(package, package)
 

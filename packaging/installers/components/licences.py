@@ -12,7 +12,9 @@ from importlib.metadata import Distribution
 from pathlib import Path
 from typing import Literal, cast
 
-from licence_owners import (
+from places import ROOT, version
+
+from components.owners import (
     COMMON_LICENCES,
     Installed,
     belongs_to_python,
@@ -23,7 +25,7 @@ from licence_owners import (
     python_licence,
     system_packages,
 )
-from licence_texts import (
+from components.texts import (
     INSIDE_PYTHON,
     INSIDE_QT,
     NOTICE_NAME,
@@ -36,7 +38,6 @@ from licence_texts import (
     standard_texts,
     system_words,
 )
-from places import ROOT, version
 
 Kind = Literal["python", "native", "runtime", "system", "model", "data"]
 _OURS = ("app", "engine", "resources")
@@ -65,7 +66,9 @@ class MissingLicence(Exception):
 
     def __init__(self, names: list[str]) -> None:
         self.names = names
-        super().__init__(f"no licence was found for {', '.join(names)}. Add it to licence_texts.py, or leave it out.")
+        super().__init__(
+            f"no licence was found for {', '.join(names)}. Add it to components/texts.py, or leave it out."
+        )
 
 
 class _Folder:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import places
 from bundle_files import Entry, entries, sha256, whole_file
-from linux_needs import minimum_glibc, needed_packages
 from messages import SetupError
+
+from linux_packages.needs import minimum_glibc, needed_packages
 
 LINUX = places.ROOT / "packaging" / "linux"
 
