@@ -14,10 +14,10 @@ from rich.table import Table
 from engine.formats.model_file import ModelFile
 from engine.library.pairs import Pair, Pairs, judge_models
 from engine.library.scan import scan_folder, scan_found
-from engine.library.walk import Found, expanded
+from engine.library.walk import FoundModel, expanded
 
 
-def make_report(folder: str | Path, found: Sequence[Found]) -> tuple[str, bool]:
+def make_report(folder: str | Path, found: Sequence[FoundModel]) -> tuple[str, bool]:
     """One JSON object on a line, and whether it will be the same until a file changes."""
     models, lasting = scan_found(folder, found)
     # Names of files may be no proper text, so nothing but ASCII is written.

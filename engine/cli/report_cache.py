@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine._version import __version__
-from engine.library.walk import Found, expanded
+from engine.library.walk import FoundModel, expanded
 from engine.system.cache_files import folder_key, forget_oldest, library_place, read_file, write_file
 from engine.system.extras import extra_installed
 
@@ -19,7 +19,7 @@ _FORMAT = 1
 _MOST_REPORTS = 16
 
 
-def state_of(folder: str | Path, found: Sequence[Found]) -> str:
+def state_of(folder: str | Path, found: Sequence[FoundModel]) -> str:
     """Equal while a report on the folder would say the same."""
     facts = (_FORMAT, __version__, extra_installed(), str(folder))
     summary = hashlib.blake2b(repr(facts).encode("utf-8", "surrogatepass"), digest_size=20)

@@ -13,7 +13,7 @@ from engine.formats.gguf.model import HeaderReader, inspect_gguf
 from engine.formats.model_file import ModelFile, file_title, is_lasting, printable, problem_of
 from engine.formats.safetensors.model import folder_name, inspect_safetensors, read_safetensors_folder
 from engine.library.scan_cache import Entry, LibraryCache
-from engine.library.walk import Found, expanded, find_models, is_as_found
+from engine.library.walk import FoundModel, expanded, find_models, is_as_found
 from engine.system.extras import extra_advice, extra_installed
 from engine.translatable import Phrase
 
@@ -37,7 +37,7 @@ def scan_folder(folder: str | Path, *, cancel: CancelToken | None = None) -> tup
 
 
 def scan_found(
-    folder: str | Path, found: Sequence[Found], *, cancel: CancelToken | None = None
+    folder: str | Path, found: Sequence[FoundModel], *, cancel: CancelToken | None = None
 ) -> tuple[tuple[ModelFile, ...], bool]:
     """As `scan_folder`, where a walk has been made already; and whether it will be the same until a file changes."""
     scan = _Scan(LibraryCache(expanded(folder)), cancel)
@@ -73,7 +73,7 @@ class _Scan:
         self._reader = HeaderReader()
         self.seen: dict[str, Entry] = {}
 
-    def model(self, found: Found) -> ModelFile:
+    def model(self, found: FoundModel) -> ModelFile:
         """A file or folder as the scan lists it: its figures, or what is wrong with it. Raises Cancelled."""
         if self._cancel is not None:
             self._cancel.check("The scan")
@@ -102,7 +102,7 @@ class _Scan:
         _known.update(list(self.seen.items())[:_REMEMBERED])
         self._cache.save(self.seen)
 
-    def _read(self, found: Found) -> tuple[ModelFile, bool]:
+    def _read(self, found: FoundModel) -> tuple[ModelFile, bool]:
         """A model, and whether that holds as long as its files do not change."""
         path = Path(found.path)
         in_folder = found.kind == "safetensors"
@@ -132,5 +132,5 @@ def _in_format(model: ModelFile, in_folder: bool) -> ModelFile:
     return replace(model, file_format="safetensors") if in_folder else model
 
 
-def _settled(found: Found, now: int) -> bool:
+def _settled(found: FoundModel, now: int) -> bool:
     return all(stamp is not None and now - max(stamp[1], stamp[2]) > _SETTLED_NS for _, stamp in found.stamps)

@@ -35,7 +35,7 @@ Stamps = tuple[tuple[str, Stamp | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundModel:
     """What looks like a model. `stamps`: its files, by name, as they are now; None for one that cannot be looked at.
 
     `kind`: a GGUF file (the first of a split one), a folder with weights for transformers, or a folder that could not
@@ -48,7 +48,7 @@ class Found:
     problem: str = ""
 
 
-def find_models(folder: str | Path, *, cancel: CancelToken | None = None) -> list[Found]:
+def find_models(folder: str | Path, *, cancel: CancelToken | None = None) -> list[FoundModel]:
     """What looks like a model in a folder and the folders in it; hidden ones are left out, links are followed.
 
     Each file is listed once. Raises FolderUnreadable, Cancelled.
@@ -61,11 +61,11 @@ def find_models(folder: str | Path, *, cancel: CancelToken | None = None) -> lis
         problem = Phrase(
             "This folder has more than {count:,} files: those behind them are not listed.", count=MAX_ENTRIES
         )
-        found.append(Found(os.fspath(root), "folder", problem=problem))
+        found.append(FoundModel(os.fspath(root), "folder", problem=problem))
     return found
 
 
-def is_as_found(found: Found) -> bool:
+def is_as_found(found: FoundModel) -> bool:
     """Whether the files are still there, and as they were when they were found."""
     folder = Path(found.path) if found.kind == "safetensors" else Path(found.path).parent
     return all(_stamp_of(folder / name) == stamp for name, stamp in found.stamps)
@@ -117,7 +117,7 @@ class _Walk:
         self._entries = 0
         self._seen: set[tuple[int, int]] = set()
 
-    def folder(self, folder: str, depth: int) -> Iterator[Found]:
+    def folder(self, folder: str, depth: int) -> Iterator[FoundModel]:
         """What is below `folder`."""
         try:
             if not self._first_visit(Path(folder).stat()):
@@ -125,7 +125,7 @@ class _Walk:
             with os.scandir(folder) as listing:
                 entries = sorted(self._visible(listing), key=lambda entry: entry.name)
         except OSError as error:
-            yield Found(
+            yield FoundModel(
                 folder,
                 "folder",
                 problem=Phrase("This folder cannot be read: {reason}.", reason=error.strerror or error),
@@ -133,20 +133,20 @@ class _Walk:
             return
         names = {entry.name for entry in entries}
         if _is_model_folder(names):
-            yield Found(folder, "safetensors", tuple(_stamps_beside(entries)))
+            yield FoundModel(folder, "safetensors", tuple(_stamps_beside(entries)))
         for entry in entries:
             yield from self._entry(entry, names, depth)
 
-    def _entry(self, entry: os.DirEntry[str], names: set[str], depth: int) -> Iterator[Found]:
+    def _entry(self, entry: os.DirEntry[str], names: set[str], depth: int) -> Iterator[FoundModel]:
         if _is_folder(entry):
             if depth < MAX_DEPTH:
                 yield from self.folder(entry.path, depth + 1)
             else:
-                yield Found(entry.path, "folder", problem=Phrase("This folder is nested too deep to be searched."))
+                yield FoundModel(entry.path, "folder", problem=Phrase("This folder is nested too deep to be searched."))
         elif entry.name[-5:].lower() == ".gguf":
             yield from self._gguf(entry, names)
 
-    def _gguf(self, entry: os.DirEntry[str], names: set[str]) -> Iterator[Found]:
+    def _gguf(self, entry: os.DirEntry[str], names: set[str]) -> Iterator[FoundModel]:
         """A file, unless it is a later part of a split model or listed already under another name."""
         match = PART_NAME.fullmatch(entry.name)
         if match is not None and int(match["part"]) != 1:
@@ -156,13 +156,13 @@ class _Walk:
         try:
             status = entry.stat()
         except OSError:
-            yield Found(entry.path, "gguf", ((entry.name, None),))
+            yield FoundModel(entry.path, "gguf", ((entry.name, None),))
             return
         if self._first_visit(status):
             stamps: Stamps = ((entry.name, _stamp(status)),)
             if match is not None:
                 stamps += tuple(_other_parts(entry.path[: -len(entry.name)], match))
-            yield Found(entry.path, "gguf", stamps)
+            yield FoundModel(entry.path, "gguf", stamps)
 
     def _visible(self, listing: Iterator[os.DirEntry[str]]) -> Iterator[os.DirEntry[str]]:
         for entry in listing:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from engine.backends.base import Backend, Logits, Rewind
-from engine.backends.transformers.check import LooksAhead, NotNumbers, Way, feed, find_way
+from engine.backends.transformers.check import CacheUse, LooksAhead, NotNumbers, feed, find_way
 from engine.backends.transformers.config import first_line
 from engine.backends.transformers.loading import LoadedModel, load_model, quiet
 from engine.backends.transformers.packing import pack_weights, share_keys, watch_weights
@@ -249,7 +249,7 @@ def _threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _prepare(loaded: LoadedModel) -> Way:
+def _prepare(loaded: LoadedModel) -> CacheUse:
     """How the model is fed; on a CPU its weights are laid out for that."""
     model, on_processor = loaded.model, loaded.device.type == "cpu"
     if on_processor:
@@ -261,7 +261,7 @@ def _prepare(loaded: LoadedModel) -> Way:
     return way
 
 
-def _try(loaded: LoadedModel) -> Way:
+def _try(loaded: LoadedModel) -> CacheUse:
     try:
         return find_way(loaded.model, _embeddings(loaded.model))
     except NotNumbers:

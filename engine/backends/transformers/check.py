@@ -42,7 +42,7 @@ class NotNumbers(Exception):
 
 
 @dataclass(frozen=True)
-class Way:
+class CacheUse:
     """How a model remembers and is fed. `vocab_size`: rows of its logits."""
 
     memory: Memory
@@ -50,7 +50,7 @@ class Way:
     vocab_size: int
 
 
-def find_way(model: Any, embeddings: int) -> Way:
+def find_way(model: Any, embeddings: int) -> CacheUse:
     """The best way that gives the rows that the model gives without a cache. `embeddings`: token ids that it can read.
 
     Raises LooksAhead, NotNumbers, and whatever the model raises where it cannot even be run without a cache.
@@ -71,8 +71,8 @@ def find_way(model: Any, embeddings: int) -> Way:
     for make in memories(model, takes):
         for feeding in _FEEDINGS:
             if _obeys(make, feeding, tokens, rows, stateless):
-                return Way(make(), feeding, rows.shape[1])
-    return Way(whole, "together", rows.shape[1])
+                return CacheUse(make(), feeding, rows.shape[1])
+    return CacheUse(whole, "together", rows.shape[1])
 
 
 def _obeys(

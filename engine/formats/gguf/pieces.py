@@ -24,7 +24,7 @@ _LENGTH = 8
 _ZEROS = 2**16
 
 
-class Piece(NamedTuple):
+class HeaderPiece(NamedTuple):
     """A part of a header. `number`: its own for ever; `body`: its bytes; `content`: what was read in it."""
 
     number: int
@@ -40,14 +40,14 @@ class KnownPieces:
     """
 
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
-        self._by_kind: dict[Hashable, deque[Piece]] = {}
+        self._by_kind: dict[Hashable, deque[HeaderPiece]] = {}
         self._ages: deque[Hashable] = deque()
         self._most = most_bytes
         self.buffer = memoryview(bytearray(_CHUNK))
         self._bytes = 0
         self._count = 0
 
-    def alike(self, kind: Hashable, data: bytes, start: int) -> list[Piece]:
+    def alike(self, kind: Hashable, data: bytes, start: int) -> list[HeaderPiece]:
         """The pieces of a kind (what they are, and how many elements they have) that begin as `data` does there."""
         return [piece for piece in self._by_kind.get(kind, ()) if data.startswith(piece.prefix, start)]
 
@@ -55,12 +55,12 @@ class KnownPieces:
         """Whether there is any of this kind."""
         return kind in self._by_kind
 
-    def add(self, kind: Hashable, body: bytes, content: Any) -> Piece | None:
+    def add(self, kind: Hashable, body: bytes, content: Any) -> HeaderPiece | None:
         """Remember a piece, forgetting the oldest; None if it is too short to be remembered."""
         if not LEAST_BYTES <= len(body) <= self._most:
             return None
         self._count += 1
-        piece = Piece(self._count, body[:PREFIX], body, content)
+        piece = HeaderPiece(self._count, body[:PREFIX], body, content)
         pieces = self._by_kind.setdefault(kind, deque())
         pieces.appendleft(piece)
         self._ages.append(kind)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from engine.errors import ModelFileBroken, ModelNotSupported
 from engine.formats.gguf import types
 from engine.formats.gguf.header import Elements, GgufFile, Tensor, Value
-from engine.formats.gguf.pieces import LEAST_BYTES, PREFIX, KnownPieces, Piece, text_places
+from engine.formats.gguf.pieces import LEAST_BYTES, PREFIX, HeaderPiece, KnownPieces, text_places
 from engine.translatable import Phrase
 
 __all__ = ["GgufFile", "Tensor", "Value", "read_gguf"]
@@ -103,7 +103,7 @@ class _Reader:
         self._size = size
         self._known = known
         self._windows: list[bytes] = []
-        self._lists: dict[str, tuple[Piece | None, int, int, NDArray[np.int64] | None]] = {}
+        self._lists: dict[str, tuple[HeaderPiece | None, int, int, NDArray[np.int64] | None]] = {}
         self._texts = 0
         self._base = 0
         self._data = b""
@@ -257,7 +257,7 @@ class _Reader:
             for key, (piece, window, start, places) in self._lists.items()
         }
 
-    def _known_piece(self, kind: Hashable) -> Piece | None:
+    def _known_piece(self, kind: Hashable) -> HeaderPiece | None:
         """What was read before and stands here again, passed."""
         if self._known is None or not self._known.has(kind):
             return None
@@ -269,7 +269,7 @@ class _Reader:
                 return piece
         return None
 
-    def _stands_here(self, piece: Piece, buffer: memoryview) -> bool:
+    def _stands_here(self, piece: HeaderPiece, buffer: memoryview) -> bool:
         """Go past a piece if it is what comes next. What is not in memory is compared as it is read, and not kept."""
         body, start = piece.body, self._position
         here = self._data[start : start + len(body)]
@@ -290,7 +290,7 @@ class _Reader:
         self._data, self._position = b"", 0
         return True
 
-    def _remember(self, kind: Hashable, start: int, content: object) -> Piece | None:
+    def _remember(self, kind: Hashable, start: int, content: object) -> HeaderPiece | None:
         if self._known is None or self._position - start < LEAST_BYTES:
             return None
         return self._known.add(kind, self._data[start : self._position], content)

@@ -18,7 +18,7 @@ from engine.formats.gguf.model import HeaderReader
 from engine.library import scan as library
 from engine.library import scan_cache as library_cache
 from engine.library.scan import ModelFile, scan_folder, scan_found
-from engine.library.walk import Found, find_models
+from engine.library.walk import FoundModel, find_models
 from engine.system.cache_files import library_place
 from helpers.models.gguf_writer import Entry, tiny_draft
 from helpers.paths import ROOT
@@ -55,7 +55,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     real = library._Scan._read
 
-    def read(scan: library._Scan, found: Found) -> tuple[ModelFile, bool]:
+    def read(scan: library._Scan, found: FoundModel) -> tuple[ModelFile, bool]:
         names.append(Path(found.path).name)
         return real(scan, found)
 
