@@ -19,7 +19,7 @@ from app.bridge.worker import Worker
 from app.state.chat.context_use import TokenCount
 from app.state.chat.trace import TOP
 from app.state.compare.compare import ProofProgress, ProofRequest
-from app.state.models.load_options import LoadOptions
+from app.state.models.load_options import LoadChoice
 from app.state.models.models import Loaded, Lookahead
 from app.state.settings.generation import GenerationChoice
 from app.system.folder_watch import places_to_watch
@@ -238,7 +238,7 @@ class EngineBridge:
         self.loaded = Loaded()
         return self.loaded
 
-    def _config(self, path: Path, options: LoadOptions, how: Ways) -> LoadConfig:
+    def _config(self, path: Path, options: LoadChoice, how: Ways) -> LoadConfig:
         # The bundled files came with the program: no need to try them in a child process first.
         return options.config(path, trusted=path in self._trusted, despite_memory=how.despite_memory)
 

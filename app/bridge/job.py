@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from app.state.models.load_options import AS_THE_ENGINE_DOES, LoadOptions
+from app.state.models.load_options import AS_THE_ENGINE_DOES, LoadChoice
 from engine import Cancelled, CancelToken, ModelFile
 
 T = TypeVar("T")
@@ -30,8 +30,8 @@ class Look:
 class Ways:
     """How target and draft are loaded. `despite_memory`: although memory seems too short."""
 
-    target: LoadOptions = AS_THE_ENGINE_DOES
-    draft: LoadOptions = AS_THE_ENGINE_DOES
+    target: LoadChoice = AS_THE_ENGINE_DOES
+    draft: LoadChoice = AS_THE_ENGINE_DOES
     despite_memory: bool = False
 
 

@@ -15,7 +15,7 @@ from app.control.models import ModelDesk
 from app.control.problems import describe
 from app.control.tasks import Tasks
 from app.state.compare.compare import (
-    Pair,
+    ComparedModels,
     ProofKind,
     ProofProgress,
     ProofRequest,
@@ -91,11 +91,11 @@ class ProofDesk(QObject):
         desk.changed.connect(self.pair_changed)
 
     @property
-    def pair(self) -> Pair:
+    def pair(self) -> ComparedModels:
         """What is chosen now."""
         models = self._desk.models
         chosen = models.selection
-        return Pair(self._desk.name_of(chosen.target), self._desk.name_of(chosen.draft), chosen.lookahead)
+        return ComparedModels(self._desk.name_of(chosen.target), self._desk.name_of(chosen.draft), chosen.lookahead)
 
     # Intents ----------------------------------------------------------------------------------------------------------
 

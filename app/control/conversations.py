@@ -14,13 +14,13 @@ from PySide6.QtCore import QObject, Signal
 from app.state.chat.trace import DamagedTrace, TokenTrace
 from app.state.chat.transcript import Exchange, Problem
 from app.state.conversations.conversation import Conversation, ConversationSummary, StoredMessage
-from app.state.conversations.files import ExportFailed, ImportRefused, file_name
-from app.state.conversations.list import ConversationList, Item, near_hit
+from app.state.conversations.files import ConversationRefused, ExportFailed, file_name
+from app.state.conversations.list import ConversationItem, ConversationList, near_hit
 from app.state.conversations.markdown import Words
 from app.store.conversations import StoreKeeper
 from app.store.errors import ChangeRefused, StoreError
 from app.store.memory import MemoryStore
-from app.store.search import Found
+from app.store.search import SearchHit
 from app.store.store import Store
 from app.system.log_file import LOGGER
 from app.system.translation import say_error
@@ -279,7 +279,7 @@ class ConversationDesk(QObject):
             self.list.show_found(self._query, [*self._found(found)])
         self.list_changed.emit()
 
-    def _found(self, found: list[Found]) -> list[Item]:
+    def _found(self, found: list[SearchHit]) -> list[ConversationItem]:
         known = [(each, self._summaries[each.conversation]) for each in found if each.conversation in self._summaries]
         return [_item(summary, each) for each, summary in known]
 
@@ -334,7 +334,7 @@ class ConversationDesk(QObject):
         """Add the conversation of a JSON file, and open it. None where it can't be read (that is told)."""
         try:
             found = self.keeper.import_json(path)
-        except (ImportRefused, StoreError) as error:
+        except (ConversationRefused, StoreError) as error:
             self.failed.emit(Problem(say_error(error)))
             return None
         self._summaries[found.id] = found.summary()
@@ -369,8 +369,8 @@ class ConversationDesk(QObject):
         )
 
 
-def _item(summary: ConversationSummary, found: Found | None = None) -> Item:
+def _item(summary: ConversationSummary, found: SearchHit | None = None) -> ConversationItem:
     snippet, hits = "", tuple[tuple[int, int], ...]()
     if found is not None:
         snippet, hits = near_hit(found.snippet, tuple((start, start + length) for start, length in found.marks))
-    return Item(summary.id, summary.title, summary.pinned, summary.updated, snippet, hits)
+    return ConversationItem(summary.id, summary.title, summary.pinned, summary.updated, snippet, hits)

@@ -22,7 +22,7 @@ from app.settings.model_choices import ModelMemory
 from app.settings.settings import Settings
 from app.state.chat.activity import Activity
 from app.state.models.library import Library
-from app.state.models.load_options import LoadOptions
+from app.state.models.load_options import LoadChoice
 from app.state.models.models import DraftKey, Loaded, Lookahead, ModelList, Selection
 from app.state.models.names import file_label
 from app.system.folder_watch import is_there
@@ -137,7 +137,7 @@ class ModelDesk(QObject):
         for folder in self.models.folders:
             self._tasks.start(self._folders.scan(folder))
 
-    def set_options(self, path: Path, options: LoadOptions) -> None:
+    def set_options(self, path: Path, options: LoadChoice) -> None:
         """Load this model so from the next message on, now and in later runs."""
         self._memory.keep_options(path, options)
         self._weigh()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.settings.settings import Settings
-from app.state.models.load_options import LoadOptions
+from app.state.models.load_options import LoadChoice
 from app.state.models.models import ModelList
 
 
@@ -28,7 +28,7 @@ class ModelMemory:
         """Look there for models in the next run too."""
         self.settings.models_folders = [str(folder) for folder in self.models.folders]
 
-    def keep_options(self, path: Path, options: LoadOptions) -> None:
+    def keep_options(self, path: Path, options: LoadChoice) -> None:
         """Load a model so, in this run and later ones."""
         self.models.set_options(path, options)
         kept = {name: value for name, value in self.settings.load_options.items() if name != str(path)}
@@ -39,4 +39,4 @@ class ModelMemory:
     def recall_options(self) -> None:
         """Load the models as was chosen in earlier runs."""
         for path, options in self.settings.load_options.items():
-            self.models.set_options(Path(path), LoadOptions.from_mapping(options))
+            self.models.set_options(Path(path), LoadChoice.from_mapping(options))

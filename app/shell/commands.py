@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeySequence
 
 from app.control.conversations import Export
 from app.shell.program import Parts
-from app.state.conversations.list import Item
+from app.state.conversations.list import ConversationItem
 from app.views.commands.commands import CHAT, CONVERSATIONS, MODELS, PROGRAM, SPECULATION, VIEW, Keys
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _register_conversations(parts: Parts, export: ExportOpen, bring_in: Callable
 
 def neighbour(rows: object, open_id: int | None, by: int) -> int | None:
     """The conversation `by` rows below (negative: above) the open one; without one, the first or the last."""
-    numbers = [row.id for row in rows if isinstance(row, Item)]  # type: ignore[attr-defined]
+    numbers = [row.id for row in rows if isinstance(row, ConversationItem)]  # type: ignore[attr-defined]
     if not numbers:
         return None
     if open_id not in numbers:

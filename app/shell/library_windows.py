@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.control.models import ModelDesk
 from app.state.chat.activity import Activity
-from app.state.models.load_options import LoadOptions
+from app.state.models.load_options import LoadChoice
 from app.views.widgets.load_notice import LoadNotice
 from app.views.widgets.theme import Theme
 from app.views.window.file_dialogs import ask_for_models_folder
@@ -115,7 +115,7 @@ class LibraryWindows(QObject):
     def _announce(self, words: str) -> None:
         self._announced = words
 
-    def _set_options(self, path: Path, options: LoadOptions) -> None:
+    def _set_options(self, path: Path, options: LoadChoice) -> None:
         self._desk.set_options(path, options)
 
     def _refresh(self) -> None:

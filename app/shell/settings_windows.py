@@ -9,7 +9,15 @@ from PySide6.QtCore import QCoreApplication, QObject
 
 from app.shell.program import Parts
 from app.state.settings.generation import PRESET, GenerationChoice
-from app.state.settings.presets import LARGEST_FILE, ImportRefused, Preset, Shelf, SystemPrompt, presets, prompts
+from app.state.settings.presets import (
+    LARGEST_FILE,
+    GenerationPreset,
+    PresetsRefused,
+    Shelf,
+    SystemPrompt,
+    presets,
+    prompts,
+)
 from app.system.file_writing import write_whole
 from app.system.translation import LANGUAGES
 from app.views.commands.commands import CHAT, PROGRAM
@@ -102,7 +110,7 @@ class SettingsWindows(QObject):
 
     # Presets and prompts ----------------------------------------------------------------------------------------------
 
-    def _save(self, bar: ShelfBar, item: Preset | SystemPrompt) -> None:
+    def _save(self, bar: ShelfBar, item: GenerationPreset | SystemPrompt) -> None:
         self._change(bar, lambda: bar.shelf.save(item))
 
     def _change(self, bar: ShelfBar, change: Any) -> None:
@@ -132,7 +140,7 @@ class SettingsWindows(QObject):
         try:
             with path.open("rb") as file:
                 added, renamed = bar.shelf.bring_in(file.read(LARGEST_FILE + 1))
-        except ImportRefused as refused:
+        except PresetsRefused as refused:
             bar.say(refusal_words(refused, path.name), wrong=True)
         except OSError as error:
             words = QCoreApplication.translate("Settings", "Cannot read {name}: {reason}.")
@@ -162,6 +170,6 @@ class SettingsWindows(QObject):
             bar.say(words.format(path=path))
 
 
-def _preset(name: str, choice: GenerationChoice) -> Preset:
+def _preset(name: str, choice: GenerationChoice) -> GenerationPreset:
     """The part of a choice that a preset holds."""
-    return Preset(" ".join(name.split()), GenerationChoice.from_mapping(choice.to_mapping(PRESET)))
+    return GenerationPreset(" ".join(name.split()), GenerationChoice.from_mapping(choice.to_mapping(PRESET)))

@@ -21,7 +21,7 @@ from app.state.conversations.conversation import (
 )
 from app.state.conversations.files import Imported, read_file, to_json, write_file
 from app.state.conversations.markdown import Words, to_markdown
-from app.store.search import Found
+from app.store.search import SearchHit
 from app.store.store import Store
 from app.store.writer import RETRY_S, Change, OnTrouble, StoreWriter
 
@@ -79,7 +79,7 @@ class StoreKeeper:
         """What is on the disk, for the list when the program starts: `Store.conversations`."""
         return self.store.conversations()
 
-    def search(self, typed: str, limit: int = 100) -> list[Found]:
+    def search(self, typed: str, limit: int = 100) -> list[SearchHit]:
         """`Store.search`."""
         return self.store.search(typed, limit)
 
@@ -282,7 +282,7 @@ class StoreKeeper:
         write_file(path, to_json(conversation, told))
 
     def import_json(self, path: Path) -> Conversation:
-        """Add the conversation of a file as a new one, all of it or nothing. Raises ImportRefused."""
+        """Add the conversation of a file as a new one, all of it or nothing. Raises ConversationRefused."""
         imported = read_file(path, lambda: next(self._ids))
         conversation = imported.conversation
         conversation.take_moved()

@@ -16,7 +16,7 @@ _SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchHit:
     """A conversation that has what was looked for. `message`: in which message, None where it is only in the title.
 
     `snippet`: some words around it, on one line; `marks`: what is to be emphasised in it, as (start, length).
@@ -42,7 +42,7 @@ def words_of(typed: str) -> list[str]:
     return [part for part in parts if any(sign.isalnum() for sign in part)][:_MOST_WORDS]
 
 
-def search(connection: sqlite3.Connection, typed: str, limit: int) -> list[Found]:
+def search(connection: sqlite3.Connection, typed: str, limit: int) -> list[SearchHit]:
     """Conversations with all of the words, in the title or in one message: titles first, then the newest, one each."""
     words = words_of(typed)
     if not words:
@@ -58,7 +58,7 @@ def search(connection: sqlite3.Connection, typed: str, limit: int) -> list[Found
         text = ""
         if message is not None:
             text = connection.execute("SELECT text FROM messages WHERE id = ?", (message,)).fetchone()[0]
-        found.append(Found(conversation, message, *snippet(text, words)))
+        found.append(SearchHit(conversation, message, *snippet(text, words)))
     return found
 
 

@@ -19,7 +19,7 @@ from app.state.conversations.conversation import UNFINISHED, Conversation, Conve
 from app.store.errors import StoreError, StoreInUse, opening_error
 from app.store.rows import COLUMNS, message_of, row_of, settings_of
 from app.store.schema import check_header, check_log, migrate
-from app.store.search import Found, search
+from app.store.search import SearchHit, search
 from app.system.places import data_folder
 
 FILE_NAME = "conversations.sqlite3"
@@ -129,7 +129,7 @@ class Store:
                 for number, title, created, updated, pinned, messages in rows
             ]
 
-    def search(self, typed: str, limit: int = 100) -> list[Found]:
+    def search(self, typed: str, limit: int = 100) -> list[SearchHit]:
         """Conversations whose title or one of whose messages has words that begin with each of the typed ones.
 
         One entry a conversation, titles first, then the newest messages. What was typed may be anything; without a

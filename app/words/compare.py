@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication
 
-from app.state.compare.compare import AUTO, PLAIN, Pair, ProofKind, ProofRun, Verdict, doubts, outcome
+from app.state.compare.compare import AUTO, PLAIN, ComparedModels, OutputEquality, ProofKind, ProofRun, doubts, outcome
 from app.system.translation import number
 from app.words.figures import SEPARATOR, UNKNOWN, accepted, percent, speed
 
@@ -21,7 +21,7 @@ def duration(seconds: float) -> str:
     return QCoreApplication.translate("Proof", "{count} min").format(count=round(seconds / 60))
 
 
-def pair_words(pair: Pair, kind: ProofKind) -> str:
+def pair_words(pair: ComparedModels, kind: ProofKind) -> str:
     """What would be measured: target demo-target · draft demo-draft · lookahead auto."""
     if not pair.target:
         return QCoreApplication.translate("Proof", "No target is chosen.")
@@ -137,7 +137,7 @@ def rounds_words(way: WayFigures | None) -> str:
     return SEPARATOR.join(parts)
 
 
-def verdict_words(found: Verdict) -> str:
+def verdict_words(found: OutputEquality) -> str:
     """Whether the outputs are the same."""
     patterns = {
         "identical": QCoreApplication.translate("Proof", "✓ identical, {alike} of {tokens} tokens"),
@@ -157,7 +157,7 @@ def verdict_words(found: Verdict) -> str:
     return patterns[found.kind].format(alike=found.alike, tokens=found.tokens, gap=gap)
 
 
-def verdict_help(found: Verdict) -> str:
+def verdict_help(found: OutputEquality) -> str:
     """What that means, where it needs to be said."""
     if found.kind == "drawn":
         return QCoreApplication.translate(

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from PySide6.QtCore import QCoreApplication
 
-from app.state.models.models import Choice
+from app.state.models.models import PickerLine
 from app.state.models.names import file_size
 from app.system.translation import say
 
 
-def worded(choice: Choice) -> Choice:
+def worded(choice: PickerLine) -> PickerLine:
     """A line of a picker with its words: what is no file is named, what does not fit in memory says so."""
     tr = QCoreApplication.translate
     if choice.kind == "automatic":

@@ -6,7 +6,7 @@ from PySide6.QtCore import QCoreApplication
 
 from app.settings.settings import SettingsTrouble
 from app.state.settings.generation import LONGEST_STOP, LONGEST_SYSTEM, MOST_STOPS, GenerationChoice
-from app.state.settings.presets import LONGEST_NAME, MOST, ImportRefused, NameProblem, SystemPrompt
+from app.state.settings.presets import LONGEST_NAME, MOST, NameProblem, PresetsRefused, SystemPrompt
 from app.system.translation import fill, number
 
 
@@ -161,7 +161,7 @@ def name_words(problem: NameProblem) -> str:
     return fill(words[problem], length=LONGEST_NAME, count=MOST)
 
 
-def refusal_words(refused: ImportRefused, file_name: str) -> str:
+def refusal_words(refused: PresetsRefused, file_name: str) -> str:
     """Why a file of presets or prompts was not imported."""
     reasons = {
         "large": QCoreApplication.translate("Settings", "it is too large"),

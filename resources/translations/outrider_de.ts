@@ -2057,7 +2057,7 @@
         </message>
     </context>
     <context>
-        <name>RowPainter</name>
+        <name>ConversationPainter</name>
         <message>
             <source>Title</source>
             <translation>Titel</translation>

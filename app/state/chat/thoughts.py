@@ -20,7 +20,7 @@ Happening = Literal["said", "thought", "begins", "ends", "was thought"]
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ReplyPiece:
     """What happens next in the reply; `text` of what is said or thought."""
 
     what: Happening
@@ -37,9 +37,9 @@ class Thoughts:
     _fence: str = ""
     _may_have_begun_within: bool = True
     _fresh: bool = False
-    _found: list[Piece] = field(default_factory=list)
+    _found: list[ReplyPiece] = field(default_factory=list)
 
-    def push(self, text: str) -> list[Piece]:
+    def push(self, text: str) -> list[ReplyPiece]:
         """Take more text; what it says."""
         rest = self._held + text
         self._held = ""
@@ -49,7 +49,7 @@ class Thoughts:
                 break
         return self._collect()
 
-    def finish(self) -> list[Piece]:
+    def finish(self) -> list[ReplyPiece]:
         """The text is complete: what was held back, and the end of a thought that is still open."""
         if self._held:
             self._give("thought" if self._thinking else "said", self._held)
@@ -59,7 +59,7 @@ class Thoughts:
             self._thinking = False
         return self._collect()
 
-    def _collect(self) -> list[Piece]:
+    def _collect(self) -> list[ReplyPiece]:
         found, self._found = self._found, []
         return found
 
@@ -72,7 +72,7 @@ class Thoughts:
             self._fresh = False
         if self._found and text and self._found[-1].what == what:
             text = self._found.pop().text + text
-        self._found.append(Piece(what, text))
+        self._found.append(ReplyPiece(what, text))
 
     def _think(self, rest: str) -> str:
         """Within a thought: up to its end. What is left to be read."""

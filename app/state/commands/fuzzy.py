@@ -12,14 +12,14 @@ _MOST = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class FuzzyMatch:
     """How well a line fits (more is better), and where: the places of the letters that were typed."""
 
     score: float
     places: tuple[int, ...]
 
 
-def match(query: str, text: str) -> Match | None:
+def match(query: str, text: str) -> FuzzyMatch | None:
     """How `text` fits what was typed; None where a word of it is not there. Case does not matter.
 
     Each word of the query is looked for on its own: its letters together, else one after the other.
@@ -32,7 +32,7 @@ def match(query: str, text: str) -> Match | None:
             return None
         score += found.score
         places.update(found.places)
-    return Match(score - 0.05 * len(line), tuple(sorted(places)))
+    return FuzzyMatch(score - 0.05 * len(line), tuple(sorted(places)))
 
 
 def _plain(text: str) -> str:
@@ -44,7 +44,7 @@ def _begins(line: str, place: int) -> bool:
     return place == 0 or not line[place - 1].isalnum()
 
 
-def _together(word: str, line: str) -> Match | None:
+def _together(word: str, line: str) -> FuzzyMatch | None:
     """At the beginning of a word, if it is at the beginning of any."""
     first = place = line.find(word)
     if first < 0:
@@ -53,12 +53,12 @@ def _together(word: str, line: str) -> Match | None:
         place = line.find(word, place + 1)
     best = first if place < 0 else place
     score = _WHOLE + len(word) * _FOLLOWS + (_WORD_START if place >= 0 else 0.0) + (_START if best == 0 else 0.0)
-    return Match(score, tuple(range(best, best + len(word))))
+    return FuzzyMatch(score, tuple(range(best, best + len(word))))
 
 
-def _scattered(word: str, line: str) -> Match | None:
+def _scattered(word: str, line: str) -> FuzzyMatch | None:
     """One letter after the other; from each place at which the first one stands, the best of these."""
-    best: Match | None = None
+    best: FuzzyMatch | None = None
     start = line.find(word[0])
     while start >= 0:
         found = _from(word, line, start)
@@ -70,7 +70,7 @@ def _scattered(word: str, line: str) -> Match | None:
     return best
 
 
-def _from(word: str, line: str, start: int) -> Match | None:
+def _from(word: str, line: str, start: int) -> FuzzyMatch | None:
     places: list[int] = []
     score = 0.0
     for letter in word:
@@ -81,7 +81,7 @@ def _from(word: str, line: str, start: int) -> Match | None:
         score += _WORD_START if _begins(line, place) else 0.0
         score += _FOLLOWS if places and place == after else -_GAP * (place - after)
         places.append(place)
-    return Match(score, tuple(places))
+    return FuzzyMatch(score, tuple(places))
 
 
 def _next_start(letter: str, line: str, after: int) -> int:

@@ -36,7 +36,7 @@ _BUSY, _UNSTEADY = 0.05, 0.15
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ComparedModels:
     """What would be measured now: names for the eye. `target`, `draft` "": none is chosen."""
 
     target: str
@@ -159,7 +159,7 @@ def ways_to_sweep() -> tuple[Way, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class OutputEquality:
     """Whether the outputs are the same.
 
     `kind`: identical (token for token); tie (they part where the two best logits lie too close to tell, `gap` apart);
@@ -186,15 +186,15 @@ def figures(report: WaysReport | None, name: str) -> WayFigures | None:
     return way if way is not None and way.tokens_per_second is not None else None
 
 
-def verdict(report: WaysReport | None) -> Verdict:
+def verdict(report: WaysReport | None) -> OutputEquality:
     """Whether the speculative replies were the plain one."""
     way = speculative(report)
     if report is None or way is None or not way.replies:
-        return Verdict("none")
+        return OutputEquality("none")
     if not report.sampling.greedy:
-        return Verdict("drawn")
+        return OutputEquality("drawn")
     if not way.equality:
-        return Verdict("none")
+        return OutputEquality("none")
     kinds: dict[str, Literal["identical", "tie", "different", "unexamined"]] = {
         "different": "different",
         "near tie": "tie",
@@ -203,7 +203,7 @@ def verdict(report: WaysReport | None) -> Verdict:
     }
     order = list(kinds)
     worst: Equality = min(way.equality, key=lambda each: (order.index(each.verdict), each.alike))
-    return Verdict(kinds[worst.verdict], worst.alike, worst.tokens, worst.gap)
+    return OutputEquality(kinds[worst.verdict], worst.alike, worst.tokens, worst.gap)
 
 
 def outcome(way: WayFigures | None) -> Literal["faster", "slower", "level", "unknown"]:

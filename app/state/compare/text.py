@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.state.compare.compare import AUTO, PLAIN, Verdict, as_lookahead, best_lookahead, rivals, verdict
+from app.state.compare.compare import AUTO, PLAIN, OutputEquality, as_lookahead, best_lookahead, rivals, verdict
 from app.state.models.names import parameters
 from engine import ModelFacts, Spread, WayFigures, WaysReport
 
@@ -78,7 +78,7 @@ def _range(values: Spread | None, digits: int = 1) -> str:
     return f"{values.median:.{digits}f} ({values.low:.{digits}f} to {values.high:.{digits}f})"
 
 
-def _outputs(found: Verdict) -> str:
+def _outputs(found: OutputEquality) -> str:
     of = f"{found.alike} of {found.tokens} tokens"
     gap = "" if found.gap is None else f", {found.gap:.1g} apart"
     return {

@@ -30,7 +30,7 @@ _LONGEST_NAME = 80
 _RESERVED = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)$", re.IGNORECASE)
 
 
-class ImportRefused(Exception):
+class ConversationRefused(Exception):
     """A file is no conversation that can be read. Attributes: name (of the file), reason. Nothing was changed."""
 
     def __init__(self, name: str, reason: str) -> None:
@@ -111,19 +111,19 @@ def _told(message: StoredMessage, ids: Mapping[int, int], traces: Mapping[int, b
 def from_json(data: bytes, new_id: Callable[[], int], name: str = "the file") -> Imported:
     """The conversation that `to_json` told. `new_id` gives ids, each larger than the one before.
 
-    Raises ImportRefused where anything in it makes no sense: then nothing of it is given.
+    Raises ConversationRefused where anything in it makes no sense: then nothing of it is given.
     """
     if len(data) > LARGEST_FILE:
-        raise ImportRefused(name, Phrase("it is larger than {count} MiB", count=LARGEST_FILE // 2**20))
+        raise ConversationRefused(name, Phrase("it is larger than {count} MiB", count=LARGEST_FILE // 2**20))
     try:
         told = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_no_key_twice, parse_constant=_no_constant)
         return _Reader(new_id).read(told)
     except _Senseless as error:
-        raise ImportRefused(name, error.args[0]) from error
+        raise ConversationRefused(name, error.args[0]) from error
     except UnicodeDecodeError as error:
-        raise ImportRefused(name, Phrase("it is no text in UTF-8")) from error
+        raise ConversationRefused(name, Phrase("it is no text in UTF-8")) from error
     except (ValueError, RecursionError, MemoryError) as error:
-        raise ImportRefused(name, Phrase("it is no JSON, or damaged")) from error
+        raise ConversationRefused(name, Phrase("it is no JSON, or damaged")) from error
 
 
 class _Senseless(ValueError):
@@ -296,12 +296,12 @@ def _bytes(value: object) -> bytes:
 
 
 def read_file(path: Path, new_id: Callable[[], int]) -> Imported:
-    """The conversation in a file. Raises ImportRefused."""
+    """The conversation in a file. Raises ConversationRefused."""
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST_FILE + 1)
     except OSError as error:
-        raise ImportRefused(path.name, error.strerror or Phrase("it cannot be read")) from error
+        raise ConversationRefused(path.name, error.strerror or Phrase("it cannot be read")) from error
     return from_json(data, new_id, path.name)
 
 

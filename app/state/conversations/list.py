@@ -14,7 +14,7 @@ _BEFORE_HIT = 14
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ConversationItem:
     """A conversation. `changed`: seconds since 1970. `snippet`: what a search found, `hits`: where in it (start, end).
 
     `title` is empty while nobody has said anything.
@@ -35,7 +35,7 @@ class Heading:
     group: Group
 
 
-Row = Heading | Item
+Row = Heading | ConversationItem
 
 
 class ConversationList:
@@ -50,12 +50,12 @@ class ConversationList:
         self.query = ""
         self.writing: frozenset[int] = frozenset()
 
-    def show(self, items: Iterable[Item], now: datetime | None = None, zone: tzinfo | None = None) -> None:
+    def show(self, items: Iterable[ConversationItem], now: datetime | None = None, zone: tzinfo | None = None) -> None:
         """Show these (latest first), each in its group. `zone`: whose days they are; None: the system's."""
         self.query = ""
         self.rows = list(grouped(items, now or datetime.now(UTC), zone))
 
-    def show_found(self, query: str, items: Sequence[Item]) -> None:
+    def show_found(self, query: str, items: Sequence[ConversationItem]) -> None:
         """Show what a search found, best first."""
         self.query = query
         self.rows = list(items)
@@ -63,20 +63,20 @@ class ConversationList:
     def row_of(self, conversation: int | None) -> int | None:
         """Where a conversation stands."""
         for row, item in enumerate(self.rows):
-            if isinstance(item, Item) and item.id == conversation:
+            if isinstance(item, ConversationItem) and item.id == conversation:
                 return row
         return None
 
-    def item(self, conversation: int | None) -> Item | None:
+    def item(self, conversation: int | None) -> ConversationItem | None:
         """A conversation that is in the list."""
         row = self.row_of(conversation)
         found = None if row is None else self.rows[row]
-        return found if isinstance(found, Item) else None
+        return found if isinstance(found, ConversationItem) else None
 
 
-def grouped(items: Iterable[Item], now: datetime, zone: tzinfo | None = None) -> Iterable[Row]:
+def grouped(items: Iterable[ConversationItem], now: datetime, zone: tzinfo | None = None) -> Iterable[Row]:
     """Headings and items, in the order of the groups; within one as they come."""
-    groups: dict[Group, list[Item]] = {group: [] for group in _ORDER}
+    groups: dict[Group, list[ConversationItem]] = {group: [] for group in _ORDER}
     for item in items:
         groups[group_of(item, now, zone)].append(item)
     for group, members in groups.items():
@@ -85,7 +85,7 @@ def grouped(items: Iterable[Item], now: datetime, zone: tzinfo | None = None) ->
             yield from members
 
 
-def group_of(item: Item, now: datetime, zone: tzinfo | None = None) -> Group:
+def group_of(item: ConversationItem, now: datetime, zone: tzinfo | None = None) -> Group:
     """Where a conversation belongs, by calendar days, not by hours."""
     if item.pinned:
         return "pinned"

@@ -44,7 +44,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ListItem:
     """A point of a list. `group`: which list of the piece; `task`: whether a task is done, if it is one."""
 
     group: int
@@ -61,7 +61,7 @@ class Paragraph:
     level: int = 0
     quotes: int = 0
     depth: int = 0
-    item: Item | None = None
+    item: ListItem | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class _Walk:
     _quotes: int = 0
     _lists: list[tuple[int, int | None]] = field(default_factory=list)
     _groups: int = 0
-    _item: Item | None = None
+    _item: ListItem | None = None
     _level: int = 0
     _rows: list[list[tuple[Run, ...]]] = field(default_factory=list)
     _alignments: list[Alignment] = field(default_factory=list)
@@ -174,7 +174,7 @@ class _Walk:
     def enter_item(self, _token: Token) -> None:
         self._leave_item()
         group, number = self._lists[-1]
-        self._item = Item(group, len(self._lists), number)
+        self._item = ListItem(group, len(self._lists), number)
 
     def _leave_item(self) -> None:
         """An item without text of its own is a point all the same."""

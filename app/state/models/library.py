@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from app.state.models.load_options import LoadOptions
+from app.state.models.load_options import LoadChoice
 from app.state.models.models import ModelList
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class LibraryRow:
     file_format: str
     loaded: Place
     chosen: Place
-    options: LoadOptions
+    options: LoadChoice
 
 
 class Library:

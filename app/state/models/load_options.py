@@ -17,7 +17,7 @@ Field = Literal["gpu_layers", "threads", "context", "cache_type"]
 
 
 @dataclass(frozen=True, slots=True)
-class LoadOptions:
+class LoadChoice:
     """None everywhere: what the engine chooses. `context` in tokens; `gpu_layers` -1: all; others as in LoadConfig."""
 
     gpu_layers: int | None = None
@@ -26,7 +26,7 @@ class LoadOptions:
     cache_type: CacheType | None = None
 
     @classmethod
-    def from_mapping(cls, data: object) -> LoadOptions:
+    def from_mapping(cls, data: object) -> LoadChoice:
         """Options from what a file said; every value that makes no sense is left out."""
         options = cls()
         if not isinstance(data, Mapping):
@@ -55,7 +55,7 @@ class LoadOptions:
         )
 
 
-AS_THE_ENGINE_DOES = LoadOptions()
+AS_THE_ENGINE_DOES = LoadChoice()
 FIELDS: tuple[Field, ...] = get_args(Field)
 
 
@@ -79,18 +79,18 @@ def read(field: Field, text: str) -> Any:
             value = int(text.replace(",", "").replace("\u202f", "").replace("\u00a0", ""))
         except ValueError:
             value = text
-    replace(LoadOptions(), **{field: value}).config(Path())  # type: ignore[arg-type]
+    replace(LoadChoice(), **{field: value}).config(Path())  # type: ignore[arg-type]
     return value
 
 
-def needs_with(model: ModelFile, options: LoadOptions) -> MemoryNeeds:
+def needs_with(model: ModelFile, options: LoadChoice) -> MemoryNeeds:
     """What a model takes with these options."""
     return engine.memory_needs(
         model, context_length=options.context, cache_type=options.cache_type, gpu_layers=options.gpu_layers
     )
 
 
-def _changed(options: LoadOptions, name: str, value: object) -> LoadOptions | None:
+def _changed(options: LoadChoice, name: str, value: object) -> LoadChoice | None:
     wrong = isinstance(value, bool) or not isinstance(value, int | str | None)
     if wrong or (isinstance(value, str) != (name == "cache_type") and value is not None):
         return None

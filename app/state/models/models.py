@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from app.state.models.load_options import AS_THE_ENGINE_DOES, LoadOptions, needs_with
+from app.state.models.load_options import AS_THE_ENGINE_DOES, LoadChoice, needs_with
 from app.state.models.names import file_label, hint, labels
 from engine import MAX_LOOKAHEAD, ModelFile, Phrase
 
@@ -54,7 +54,7 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PickerLine:
     """One line of a picker. `problem`: why it cannot be chosen, None if it can. `hint`: more about it.
 
     `kind`: a model, or a line whose words are the view's (automatic, n-gram, none); then `label` is what automatic has
@@ -101,7 +101,7 @@ class ModelList:
         self._all: tuple[ModelFile, ...] | None = None
         self._alone: dict[Path, ModelFile] = {}
         self._home: dict[Path, Path] = {}
-        self._options: dict[Path, LoadOptions] = {}
+        self._options: dict[Path, LoadChoice] = {}
         self._fits: Mapping[Path, Fit] = {}
         self._refused: set[Path] = set()
         self._ranking: tuple[tuple[object, ...], list[tuple[ModelFile, Fit | None]]] | None = None
@@ -188,11 +188,11 @@ class ModelList:
 
     # How they are loaded ----------------------------------------------------------------------------------------------
 
-    def options(self, path: Path | None) -> LoadOptions:
+    def options(self, path: Path | None) -> LoadChoice:
         """How a model is loaded."""
         return AS_THE_ENGINE_DOES if path is None else self._options.get(path, AS_THE_ENGINE_DOES)
 
-    def set_options(self, path: Path, options: LoadOptions) -> None:
+    def set_options(self, path: Path, options: LoadChoice) -> None:
         """Load it like this from now on."""
         self._options[path] = options
 
@@ -206,11 +206,11 @@ class ModelList:
         """Which drafts fit the chosen target."""
         self._fits = fits
 
-    def targets(self) -> list[Choice]:
+    def targets(self) -> list[PickerLine]:
         """The lines of the target picker: what can be loaded first."""
         names = labels(self.models)
         listed = [
-            Choice(
+            PickerLine(
                 model.path,
                 names[model.path],
                 model.problem,
@@ -223,7 +223,7 @@ class ModelList:
         listed.sort(key=_out_of_question)
         return _with_missing(listed, self.selection.target)
 
-    def drafts(self) -> list[Choice]:
+    def drafts(self) -> list[PickerLine]:
         """The lines of the draft picker: automatic, n-gram, none, then the models, the best for the target first."""
         names = labels(self.models)
         target = self.by_path(self.selection.target)
@@ -231,9 +231,9 @@ class ModelList:
         listed.sort(key=_out_of_question)
         best = self.best_draft()
         special = [
-            Choice(None, "" if best is None else names.get(best, ""), kind="automatic"),
-            Choice(None, "", kind="ngram"),
-            Choice(None, "", kind="none"),
+            PickerLine(None, "" if best is None else names.get(best, ""), kind="automatic"),
+            PickerLine(None, "", kind="ngram"),
+            PickerLine(None, "", kind="none"),
         ]
         return [*special, *_with_missing(listed, self.selection.draft)]
 
@@ -270,7 +270,7 @@ class ModelList:
             self._ranking = asked, [*rank_drafts(target, judged), *((model, None) for model in rest)]
         return self._ranking[1]
 
-    def _draft(self, model: ModelFile, name: str, target: ModelFile | None) -> Choice:
+    def _draft(self, model: ModelFile, name: str, target: ModelFile | None) -> PickerLine:
         fit = self._fits.get(model.path)
         problem = model.problem or (fit.reason if fit is not None and not fit.usable else None)
         more = fit.reason if fit is not None and fit.usable else ""
@@ -278,7 +278,7 @@ class ModelList:
         slower = fit is not None and fit.through_text
         said = Phrase("{file}\n{fit}", file=hint(model), fit=more) if more else hint(model)
         away = self._is_out_of_reach(model.path)
-        return Choice(model.path, name, problem, said, "model", slower, shortage, away, beside=True)
+        return PickerLine(model.path, name, problem, said, "model", slower, shortage, away, beside=True)
 
     def _is_out_of_reach(self, path: Path) -> bool:
         return self.is_away(path) and path not in (self.loaded.target, self.loaded.draft)
@@ -338,16 +338,16 @@ def _unread(path: Path) -> ModelFile:
     return ModelFile(path, path.name.split(".")[0])
 
 
-def _out_of_question(choice: Choice) -> bool:
+def _out_of_question(choice: PickerLine) -> bool:
     """Whether it cannot be loaded as things are, so that it stands behind what can."""
     return choice.problem is not None or choice.shortage is not None or choice.away
 
 
-def _with_missing(listed: list[Choice], chosen: Path | None) -> list[Choice]:
+def _with_missing(listed: list[PickerLine], chosen: Path | None) -> list[PickerLine]:
     """The chosen file stays in the picker even if no scan has found it (yet)."""
     if chosen is None or any(choice.path == chosen for choice in listed):
         return listed
-    return [*listed, Choice(chosen, file_label(chosen))]
+    return [*listed, PickerLine(chosen, file_label(chosen))]
 
 
 def _identity(path: Path) -> str:

@@ -21,7 +21,7 @@ NameProblem = Literal["empty", "long", "taken", "full"]
 FileProblem = Literal["large", "json", "other", "newer", "list", "many", "name", "twice", "value", "nothing"]
 
 
-class ImportRefused(Exception):
+class PresetsRefused(Exception):
     """A file of presets or prompts that makes no sense. Nothing was changed.
 
     Attributes: problem; place (the number of the entry, from 1; 0: the whole file); field (the one that is wrong).
@@ -35,7 +35,7 @@ class ImportRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Preset:
+class GenerationPreset:
     """Values of the fields in PRESET under a name. `key`: of one that comes with the program, "" of the user's own."""
 
     name: str
@@ -61,10 +61,10 @@ class SystemPrompt:
 
 
 BUILT_IN = (
-    Preset("Greedy", GenerationChoice(), "greedy"),
-    Preset("Balanced", GenerationChoice(temperature=0.7, top_p=0.95, min_p=0.05), "balanced"),
-    Preset("Creative", GenerationChoice(temperature=1.0, top_p=0.98, min_p=0.02), "creative"),
-    Preset(
+    GenerationPreset("Greedy", GenerationChoice(), "greedy"),
+    GenerationPreset("Balanced", GenerationChoice(temperature=0.7, top_p=0.95, min_p=0.05), "balanced"),
+    GenerationPreset("Creative", GenerationChoice(temperature=1.0, top_p=0.98, min_p=0.02), "creative"),
+    GenerationPreset(
         "Without repeats",
         GenerationChoice(temperature=0.7, top_p=0.95, repeat_penalty=1.1, penalty_window=256),
         "unrepeated",
@@ -84,15 +84,15 @@ BUILT_IN_PROMPTS = (
     ),
 )
 
-Item = TypeVar("Item", bound=Preset | SystemPrompt)
+Item = TypeVar("Item", bound=GenerationPreset | SystemPrompt)
 
 
-def applied(preset: Preset, choice: GenerationChoice) -> GenerationChoice:
+def applied(preset: GenerationPreset, choice: GenerationChoice) -> GenerationChoice:
     """A choice with the values of a preset; the rest of it stays."""
     return GenerationChoice.from_mapping(preset.values.to_mapping(PRESET), choice)
 
 
-def fits(preset: Preset, choice: GenerationChoice) -> bool:
+def fits(preset: GenerationPreset, choice: GenerationChoice) -> bool:
     """Whether a choice has the values of a preset."""
     return all(getattr(preset.values, name) == getattr(choice, name) for name in PRESET)
 
@@ -120,7 +120,7 @@ class Shelf(Generic[Item]):
         for each in own:
             try:
                 item = read(each if isinstance(each, Mapping) else {}, 0)
-            except ImportRefused:
+            except PresetsRefused:
                 continue
             if self.name_problem(item.name) is None:
                 self.own.append(item)
@@ -181,15 +181,15 @@ class Shelf(Generic[Item]):
     def bring_in(self, data: bytes) -> tuple[int, int]:
         """Add what a file holds: all of it or nothing. Gives how many came, and how many of them had to be renamed.
 
-        One that is there already, just so, is left out. Raises ImportRefused.
+        One that is there already, just so, is left out. Raises PresetsRefused.
         """
         found = [self._read(each, place) for place, each in enumerate(self._items(data), 1)]
         for place, item in enumerate(found, 1):
             if any(_same(item.name, other.name) for other in found[: place - 1]):
-                raise ImportRefused("twice", place, item.name)
+                raise PresetsRefused("twice", place, item.name)
         new = [item for item in found if item not in self.own]
         if len(self.own) + len(new) > MOST:
-            raise ImportRefused("many")
+            raise PresetsRefused("many")
         renamed = 0
         for item in new:
             name = self._free(item.name)
@@ -199,25 +199,25 @@ class Shelf(Generic[Item]):
 
     def _items(self, data: bytes) -> list[Mapping[str, Any]]:
         if len(data) > LARGEST_FILE:
-            raise ImportRefused("large")
+            raise PresetsRefused("large")
         try:
             told = json.loads(data.decode("utf-8-sig"))
         except (ValueError, RecursionError, MemoryError) as error:
-            raise ImportRefused("json") from error
+            raise PresetsRefused("json") from error
         if not isinstance(told, dict) or told.get("format") != self._format:
-            raise ImportRefused("other")
+            raise PresetsRefused("other")
         version, items = told.get("version"), told.get("items")
         if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
-            raise ImportRefused("newer")
+            raise PresetsRefused("newer")
         if version != VERSION or isinstance(version, bool) or not isinstance(items, list):
-            raise ImportRefused("list")
+            raise PresetsRefused("list")
         if not items:
-            raise ImportRefused("nothing")
+            raise PresetsRefused("nothing")
         if len(items) > MOST:
-            raise ImportRefused("many")
+            raise PresetsRefused("many")
         for place, each in enumerate(items, 1):
             if not isinstance(each, dict):
-                raise ImportRefused("list", place)
+                raise PresetsRefused("list", place)
         return items
 
     def _free(self, name: str) -> str:
@@ -229,7 +229,7 @@ class Shelf(Generic[Item]):
             other = name[: LONGEST_NAME - len(ending)].rstrip() + ending
             if self.name_problem(other) is None:
                 return other
-        raise ImportRefused("many")
+        raise PresetsRefused("many")
 
     def _place(self, name: str) -> int:
         for place, each in enumerate(self.own):
@@ -243,7 +243,7 @@ class Shelf(Generic[Item]):
             raise ValueError(problem)
 
 
-def presets(own: Iterable[object] = ()) -> Shelf[Preset]:
+def presets(own: Iterable[object] = ()) -> Shelf[GenerationPreset]:
     """The sampling presets; `own` as they were kept: what makes no sense is left out."""
     return Shelf(BUILT_IN, _preset, FORMAT, own)
 
@@ -253,29 +253,29 @@ def prompts(own: Iterable[object] = ()) -> Shelf[SystemPrompt]:
     return Shelf(BUILT_IN_PROMPTS, _prompt, PROMPTS_FORMAT, own)
 
 
-def _preset(told: Mapping[str, Any], place: int) -> Preset:
+def _preset(told: Mapping[str, Any], place: int) -> GenerationPreset:
     name = _name(told, place)
     choice = GenerationChoice()
     for field in PRESET:
         if field in told:
             changed = choice.with_value(field, told[field])
             if changed is None:
-                raise ImportRefused("value", place, field)
+                raise PresetsRefused("value", place, field)
             choice = changed
-    return Preset(name, choice)
+    return GenerationPreset(name, choice)
 
 
 def _prompt(told: Mapping[str, Any], place: int) -> SystemPrompt:
     name, text = _name(told, place), told.get("text")
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_SYSTEM or clean(text) != text:
-        raise ImportRefused("value", place, "text")
+        raise PresetsRefused("value", place, "text")
     return SystemPrompt(name, text)
 
 
 def _name(told: Mapping[str, Any], place: int) -> str:
     name = told.get("name")
     if not isinstance(name, str) or clean(name) != name or not 0 < len(_tidy(name)) <= LONGEST_NAME:
-        raise ImportRefused("name", place)
+        raise PresetsRefused("name", place)
     return _tidy(name)
 
 

@@ -10,7 +10,7 @@ from app.state.chat.transcript import Exchange
 from app.views.chat.actions import ActionRow, ShyButton, question_row, reply_row
 from app.views.chat.entry import EntryView, ProblemView
 from app.views.chat.question import QuestionBox
-from app.views.markdown.reply import ReplyText
+from app.views.markdown.reply import ReplyView
 from app.views.tokens.reply import TokenReply
 from app.views.widgets.theme import Theme
 from app.words.figures import summary
@@ -48,7 +48,7 @@ class ExchangeView(EntryView):
         self._theme = theme
         self._busy = False
         self.question = QuestionBox(exchange.question, theme, self)
-        self.reply = ReplyText(theme, self)
+        self.reply = ReplyView(theme, self)
         self.reply.setAccessibleName(self.tr("Reply"))
         self.reply.setMinimumHeight(0)
         self.reply.hide()

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from app.views.commands.commands import Commands
-from app.views.commands.palette_rows import LINE_ROLE, Line, PaletteRows, RowPainter
+from app.views.commands.palette_rows import LINE_ROLE, CommandPainter, Line, PaletteRows
 from app.views.widgets.escape import keeps_escape
 from app.views.widgets.theme import Theme
 
@@ -84,7 +84,7 @@ class CommandPalette(QWidget):
     def _make_list(self, theme: Theme) -> QListView:
         view = PaletteList(self.card)
         view.setAccessibleName(self.tr("Commands"))
-        view.setItemDelegate(RowPainter(theme, view))
+        view.setItemDelegate(CommandPainter(theme, view))
         view.setModel(self.rows)
         view.clicked.connect(self._take)
         view.selectionModel().currentChanged.connect(self._tell)

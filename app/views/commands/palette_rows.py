@@ -10,7 +10,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPen
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from app.state.commands.fuzzy import Match, match
+from app.state.commands.fuzzy import FuzzyMatch, match
 from app.views.widgets.icons import icon
 from app.views.widgets.theme import Theme
 
@@ -39,7 +39,7 @@ class Line:
     title: bool = False
     marks: tuple[int, ...] = ()
 
-    def found(self, query: str) -> Match | None:
+    def found(self, query: str) -> FuzzyMatch | None:
         """How well it fits what was typed. A command is also found by the name of its section."""
         hit = match(query, self.text)
         if hit is None and not self.title:
@@ -47,11 +47,11 @@ class Line:
             hit = (
                 None
                 if both is None
-                else Match(both.score - 20.0, tuple(at for at in both.places if at < len(self.text)))
+                else FuzzyMatch(both.score - 20.0, tuple(at for at in both.places if at < len(self.text)))
             )
         if hit is None or hit.score < _LEAST:
             return None
-        return Match(hit.score - (0.0 if self.possible else 15.0) - (5.0 if self.title else 0.0), hit.places)
+        return FuzzyMatch(hit.score - (0.0 if self.possible else 15.0) - (5.0 if self.title else 0.0), hit.places)
 
     def marked(self, places: tuple[int, ...]) -> Line:
         """The same line, with what was typed."""
@@ -95,7 +95,7 @@ class PaletteRows(QAbstractListModel):
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 
 
-class RowPainter(QStyledItemDelegate):
+class CommandPainter(QStyledItemDelegate):
     """Draws the lines: the words, what was typed in bold; at the other side where it belongs, and the keys."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:

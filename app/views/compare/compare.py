@@ -5,7 +5,16 @@ from __future__ import annotations
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
-from app.state.compare.compare import AUTO, PLAIN, Pair, ProofSettings, figures, speculative, verdict, ways_to_compare
+from app.state.compare.compare import (
+    AUTO,
+    PLAIN,
+    ComparedModels,
+    ProofSettings,
+    figures,
+    speculative,
+    verdict,
+    ways_to_compare,
+)
 from app.state.compare.text import compare_text
 from app.views.compare.dialog import ProofDialog
 from app.views.compare.speed_bars import SpeedPair
@@ -63,7 +72,7 @@ class CompareDialog(ProofDialog):
         self.resize(_SIZE.boundedTo(self.screen().availableSize()))
         self.show_run(self.run)
 
-    def show_pair(self, pair: Pair) -> None:
+    def show_pair(self, pair: ComparedModels) -> None:
         """What would be measured now."""
         super().show_pair(pair)
         chosen = str(ways_to_compare(pair.lookahead, has_draft=bool(pair.draft))[0])

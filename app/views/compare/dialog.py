@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.state.compare.compare import Pair, ProofKind, ProofRun, ProofSettings
-from app.state.models.models import Choice
+from app.state.compare.compare import ComparedModels, ProofKind, ProofRun, ProofSettings
+from app.state.models.models import PickerLine
 from app.views.widgets.keys import Dialog
 from app.views.widgets.picker import Picker
 from app.views.widgets.scroll_page import ScrollPage
@@ -79,7 +79,7 @@ class ProofDialog(Dialog):
 
     def _picker(self, name: str, lines: Sequence[tuple[str, float]], chosen: float) -> Picker:
         picker = Picker(name, self)
-        picker.fill([Choice(None, word) for word, _ in lines], None, "")
+        picker.fill([PickerLine(None, word) for word, _ in lines], None, "")
         for row, (_, value) in enumerate(lines):
             picker.setItemData(row, value, _DATA)
         picker.setCurrentIndex(picker.findData(chosen, _DATA))
@@ -192,7 +192,7 @@ class ProofDialog(Dialog):
 
     # Rendering --------------------------------------------------------------------------------------------------------
 
-    def show_pair(self, pair: Pair) -> None:
+    def show_pair(self, pair: ComparedModels) -> None:
         """What would be measured now; while something is measured that stays."""
         if not self.run.running:
             self.pair.setText(pair_words(pair, self.kind))
@@ -232,7 +232,7 @@ class ProofDialog(Dialog):
 
     # For the classes below --------------------------------------------------------------------------------------------
 
-    def can_measure(self, pair: Pair) -> bool:
+    def can_measure(self, pair: ComparedModels) -> bool:
         """Whether this can be measured."""
         return bool(pair.target)
 

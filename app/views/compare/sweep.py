@@ -9,7 +9,7 @@ from app.state.compare.compare import (
     AUTO,
     PLAIN,
     SWEEP_MOST,
-    Pair,
+    ComparedModels,
     ProofSettings,
     best_lookahead,
     figures,
@@ -53,7 +53,7 @@ class SweepDialog(ProofDialog):
         self.resize(_SIZE.boundedTo(self.screen().availableSize()))
         self.show_run(self.run)
 
-    def can_measure(self, pair: Pair) -> bool:
+    def can_measure(self, pair: ComparedModels) -> bool:
         """A lookahead is of a draft."""
         return bool(pair.target and pair.draft)
 

@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.state.conversations.list import ConversationList, Item
-from app.views.conversations.rows import ROW_ROLE, ConversationRows, RowPainter
+from app.state.conversations.list import ConversationItem, ConversationList
+from app.views.conversations.rows import ROW_ROLE, ConversationPainter, ConversationRows
 from app.views.widgets.escape import keeps_escape
 from app.views.widgets.flow_layout import FlowLayout
 from app.views.widgets.icons import icon, icon_button, keep_icon
@@ -105,10 +105,10 @@ class RowList(QListView):
         self.setUniformItemSizes(False)
         self.clicked.connect(self._open)
 
-    def item_at(self, index: QModelIndex) -> Item | None:
+    def item_at(self, index: QModelIndex) -> ConversationItem | None:
         """The conversation of a row, None where it is a heading."""
         row = index.data(ROW_ROLE) if index.isValid() else None
-        return row if isinstance(row, Item) else None
+        return row if isinstance(row, ConversationItem) else None
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """The rows; the keyboard is seen too where there is no row that it stands on."""
@@ -186,7 +186,7 @@ class ConversationPanel(QFrame):
         self.rows = ConversationRows(self._state, self)
         self.list = RowList(self)
         self.list.setAccessibleName(self.tr("Conversations"))
-        self.list.setItemDelegate(RowPainter(self._theme, self.list))
+        self.list.setItemDelegate(ConversationPainter(self._theme, self.list))
         self.list.setModel(self.rows)
         self.nothing = QLabel(self)
         self.nothing.setObjectName("hint")
@@ -299,7 +299,7 @@ class ConversationPanel(QFrame):
         self.search_wanted.emit(self.search.text().strip())
 
     def _first(self) -> int | None:
-        return next((row for row, each in enumerate(self._state.rows) if isinstance(each, Item)), None)
+        return next((row for row, each in enumerate(self._state.rows) if isinstance(each, ConversationItem)), None)
 
     def _enter_list(self) -> None:
         row = self._first()
@@ -312,12 +312,12 @@ class ConversationPanel(QFrame):
             self._search_now()
         row = self._first()
         item = None if row is None else self._state.rows[row]
-        if isinstance(item, Item):
+        if isinstance(item, ConversationItem):
             self.chosen.emit(item.id)
 
     # The menu ---------------------------------------------------------------------------------------------------------
 
-    def make_menu(self, item: Item | None) -> QMenu:
+    def make_menu(self, item: ConversationItem | None) -> QMenu:
         """What can be done with a conversation (None: with the list)."""
         menu = QMenu(self)
         if item is not None:

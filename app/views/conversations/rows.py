@@ -19,7 +19,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPen
 from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from app.state.conversations.list import ConversationList, Group, Heading, Item, Row
+from app.state.conversations.list import ConversationItem, ConversationList, Group, Heading, Row
 from app.views.widgets.icons import icon
 from app.views.widgets.theme import Theme
 
@@ -68,14 +68,14 @@ class ConversationRows(QAbstractListModel):
         if role == ROW_ROLE:
             return row
         if role == OPEN_ROLE:
-            return isinstance(row, Item) and row.id == self._state.open_id
+            return isinstance(row, ConversationItem) and row.id == self._state.open_id
         if role == WRITING_ROLE:
-            return isinstance(row, Item) and row.id in self._state.writing
+            return isinstance(row, ConversationItem) and row.id in self._state.writing
         if isinstance(row, Heading):
             return self._heading(row.group) if role == Qt.ItemDataRole.DisplayRole else None
         return self._item_data(row, role)
 
-    def _item_data(self, item: Item, role: int) -> str | None:
+    def _item_data(self, item: ConversationItem, role: int) -> str | None:
         title = item.title or self.tr("New chat")
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             return title
@@ -89,7 +89,7 @@ class ConversationRows(QAbstractListModel):
         """A title that was typed."""
         row = self._rows[index.row()]
         title = " ".join(str(value).split())[:LONGEST_TITLE]
-        if role != Qt.ItemDataRole.EditRole or not isinstance(row, Item) or not title or title == row.title:
+        if role != Qt.ItemDataRole.EditRole or not isinstance(row, ConversationItem) or not title or title == row.title:
             return False
         self.renamed.emit(row.id, title)
         return True
@@ -110,7 +110,7 @@ class ConversationRows(QAbstractListModel):
         }[group]
 
 
-class RowPainter(QStyledItemDelegate):
+class ConversationPainter(QStyledItemDelegate):
     """Draws the rows, and gives the field in which a title is changed."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -144,7 +144,7 @@ class RowPainter(QStyledItemDelegate):
         area = option.rect.adjusted(_PADDING, 0, -_PADDING, -4)
         painter.drawText(area, Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignLeading, index.data())
 
-    def _paint_item(self, painter: QPainter, option: Any, index: Index, item: Item) -> None:
+    def _paint_item(self, painter: QPainter, option: Any, index: Index, item: ConversationItem) -> None:
         state = option.state
         is_open = bool(index.data(OPEN_ROLE))
         box = option.rect.adjusted(1, 1, -1, -1)
@@ -178,7 +178,7 @@ class RowPainter(QStyledItemDelegate):
         if item.snippet:
             self._paint_snippet(painter, option, line.translated(0, metrics.height() + 3), item)
 
-    def _paint_snippet(self, painter: QPainter, option: Any, place: QRect, item: Item) -> None:
+    def _paint_snippet(self, painter: QPainter, option: Any, place: QRect, item: ConversationItem) -> None:
         """One line, what was searched for stands out."""
         plain = self._small_font(option)
         strong = QFont(plain)

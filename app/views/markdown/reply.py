@@ -9,7 +9,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.state.chat.thoughts import CLOSING, OPENING, Piece, Thoughts
+from app.state.chat.thoughts import CLOSING, OPENING, ReplyPiece, Thoughts
 from app.state.markdown import code_colors
 from app.state.markdown import parser as markdown_parser
 from app.views.markdown.code_bars import CodeBar
@@ -19,7 +19,7 @@ from app.views.markdown.thought import ThoughtView
 from app.views.widgets.paint_turns import TURNS
 from app.views.widgets.theme import Theme
 
-__all__ = ["FLUSH_MS", "ReplyText", "TallText"]
+__all__ = ["FLUSH_MS", "ReplyView", "TallText"]
 
 FLUSH_MS = 50
 _SHARE = 7
@@ -33,7 +33,7 @@ _MOST_PARTS = 20
 _SPACING = 8
 
 
-class ReplyText(QWidget):
+class ReplyView(QWidget):
     """A reply that grows. Drawn some twenty times a second, a few milliseconds' worth at a time, however fast it comes.
 
     Signals: settled() (all text that was given is drawn, and the reply is complete), grew() (its height changed).
@@ -111,7 +111,7 @@ class ReplyText(QWidget):
         self._split = Thoughts()
         self._read_all = self._all_ended = False
         self._unread: deque[str] = deque()
-        self._pieces: deque[Piece] = deque()
+        self._pieces: deque[ReplyPiece] = deque()
         self._seen_since: float | None = None
         self._plain_thought = False
         self._rest_until = 0.0
@@ -203,7 +203,7 @@ class ReplyText(QWidget):
 
     # Parts ------------------------------------------------------------------------------------------------------------
 
-    def _place(self, piece: Piece) -> None:
+    def _place(self, piece: ReplyPiece) -> None:
         """Give a piece to the part that it belongs to."""
         if self._seen_since is None:
             self._seen_since = perf_counter()

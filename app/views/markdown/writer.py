@@ -32,7 +32,7 @@ from PySide6.QtGui import (
 
 from app.state.markdown.blocks import Block
 from app.state.markdown.code_colors import parts
-from app.state.markdown.parser import Code, Item, Node, Paragraph, Rule, Run, Table, parse, visible_code
+from app.state.markdown.parser import Code, ListItem, Node, Paragraph, Rule, Run, Table, parse, visible_code
 from app.views.widgets.theme import LINE_HEIGHT, Theme, fixed_font
 
 GAP = 10.0
@@ -184,7 +184,7 @@ class MarkdownWriter:
             self._into_list(cursor, node.item)
         yield from self._write_runs(cursor, node.runs, base)
 
-    def _into_list(self, cursor: QTextCursor, item: Item) -> None:
+    def _into_list(self, cursor: QTextCursor, item: ListItem) -> None:
         known = self._lists.get(item.group)
         if known is not None:
             known.add(cursor.block())

@@ -8,7 +8,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
 
-from app.state.models.models import Choice, Loaded, Lookahead, ModelList
+from app.state.models.models import Loaded, Lookahead, ModelList, PickerLine
 from app.views.commands.commands import Commands
 from app.views.widgets.hover import settle_hover
 from app.views.widgets.icons import icon_button
@@ -83,9 +83,11 @@ class ModelBar(QFrame):
         help_text = self.tr("Lookahead: tokens proposed per round. Auto measures what pays; 0 is plain decoding.")
         picker = Picker(help_text, self)
         picker.setAccessibleName(self.tr("Lookahead"))
-        auto = Choice(None, self.tr("Auto"), hint=self.tr("Each round as many as promise the most tokens per second"))
+        auto = PickerLine(
+            None, self.tr("Auto"), hint=self.tr("Each round as many as promise the most tokens per second")
+        )
         choices: list[Lookahead] = ["auto", *range(MAX_LOOKAHEAD + 1)]
-        picker.fill([auto, *(Choice(None, str(number)) for number in choices[1:])], None, "")
+        picker.fill([auto, *(PickerLine(None, str(number)) for number in choices[1:])], None, "")
         for row, lookahead in enumerate(choices):
             picker.setItemData(row, lookahead, PATH_ROLE)
         picker.setMinimumContentsLength(4)

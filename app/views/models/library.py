@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QStac
 
 from app.state.chat.activity import Activity
 from app.state.models.library import LibraryRow
-from app.state.models.models import Choice
+from app.state.models.models import PickerLine
 from app.views.models.folders import FolderList
 from app.views.models.rows import LibraryFilter, LibraryModel
 from app.views.models.table import LibraryTable
@@ -87,7 +87,7 @@ class LibraryDialog(Dialog):
         )
         self._theme.changed.connect(self._draw_glass)
         self.sorting = Picker(self.tr("Sort by"), self)
-        self.sorting.fill([Choice(None, heading(column)) for column in COLUMNS], None, "")
+        self.sorting.fill([PickerLine(None, heading(column)) for column in COLUMNS], None, "")
         for place in range(len(COLUMNS)):
             self.sorting.setItemData(place, place, PATH_ROLE)
         self.sorting.setMinimumContentsLength(10)

@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.state.models.load_options import Field, LoadOptions, check, needs_with, read
-from app.state.models.models import Choice
+from app.state.models.load_options import Field, LoadChoice, check, needs_with, read
+from app.state.models.models import PickerLine
 from app.state.models.names import file_size
 from app.system.translation import fill, say
 from app.views.widgets.keys import Dialog
@@ -32,12 +32,12 @@ _SHOWN: dict[Field, str] = {"context": "{value:,}", "threads": "{value}", "gpu_l
 
 
 class ModelOptionsDialog(Dialog):
-    """The options of a model. Signal: chosen(LoadOptions)."""
+    """The options of a model. Signal: chosen(LoadChoice)."""
 
     chosen = Signal(object)
 
     def __init__(
-        self, model: ModelFile, options: LoadOptions, free: int, theme: Theme, parent: QWidget | None = None
+        self, model: ModelFile, options: LoadChoice, free: int, theme: Theme, parent: QWidget | None = None
     ) -> None:
         """`free`: bytes of memory that are free, 0 where nobody looked."""
         super().__init__(parent)
@@ -75,7 +75,7 @@ class ModelOptionsDialog(Dialog):
         kinds = [None, *usable_cache_types(self._model)]
         self.cache = Picker(self._words["cache_type"], self)
         self.cache.fill(
-            [Choice(None, self.tr("automatic") if kind is None else names[kind]) for kind in kinds], None, ""
+            [PickerLine(None, self.tr("automatic") if kind is None else names[kind]) for kind in kinds], None, ""
         )
         for place, kind in enumerate(kinds):
             self.cache.setItemData(place, kind, PATH_ROLE)
@@ -88,7 +88,7 @@ class ModelOptionsDialog(Dialog):
 
     def _helps(self) -> dict[Field, str]:
         most = self._model.context_length
-        usual = needs_with(self._model, LoadOptions()).context_length
+        usual = needs_with(self._model, LoadChoice()).context_length
         context = fill(self.tr("Tokens that it keeps in mind. Automatic: {usual:,}."), usual=usual)
         if most:
             words = self.tr("Tokens that it keeps in mind, at most {most:,}. Automatic: {usual:,}.")
@@ -110,7 +110,7 @@ class ModelOptionsDialog(Dialog):
         self.needs.setWordWrap(True)
         self.reset = QPushButton(self.tr("Reset"), self)
         self.reset.setToolTip(self.tr("All automatic, as at first"))
-        self.reset.clicked.connect(lambda: self._fill(LoadOptions()))
+        self.reset.clicked.connect(lambda: self._fill(LoadChoice()))
         self.cancel = QPushButton(self.tr("Cancel"), self)
         self.cancel.clicked.connect(self.reject)
         self.save = QPushButton(self.tr("Save"), self)
@@ -169,7 +169,7 @@ class ModelOptionsDialog(Dialog):
 
     # Rendering --------------------------------------------------------------------------------------------------------
 
-    def _fill(self, options: LoadOptions) -> None:
+    def _fill(self, options: LoadChoice) -> None:
         for field, edit in self.edits.items():
             value = getattr(options, field)
             edit.setText("" if value is None else fill(_SHOWN[field], value=value))
@@ -195,12 +195,12 @@ class ModelOptionsDialog(Dialog):
         return ""
 
     @property
-    def options(self) -> LoadOptions | None:
+    def options(self) -> LoadChoice | None:
         """What is chosen; None while something is wrong."""
         if any(self._problem(field, edit.text()) for field, edit in self.edits.items()):
             return None
         values = {field: read(field, edit.text()) for field, edit in self.edits.items()}
-        return LoadOptions(**values, cache_type=self.cache.currentData(PATH_ROLE))
+        return LoadChoice(**values, cache_type=self.cache.currentData(PATH_ROLE))
 
     def _show_needs(self) -> None:
         options = self.options

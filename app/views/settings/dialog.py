@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 
 from app.settings.settings import Settings
 from app.state.settings.generation import GenerationChoice
-from app.state.settings.presets import Preset, Shelf, SystemPrompt
+from app.state.settings.presets import GenerationPreset, Shelf, SystemPrompt
 from app.views.settings.general import GeneralPage
 from app.views.settings.generation import GenerationPage
 from app.views.settings.speculation import SpeculationPage
@@ -42,7 +42,7 @@ class SettingsDialog(Dialog):
     def __init__(
         self,
         theme: Theme,
-        presets: Shelf[Preset],
+        presets: Shelf[GenerationPreset],
         prompts: Shelf[SystemPrompt],
         languages: Mapping[str, str],
         parent: QWidget | None = None,

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
-from app.state.models.models import Choice
+from app.state.models.models import PickerLine
 from app.state.settings.generation import GenerationChoice, check, parse, show
 from app.views.widgets.picker import PATH_ROLE, Picker
 from app.words.settings import field_hint, field_name, field_rule, option_words
@@ -119,7 +119,7 @@ class OptionField(QWidget):
         self._words: Mapping[str, tuple[str, str]] = option_words(name)
         label = QLabel(field_name(name), self)
         self.picker = Picker(field_name(name), self)
-        self.picker.fill([Choice(None, words, hint=hint) for words, hint in self._words.values()], None, "")
+        self.picker.fill([PickerLine(None, words, hint=hint) for words, hint in self._words.values()], None, "")
         for row, value in enumerate(self._words):
             self.picker.setItemData(row, value, PATH_ROLE)
         self.picker.setMinimumContentsLength(max(len(words) for words, _ in self._words.values()))

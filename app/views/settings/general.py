@@ -8,7 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from app.settings.settings import Settings
-from app.state.models.models import Choice
+from app.state.models.models import PickerLine
 from app.views.widgets.picker import PATH_ROLE, Picker
 
 _LABELS = 140
@@ -63,7 +63,7 @@ class GeneralPage(QWidget):
         return picker
 
     def _fill(self, picker: Picker, lines: Sequence[tuple[object, str]]) -> None:
-        picker.fill([Choice(None, line) for _, line in lines], None, "")
+        picker.fill([PickerLine(None, line) for _, line in lines], None, "")
         for row, (value, _) in enumerate(lines):
             picker.setItemData(row, value, PATH_ROLE)
 

@@ -7,7 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QGridLayout, QHBoxLayout, QLabel, QRadioButton, QVBoxLayout, QWidget
 
 from app.state.settings.generation import SAMPLING, GenerationChoice
-from app.state.settings.presets import Preset, Shelf, SystemPrompt, applied, fits
+from app.state.settings.presets import GenerationPreset, Shelf, SystemPrompt, applied, fits
 from app.views.settings.fields import Field
 from app.views.settings.shelf import ShelfBar
 from app.views.widgets.theme import Theme
@@ -30,7 +30,9 @@ class GenerationPage(QWidget):
     defaults_changed = Signal(object)
     _narrow: bool | None = None
 
-    def __init__(self, theme: Theme, presets: Shelf[Preset], prompts: Shelf[SystemPrompt], parent: QWidget) -> None:
+    def __init__(
+        self, theme: Theme, presets: Shelf[GenerationPreset], prompts: Shelf[SystemPrompt], parent: QWidget
+    ) -> None:
         super().__init__(parent)
         self._own = self._defaults = GenerationChoice()
         self.own = QRadioButton(self.tr("This conversation"), self)

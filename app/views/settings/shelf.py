@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from app.state.models.models import Choice
+from app.state.models.models import PickerLine
 from app.state.settings.presets import Shelf
 from app.views.settings.fields import mark
 from app.views.widgets.escape import keeps_escape
@@ -116,7 +116,7 @@ class ShelfBar(QWidget):
         `current`: the name of the item that is as what stands in the fields, None: none is; then `missing` is shown.
         """
         names = [self.shelf.shown(item) for item in self.shelf]
-        self.picker.fill([Choice(None, name) for name in names], None, missing)
+        self.picker.fill([PickerLine(None, name) for name in names], None, missing)
         for row, name in enumerate(names):
             self.picker.setItemData(row, name, PATH_ROLE)
         self.picker.setPlaceholderText(missing)

@@ -20,7 +20,7 @@ _WAVE = 2.5
 _ON_CHARACTER = QTextLine.CursorPosition.CursorOnCharacter
 
 
-class Piece(NamedTuple):
+class TokenPart(NamedTuple):
     """A part of a token (its index) on one line. `rect` and `baseline` in the coordinates of the document."""
 
     token: int
@@ -41,7 +41,7 @@ class TokenPainter:
 
     # Geometry ---------------------------------------------------------------------------------------------------------
 
-    def pieces(self, top: float, bottom: float) -> Iterator[Piece]:
+    def pieces(self, top: float, bottom: float) -> Iterator[TokenPart]:
         """The parts of tokens between two heights."""
         block = self._block_at(QPointF(0.0, top))
         while block.isValid() and self._layout_of(block).top() <= bottom:
@@ -52,10 +52,10 @@ class TokenPainter:
                     yield from self._pieces_of(block, line, at)
             block = block.next()
 
-    def pieces_of(self, index: int) -> list[Piece]:
+    def pieces_of(self, index: int) -> list[TokenPart]:
         """The parts of one token; one that adds no text is a mark where it would stand."""
         start, end = self._places.span(index)
-        found: list[Piece] = []
+        found: list[TokenPart] = []
         block = self._document.findBlock(start)
         while block.isValid() and block.position() <= max(start, end - 1):
             for number in range(block.layout().lineCount()):
@@ -93,7 +93,9 @@ class TokenPainter:
         last = len(self._places) - 1
         return last if last >= 0 and self._places.span(last)[0] == self._places.span(last)[1] else None
 
-    def _pieces_of(self, block: QTextBlock, line: QTextLine, at: QPointF, first: int | None = None) -> Iterator[Piece]:
+    def _pieces_of(
+        self, block: QTextBlock, line: QTextLine, at: QPointF, first: int | None = None
+    ) -> Iterator[TokenPart]:
         begin = block.position() + line.textStart()
         end = begin + line.textLength()
         last_line = line.textStart() + line.textLength() >= block.length() - 1
@@ -110,7 +112,7 @@ class TokenPainter:
                 if room is not None:
                     left, width = room
                     rect = QRectF(at.x() + left - line.x(), at.y(), width, height)
-                    yield Piece(index, rect, at.y() + line.ascent())
+                    yield TokenPart(index, rect, at.y() + line.ascent())
             if first is not None:
                 return
             index += 1
@@ -121,7 +123,7 @@ class TokenPainter:
         one, other = _x_of(line, begin), _x_of(line, end)
         return min(one, other), abs(other - one)
 
-    def _mark_of(self, index: int) -> list[Piece]:
+    def _mark_of(self, index: int) -> list[TokenPart]:
         start, _ = self._places.span(index)
         block = self._document.findBlock(start)
         if not block.isValid():
@@ -131,7 +133,7 @@ class TokenPainter:
             return []
         at = self._place_of(block, line)
         left = at.x() + _x_of(line, start - block.position()) - line.x()
-        return [Piece(index, QRectF(left, at.y(), _MARK, line.ascent() + line.descent()), at.y() + line.ascent())]
+        return [TokenPart(index, QRectF(left, at.y(), _MARK, line.ascent() + line.descent()), at.y() + line.ascent())]
 
     def _block_at(self, point: QPointF) -> QTextBlock:
         layout = self._document.documentLayout()

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.state.models.models import Choice
+from app.state.models.models import PickerLine
 from app.views.widgets.hover import settle_hover
 from app.views.widgets.picker_lines import DIM_ROLE, MORE_ROLE, PATH_ROLE, PickerLines
 
@@ -196,11 +196,11 @@ class Picker(QComboBox):
 
     def fill(
         self,
-        choices: Sequence[Choice],
+        choices: Sequence[PickerLine],
         chosen: object,
         missing: str,
         *,
-        words: Callable[[Choice], Choice] | None = None,
+        words: Callable[[PickerLine], PickerLine] | None = None,
     ) -> None:
         """Show these lines; those with a problem are greyed and say it. `missing`: shown where none is chosen.
 

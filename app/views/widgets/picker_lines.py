@@ -7,11 +7,11 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from app.state.models.models import Choice
+from app.state.models.models import PickerLine
 from app.words.models import shortage_words
 
 Index = QModelIndex | QPersistentModelIndex
-Words = Callable[[Choice], Choice]
+Words = Callable[[PickerLine], PickerLine]
 PATH_ROLE = int(Qt.ItemDataRole.UserRole)
 MORE_ROLE = PATH_ROLE + 1
 DIM_ROLE = PATH_ROLE + 2
@@ -24,12 +24,12 @@ class PickerLines(QAbstractListModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._choices: tuple[Choice, ...] = ()
+        self._choices: tuple[PickerLine, ...] = ()
         self._words: Words | None = None
-        self._worded: dict[int, Choice] = {}
+        self._worded: dict[int, PickerLine] = {}
         self._kept: dict[tuple[int, int], object] = {}
 
-    def show(self, choices: Sequence[Choice], words: Words | None) -> None:
+    def show(self, choices: Sequence[PickerLine], words: Words | None) -> None:
         """Show these; `words` gives a line its words, where it has none yet."""
         self.beginResetModel()
         self._choices, self._words = tuple(choices), words
@@ -76,7 +76,7 @@ class PickerLines(QAbstractListModel):
         self.dataChanged.emit(index, index, [int(role)])
         return True
 
-    def _line(self, row: int) -> Choice:
+    def _line(self, row: int) -> PickerLine:
         line = self._worded.get(row)
         if line is None:
             line = self._choices[row]
@@ -84,7 +84,7 @@ class PickerLines(QAbstractListModel):
         return line
 
 
-def _more(line: Choice) -> str:
+def _more(line: PickerLine) -> str:
     """What stands under it in small."""
     if line.problem is not None:
         return line.problem

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from app.settings.settings import Settings
-from app.state.models.load_options import FIELDS, LoadOptions, check, read
+from app.state.models.load_options import FIELDS, LoadChoice, check, read
 from app.state.models.models import Loaded
 from engine import InvalidRequest, ModelFileBroken
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window
 
 Pair = tuple[Path, Path]
-SHORT = LoadOptions(context=256, cache_type="q8_0", threads=1)
+SHORT = LoadChoice(context=256, cache_type="q8_0", threads=1)
 
 
 # Options --------------------------------------------------------------------------------------------------------------
@@ -23,14 +23,14 @@ SHORT = LoadOptions(context=256, cache_type="q8_0", threads=1)
 def test_options_come_back_from_a_file_as_far_as_they_make_sense() -> None:
     kept = json.loads(json.dumps(SHORT.to_mapping()))
     assert kept == {"context": 256, "cache_type": "q8_0", "threads": 1}
-    assert LoadOptions.from_mapping(kept) == SHORT
-    assert LoadOptions.from_mapping({**kept, "threads": 0, "gpu_layers": "many", "more": 1}) == replace(
+    assert LoadChoice.from_mapping(kept) == SHORT
+    assert LoadChoice.from_mapping({**kept, "threads": 0, "gpu_layers": "many", "more": 1}) == replace(
         SHORT, threads=None
     )
     senseless: list[object] = [None, 3, [], {"context": True}, {"cache_type": "q5_0"}, {"context": 7.5}]
     for wrong in (*senseless, {"gpu_layers": -2}):
-        assert LoadOptions.from_mapping(wrong) == LoadOptions()
-    assert LoadOptions.from_mapping({"gpu_layers": -1}) == LoadOptions(gpu_layers=-1)
+        assert LoadChoice.from_mapping(wrong) == LoadChoice()
+    assert LoadChoice.from_mapping({"gpu_layers": -1}) == LoadChoice(gpu_layers=-1)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_options_hold_from_the_next_message_on_and_in_the_next_run(open_window: 
     assert window.close()
     later = open_window(pair=demo_pair)
     assert context_of(later) == (256, 2048)
-    later.desk.set_options(demo_pair[0], LoadOptions())
+    later.desk.set_options(demo_pair[0], LoadChoice())
     assert later.parts.settings.load_options == {}
     later.main.commands.run("models.load")
     later.wait(lambda: context_of(later) == (2048, 2048))
@@ -96,11 +96,11 @@ def test_options_hold_from_the_next_message_on_and_in_the_next_run(open_window: 
 def test_options_that_the_model_cannot_be_loaded_with_are_a_message(open_window: OpenWindow, story_pair: Pair) -> None:
     window = open_window(pair=story_pair)
     # Its heads have eight numbers, and the blocks of this type have 32.
-    window.desk.set_options(story_pair[0], LoadOptions(cache_type="q8_0"))
+    window.desk.set_options(story_pair[0], LoadChoice(cache_type="q8_0"))
     exchange = window.ask("Once upon a time")
     assert "Cannot load stories260K" in window.said(exchange)
     assert window.problem(exchange).problem.details is None
-    window.desk.set_options(story_pair[0], LoadOptions())
+    window.desk.set_options(story_pair[0], LoadChoice())
     assert window.ask("Once upon a time").status == "done"
 
 

@@ -8,7 +8,7 @@ import pytest
 import engine
 import engine.loading.trial
 from app.settings.settings import Settings
-from app.state.models.load_options import LoadOptions, needs_with
+from app.state.models.load_options import LoadChoice, needs_with
 from app.state.models.models import Loaded
 from helpers.window.app_window import OpenWindow, Window
 
@@ -184,15 +184,15 @@ def test_a_question_that_waits_behind_one_that_is_asked_about(
 def test_options_with_which_it_fits_let_it_go_on(window: Window, memory: Memory, copy: Path) -> None:
     model = window.desk.models.by_path(copy)
     assert model is not None
-    memory.free = needs_with(model, LoadOptions(context=1000)).in_memory
+    memory.free = needs_with(model, LoadChoice(context=1000)).in_memory
     window.desk.choose_target(copy)
     window.desk.choose_draft(None)
     exchange = window.send("Hello!")
     window.wait(lambda: announced)
-    window.desk.set_options(copy, LoadOptions(context=2000))
+    window.desk.set_options(copy, LoadChoice(context=2000))
     assert len(announced) == 2
     assert announced[0] != announced[1], "the figures are of what would be loaded"
-    window.desk.set_options(copy, LoadOptions(context=64))
+    window.desk.set_options(copy, LoadChoice(context=64))
     window.ended(exchange)
     assert announced[-1] == ""
     assert window.desk.models.loaded.target == copy
@@ -213,7 +213,7 @@ def test_automatic_does_without_a_draft_that_is_too_much(
     open_window: OpenWindow, demo_pair: Pair, memory: Memory, copy: Path
 ) -> None:
     draft = Path(shutil.copy(demo_pair[1], copy.with_name("draft.gguf")))
-    needs = {path: needs_with(engine.inspect_model(path), LoadOptions()).in_memory for path in (copy, draft)}
+    needs = {path: needs_with(engine.inspect_model(path), LoadChoice()).in_memory for path in (copy, draft)}
     memory.free = needs[copy] + needs[draft] // 2
     chosen = Settings(models_folders=[str(copy.parent)], target=str(copy), draft=str(draft), drafting="automatic")
     window = open_window(pair=demo_pair, settings=chosen, ready=False)

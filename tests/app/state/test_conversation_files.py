@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from app.state.conversations import files as conversation_files
 from app.state.conversations.conversation import Conversation, StoredMessage, clean
 from app.state.conversations.files import (
+    ConversationRefused,
     ExportFailed,
     Imported,
-    ImportRefused,
     file_name,
     from_json,
     to_json,
@@ -222,11 +222,11 @@ def keeper(tmp_path: Path) -> Iterator[StoreKeeper]:
     assert kept.close(10.0)
 
 
-def _refused(keeper: StoreKeeper, path: Path, data: bytes) -> ImportRefused:
+def _refused(keeper: StoreKeeper, path: Path, data: bytes) -> ConversationRefused:
     path.write_bytes(data)
     keeper.writer.flush(10.0)
     before = list(keeper.store.connection.iterdump())
-    with pytest.raises(ImportRefused, match=r"Cannot import bad\.json: .*Nothing was changed") as told:
+    with pytest.raises(ConversationRefused, match=r"Cannot import bad\.json: .*Nothing was changed") as told:
         keeper.import_json(path)
     assert keeper.writer.pending == 0
     assert list(keeper.store.connection.iterdump()) == before
@@ -262,9 +262,9 @@ def test_a_file_that_is_too_large_or_not_there_is_refused(
     monkeypatch.setattr(conversation_files, "LARGEST_FILE", 10**6)
     monkeypatch.setattr(conversation_files, "_MOST_MESSAGES", 3)
     _refused(keeper, tmp_path / "bad.json", to_json(conversation).encode())
-    with pytest.raises(ImportRefused):
+    with pytest.raises(ConversationRefused):
         keeper.import_json(tmp_path / "not there")
-    with pytest.raises(ImportRefused):
+    with pytest.raises(ConversationRefused):
         keeper.import_json(tmp_path)
 
 
@@ -285,7 +285,7 @@ def test_no_damage_is_anything_but_refused(conversation: Conversation) -> None:
                 data[place:place] = data[drawn.randrange(len(data)) :][: drawn.randint(1, 60)]
         try:
             imported = from_json(bytes(data), itertools.count(1).__next__)
-        except ImportRefused:
+        except ConversationRefused:
             refused += 1
         else:
             _back(to_json(imported.conversation, imported.traces))

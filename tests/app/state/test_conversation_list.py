@@ -7,15 +7,15 @@ import pytest
 from app.state.chat.transcript import Exchange
 from app.state.conversations.conversation import Conversation, StoredMessage
 from app.state.conversations.kept import exchanges, stats_from_kept, stats_to_kept
-from app.state.conversations.list import ConversationList, Heading, Item, group_of, near_hit
+from app.state.conversations.list import ConversationItem, ConversationList, Heading, group_of, near_hit
 from engine import GenerationResult, GenerationStats, MethodStats
 
 NOW = datetime(2026, 3, 10, 0, 30, tzinfo=UTC)
 
 
-def item(number: int, when: datetime, *, pinned: bool = False) -> Item:
+def item(number: int, when: datetime, *, pinned: bool = False) -> ConversationItem:
     """A conversation that was changed then."""
-    return Item(number, f"Chat {number}", pinned, when.timestamp())
+    return ConversationItem(number, f"Chat {number}", pinned, when.timestamp())
 
 
 @pytest.mark.parametrize(

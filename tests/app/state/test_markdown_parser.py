@@ -8,7 +8,7 @@ from time import thread_time
 
 import pytest
 
-from app.state.chat.thoughts import Piece, Thoughts
+from app.state.chat.thoughts import ReplyPiece, Thoughts
 from app.state.markdown.blocks import MarkdownBlocks
 from app.state.markdown.code_colors import LEXER_MODULES, LONGEST_LINE, language_name, parts
 from app.state.markdown.parser import Code, Node, Paragraph, Rule, Table, is_safe_link, parse, visible, visible_code
@@ -230,7 +230,7 @@ def test_nothing_is_imported_before_it_is_needed() -> None:
 def split(text: str, pieces: list[str] | None = None) -> list[tuple[str, str]]:
     """What happens in a reply; neighbours of one kind are joined."""
     thoughts = Thoughts()
-    found: list[Piece] = []
+    found: list[ReplyPiece] = []
     for part in pieces or [text]:
         found += thoughts.push(part)
     joined: list[tuple[str, str]] = []

@@ -11,8 +11,8 @@ from app.state.settings.presets import (
     BUILT_IN_PROMPTS,
     LONGEST_NAME,
     MOST,
-    ImportRefused,
-    Preset,
+    GenerationPreset,
+    PresetsRefused,
     SystemPrompt,
     applied,
     fits,
@@ -20,7 +20,7 @@ from app.state.settings.presets import (
     prompts,
 )
 
-MINE = Preset("Mine", GenerationChoice(temperature=0.3, seed=7, stop=("END",), max_tokens=50))
+MINE = GenerationPreset("Mine", GenerationChoice(temperature=0.3, seed=7, stop=("END",), max_tokens=50))
 
 
 def test_some_are_built_in() -> None:
@@ -35,7 +35,7 @@ def test_saved_renamed_replaced_deleted() -> None:
     shelf = presets()
     shelf.save(MINE)
     assert shelf.find(" mine ") == MINE
-    shelf.save(Preset("MINE", GenerationChoice(top_k=3)))
+    shelf.save(GenerationPreset("MINE", GenerationChoice(top_k=3)))
     assert [each.values.top_k for each in shelf.own] == [3]
     shelf.rename("mine", "  Other   one ")
     assert [each.name for each in shelf.own] == ["Other one"]
@@ -65,7 +65,7 @@ def test_names(name: str, problem: str | None) -> None:
     assert shelf.name_problem(name) == problem
     if problem is not None:
         with pytest.raises(ValueError, match=problem):
-            shelf.save(Preset(name, GenerationChoice()))
+            shelf.save(GenerationPreset(name, GenerationChoice()))
         assert shelf.own == []
 
 
@@ -97,12 +97,12 @@ def test_kept_and_read_again() -> None:
 def test_exported_and_imported() -> None:
     shelf, other = presets(), presets()
     shelf.save(MINE)
-    shelf.save(Preset("Ünïcode 🙂", GenerationChoice(temperature=1.5)))
+    shelf.save(GenerationPreset("Ünïcode 🙂", GenerationChoice(temperature=1.5)))
     data = shelf.export().encode()
     assert other.bring_in(data) == (2, 0)
     assert other.own == shelf.own
     assert other.bring_in(data) == (0, 0), "they are there already"
-    other.save(Preset("Mine", GenerationChoice(top_k=1)))
+    other.save(GenerationPreset("Mine", GenerationChoice(top_k=1)))
     assert other.bring_in(data) == (1, 1)
     assert [each.name for each in other.own] == ["Mine", "Ünïcode 🙂", "Mine (2)"]
 
@@ -140,7 +140,7 @@ def told(*items: object, **more: object) -> bytes:
 def test_a_file_that_makes_no_sense_changes_nothing(data: bytes, problem: str, place: int, field: str) -> None:
     shelf = presets()
     shelf.save(MINE)
-    with pytest.raises(ImportRefused) as refused:
+    with pytest.raises(PresetsRefused) as refused:
         shelf.bring_in(data)
     assert (refused.value.problem, refused.value.place, refused.value.field) == (problem, place, field)
     assert shelf.own == [MINE]
@@ -152,7 +152,7 @@ def test_any_cut_of_a_file_changes_nothing_or_is_whole() -> None:
     data = shelf.export().encode()
     for length in range(len(data) - 1):
         other = presets()
-        with pytest.raises(ImportRefused):
+        with pytest.raises(PresetsRefused):
             other.bring_in(data[:length])
         assert other.own == []
 
@@ -161,7 +161,7 @@ def test_prompts_are_checked_too() -> None:
     shelf = prompts()
     for text in ("", "  ", 7, None, "x" * 300_000):
         data = json.dumps({"format": "outrider-prompts", "version": 1, "items": [{"name": "a", "text": text}]})
-        with pytest.raises(ImportRefused) as refused:
+        with pytest.raises(PresetsRefused) as refused:
             shelf.bring_in(data.encode())
         assert refused.value.field == "text"
     shelf.save(SystemPrompt("Pirate", "Talk like a pirate."))
@@ -171,4 +171,4 @@ def test_prompts_are_checked_too() -> None:
 
 
 def test_a_preset_holds_all_of_sampling() -> None:
-    assert set(Preset("x", GenerationChoice()).to_mapping()) == {"name", *PRESET}
+    assert set(GenerationPreset("x", GenerationChoice()).to_mapping()) == {"name", *PRESET}

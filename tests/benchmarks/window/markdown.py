@@ -27,7 +27,7 @@ import psutil  # noqa: E402 - as below
 from PySide6.QtTest import QTest  # noqa: E402 - Qt must be told first which platform
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget  # noqa: E402 - as above
 
-from app.views.markdown.reply import ReplyText  # noqa: E402 - as above
+from app.views.markdown.reply import ReplyView  # noqa: E402 - as above
 from app.views.widgets.theme import Theme  # noqa: E402 - as above
 from helpers.window.gap_probe import GapProbe  # noqa: E402 - as above
 
@@ -77,7 +77,7 @@ def measure(text: str, per_second: float) -> dict[str, object]:
     area.resize(808, 800)
     area.setWidget(page)
     page.resize(790, 800)
-    view = ReplyText(theme, page)
+    view = ReplyView(theme, page)
     view.resize(760, 0)
 
     def follow() -> None:

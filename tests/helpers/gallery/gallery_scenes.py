@@ -16,7 +16,7 @@ from app.shell.windows import ProofWindows
 from app.state.chat.activity import Activity
 from app.state.chat.transcript import Problem
 from app.state.compare.compare import ProofProgress, ProofRequest, ProofRun, ProofSettings
-from app.state.conversations.list import Item
+from app.state.conversations.list import ConversationItem
 from app.state.models.models import Loaded
 from app.store.errors import StoreError
 from app.store.store import Store
@@ -162,7 +162,7 @@ async def conversations(parts: Parts, gallery: Gallery) -> None:
     window.commands.run("conversations.rename")
     await gallery.shot("rename")
     press(Qt.Key.Key_Escape)
-    row = next(row for row in parts.conversations.list.rows if isinstance(row, Item))
+    row = next(row for row in parts.conversations.list.rows if isinstance(row, ConversationItem))
     menu = left.make_menu(row)
     menu.popup(window.mapToGlobal(QPoint(60, 160)))
     await gallery.windows("row-menu")

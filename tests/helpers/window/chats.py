@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from app.state.chat.transcript import Exchange
-from app.state.conversations.list import Item
+from app.state.conversations.list import ConversationItem
 from helpers.window.app_window import Window
 
 LONG = "A sentence of a reply that goes on. " * 60
@@ -22,7 +22,9 @@ def titles(window: Window) -> list[str]:
 def number(window: Window, title: str) -> int:
     """The conversation of this title."""
     return next(
-        each.id for each in window.parts.conversations.list.rows if isinstance(each, Item) and each.title == title
+        each.id
+        for each in window.parts.conversations.list.rows
+        if isinstance(each, ConversationItem) and each.title == title
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from app.state.models.library import LibraryRow
-from app.state.models.load_options import LoadOptions
+from app.state.models.load_options import LoadChoice
 
 GB = 10**9
 FREE = 6 * GB
@@ -31,6 +31,6 @@ def library_row(number: int, **more: Any) -> LibraryRow:
         "file_format": "gguf",
         "loaded": "",
         "chosen": "",
-        "options": LoadOptions(),
+        "options": LoadChoice(),
     }
     return LibraryRow(**(values | more))

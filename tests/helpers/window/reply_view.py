@@ -7,7 +7,7 @@ from importlib.resources import files
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.views.markdown.reply import ReplyText
+from app.views.markdown.reply import ReplyView
 from app.views.widgets.theme import Mode, Theme
 
 WIDTH = 700
@@ -22,18 +22,18 @@ class Reply:
         self.theme = Theme(qapp, sheet, "", mode)
         self.window = QWidget()
         self.window.resize(WIDTH, 600)
-        self.view = ReplyText(self.theme, self.window)
+        self.view = ReplyView(self.theme, self.window)
         self.view.resize(WIDTH, 0)
         qtbot.addWidget(self.window)
         self.window.show()
 
-    def finish(self, text: str, timeout: int = 20_000) -> ReplyText:
+    def finish(self, text: str, timeout: int = 20_000) -> ReplyView:
         """Give all of a reply; wait until it is drawn."""
         self.view.finish(text)
         self.qtbot.waitUntil(lambda: self.view.is_settled, timeout=timeout)
         return self.view
 
-    def stream(self, text: str, piece: int = 7) -> ReplyText:
+    def stream(self, text: str, piece: int = 7) -> ReplyView:
         """Let a reply grow, and wait until what came is drawn."""
         for at in range(0, len(text), piece):
             self.view.grow(text[at : at + piece])

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.state.models.library import Library, LibraryRow
-from app.state.models.load_options import LoadOptions
-from app.state.models.models import Choice, Loaded, ModelList
+from app.state.models.load_options import LoadChoice
+from app.state.models.models import Loaded, ModelList, PickerLine
 from app.words.models import worded
 from engine import ModelFile, judge_pair, scan_folder
 from helpers.models.header_models import HeaderModel
@@ -147,7 +147,7 @@ class Zoo:
         assert chosen is not None
         models.set_fits({model.path: judge_pair(chosen, model) for model in models.models if model.usable})
 
-    def drafts(self) -> dict[str, Choice]:
+    def drafts(self) -> dict[str, PickerLine]:
         """The lines of the draft picker that are models, in their order, by stem."""
         stems = {path: stem for stem, path in self.made.items()}
         return {stems[line.path]: worded(line) for line in self.models.drafts() if line.path is not None}
@@ -320,14 +320,14 @@ def test_options_change_what_is_needed(zoo: Zoo) -> None:
     zoo.choose("lama-3b", 6)
     library, path = Library(zoo.models), zoo.made["lama-3b"]
     before = library.row(path)
-    zoo.models.set_options(path, LoadOptions(context=8192, cache_type="q8_0"))
+    zoo.models.set_options(path, LoadChoice(context=8192, cache_type="q8_0"))
     after = library.row(path)
     assert before is not None
     assert after is not None
     assert (before.context, after.context) == (4096, 8192)
     assert after.needed - before.needed == 8192 * 16384 * 34 // 32 - 4096 * 16384 * 2 + 4096 * 1024
-    assert after.options == LoadOptions(context=8192, cache_type="q8_0")
-    zoo.models.set_options(path, LoadOptions())
+    assert after.options == LoadChoice(context=8192, cache_type="q8_0")
+    zoo.models.set_options(path, LoadChoice())
 
 
 def test_a_folder_that_is_away_keeps_its_rows(zoo: Zoo) -> None:

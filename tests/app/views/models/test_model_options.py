@@ -10,13 +10,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.state.models.load_options import LoadOptions
+from app.state.models.load_options import LoadChoice
 from app.system.resources import read_text
 from app.views.models.options import ModelOptionsDialog
 from app.views.widgets.theme import Theme
 from engine import ModelFile, scan_folder
 
-AUTOMATIC = LoadOptions()
+AUTOMATIC = LoadChoice()
 Open = Callable[..., ModelOptionsDialog]
 
 
@@ -31,7 +31,7 @@ def open_options(qapp: QApplication, qtbot: QtBot, model: ModelFile) -> Open:
     """Opens the dialog of the demo target."""
     theme = Theme(qapp, read_text("styles", "window.qss"), str(files("resources").joinpath("icons")), "light")
 
-    def open_one(options: LoadOptions = AUTOMATIC, free: int = 4 * 10**9, **more: object) -> ModelOptionsDialog:
+    def open_one(options: LoadChoice = AUTOMATIC, free: int = 4 * 10**9, **more: object) -> ModelOptionsDialog:
         dialog = ModelOptionsDialog(replace(model, **more), options, free, theme)  # type: ignore[arg-type]
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
         qtbot.addWidget(dialog)
@@ -42,14 +42,14 @@ def open_options(qapp: QApplication, qtbot: QtBot, model: ModelFile) -> Open:
 
 
 def test_what_was_chosen_is_shown_and_kept(open_options: Open) -> None:
-    options = LoadOptions(context=1_024, threads=2, cache_type="q8_0")
+    options = LoadChoice(context=1_024, threads=2, cache_type="q8_0")
     dialog = open_options(options)
     assert dialog.edits["context"].text() == "1,024"
     assert dialog.edits["threads"].text() == "2"
     assert dialog.edits["gpu_layers"].text() == ""
     assert dialog.cache.currentText() == "8 bits (q8_0)"
     assert dialog.options == options
-    told: list[LoadOptions] = []
+    told: list[LoadChoice] = []
     dialog.chosen.connect(told.append)
     dialog.save.click()
     assert told == [], "nothing has changed"
@@ -73,16 +73,16 @@ def test_what_makes_no_sense_is_said_while_it_is_typed(open_options: Open, qtbot
         assert words in dialog.problems["context"].text()
         assert not dialog.save.isEnabled()
     context.setText("")
-    told: list[LoadOptions] = []
+    told: list[LoadChoice] = []
     dialog.chosen.connect(told.append)
     dialog.save.click()
-    assert told == [LoadOptions(threads=4)]
+    assert told == [LoadChoice(threads=4)]
 
 
 def test_reset_makes_all_of_it_automatic(open_options: Open) -> None:
-    dialog = open_options(LoadOptions(context=64, threads=2, cache_type="q4_0"))
+    dialog = open_options(LoadChoice(context=64, threads=2, cache_type="q4_0"))
     dialog.reset.click()
-    assert dialog.options == LoadOptions()
+    assert dialog.options == LoadChoice()
     assert dialog.cache.currentText() == "automatic"
     assert all(edit.placeholderText() == "automatic" for edit in dialog.edits.values())
 

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.state.models.models import Choice
+from app.state.models.models import PickerLine
 from app.views.widgets.picker import DIM_ROLE, MORE_ROLE, Picker, shortened
 from app.words.models import worded
 from helpers.decoding.scripted_decoder import Script
@@ -37,7 +37,7 @@ def test_a_long_name_loses_its_figures_first_then_its_middle(qapp: QApplication)
     assert "…" in short
 
 
-def lines(*choices: Choice) -> Picker:
+def lines(*choices: PickerLine) -> Picker:
     """A picker with these lines."""
     picker = Picker("Draft")
     picker.fill(choices, None, "", words=worded)
@@ -47,12 +47,12 @@ def lines(*choices: Choice) -> Picker:
 def test_what_does_not_fit_is_greyed_with_the_reason(qtbot: QtBot) -> None:
     short = (9 * GB, 5 * GB)
     picker = lines(
-        Choice(None, "", kind="automatic"),
-        Choice(Path("good"), "Good"),
-        Choice(Path("bad"), "Bad", problem="It is something else."),
-        Choice(Path("large"), "Large", shortage=short, beside=True),
-        Choice(Path("target"), "Target", shortage=short),
-        Choice(Path("away"), "Away", away=True, shortage=short),
+        PickerLine(None, "", kind="automatic"),
+        PickerLine(Path("good"), "Good"),
+        PickerLine(Path("bad"), "Bad", problem="It is something else."),
+        PickerLine(Path("large"), "Large", shortage=short, beside=True),
+        PickerLine(Path("target"), "Target", shortage=short),
+        PickerLine(Path("away"), "Away", away=True, shortage=short),
     )
     qtbot.addWidget(picker)
     model = picker.model()
@@ -71,7 +71,7 @@ def test_what_does_not_fit_is_greyed_with_the_reason(qtbot: QtBot) -> None:
 
 
 def test_a_line_with_a_reason_is_two_rows_high(qtbot: QtBot) -> None:
-    picker = lines(Choice(Path("good"), "Good"), Choice(Path("bad"), "Bad", problem="It is something else."))
+    picker = lines(PickerLine(Path("good"), "Good"), PickerLine(Path("bad"), "Bad", problem="It is something else."))
     qtbot.addWidget(picker)
     view = picker.view()
     assert view.sizeHintForRow(1) > view.sizeHintForRow(0) + picker.fontMetrics().height() // 2
@@ -91,9 +91,9 @@ def test_the_bar_has_room_for_its_pickers(open_window: OpenWindow, demo_pair: tu
 
 def test_hundreds_of_lines_get_their_words_when_they_are_looked_at(qtbot: QtBot) -> None:
     """Free memory changes all the time, and with it what is said of each model."""
-    asked: list[Choice] = []
+    asked: list[PickerLine] = []
 
-    def words(choice: Choice) -> Choice:
+    def words(choice: PickerLine) -> PickerLine:
         asked.append(choice)
         return worded(choice)
 
@@ -101,7 +101,7 @@ def test_hundreds_of_lines_get_their_words_when_they_are_looked_at(qtbot: QtBot)
     qtbot.addWidget(picker)
     for free in range(1, 4):
         picker.fill(
-            [Choice(Path(f"m{n}"), f"M {n}", shortage=(GB, free)) for n in range(500)], Path("m7"), "", words=words
+            [PickerLine(Path(f"m{n}"), f"M {n}", shortage=(GB, free)) for n in range(500)], Path("m7"), "", words=words
         )
         assert picker.currentText() == "M 7"
     assert len(asked) < 20
@@ -111,7 +111,7 @@ def test_hundreds_of_lines_get_their_words_when_they_are_looked_at(qtbot: QtBot)
 
 
 def test_a_list_that_is_open_stays_as_it_is(qtbot: QtBot) -> None:
-    picker = lines(*(Choice(Path(name), name) for name in "abc"))
+    picker = lines(*(PickerLine(Path(name), name) for name in "abc"))
     qtbot.addWidget(picker)
     picker.show()
     chosen: list[object] = []
@@ -119,7 +119,7 @@ def test_a_list_that_is_open_stays_as_it_is(qtbot: QtBot) -> None:
     picker.showPopup()
     view = picker.view()
     view.setCurrentIndex(picker.model().index(1, 0))
-    picker.fill([Choice(Path(name), name) for name in "xyz"], None, "")
+    picker.fill([PickerLine(Path(name), name) for name in "xyz"], None, "")
     assert picker.itemText(1) == "b"
     QTest.keyClick(view, Qt.Key.Key_Return)
     assert chosen == [Path("b")]
