@@ -14,8 +14,8 @@ import numpy as np
 from engine.errors import ModelFileBroken, ModelNotSupported
 from engine.formats.gguf import types
 from engine.formats.gguf.reader import GgufFile, Tensor
+from engine.formats.gguf.vocabulary import TOKENS_KEY, TYPES_KEY
 from engine.formats.text_table import TextTable
-from engine.formats.vocabulary import TOKENS_KEY, TYPES_KEY
 from engine.translatable import Phrase
 
 MAX_LAYERS = 512

@@ -15,8 +15,9 @@ from engine.formats.gguf.checks import check_model
 from engine.formats.gguf.parts import split_parts
 from engine.formats.gguf.pieces import KnownPieces
 from engine.formats.gguf.reader import GgufFile, read_gguf
+from engine.formats.gguf.vocabulary import TOKENS_KEY, vocabulary_of_file
 from engine.formats.model_file import ROLE_PROBLEMS, ModelFile, Role, file_title, printable, problem_of
-from engine.formats.vocabulary import TOKENS_KEY, Vocabulary, vocabulary_of_file
+from engine.formats.vocabulary import Vocabulary
 from engine.translatable import Phrase
 
 _BATCH = 512
