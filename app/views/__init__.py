@@ -1,1 +1,5 @@
-"""Windows and widgets. They render state and send intents as signals; they start no thread and create no task."""
+"""Windows and widgets: they render state and send intents as signals.
+
+Door: window.main_window.MainWindow, and the dialogs of the other rooms.
+Never imported here: app.bridge, app.shell, threads and tasks.
+"""

@@ -1,1 +1,5 @@
-"""Backends: one loaded causal model each, with a cache. Concrete ones are imported lazily (engine.loading.open)."""
+"""Backends: one loaded causal model each, with a cache.
+
+Door: base.Backend, the contract, and prefix.keep_prefix; engine.loading.open imports concrete backends lazily.
+Never imported here: drafters, the loop and anything that knows which of two models is the draft.
+"""

@@ -1,5 +1,5 @@
 """Measured comparisons of ways to decode: turns, medians, spread and equality.
 
-Door: measure.measure_ways for the window, runs.run_benchmark for the command line.
+Door: measure.measure_ways for the window, measure.measure for the command line.
 Never imported here: engine.cli and anything that prints.
 """

@@ -1,1 +1,5 @@
-"""Drafters: what proposes tokens. They never accept, and they know the target only by what was committed."""
+"""Drafters: they propose tokens, and know the target only by the tokens that were committed.
+
+Door: base.Drafter, the contract, and one class a file that keeps it.
+Never imported here: engine.sampling.acceptance and engine.generation. Drafters never accept.
+"""

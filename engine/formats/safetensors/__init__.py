@@ -1,5 +1,5 @@
 """Safetensors folders: header, configuration and tokenizer.json.
 
-Door: model.inspect_folder and reader.read_header.
+Door: model.inspect_safetensors and reader.read_safetensors_model.
 Never imported here: torch, safetensors and other libraries: the file is hostile until it is checked.
 """
