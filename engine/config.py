@@ -286,9 +286,9 @@ class GenerationRequest:
                 Phrase("max_tokens must be a whole number above 0, not {max_tokens!r}.", max_tokens=self.max_tokens)
             )
         if not self.prompt:
-            raise InvalidRequest(Phrase("The prompt is empty. Write something first."))
+            raise InvalidRequest(Phrase("The prompt is empty. Enter some text first."))
         if not all(map(_is_stop, self.stop)):
-            raise InvalidRequest(Phrase("A stop string must be text that is not empty."))
+            raise InvalidRequest(Phrase("A stop string must be text and must not be empty."))
         if not _is_whole(self.top) or not 0 <= self.top <= MAX_TOP:
             raise InvalidRequest(
                 Phrase("top must be a whole number from 0 to {max_top}, not {top!r}.", max_top=MAX_TOP, top=self.top)
@@ -329,7 +329,9 @@ def _sources(value: object) -> tuple[str, ...]:
     if not isinstance(names, Sequence) or any(name not in SOURCES for name in names) or len(set(names)) < len(names):
         raise InvalidRequest(
             Phrase(
-                "Sources must be different ones of {sources}, not {value!r}.", sources=", ".join(SOURCES), value=value
+                "Sources must be different names out of {sources}, not {value!r}.",
+                sources=", ".join(SOURCES),
+                value=value,
             )
         )
     return tuple(names)

@@ -230,7 +230,7 @@ class SpeculativeDecoder:
         request = make_request(prompt, options, self._sampling, self._speculation)
         request = settle_lookahead(request, has_draft=self.draft is not None)
         if self._busy:
-            raise InvalidRequest(Phrase("This decoder is writing a reply already. Wait for it, or cancel it."))
+            raise InvalidRequest(Phrase("This decoder is already generating a reply. Wait for it, or cancel it."))
         token = cancel or self.cancel_token
         self._busy = True
         try:
@@ -272,7 +272,7 @@ class SpeculativeDecoder:
         if self.target is None:
             raise ModelNotLoaded("target")
         if self._busy:
-            raise InvalidRequest(Phrase("This decoder is writing a reply. Wait for it, or cancel it."))
+            raise InvalidRequest(Phrase("This decoder is generating a reply. Wait for it, or cancel it."))
         token = cancel or self.cancel_token
         try:
             if not self._calibrated:

@@ -29,7 +29,7 @@ class ModelNotLoaded(EngineError):
     """A decoder was asked to generate before it had a target."""
 
     def __init__(self, what: str = "target") -> None:
-        super().__init__(Phrase("No {what} model is loaded. Load one first (attach_{what}, or load(…)).", what=what))
+        super().__init__(Phrase("No {what} model is loaded. Load one first with attach_{what}() or load().", what=what))
 
 
 class LoadFailed(EngineError):
@@ -42,7 +42,18 @@ class LoadFailed(EngineError):
 
 
 class ModelFileBroken(LoadFailed):
-    """The file is not a usable model: cut off, damaged, or not a model at all."""
+    """The file is not a usable model: incomplete, damaged, or not a model at all."""
+
+
+def incomplete(missing: int) -> Phrase:
+    """Return the reason for a file that ends `missing` bytes too early; the size is rounded up: 178 KB."""
+    amount = Phrase("{count:,} bytes", count=missing)
+    for unit in ("KB", "MB", "GB"):
+        if missing < 10 * 1024:
+            break
+        missing = -(-missing // 1024)
+        amount = Phrase("{count:,} {unit}", count=missing, unit=unit)
+    return Phrase("the file is incomplete: {amount} are missing. Download or copy it again.", amount=amount)
 
 
 class ModelNotSupported(LoadFailed):
@@ -58,8 +69,8 @@ class ModelTooLarge(LoadFailed):
         super().__init__(
             path,
             Phrase(
-                "it needs about {needed:.1f} GiB of memory and {available:.1f} GiB are free. "
-                "Choose a smaller model or quantisation, a shorter context, or close other programs.",
+                "it needs about {needed:.1f} GiB of memory, but only {available:.1f} GiB are free. Choose a "
+                "smaller model or quantisation, a shorter context, or close other programs.",
                 needed=needed / 2**30,
                 available=available / 2**30,
             ),
@@ -120,7 +131,7 @@ class InstallationDamaged(EngineError):
     Attributes: missing, changed (their names); listed (the first few, each with its word), more (how many besides).
     """
 
-    ADVICE = "Install Outrider again, from where you got it."
+    ADVICE = "Reinstall Outrider from where you got it."
     SHOWN = 5
 
     def __init__(self, missing: Sequence[str] = (), changed: Sequence[str] = ()) -> None:
@@ -130,7 +141,7 @@ class InstallationDamaged(EngineError):
         self.more = len(found) - len(self.listed)
         more = f", and {self.more} more" if self.more else ""
         super().__init__(
-            f"Outrider cannot start, as parts of it are lost: {', '.join(self.listed)}{more}. {self.ADVICE}"
+            f"Outrider cannot start because some of its files are lost: {', '.join(self.listed)}{more}. {self.ADVICE}"
         )
 
 
@@ -168,8 +179,8 @@ class ContextFull(EngineError):
         self.available = available
         super().__init__(
             Phrase(
-                "The prompt has {needed} tokens and the context holds {available}. "
-                "Shorten it, start a new chat, or load the model with a longer context.",
+                "The prompt has {needed} tokens, but the context holds only {available}. Shorten it, start a new "
+                "chat, or load the model with a longer context.",
                 needed=needed,
                 available=available,
             )
@@ -230,7 +241,7 @@ class DegenerateDistribution(EngineError):
         where = "" if position is None else Phrase(" at position {position}", position=position)
         super().__init__(
             Phrase(
-                "The model gave no usable distribution{where}: {reason}. The file may be damaged.",
+                "The model returned no usable distribution{where}: {reason}. The file may be damaged.",
                 where=where,
                 reason=reason,
             )

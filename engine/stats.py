@@ -10,7 +10,7 @@ PLAIN = "autoregressive"
 """The method under which rounds without a proposal are counted."""
 POOR_ACCEPTANCE = 0.3
 _ENDINGS = {"correction": "corrections", "bonus": "bonus_tokens", "plain": "plain_tokens"}
-ADVICE = "Only {:.0%} of the draft's tokens were accepted. Choose a smaller lookahead or another draft."
+ADVICE = "Only {:.0%} of the proposed tokens were accepted. Choose a smaller lookahead or another draft."
 
 
 @dataclass(frozen=True, slots=True)

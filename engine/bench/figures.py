@@ -139,17 +139,17 @@ def make_notes(
     notes = [note for note in (_best_note(summary["best_fixed"]), _auto_note(summary["auto_to_best"])) if note]
     if other_programs > _BUSY:
         notes.append(
-            f"Other programs took {other_programs:.0%} of the processors meanwhile: do not rely on these speeds."
+            f"Other programs used {other_programs:.0%} of the processors meanwhile: do not rely on these speeds."
         )
     varied = unsteadiness(replies)
     if varied > _UNSTEADY:
         notes.append(
-            f"Plain decoding of one and the same prompt varied by up to {varied:.0%} between turns: other programs "
-            "were at work, or the replies are too short. Small differences mean nothing here."
+            f"Plain decoding of the same prompt varied by up to {varied:.0%} between runs: other programs "
+            "were active, or the replies are too short. Small differences are not significant."
         )
     short = sum(reply.result.stats.emitted < _SHORT for reply in replies)
     if short:
-        notes.append(f"{short} of {len(replies)} replies have fewer than {_SHORT} tokens; their speeds are rough.")
+        notes.append(f"{short} of {len(replies)} replies have fewer than {_SHORT} tokens; their speeds are imprecise.")
     notes += _equality_notes(equal)
     notes += [f"Left out: prompt {each.number + 1} of {each.category}: {each.why}" for each in left_out]
     return notes
@@ -160,37 +160,37 @@ def _best_note(best: dict[str, Any] | None) -> str | None:
         return None
     name = called(best["way"])
     if not best["not_told_apart"]:
-        return f"The best fixed lookahead: {name}."
+        return f"Best fixed lookahead: {name}."
     rivals = ", ".join(called(rival) for rival in best["not_told_apart"])
-    return f"No best fixed lookahead: {name} has the highest median, but its lead on {rivals} is within the spread."
+    return f"No best fixed lookahead: {name} has the highest median, but its lead over {rivals} is within the spread."
 
 
 def _auto_note(auto: dict[str, Any] | None) -> str | None:
     if auto is None:
         return None
-    how = "chosen on odd turns, compared on even ones" if auto["split"] else "chosen and compared in the same turn"
+    how = "chosen on odd runs, compared on even runs" if auto["split"] else "chosen and compared on the same run"
     name, ratio = called(auto["way"]), auto["ratio"]
-    middle = f"{ratio['median']:.2f}× (middle half {ratio['low']:.2f} to {ratio['high']:.2f})"
+    middle = f"{ratio['median']:.2f}× (interquartile range {ratio['low']:.2f}–{ratio['high']:.2f})"
     apart = "" if auto["told_apart"] else ", which is within the spread"
     if ratio["values"] < _ENOUGH:
-        apart = ", too few measurements to tell"
+        apart = ", but there are too few measurements to tell"
     return f"Auto against the best fixed lookahead ({name}; {how}): {middle}{apart}."
 
 
 def _equality_notes(equal: dict[str, Any]) -> list[str]:
     if not equal["checked"]:
-        return ["Tokens were drawn, so the texts of different ways differ and are not compared."]
+        return ["Tokens were sampled, so the replies of different modes differ and are not compared."]
     notes = []
     if equal["parted_at_a_near_tie"]:
         notes.append(
-            f"{equal['parted_at_a_near_tie']} replies part from the plain one where the target's two best tokens lie "
-            "too close to tell; that is allowed."
+            f"{equal['parted_at_a_near_tie']} replies diverge from the plain reply where the target's two best "
+            "tokens are too close to call; this is expected."
         )
     if equal["different"]:
-        notes.append(f"{equal['different']} replies DIFFER from the plain one, which must not be. Please report it.")
+        notes.append(f"{equal['different']} replies DIFFER from the plain reply. This is a bug: please report it.")
     if equal["not_examined"]:
-        notes.append(f"{equal['not_examined']} replies differ from the plain one; why was not examined any more.")
-    return notes or ["Every reply was the plain one, token for token."]
+        notes.append(f"{equal['not_examined']} replies differ from the plain reply; the cause was not examined.")
+    return notes or ["Every reply equals the plain reply, token for token."]
 
 
 def called(way: str) -> str:

@@ -274,7 +274,7 @@ def _way(way: int | str) -> Way:
     if way == NGRAM:
         return Way(NGRAM, {"method": "ngram", "lookahead": "default"})
     if isinstance(way, str):
-        raise InvalidRequest(Phrase("A way to be measured is a lookahead, 'auto' or 'ngram', not {way!r}.", way=way))
+        raise InvalidRequest(Phrase("Only a lookahead, 'auto' or 'ngram' can be measured, not {way!r}.", way=way))
     return Way(str(check_lookahead(way)), {"method": "draft-model", "lookahead": way})
 
 

@@ -16,7 +16,7 @@ ALL = "all"
 """The category of prompts that have none."""
 _FORMS = (
     "It must be a JSON list of prompts (texts, or lists of messages), an object with such a list for each category, "
-    "or plain text with one prompt a line"
+    "or plain text with one prompt per line"
 )
 _SET = "bench_prompts.json"
 
@@ -44,7 +44,7 @@ def bundled_prompts(per_category: int | None = None) -> tuple[BenchPrompt, ...]:
 def read_prompts(path: Path, per_category: int | None = None) -> tuple[BenchPrompt, ...]:
     """The prompts of a file, the first `per_category` of each category (None: all).
 
-    A JSON list of prompts, an object {"category": [prompt…]}, or plain text with one prompt a line. A prompt in JSON
+    A JSON list of prompts, an object {"category": [prompt…]}, or plain text with one prompt per line. A prompt in JSON
     is a text, a list of {"role", "content"}, or an object with "prompt" or "messages" and perhaps "max_tokens".
     Raises InvalidRequest.
     """
@@ -73,7 +73,7 @@ def _from_json(data: Any, name: str) -> tuple[BenchPrompt, ...]:
     prompts = []
     for category, entries in sets.items():
         if not isinstance(entries, list):
-            raise InvalidRequest(f"{name} holds something else than prompts. {_FORMS}.")
+            raise InvalidRequest(f"{name} does not contain prompts. {_FORMS}.")
         prompts += [_one(entry, category, number, name) for number, entry in enumerate(entries)]
     if not prompts:
         raise InvalidRequest(f"{name} has no prompts. {_FORMS}.")

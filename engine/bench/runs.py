@@ -150,7 +150,7 @@ def prepare(
             continue
         room = target.context_length - len(tokens)
         if not tokens or room < _SMALLEST_ROOM:
-            why = f"it has {len(tokens)} tokens, and the context holds {target.context_length}"
+            why = f"it has {len(tokens)} tokens, but the context holds {target.context_length}"
             left_out.append(LeftOut(each.category, each.number, why))
             continue
         most = min([room, *(limit for limit in (each.max_tokens, max_tokens) if limit is not None)])

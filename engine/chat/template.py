@@ -19,7 +19,7 @@ from engine.translatable import Phrase
 
 _MOST_STEPS = 1_000_000
 """Numbers that a template may count through, and characters or bits that one product in it may have."""
-_ENDLESS = Phrase("it does not come to an end")
+_ENDLESS = Phrase("it does not terminate")
 _ANCHOR = "\n"
 """A text before another one that no tokenizer writes with one token for both."""
 
@@ -36,7 +36,7 @@ def encode_prompt(prompt: str | Sequence[Message] | Sequence[int], tokenizer: To
         return _encode_messages((Message("user", prompt),), tokenizer)
     if isinstance(prompt[0], Message):
         if raw:
-            raise InvalidRequest(Phrase("Messages need the chat template; leave out raw."))
+            raise InvalidRequest(Phrase("Messages need the chat template: omit raw."))
         return _encode_messages(prompt, tokenizer)  # type: ignore[arg-type]
     return [int(token) for token in prompt]  # type: ignore[arg-type]
 

@@ -61,26 +61,54 @@ Say = Callable[[str], None]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `bench`."""
-    models = parser.add_argument_group("models (none: the bundled pair)")
-    models.add_argument("--target", metavar="T", help="as of generate")
-    models.add_argument("--draft", metavar="D", help="the same; without one: plain decoding and n-gram only")
-    models.add_argument("--ctx", type=int, metavar="N", help="tokens of context")
-    models.add_argument("--threads", type=int, metavar="N", help="for both (default: for each the quickest measured)")
-    models.add_argument("--gpu-layers", type=int, metavar="N", help="-1: all")
-    models.add_argument("--device", metavar="D", help="auto, cpu, cuda, cuda:1, mps (auto)")
-    models.add_argument("--dtype", metavar="F", help="float32, bfloat16, float16; for safetensors models")
-    add = parser.add_argument_group("what is measured").add_argument
-    add("--prompts", type=Path, metavar="FILE", help='JSON list, {"category": [prompt…]}, or text, one prompt a line')
-    add("--per-category", type=int, metavar="N", help="prompts of each category (own sets: 1, a file: all)")
-    add("--raw", action="store_true", help="no chat template")
-    add("--lookaheads", metavar="LIST", help=f"default: {','.join(map(str, DEFAULT_LOOKAHEADS))}")
-    add("--ngram", action=argparse.BooleanOptionalAction, default=True, help="measure the n-gram index too (yes)")
-    add("--repeats", type=int, metavar="N", help="how often each reply is measured (3, fewer on a slow machine)")
-    add("--max-tokens", type=int, metavar="N", help="new tokens at most (64, fewer on a slow machine)")
+    models = parser.add_argument_group("models (default: the bundled pair)")
+    models.add_argument("--target", metavar="T", help="as for generate")
+    models.add_argument(
+        "--draft", metavar="D", help="like --target; without one, only plain decoding and n-gram are measured"
+    )
+    models.add_argument("--ctx", type=int, metavar="N", help="context length in tokens")
+    models.add_argument(
+        "--threads", type=int, metavar="N", help="for both models (default: the fastest measured for each)"
+    )
+    models.add_argument("--gpu-layers", type=int, metavar="N", help="number of layers computed on the GPU; -1 = all")
+    models.add_argument("--device", metavar="D", help="auto, cpu, cuda, cuda:1 or mps (default: auto)")
+    models.add_argument("--dtype", metavar="F", help="float32, bfloat16 or float16; only for safetensors models")
+    add = parser.add_argument_group("measurement").add_argument
+    add(
+        "--prompts",
+        type=Path,
+        metavar="FILE",
+        help='JSON list, {"category": [prompt…]}, or text with one prompt per line',
+    )
+    add(
+        "--per-category",
+        type=int,
+        metavar="N",
+        help="prompts per category (default: 1 of the built-in sets, all of a file)",
+    )
+    add("--raw", action="store_true", help="do not apply the chat template")
+    add(
+        "--lookaheads",
+        metavar="LIST",
+        help=f"lookaheads to measure (default: {','.join(map(str, DEFAULT_LOOKAHEADS))})",
+    )
+    add(
+        "--ngram",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="also measure the n-gram index (default: yes)",
+    )
+    add("--repeats", type=int, metavar="N", help="number of runs (default: 3, fewer on a slow machine)")
+    add(
+        "--max-tokens",
+        type=int,
+        metavar="N",
+        help="maximum number of new tokens (default: 64, fewer on a slow machine)",
+    )
     add_sampling_options(parser)
     out = parser.add_argument_group("results").add_argument
-    out("--json", action="store_true", help="one JSON object instead of tables, and no progress")
-    out("--plot", type=Path, metavar="FILE.png", help="draw speedup and acceptance rate by lookahead")
+    out("--json", action="store_true", help="print one JSON object instead of tables, without progress")
+    out("--plot", type=Path, metavar="FILE.png", help="plot speedup and acceptance rate by lookahead")
     parser.set_defaults(run=run)
 
 
@@ -125,7 +153,7 @@ def run(args: argparse.Namespace) -> int:
             importlib.import_module("engine.cli.bench_tables").print_report(report)
         if draw is not None:
             draw(report)
-            say(f"The plot is in {args.plot}.")
+            say(f"The plot was written to {args.plot}.")
         return EXIT_CANCELLED if report["partial"] else EXIT_DONE
 
     return run_cancellable(work, cancel)
@@ -280,12 +308,12 @@ def _measure(decoder: SpeculativeDecoder, wanted: _Wanted, cancel: _LastingToken
         nonlocal said
         sizes, left = progress.measured.sizes, progress.seconds_left
         if progress.stage == "warming up" and progress.done == 0:
-            say(f"Warming up: {len(ways)} ways, {len(progress.measured.bench.prompts)} prompts.")
+            say(f"Warming up: {len(ways)} modes, {len(progress.measured.bench.prompts)} prompts.")
         elif progress.stage == "measuring" and progress.done == 0 and sizes is not None:
             said = perf_counter()
             say(
                 f"{progress.total} replies of up to {sizes.max_tokens} tokens, each measured {_times(sizes.repeats)}: "
-                f"about {_duration(sizes.seconds)}. Ctrl+C ends it and shows what there is."
+                f"about {_duration(sizes.seconds)}. Ctrl+C stops and shows the results so far."
             )
         elif progress.stage == "measuring" and left is not None and perf_counter() - said >= _EVERY_S:
             said = perf_counter()

@@ -47,8 +47,11 @@ def prepare_plot(path: Path) -> Callable[[Mapping[str, Any]], None]:
 
 def _advice() -> str:
     if installation_folder() is not None:
-        return "This build of Outrider comes without Pillow, which draws it. Use --json, and draw it elsewhere."
-    return 'Pillow, which draws it, is not installed. Install it with: pip install "outrider[plot]"'
+        return (
+            "This build of Outrider does not include Pillow, which draws the plot. "
+            "Use --json and plot the data elsewhere."
+        )
+    return 'Pillow, which draws the plot, is not installed. Install it with: pip install "outrider[plot]"'
 
 
 def draw_plot(report: Mapping[str, Any], path: Path) -> None:
@@ -116,7 +119,7 @@ class _Plot:
         size = 24 if len(title) <= _LONG_TITLE else max(12, 24 * _LONG_TITLE // len(title))
         self._text((_LEFT, 22), title, size, _INK)
         threads = count_threads(report["target"]["threads"])
-        turns = "1 turn" if settings["repeats"] == 1 else f"{settings['repeats']} turns"
+        turns = "1 run" if settings["repeats"] == 1 else f"{settings['repeats']} runs"
         line = (
             f"{machine['processor']}, {threads}; {len(report['prompts'])} prompts, "
             f"{turns}, temperature {settings['sampling']['temperature']:g}"
@@ -133,10 +136,10 @@ class _Plot:
         for index, name in enumerate(self.fixed):
             self._text((self._x(index), _BOTTOM + 18), "0 (plain)" if name == PLAIN else name, 17, _INK, "mm")
         self._line((_LEFT, _BOTTOM), (_RIGHT, _BOTTOM), _INK, 2)
-        self._text(((_LEFT + _RIGHT) / 2, _BOTTOM + 48), "lookahead (draft tokens a round)", 17, _INK, "mm")
+        self._text(((_LEFT + _RIGHT) / 2, _BOTTOM + 48), "lookahead (draft tokens per round)", 17, _INK, "mm")
         self._text((_LEFT - 60, _TOP - 20), "speedup (plain decoding = 1)", 16, _SPEEDUP, "lm")
         self._text((_RIGHT + 62, _TOP - 20), "acceptance rate", 16, _RATE, "rm")
-        note = "points: medians of paired ratios; bars and bands: their middle half; dashed: acceptance rate"
+        note = "points: medians of paired ratios; bars and bands: interquartile range; dashed: acceptance rate"
         self._text(((_LEFT + _RIGHT) / 2, _BOTTOM + 74), note, 15, _GREY, "mm")
 
     def _levels(self) -> None:

@@ -36,7 +36,7 @@ def _head(report: Mapping[str, Any]) -> list[str]:
     models = [_model(report[part]) for part in ("target", "draft") if report[part] is not None]
     temperature = settings["sampling"]["temperature"]
     how = "greedy" if temperature == 0 else f"temperature {temperature:g}"
-    turns = "1 turn" if settings["repeats"] == 1 else f"{settings['repeats']} turns"
+    turns = "1 run" if settings["repeats"] == 1 else f"{settings['repeats']} runs"
     size = f"{len(report['prompts'])} prompts, {turns}, up to {settings['max_tokens']} tokens"
     loaded, at_end = (memory[key] / 2**20 for key in ("loaded", "at_end"))
     libraries = ", ".join(f"{name} {version}" for name, version in machine["libraries"].items())
@@ -44,11 +44,11 @@ def _head(report: Mapping[str, Any]) -> list[str]:
         " ← ".join(models),
         f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, {machine['system']}",
         f"Outrider {report['version']}, Python {machine['python']}, {libraries}",
-        f"loaded in {report['load_s']:.1f} s; memory: {loaded:,.0f} MiB then, {at_end:,.0f} MiB at the end",
+        f"loaded in {report['load_s']:.1f} s; memory: {loaded:,.0f} MiB after loading, {at_end:,.0f} MiB at the end",
         f"{len(report['replies'])} replies ({how}): {size}",
     ]
     if report["partial"]:
-        lines.append("PARTIAL: the measurement was cancelled; these are the replies that had been finished.")
+        lines.append("PARTIAL: the measurement was cancelled; these are the finished replies.")
     return [_clean(line) for line in lines]
 
 
@@ -59,9 +59,9 @@ def _model(model: Mapping[str, Any]) -> str:
 def _speed_table(report: Mapping[str, Any]) -> Table:
     best = report["best_fixed"]
     table = _table(
-        "Speed: median, and below it the middle half of all replies",
-        "speedup: against the plain reply to the same prompt in the same turn; least to most: of both",
-        ("lookahead", "tokens/s", "speedup", "least to\nmost", "acceptance\nrate", "mean\nlength"),
+        "Speed: median, and below it the interquartile range of all replies",
+        "speedup: against the plain reply to the same prompt in the same run; range: minimum to maximum of both",
+        ("lookahead", "tokens/s", "speedup", "range", "acceptance\nrate", "mean\nlength"),
     )
     for name, row in report["ways"].items():
         marked = best is not None and name == best["way"] and not best["not_told_apart"]
@@ -79,9 +79,9 @@ def _speed_table(report: Mapping[str, Any]) -> Table:
 
 def _prompt_table(ways: Mapping[str, Any]) -> Table:
     table = _table(
-        "Reading the prompt, with empty caches: median, and the middle half",
+        "Reading the prompt with empty caches: median and interquartile range",
         "",
-        ("lookahead", "tokens/s", "middle half", "first token (ms)", "middle half"),
+        ("lookahead", "tokens/s", "interquartile", "first token (ms)", "interquartile"),
     )
     for name, row in ways.items():
         cells: list[str] = []
@@ -107,7 +107,7 @@ def _label(name: str, row: Mapping[str, Any]) -> str:
 def _categories_table(categories: Mapping[str, Any], ways: list[str]) -> Table:
     table = _table(
         "Speedup and acceptance rate by category",
-        "green: the best fixed lookahead, where it stands out from the spread",
+        "green: the best fixed lookahead, where its lead exceeds the spread",
         ("lookahead", *(escape(_clean(name)) for name in categories)),
     )
     for way in ways[1:]:

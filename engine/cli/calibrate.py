@@ -57,16 +57,22 @@ class _Result:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `calibrate`."""
     add = parser.add_argument
-    add("--target", metavar="T", help="as for generate (none: the bundled pair)")
-    add("--draft", metavar="D", help="the same, or none")
-    add("--ctx", type=int, metavar="N", help="tokens of context (default: the model's, at most 4096)")
-    add("--threads", type=int, metavar="N", help="for both models (default: for each what is measured to be quickest)")
-    add("--gpu-layers", type=int, metavar="N", help="-1: all")
-    add("--device", metavar="D", help="auto, cpu, cuda, cuda:1, mps (auto)")
-    add("--dtype", metavar="F", help="float32, bfloat16, float16; for safetensors models")
-    add("--budget", type=float, metavar="S", default=_BUDGET_S, help=f"seconds of measuring ({_BUDGET_S:g})")
-    add("--fresh", action="store_true", help="measure anew what is remembered from earlier")
-    add("--json", action="store_true", help="one JSON object instead of tables")
+    add("--target", metavar="T", help="as for generate (default: the bundled pair)")
+    add("--draft", metavar="D", help="like --target, or none")
+    add("--ctx", type=int, metavar="N", help="context length in tokens (default: the model's, at most 4096)")
+    add("--threads", type=int, metavar="N", help="for both models (default: the fastest measured for each)")
+    add("--gpu-layers", type=int, metavar="N", help="number of layers computed on the GPU; -1 = all")
+    add("--device", metavar="D", help="auto, cpu, cuda, cuda:1 or mps (default: auto)")
+    add("--dtype", metavar="F", help="float32, bfloat16 or float16; only for safetensors models")
+    add(
+        "--budget",
+        type=float,
+        metavar="S",
+        default=_BUDGET_S,
+        help=f"measuring time in seconds (default: {_BUDGET_S:g})",
+    )
+    add("--fresh", action="store_true", help="measure again instead of using the stored result")
+    add("--json", action="store_true", help="print one JSON object instead of tables")
     parser.set_defaults(run=run)
 
 
@@ -141,7 +147,7 @@ def _costs(
         costs = calibrate(loaded, decoder.draft, budget_s=args.budget, cancel=cancel, free=free)
         seconds = perf_counter() - began
     if not costs.measured:
-        raise BackendFailure("its context has no room for a measurement")
+        raise BackendFailure("its context is too short for a measurement")
     if key is not None:
         remember(key, costs, threads=chosen_threads(loaded, decoder.draft, free))
     kept = None if key is None or remembered(key) is None else costs_place(key)
@@ -213,14 +219,14 @@ def make_report(
 
 def _print(report: dict[str, Any], result: _Result, console: Console) -> None:
     names = escape(report["target"]["name"] + (f" with {report['draft']['name']}" if report["draft"] else ""))
-    measured = "remembered" if result.seconds is None else f"measured in {result.seconds:.1f} s"
+    measured = "stored earlier" if result.seconds is None else f"measured in {result.seconds:.1f} s"
     threads = count_threads(report["threads"])
     if report["draft_threads"] is not None:
         threads += f", the draft {count_threads(report['draft_threads'])}"
     if report["threads_asked"] is not None:
-        threads += " (as asked for)"
+        threads += " (as requested)"
     console.print(f"{names} · {report['device']}, {threads} · {measured}", highlight=False, soft_wrap=True)
-    table = Table("Tokens", "ms", "Times of one", "ms a token", title="A target forward")
+    table = Table("Tokens", "ms", "Relative to 1", "ms per token", title="Target forward pass")
     for row in report["verify"]:
         table.add_row(
             str(row["tokens"]), f"{row['ms']:.2f}", f"{row['times_of_one']:.2f}×", f"{row['ms_per_token']:.2f}"
@@ -230,18 +236,18 @@ def _print(report: dict[str, Any], result: _Result, console: Console) -> None:
     console.print(table)
     if report["draft_ms"] is not None:
         console.print(
-            f"A draft token: {report['draft_ms']:.2f} ms, {report['draft_ratio']:.3f} times a target token",
+            f"One draft token: {report['draft_ms']:.2f} ms, {report['draft_ratio']:.3f}× a target token",
             highlight=False,
             soft_wrap=True,
         )
     _print_expected(report, console)
     if result.kept is not None:
-        hint = " (--fresh measures anew)" if result.seconds is None else ""
-        console.print(f"Kept in {escape(str(result.kept))}{hint}", highlight=False, soft_wrap=True)
+        hint = " (--fresh measures again)" if result.seconds is None else ""
+        console.print(f"Stored in {escape(str(result.kept))}{hint}", highlight=False, soft_wrap=True)
 
 
 def _print_expected(report: dict[str, Any], console: Console) -> None:
-    whose = "Best fixed lookahead" if report["draft"] else "Best fixed lookahead for proposals that cost nothing"
+    whose = "Best fixed lookahead" if report["draft"] else "Best fixed lookahead for proposals without cost"
     table = Table("Acceptance rate", "Lookahead", "Expected speedup", title=f"{whose}, expected")
     for row in report["expected"]:
         plain = row["lookahead"] == 0

@@ -30,7 +30,7 @@ from engine.events import Finished, GenerationResult, LoadProgress, TokenEvent
 from engine.library.presets import apply_preset
 
 EXIT_DONE, EXIT_CANCELLED = 0, 130
-_LATER = "it comes with a later version"
+_LATER = "it is planned for a later version"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,52 +54,59 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="S",
-        help="text that ends the reply; may be given again",
+        help="text that ends the reply; can be repeated",
     )
-    add("--stop-token", type=int, action="append", default=[], metavar="ID", help="token that ends the reply")
+    add(
+        "--stop-token",
+        type=int,
+        action="append",
+        default=[],
+        metavar="ID",
+        help="token that ends the reply; can be repeated",
+    )
     add(
         "--max-tokens",
         type=int,
         metavar="N",
-        help="new tokens at most (default: to the end of the context)",
+        help="maximum number of new tokens (default: until the context is full)",
     )
-    add("--raw", action="store_true", help="no chat template")
+    add("--raw", action="store_true", help="do not apply the chat template")
     add("--tokens", action="store_true", help="PROMPT is token ids separated by commas")
     add(
         "--messages",
         type=Path,
         metavar="FILE",
-        help='JSON list of {"role","content"}; answers each user turn',
+        help='JSON list of {"role", "content"}; each user message is answered',
     )
-    add("--json", action="store_true", help="one JSON line a reply")
+    add("--json", action="store_true", help="print one line of JSON per reply")
     add("prompt", nargs="?", metavar="PROMPT")
     parser.set_defaults(run=run)
 
 
 def _add_models(parser: argparse.ArgumentParser) -> None:
-    models = parser.add_argument_group("models (none: the bundled pair)")
+    models = parser.add_argument_group("models (default: the bundled pair)")
     models.add_argument(
         "--target",
         metavar="T",
-        help="a GGUF file, a folder with safetensors, a name in the Hugging Face cache, or demo",
+        help="GGUF file, folder with safetensors, name in the Hugging Face cache, or demo",
     )
-    models.add_argument("--draft", metavar="D", help="the same, or none")
+    models.add_argument("--draft", metavar="D", help="like --target, or none")
     models.add_argument(
         "--ctx",
         type=int,
         metavar="N",
-        help="tokens of context (default: the model's, at most 4096)",
+        help="context length in tokens (default: the model's, at most 4096)",
     )
     models.add_argument(
         "--threads",
         type=int,
         metavar="N",
-        help="default: with auto the quickest measured, else one a physical core, one for a tiny model",
+        help="default: with lookahead auto the fastest measured, otherwise one per physical core, one for a tiny model",
     )
-    models.add_argument("--gpu-layers", type=int, metavar="N", help="-1: all")
-    models.add_argument("--cache-type", metavar="F", help="f16, q8_0, q4_0; for GGUF models")
-    models.add_argument("--device", metavar="D", help="auto, cpu, cuda, cuda:1, mps (auto)")
-    models.add_argument("--dtype", metavar="F", help="float32, bfloat16, float16; for safetensors models")
+    models.add_argument("--gpu-layers", type=int, metavar="N", help="number of layers computed on the GPU; -1 = all")
+    models.add_argument("--cache-type", metavar="F", help="f16, q8_0 or q4_0; only for GGUF models")
+    models.add_argument("--device", metavar="D", help="auto, cpu, cuda, cuda:1 or mps (default: auto)")
+    models.add_argument("--dtype", metavar="F", help="float32, bfloat16 or float16; only for safetensors models")
     models.add_argument("--heads", metavar="H", help=_LATER)
 
 
@@ -110,22 +117,33 @@ def _add_speculation(parser: argparse.ArgumentParser) -> None:
         "--lookahead",
         type=_lookahead,
         metavar="N",
-        help="0 to 32, adaptive, auto (by what is measured; default, but with --seed a fixed one: 4, ngram 16)",
+        help="0 to 32, adaptive, or auto: chosen by measurement (default: auto; with --seed 4, or 16 for ngram)",
     )
     spec.add_argument("--acceptance", metavar="RULE", help="rejection or exact")
     spec.add_argument("--force-n1", action="store_true", default=None, help="verify one token at a time")
-    spec.add_argument("--draft-temperature", type=float, metavar="X", help="default: the target's")
-    spec.add_argument("--min-draft-confidence", type=float, metavar="X", help="ends a draft (0: never)")
-    spec.add_argument("--overlap", metavar="on|off|auto", help="draft while the target verifies (auto)")
-    spec.add_argument("--sources", type=_names, metavar="LIST", help="asked in turn: ngram,draft-model")
-    spec.add_argument("--preset", metavar="NAME", help="a known pair with its settings (see presets)")
-    spec.add_argument("--folder", type=Path, metavar="F", help="where the preset's models are (Hugging Face cache)")
+    spec.add_argument(
+        "--draft-temperature", type=float, metavar="X", help="temperature of the draft (default: the target's)"
+    )
+    spec.add_argument(
+        "--min-draft-confidence",
+        type=float,
+        metavar="X",
+        help="stop drafting below this probability (default: 0 = never)",
+    )
+    spec.add_argument(
+        "--overlap", metavar="on|off|auto", help="keep drafting while the target verifies (default: auto)"
+    )
+    spec.add_argument("--sources", type=_names, metavar="LIST", help="sources, asked in this order: ngram,draft-model")
+    spec.add_argument("--preset", metavar="NAME", help="use a known pair with its settings (see presets)")
+    spec.add_argument(
+        "--folder", type=Path, metavar="F", help="folder with the preset's models (default: the Hugging Face cache)"
+    )
 
 
 def add_sampling_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that make a SamplingConfig."""
     sampling = parser.add_argument_group("sampling")
-    sampling.add_argument("--temperature", type=float, metavar="X", help="0 is greedy (default)")
+    sampling.add_argument("--temperature", type=float, metavar="X", help="0 = greedy (default: 0)")
     sampling.add_argument("--top-k", type=int, metavar="N")
     sampling.add_argument("--top-p", type=float, metavar="X")
     sampling.add_argument("--min-p", type=float, metavar="X")
@@ -133,10 +151,15 @@ def add_sampling_options(parser: argparse.ArgumentParser) -> None:
     sampling.add_argument("--repeat-penalty", type=float, metavar="X")
     sampling.add_argument("--presence-penalty", type=float, metavar="X")
     sampling.add_argument("--frequency-penalty", type=float, metavar="X")
-    sampling.add_argument("--penalty-window", type=int, metavar="N", help="tokens looked at, 0: all (64)")
+    sampling.add_argument(
+        "--penalty-window",
+        type=int,
+        metavar="N",
+        help="number of recent tokens that penalties apply to; 0 = all (default: 64)",
+    )
     sampling.add_argument("--logit-bias", type=_bias, action="append", metavar="ID=X", help="add X to a token's logit")
-    sampling.add_argument("--ban", type=int, action="append", metavar="ID", help="never write this token")
-    sampling.add_argument("--seed", type=int, metavar="N", help="repeat the same draws")
+    sampling.add_argument("--ban", type=int, action="append", metavar="ID", help="never generate this token")
+    sampling.add_argument("--seed", type=int, metavar="N", help="make sampling repeatable")
 
 
 def _lookahead(text: str) -> Lookahead | str:
@@ -210,7 +233,7 @@ def _named(given: dict[str, Any], kind: type) -> dict[str, Any]:
 
 def _read_prompt(args: argparse.Namespace) -> str | list[int]:
     if args.prompt is None:
-        raise InvalidRequest("There is no prompt. Write one at the end of the command, or give --messages FILE.")
+        raise InvalidRequest("There is no prompt. Pass one as the last argument, or use --messages FILE.")
     if not args.tokens:
         return str(args.prompt)
     try:
@@ -223,14 +246,16 @@ def _read_messages(path: Path) -> list[Message]:
     try:
         data = json.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidRequest(f"Cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}.") from None
+        raise InvalidRequest(
+            f"Cannot read {path}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}."
+        ) from None
     except ValueError as error:
         raise InvalidRequest(f"{path} is not JSON: {error}.") from None
     if not isinstance(data, list) or not data:
-        raise InvalidRequest(f'{path} must hold a JSON list of {{"role", "content"}}.')
+        raise InvalidRequest(f'{path} must contain a JSON list of {{"role", "content"}}.')
     messages = [Message.from_mapping(item) for item in data]
     if not any(message.role == "user" for message in messages):
-        raise InvalidRequest(f"{path} has no user turn to answer.")
+        raise InvalidRequest(f"{path} has no user message to answer.")
     return messages
 
 
@@ -311,9 +336,9 @@ def _statistics_line(result: GenerationResult) -> str:
     if stats.proposed:
         parts += [
             f"{100 * stats.acceptance_rate:.0f} % accepted",
-            f"{stats.mean_length:.1f} tokens a round",
+            f"{stats.mean_length:.1f} tokens per round",
         ]
-    return " · ".join([*parts, f"{result.method}, ended by {result.finish_reason}"])
+    return " · ".join([*parts, f"{result.method}, finish reason: {result.finish_reason}"])
 
 
 def run_cancellable(work: Callable[[], int], cancel: CancelToken) -> int:

@@ -65,21 +65,29 @@ def _make_parser(command: list[str]) -> argparse.ArgumentParser:
     parser = _Parser(prog="outrider-engine", description="Speculative decoding for local language models.")
     parser.add_argument("--version", action="version", version=f"Outrider {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    generate = commands.add_parser("generate", help="write a reply", allow_abbrev=False)
+    generate = commands.add_parser("generate", help="generate a reply", allow_abbrev=False)
     if command == ["generate"]:
         importlib.import_module("engine.cli.generate").add_arguments(generate)
     bench = commands.add_parser("bench", help="measure plain and speculative decoding", allow_abbrev=False)
     if command == ["bench"]:
         importlib.import_module("engine.cli.bench").add_arguments(bench)
-    models = commands.add_parser("models", help="what a folder holds, and what can be paired with what")
+    models = commands.add_parser("models", help="list the models of a folder and which of them can be paired")
     models.add_argument("folder", metavar="FOLDER", type=Path)
-    models.add_argument("--json", action="store_true", help="one JSON object instead of tables")
+    models.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     models.set_defaults(run=_run_models)
-    presets = commands.add_parser("presets", help="known pairs, and which of them can be run")
-    presets.add_argument("folder", metavar="FOLDER", type=Path, nargs="?", help="none: the Hugging Face cache")
-    presets.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    presets = commands.add_parser("presets", help="list known pairs and which of them can be run")
+    presets.add_argument(
+        "folder",
+        metavar="FOLDER",
+        type=Path,
+        nargs="?",
+        help="folder with the models (default: the Hugging Face cache)",
+    )
+    presets.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     presets.set_defaults(run=_run_presets)
-    calibrate = commands.add_parser("calibrate", help="what a draft token and a forward of n cost", allow_abbrev=False)
+    calibrate = commands.add_parser(
+        "calibrate", help="measure the cost of a draft token and of a forward pass", allow_abbrev=False
+    )
     if command == ["calibrate"]:
         importlib.import_module("engine.cli.calibrate").add_arguments(calibrate)
     return parser

@@ -91,7 +91,7 @@ def _how(pair: Pair) -> str:
 
 def _models_table(models: Sequence[ModelFile], folder: Path) -> Table:
     table = Table(title=f"Models in {_shown(str(folder))}", title_justify="left")
-    for column in ("model", "what it is", "size, memory needed"):
+    for column in ("model", "details", "size, memory needed"):
         table.add_column(column, overflow="fold")
     broken = any(model.problem for model in models)
     if broken:
@@ -117,9 +117,9 @@ def _print_pairs(models: Sequence[ModelFile], pairs: Pairs, folder: Path, consol
     """The best draft of each target, and for those that have none why."""
     targets = [model for model in models if model.usable]
     if len(targets) < 2:
-        console.print("There are no two models that could be paired.")
+        console.print("There are no two models that can be paired.")
         return
-    table = Table(title="The best draft for each target", title_justify="left")
+    table = Table(title="Best draft for each target", title_justify="left")
     for column in ("target", "best draft", "why"):
         table.add_column(column, overflow="fold")
     for target in targets:
@@ -131,7 +131,7 @@ def _print_pairs(models: Sequence[ModelFile], pairs: Pairs, folder: Path, consol
             why = f"[{colour}]{_how(best)}[/{colour}]\n{_shown(best.fit.reason)}"
             table.add_row(_name(target, folder), _name(best.draft, folder), why)
     console.print(table)
-    console.print("What is to be said of any other two of them: see --json.", style="dim")
+    console.print("Use --json to list all other pairs.", style="dim")
 
 
 def _name(model: ModelFile, folder: Path) -> str:
@@ -144,8 +144,8 @@ def _why_none(target: ModelFile, pairs: Pairs) -> str:
         return "It has no vocabulary of its own, so no draft can be compared with it."
     fits, through_text = pairs.counts.get(target.path, (0, 0))
     if fits or through_text:
-        return "No model here that it can be paired with is smaller than it."
-    return reasons[0] if reasons else "There is no other model here that can be used."
+        return "No smaller model in this folder can be paired with it."
+    return reasons[0] if reasons else "This folder has no other usable model."
 
 
 def _shown(text: str) -> str:

@@ -26,8 +26,8 @@ def run(folder: str | Path | None, as_json: bool, console: Console) -> int:
         return 0
     console.print(_table(found, folder))
     ready = sum(item.problem is None for item in found)
-    console.print(f"{ready} of {len(found)} can be run: outrider-engine generate --preset NAME …", style="dim")
-    console.print("Models are downloaded with: hf download OWNER/MODEL (their names: see --json)", style="dim")
+    console.print(f"{ready} of {len(found)} can be run with: outrider-engine generate --preset NAME …", style="dim")
+    console.print("Download models with: hf download OWNER/MODEL (--json lists the names)", style="dim")
     return 0
 
 
@@ -61,7 +61,7 @@ def _table(found: Sequence[PresetFiles], folder: str | Path | None) -> Table:
     where = "the Hugging Face cache" if folder is None else str(folder)
     table = Table(title=f"Presets, with the models in {_shown(where)}", title_justify="left")
     table.add_column("preset", no_wrap=True)
-    for column in ("target ← draft", "can it be run?"):
+    for column in ("target ← draft", "can be run"):
         table.add_column(column, overflow="fold")
     for item in found:
         preset = item.preset

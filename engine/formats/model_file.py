@@ -20,10 +20,10 @@ DEFAULT_CONTEXT = 4096
 _LONGEST_NAME = 120
 
 ROLE_PROBLEMS: dict[Role, str] = {
-    "projector": Phrase("It is the image part of a model (a projector), not a model that writes text."),
-    "embedding": Phrase("It is an embedding model: it measures texts and does not write any."),
-    "draft-head": Phrase("It is a draft head, which belongs to a target, not a model of its own."),
-    "adapter": Phrase("It is an adapter (LoRA) that goes with a model, not a model."),
+    "projector": Phrase("It is the vision part of a model (a projector), which does not generate text."),
+    "embedding": Phrase("It is an embedding model, which does not generate text."),
+    "draft-head": Phrase("It is a draft head for a target, not a model of its own."),
+    "adapter": Phrase("It is an adapter (LoRA) for a model, not a model of its own."),
 }
 
 

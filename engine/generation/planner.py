@@ -122,7 +122,7 @@ def make_job(
     _check_token_ids(request, target.vocab_size)
     tokens, dropped = _encode(request, target)
     if not tokens:
-        raise InvalidRequest(Phrase("The prompt has no tokens. Write something first."))
+        raise InvalidRequest(Phrase("The prompt has no tokens. Enter some text first."))
     stop_tokens = target.eos_token_ids | frozenset(request.stop_tokens)
     method, sources = choose_sources(speculation, has_draft=models.draft is not None)
     lookahead = _lookahead(speculation, sources)
@@ -160,12 +160,12 @@ def choose_sources(speculation: SpeculationConfig, *, has_draft: bool) -> tuple[
     if method in LATER_METHODS:
         raise NotAvailable(
             Phrase("The method {method}", method=method),
-            Phrase("it comes with a later version; use draft-model or ngram."),
+            Phrase("it is planned for a later version. Use draft-model or ngram."),
         )
     if sources and method not in ("auto", *sources):
         raise InvalidRequest(
             Phrase(
-                "The method {method} does not go with the sources {sources}. Leave one out.",
+                "The method {method} cannot be combined with the sources {sources}. Omit one of them.",
                 method=method,
                 sources=", ".join(sources),
             )

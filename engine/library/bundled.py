@@ -18,5 +18,5 @@ def bundled_pair() -> tuple[Path, Path]:
     pair = folder / TARGET_NAME, folder / DRAFT_NAME
     for path in pair:
         if not path.is_file():
-            raise LoadFailed(path, Phrase("it should have come with the program. Install Outrider again."))
+            raise LoadFailed(path, Phrase("it is part of Outrider, but it is missing. Reinstall Outrider."))
     return pair

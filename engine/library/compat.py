@@ -71,7 +71,7 @@ def judge_pair(target: ModelFile, draft: ModelFile) -> Fit:
                 Phrase(
                     "{name} cannot be used: {problem}",
                     name=model.name,
-                    problem=model.problem or Phrase("it does not write text."),
+                    problem=model.problem or Phrase("it does not generate text."),
                 ),
             )
     if target.vocabulary is None or draft.vocabulary is None:
@@ -114,15 +114,15 @@ def _identity(vocabulary: Vocabulary) -> tuple[object, ...]:
 
 def _judge_vocabularies(target: Vocabulary, draft: Vocabulary) -> Fit:
     if not target.fingerprints.any():
-        return Fit(False, Phrase("The tokens of the target stand for no text, so nothing can be translated."))
+        return Fit(False, Phrase("The target's tokens have no text, so proposals cannot be translated."))
     if not draft.fingerprints.any():
-        return Fit(False, Phrase("The tokens of the draft stand for no text, so nothing can be translated."))
+        return Fit(False, Phrase("The draft's tokens have no text, so proposals cannot be translated."))
     difference = check_vocabularies(target, draft)
     if difference is None:
         return Fit(True, Phrase("Same vocabulary{though}.", though=_other_beginning(target, draft)))
     reason = Phrase(
-        "They have different tokenizers ({target} and {draft}): {difference}, so drafts go through text, which is "
-        "slower.",
+        "They have different tokenizers ({target} and {draft}): {difference}, so proposals are translated "
+        "through text, which is slower.",
         target=_described(target),
         draft=_described(draft),
         difference=difference,
@@ -136,7 +136,7 @@ def check_vocabularies(target: Vocabulary, draft: Vocabulary) -> str | None:
         return None
     kinds = {target.kind, draft.kind} - {""}
     if len(kinds) > 1 and kinds != _ALIKE:
-        return Phrase("they are of different kinds")
+        return Phrase("they have different types")
     return _check_texts(target, draft)
 
 
@@ -160,8 +160,8 @@ def _check_texts(target: Vocabulary, draft: Vocabulary) -> str | None:
         )
     if surplus > _MAX_SURPLUS:
         if longer is target:
-            return Phrase("the target has {surplus:,} tokens more", surplus=surplus)
-        return Phrase("the draft has {surplus:,} tokens more", surplus=surplus)
+            return Phrase("the target has {surplus:,} more tokens", surplus=surplus)
+        return Phrase("the draft has {surplus:,} more tokens", surplus=surplus)
     fewest = min(int(np.count_nonzero(ours)), int(np.count_nonzero(theirs)))
     if common > _FIRST_COMPARED and compared <= max(0, fewest - _FIRST_COMPARED) // 2:
         return Phrase("they have too few tokens in common")
@@ -173,9 +173,9 @@ def _other_beginning(target: Vocabulary, draft: Vocabulary) -> str:
     if draft.begin_id in (None, target.begin_id):
         return ""
     if target.begin_id is None:
-        return Phrase(", though the draft is used to begin token {used} and is given none", used=draft.begin_id)
+        return Phrase(", but the draft expects begin token {used} and gets none", used=draft.begin_id)
     return Phrase(
-        ", though the draft is used to begin token {used} and is given token {given}",
+        ", but the draft expects begin token {used} and gets token {given}",
         used=draft.begin_id,
         given=target.begin_id,
     )
@@ -197,11 +197,11 @@ def _expectation(target: ModelFile, draft: ModelFile, fit: Fit) -> str:
     if ratio < _HARDLY:
         return Phrase("The draft is hardly smaller than the target: little or no speedup.")
     times = Phrase("{ratio:.0f}", ratio=ratio) if ratio >= 10 else Phrase("{ratio:.1f}", ratio=ratio)
-    promise = Phrase("a speedup can be expected") if fit.fits else Phrase("a speedup is possible")
+    promise = Phrase("a speedup is likely") if fit.fits else Phrase("a speedup is possible")
     if ratio < _LITTLE:
         promise = Phrase("a small speedup at best")
     elif _skill_ratio(target, draft) > _TOO_SMALL:
-        promise = Phrase("it may be too small to be right often")
+        promise = Phrase("the draft may be too small to guess well")
     return Phrase("The target is {times} times as large as the draft: {promise}.", times=times, promise=promise)
 
 

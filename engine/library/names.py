@@ -100,7 +100,7 @@ def _in_repository(path: Path, place: Path, repository: str, quantisation: str |
     if not files:
         unfinished = any(place.glob("blobs/*.incomplete"))
         raise _incomplete(
-            path, repository, Phrase("was not downloaded to its end") if unfinished else Phrase("has no weights")
+            path, repository, Phrase("is only partly downloaded") if unfinished else Phrase("has no weights")
         )
     return _whole(_chosen(path, files, quantisation), path, repository)
 
@@ -187,7 +187,7 @@ def _in_local_folder(folder: Path) -> Path:
     if len({_without_quantisation(file) for file in files}) > 1:
         there = ", ".join(file.name for file in files[:10])
         raise ModelFileBroken(
-            folder, Phrase("this folder has several models. Choose a file in it: {there}.", there=there)
+            folder, Phrase("this folder contains several models. Choose one of its files: {there}.", there=there)
         )
     return _chosen(folder, files, None) if files else folder
 
@@ -218,7 +218,7 @@ def _chosen(path: Path, files: list[Path], quantisation: str | None) -> Path:
         there = ", ".join(file.name for file in files[:20])
         raise ModelFileBroken(
             path,
-            Phrase("it has no file in {quantisation}. There are: {there}.", quantisation=quantisation, there=there),
+            Phrase("it has no {quantisation} file. Available: {there}.", quantisation=quantisation, there=there),
         )
     return found
 
@@ -239,7 +239,7 @@ def _without_quantisation(file: Path) -> str:
 def _named_file(path: Path, snapshot: Path, repository: str, file: str) -> Path:
     wanted = snapshot / file
     if ".." in wanted.parts:
-        raise ModelFileBroken(path, Phrase("a file of a model cannot lie outside it."))
+        raise ModelFileBroken(path, Phrase("a file of a model cannot lie outside its folder."))
     if not wanted.is_symlink() and not wanted.exists():
         raise ModelFileBroken(
             path,

@@ -114,7 +114,7 @@ class _Scan:
                 return self._reader.read(path), True
             model = self._reader.first_part(path)
             return replace(
-                model, problem=Phrase("A part of it is missing: {missing}.", missing=printable(missing, 300))
+                model, problem=Phrase("Part of it is missing: {missing}.", missing=printable(missing, 300))
             ), True
         except _SENSELESS as error:
             # Not foreseen; but whatever is wrong with one file, the others are listed.

@@ -58,9 +58,7 @@ def find_models(folder: str | Path, *, cancel: CancelToken | None = None) -> lis
     walk = _Walk(cancel)
     found = list(walk.folder(os.fspath(root), 0))
     if walk.full:
-        problem = Phrase(
-            "This folder has more than {count:,} files: those behind them are not listed.", count=MAX_ENTRIES
-        )
+        problem = Phrase("This folder has more than {count:,} files. The rest are not listed.", count=MAX_ENTRIES)
         found.append(FoundModel(os.fspath(root), "folder", problem=problem))
     return found
 
@@ -92,7 +90,7 @@ def _check_folder(root: Path) -> None:
         with os.scandir(root):
             pass
     except PermissionError:
-        raise FolderUnreadable(root, Phrase("this program may not read it")) from None
+        raise FolderUnreadable(root, Phrase("Outrider has no permission to read it")) from None
     except OSError as error:
         raise FolderUnreadable(root, error.strerror or str(error)) from None
 
@@ -142,7 +140,9 @@ class _Walk:
             if depth < MAX_DEPTH:
                 yield from self.folder(entry.path, depth + 1)
             else:
-                yield FoundModel(entry.path, "folder", problem=Phrase("This folder is nested too deep to be searched."))
+                yield FoundModel(
+                    entry.path, "folder", problem=Phrase("This folder is nested too deeply to be searched.")
+                )
         elif entry.name[-5:].lower() == ".gguf":
             yield from self._gguf(entry, names)
 

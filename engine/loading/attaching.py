@@ -57,6 +57,6 @@ def pair_notes(target: Backend, draft: Backend, fit: Fit) -> tuple[str, ...]:
     if draft.weight_bytes >= target.weight_bytes > 0:
         notes.append(
             f"The draft {draft.name} is not smaller than the target {target.name}: "
-            "no speedup is to be expected. Choose a smaller draft."
+            "expect no speedup. Choose a smaller draft."
         )
     return tuple(notes)

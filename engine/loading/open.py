@@ -69,7 +69,7 @@ def open_backend(
     if path.is_dir() or path.suffix.lower() == ".safetensors":
         folder = model_folder(path)
         if folder is None:
-            raise ModelNotSupported(path, Phrase("there is no config.json that says what kind of model it is."))
+            raise ModelNotSupported(path, Phrase("its folder has no config.json, which describes the model."))
         config = replace(config, path=folder)
         return _backend("transformers").open(config, progress=_stage(progress, "loading"), cancel=cancel)
     gpu_layers = 0 if config.device == "cpu" else config.gpu_layers

@@ -88,7 +88,7 @@ def _try_in_child(
         while True:
             _check_cancel(cancel)
             if monotonic() > limit:
-                raise ModelFileBroken(config.path, Phrase("llama.cpp does not get done with it."))
+                raise ModelFileBroken(config.path, Phrase("llama.cpp took too long to load it."))
             try:
                 line = lines.get(timeout=_POLL_S)
             except Empty:
@@ -140,7 +140,7 @@ def _reason(said: object) -> str:
 def _death(path: Path, code: int, noise: list[str]) -> LoadFailed:
     """The error for a child that ended without a verdict."""
     if code == 1 and any(line.startswith("Traceback") for line in noise):
-        return LoadFailed(path, Phrase("the process that tries it failed ({noise}).", noise=noise[-1][:200]))
+        return LoadFailed(path, Phrase("the process that tests it failed ({noise}).", noise=noise[-1][:200]))
     words = ("GGML_ASSERT", "GGML_ABORT", "what():")
     complaints = [line for line in noise if any(word in line for word in words)]
     detail = complaints[-1][:200] if complaints else f"it ended with {code}"
@@ -165,7 +165,7 @@ def _child(
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
     except OSError as error:
-        reason = Phrase("the process that tries it cannot be started ({reason}).", reason=error.strerror or error)
+        reason = Phrase("the process that tests it cannot be started ({reason}).", reason=error.strerror or error)
         raise LoadFailed(config.path, reason) from None
     reader = threading.Thread(target=_read_lines, args=(process, lines), name="outrider-probe")
     reader.start()

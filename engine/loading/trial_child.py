@@ -94,7 +94,7 @@ def _explained(complaint: str) -> tuple[str, str]:
     unknown = _UNKNOWN.search(complaint)
     if unknown is not None:
         return "not supported", Phrase(
-            "this version does not know the {kind} {name!r}. Choose another model.", kind=unknown[1], name=unknown[2]
+            "this version does not support the {kind} {name!r}. Choose another model.", kind=unknown[1], name=unknown[2]
         )
     complaint = re.sub(r"(\w+: )?error loading model: ", "", complaint)
     return "broken", Phrase("{complaint} Download or convert it again.", complaint=complaint)
@@ -170,7 +170,7 @@ def _try_template(backend: Backend, out: BinaryIO) -> None:
     """The chat template may refuse this conversation, but it must come to an end."""
 
     def give_up() -> None:
-        _say(out, verdict="broken", reason="its chat template does not come to an end.")
+        _say(out, verdict="broken", reason="its chat template does not terminate.")
         os._exit(0)
 
     timer = threading.Timer(_TEMPLATE_LIMIT_S, give_up)
@@ -212,4 +212,4 @@ def _try_reply(backend: Backend) -> None:
 
 def _check(rows: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> None:
     if not np.all(np.isfinite(rows.max(axis=1))):
-        raise _Failed(Phrase("it gives no usable numbers: its weights are damaged."))
+        raise _Failed(Phrase("it computes no usable numbers: its weights are damaged."))

@@ -33,7 +33,7 @@ _SPREAD = 64
 """How many tokens share what top-p leaves out, at a first guess."""
 _LOWEST, _HIGHEST = -40.0, 70.0
 """Peaks between which no sum of exponentials in float32 overflows or loses what counts."""
-NO_MASS = Phrase("its probabilities have no mass, or are not finite numbers")
+NO_MASS = Phrase("its probabilities sum to zero or are not finite numbers")
 NO_PEAK = Phrase("its best logit is not a finite number")
 
 

@@ -17,7 +17,7 @@ def extra_advice() -> str:
     """What is missing and what to do about it: nothing can be added to a frozen program."""
     if installation_folder() is not None:
         return Phrase(
-            "This build of Outrider comes without PyTorch and transformers. Install the full flavour of Outrider."
+            "This build of Outrider does not include PyTorch and transformers. Install the full flavour of Outrider."
         )
     return Phrase('PyTorch and transformers are not installed. Install them with: pip install "outrider[torch]"')
 

@@ -247,7 +247,7 @@ def test_one_reply_at_a_time() -> None:
     decoder = _decoder()
     events = decoder.stream(PROMPT, **DRAWN)
     next(events)
-    with pytest.raises(InvalidRequest, match="writing a reply already"):
+    with pytest.raises(InvalidRequest, match="already generating a reply"):
         decoder.generate(PROMPT)
     assert isinstance(list(events)[-1], Finished)
     assert decoder.generate(PROMPT, max_tokens=2).stats.emitted == 2

@@ -25,21 +25,21 @@ from engine.errors import (
 )
 
 EXAMPLES = [
-    (ModelNotLoaded(), "No target model is loaded. Load one first (attach_target, or load(…))."),
+    (ModelNotLoaded(), "No target model is loaded. Load one first with attach_target() or load()."),
     (LoadFailed("/models/a.gguf", "it is broken."), "Cannot load a.gguf: it is broken."),
     (
         ModelTooLarge("/models/a.gguf", 3 * 2**30, 2**30),
-        "Cannot load a.gguf: it needs about 3.0 GiB of memory and 1.0 GiB are free. Choose a smaller model or ",
+        "Cannot load a.gguf: it needs about 3.0 GiB of memory, but only 1.0 GiB are free. Choose a smaller model or ",
     ),
     (FolderUnreadable("/models", "no permission"), "Cannot read the folder /models: no permission. "),
     (VocabularyMismatch("a", "b", "other words."), "b cannot draft for a: other words."),
     (UnknownMethod("magic", ("auto", "ngram")), "Unknown method 'magic'. Known: auto, ngram."),
     (NotAvailable("--heads", "it comes later."), "--heads is not available: it comes later."),
-    (ContextFull(600, 512), "The prompt has 600 tokens and the context holds 512. Shorten it, "),
+    (ContextFull(600, 512), "The prompt has 600 tokens, but the context holds only 512. Shorten it, "),
     (TokenOutOfRange(9, 8), "Token id 9 is not in the vocabulary (0 to 7)."),
     (TextNotEncodable("\n"), r"This model's vocabulary has no token for '\n' (U+000A). Leave it out"),
     (ChatTemplateFailed("no"), "The model's chat template failed: no. Send plain text (--raw) or "),
-    (DegenerateDistribution("x", 4), "The model gave no usable distribution at position 4: x. The file may be"),
+    (DegenerateDistribution("x", 4), "The model returned no usable distribution at position 4: x. The file may be"),
     (RewindNotSupported(3, 9), "This model's cache cannot be rewound from 9 to 3 tokens."),
     (BackendFailure("it stopped", 7), "The model could not be run at position 7: it stopped."),
     (Cancelled("Loading the model"), "Loading the model was cancelled."),

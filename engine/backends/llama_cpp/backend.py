@@ -154,7 +154,10 @@ class LlamaCppBackend(Backend):
         self._check_open()
         if not count or not 0 <= n_outputs <= min(count, MAX_LOOKAHEAD + 1):
             raise BackendFailure(
-                Phrase("{n_outputs} rows were asked of {count} tokens", n_outputs=n_outputs, count=count), held
+                Phrase(
+                    "{n_outputs} rows of logits were requested for {count} tokens", n_outputs=n_outputs, count=count
+                ),
+                held,
             )
         if min(tokens) < 0 or max(tokens) >= self.vocab_size:
             wrong = next(token for token in tokens if not 0 <= token < self.vocab_size)
@@ -209,7 +212,7 @@ class LlamaCppBackend(Backend):
             return np.empty((0, self.vocab_size), dtype=np.float32)
         place = _logits_place(self._context, count - n_outputs), n_outputs
         if not place[0]:
-            raise BackendFailure(Phrase("llama.cpp gave no logits"), self.length)
+            raise BackendFailure(Phrase("llama.cpp returned no logits"), self.length)
         view = self._views.get(place)
         if view is None:
             if len(self._views) > MAX_LOOKAHEAD:  # llama.cpp has moved its buffer.
@@ -304,7 +307,7 @@ def _load_model(config: LoadConfig, progress: Callable[[float], None] | None, ca
     if not llama_cpp.llama_model_has_decoder(model) or llama_cpp.llama_model_has_encoder(model):
         llama_cpp.llama_model_free(model)
         raise ModelNotSupported(
-            config.path, Phrase("it does not write text token by token. Choose a chat or text model.")
+            config.path, Phrase("it does not generate text token by token. Choose a chat or text model.")
         )
     return model
 
@@ -339,7 +342,9 @@ def _make_context(model: Any, config: LoadConfig) -> tuple[Any, int, int]:
     log_lines.clear()
     context = llama_cpp.llama_init_from_model(model, params)
     if not context:
-        raise LoadFailed(config.path, _reason(Phrase("llama.cpp cannot make a context for it, memory may be short")))
+        raise LoadFailed(
+            config.path, _reason(Phrase("llama.cpp cannot create a context for it; there may not be enough memory"))
+        )
     return context, context_length, int(params.n_batch)
 
 

@@ -60,7 +60,7 @@ def _load_modules() -> None:
     if ggml.ggml_backend_reg_count() == 0:
         raise NotAvailable(
             Phrase("Running GGUF models"),
-            Phrase("{folder} holds nothing that runs here. Install Outrider again.", folder=folder),
+            Phrase("{folder} has no llama.cpp library that runs on this computer. Reinstall Outrider.", folder=folder),
         )
 
 

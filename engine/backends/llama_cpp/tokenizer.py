@@ -78,7 +78,7 @@ class LlamaCppTokenizer:
             if count >= 0:
                 return list(tokens[:count])
             if -count <= room:
-                raise BackendFailure(Phrase("its tokenizer gave no answer"))
+                raise BackendFailure(Phrase("its tokenizer returned no result"))
             room = -count
 
     def piece(self, token: int) -> bytes:
@@ -143,7 +143,7 @@ def _with_deep_stack(work: Callable[[], list[int]], characters: int) -> list[int
     if characters > _LONGEST_TEXT:
         raise InvalidRequest(
             Phrase(
-                "The prompt has {characters:,} characters; {longest_text:,} can be read. Shorten it.",
+                "The prompt has {characters:,} characters; the limit is {longest_text:,}. Shorten it.",
                 characters=characters,
                 longest_text=_LONGEST_TEXT,
             )

@@ -101,7 +101,11 @@ class TransformersBackend(Backend):
                 raise TokenOutOfRange(token, self._readable)
         if not tokens or not 0 <= n_outputs <= min(len(tokens), MAX_LOOKAHEAD + 1):
             raise BackendFailure(
-                Phrase("{n_outputs} rows were asked of {tokens} tokens", n_outputs=n_outputs, tokens=len(tokens)),
+                Phrase(
+                    "{n_outputs} rows of logits were requested for {tokens} tokens",
+                    n_outputs=n_outputs,
+                    tokens=len(tokens),
+                ),
                 self.length,
             )
         if self.length + len(tokens) > self.context_length:
@@ -266,11 +270,11 @@ def _try(loaded: LoadedModel) -> CacheUse:
         return find_way(loaded.model, _embeddings(loaded.model))
     except NotNumbers:
         raise ModelFileBroken(
-            loaded.folder, Phrase("its weights are damaged: what it computes are not numbers.")
+            loaded.folder, Phrase("its weights are damaged: it computes values that are not numbers.")
         ) from None
     except LooksAhead:
         raise ModelNotSupported(
-            loaded.folder, Phrase("it looks at what follows: it measures texts and writes none.")
+            loaded.folder, Phrase("it attends to later tokens: it encodes text and cannot generate any.")
         ) from None
     except torch.OutOfMemoryError as error:
         raise LoadFailed(

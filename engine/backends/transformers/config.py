@@ -48,13 +48,15 @@ def read_config(folder: Path) -> Any:
     settings = read_json(folder / "config.json", _MAX_CONFIG)
     kind = settings.get("model_type")
     if not isinstance(kind, str) or not kind:
-        raise ModelFileBroken(folder, Phrase("its config.json does not name the kind of model (model_type)."))
+        raise ModelFileBroken(folder, Phrase("its config.json does not name the model type (model_type)."))
     if kind not in CONFIG_MAPPING:
         if "auto_map" in settings:
-            reason = Phrase("the kind {kind!r} comes with program code of its own, which is never run", kind=kind[:60])
+            reason = Phrase(
+                "the model type {kind!r} needs code from the model folder, which Outrider never runs", kind=kind[:60]
+            )
         else:
             reason = Phrase(
-                "the kind {kind!r} is unknown to the installed transformers {version}",
+                "the installed transformers {version} does not support the model type {kind!r}",
                 kind=kind[:60],
                 version=transformers.__version__,
             )
@@ -77,16 +79,18 @@ def model_class_of(folder: Path, config: Any) -> tuple[Any, Any]:
     listed = config.architectures if isinstance(config.architectures, list | tuple) else ()
     names = [name for name in listed if isinstance(name, str)]
     if config.is_encoder_decoder:
-        raise ModelNotSupported(folder, Phrase("it is a translator between two texts (encoder and decoder)."))
+        raise ModelNotSupported(folder, Phrase("it is an encoder-decoder model, which turns one text into another."))
     if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:
         raise ModelNotSupported(
-            folder, Phrase("{model_type} models do not write text token by token.", model_type=config.model_type)
+            folder, Phrase("{model_type} models do not generate text token by token.", model_type=config.model_type)
         )
     found: Any = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)]
     if isinstance(found, tuple | list):
         found = next((kind for kind in found if kind.__name__ in names), found[0])
     if names and found.__name__ not in names and not any(map(_WRITES.fullmatch, names)):
-        raise ModelNotSupported(folder, Phrase("its files hold a {kind}, which does not write text.", kind=names[0]))
+        raise ModelNotSupported(
+            folder, Phrase("its files contain a {kind}, which does not generate text.", kind=names[0])
+        )
     text = config.sub_configs.get("text_config")
     if text is not None and found.config_class is text:
         outer, config = config, config.get_text_config()
@@ -129,7 +133,7 @@ def check_against_files(folder: Path, config: Any, files: SafetensorsModel) -> N
             raise ModelFileBroken(
                 folder,
                 Phrase(
-                    "its config.json claims {value} for {name!r}, which its files do not have.", value=value, name=name
+                    "its config.json gives {value} for {name!r}, but its files do not match.", value=value, name=name
                 ),
             )
     library: Any = transformers.AutoModelForCausalLM
@@ -147,7 +151,7 @@ def check_against_files(folder: Path, config: Any, files: SafetensorsModel) -> N
             raise ModelFileBroken(
                 folder,
                 Phrase(
-                    "the tensor {name!r} has the shape {shape} and config.json asks for {asked}.",
+                    "the tensor {name!r} has the shape {shape}, but config.json requires {asked}.",
                     name=name,
                     shape=list(stored.shape),
                     asked=list(shape),
@@ -162,8 +166,8 @@ def check_against_files(folder: Path, config: Any, files: SafetensorsModel) -> N
         raise ModelFileBroken(
             folder,
             Phrase(
-                "its config.json describes {elements:,} weights and its files hold {parameters:,}: a "
-                "part of it is missing.",
+                "its config.json describes {elements:,} weights, but its files contain {parameters:,}: part of "
+                "the model is missing.",
                 elements=elements,
                 parameters=files.parameters,
             ),
@@ -185,7 +189,8 @@ def check_found(folder: Path, files: SafetensorsModel, found: dict[str, Any]) ->
         # Layers for other purposes, such as predicting several tokens, have tensors of their own.
         if match is not None and layers.get((match[1], int(match[2]))) == layers.get((match[1], 0), set()):
             raise ModelFileBroken(
-                folder, Phrase("its files have the layer of {name!r}, which config.json does not have.", name=name)
+                folder,
+                Phrase("its files contain the layer of {name!r}, which config.json does not describe.", name=name),
             )
 
 

@@ -92,7 +92,8 @@ def load_model(
         model = model.to(device)
     except (torch.OutOfMemoryError, RuntimeError) as error:
         raise LoadFailed(
-            folder, Phrase("it cannot be put on {device} ({first_line}).", device=device, first_line=first_line(error))
+            folder,
+            Phrase("it cannot be moved to {device} ({first_line}).", device=device, first_line=first_line(error)),
         ) from error
     return LoadedModel(model, config, folder, device, context_length)
 
@@ -168,7 +169,7 @@ def _devices(wanted: LoadConfig) -> list[torch.device]:
     if name not in known:
         raise NotAvailable(
             Phrase("The device {name}", name=name),
-            Phrase("here there is {known}. Choose one of these, or auto.", known=", ".join(known)),
+            Phrase("this computer has {known}. Choose one of these, or auto.", known=", ".join(known)),
         )
     return [torch.device(name)]
 
@@ -291,10 +292,12 @@ def _build(
         raise
     except (ImportError, NotImplementedError) as error:
         raise ModelNotSupported(
-            folder, Phrase("it needs what is not installed ({first_line}).", first_line=first_line(error))
+            folder, Phrase("it needs a package that is not installed ({first_line}).", first_line=first_line(error))
         ) from error
     except (torch.OutOfMemoryError, MemoryError) as error:
-        raise LoadFailed(folder, Phrase("memory ran out while it was read. Close other programs.")) from error
+        raise LoadFailed(
+            folder, Phrase("the computer ran out of memory while reading it. Close other programs.")
+        ) from error
     except Exception as error:
         slices.check()
         raise ModelFileBroken(

@@ -43,7 +43,7 @@ def open_tokenizer(folder: Path, config: Any, vocab_size: int) -> ModelTokenizer
     except OSError:
         present = []
     if not present:
-        return ByteTokenizer() if vocab_size == 256 else NoTokenizer(Phrase("its folder has none"))
+        return ByteTokenizer() if vocab_size == 256 else NoTokenizer(Phrase("its folder contains none"))
     try:
         tokenizer = _open_fast(folder, config, own_class="tokenizer.json" in present)
     except ImportError as error:
@@ -176,7 +176,7 @@ class NoTokenizer:
         """Nothing for no text. Raises NotAvailable for any other."""
         if text:
             advice = Phrase(
-                "{reason}. Give the prompt as token ids (--tokens), or add a tokenizer.json to its folder.",
+                "{reason}. Pass the prompt as token ids (--tokens), or add a tokenizer.json to its folder.",
                 reason=self._reason,
             )
             raise NotAvailable(Phrase("This model's tokenizer"), advice)

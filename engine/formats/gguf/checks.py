@@ -50,10 +50,10 @@ def check_model(header: GgufFile, others: Sequence[GgufFile] = (), *, skip_vocab
     _check_parts(header, others, len(tensors))
     architecture = header.text("general.architecture")
     if not architecture:
-        raise ModelFileBroken(header.path, Phrase("its header does not name the kind of model."))
+        raise ModelFileBroken(header.path, Phrase("its header does not name the model architecture."))
     # The first part of a split one may have none.
     if not tensors:
-        raise ModelFileBroken(header.path, Phrase("it has no tensors: it is a vocabulary without a model."))
+        raise ModelFileBroken(header.path, Phrase("contains only a tokenizer, no model weights."))
     checks = _Checks(header, architecture, tensors)
     checks.types()
     checks.sizes()
@@ -75,8 +75,8 @@ def _check_parts(header: GgufFile, others: Sequence[GgufFile], tensors: int) -> 
         raise ModelFileBroken(
             header.path,
             Phrase(
-                "it is part {part} of {parts}, and not named so, so the others are not found. Give all parts the names "
-                "that they had.",
+                "it is part {part} of {parts}, but its name does not say so, so the other parts cannot be found. "
+                "Give all parts their original names.",
                 part=number + 1,
                 parts=parts,
             ),
@@ -117,10 +117,10 @@ class _Checks:
         if value.is_array:
             return None
         if value.kind != types.UINT32 or not isinstance(value.content, int):
-            raise self._broken(Phrase("the header entry {name!r} is not a number as it should be.", name=name))
+            raise self._broken(Phrase("the header entry {name!r} must be a number.", name=name))
         if not least <= value.content <= most:
             raise self._broken(
-                Phrase("the header entry {name!r} is {content}, which cannot be.", name=name, content=value.content)
+                Phrase("the header entry {name!r} has the invalid value {content}.", name=name, content=value.content)
             )
         return value.content
 
@@ -134,10 +134,10 @@ class _Checks:
         if numbers is None or value.kind not in (types.UINT32, types.INT32):
             raise self._broken(Phrase("the header entry {name!r} is not a list of numbers.", name=name))
         if value.length < self._layers or value.length > MAX_LAYERS:
-            raise self._broken(Phrase("the header entry {name!r} does not have one number a layer.", name=name))
+            raise self._broken(Phrase("the header entry {name!r} must have one number per layer.", name=name))
         found = [int(number) for number in numbers]
         if found and not (min(found) >= 0 and max(found) <= most):
-            raise self._broken(Phrase("the header entry {name!r} has numbers that cannot be.", name=name))
+            raise self._broken(Phrase("the header entry {name!r} has invalid numbers.", name=name))
         return found
 
     def types(self) -> None:
@@ -164,7 +164,7 @@ class _Checks:
         head = self._whole("wkv.head_size", 1, _MAX_WIDTH)
         if head is not None and self._width % head:
             raise self._broken(
-                Phrase("its width of {width} is no multiple of its head size {head}.", width=self._width, head=head)
+                Phrase("its width of {width} is not a multiple of its head size {head}.", width=self._width, head=head)
             )
         self._whole("nextn_predict_layers", 0, self._layers)
         self._whole("feed_forward_length", 0, 2**24)
@@ -177,7 +177,11 @@ class _Checks:
                 raise self._broken(Phrase("the header entry {key!r} is not a number.", key=self._key(key)))
             if not 0 <= value.content < 1:
                 raise self._broken(
-                    Phrase("the header entry {key!r} is {content:g}.", key=self._key(key), content=value.content)
+                    Phrase(
+                        "the header entry {key!r} has the invalid value {content:g}.",
+                        key=self._key(key),
+                        content=value.content,
+                    )
                 )
 
     def attention(self) -> None:
@@ -186,39 +190,51 @@ class _Checks:
         shared = self._per_layer("attention.head_count_kv", 2**16)
         for ours, theirs in zip(heads, shared, strict=False):
             if ours and theirs and (ours % theirs or theirs > ours):
-                raise self._broken(Phrase("its {ours} heads cannot share {theirs} keys.", ours=ours, theirs=theirs))
+                raise self._broken(
+                    Phrase(
+                        "its {ours} attention heads cannot share {theirs} key-value heads.", ours=ours, theirs=theirs
+                    )
+                )
         most = 2**16
         key_width = self._whole("attention.key_length", 1, most)
         self._whole("attention.value_length", 1, most)
         first = next((count for count in heads if count), 0)
         if first and key_width is None and self._width // first < 1:
             raise self._broken(
-                Phrase("its {first} heads cannot share a width of {width}.", first=first, width=self._width)
+                Phrase("its width of {width} cannot be divided among {first} heads.", first=first, width=self._width)
             )
         rotated = self._whole("rope.dimension_count", 0, most)
         if rotated is not None and first:
             width = key_width or self._width // first
             if rotated > width or rotated % 2:
                 raise self._broken(
-                    Phrase("its heads are {width} wide, but {rotated} would be rotated.", width=width, rotated=rotated)
+                    Phrase(
+                        "its heads are {width} wide, but RoPE would rotate {rotated} dimensions.",
+                        width=width,
+                        rotated=rotated,
+                    )
                 )
             if self._architecture in _STRICT_ROPE and rotated != width:
                 raise self._broken(
-                    Phrase("its heads are {width} wide, but {rotated} would be rotated.", width=width, rotated=rotated)
+                    Phrase(
+                        "its heads are {width} wide, but RoPE would rotate {rotated} dimensions.",
+                        width=width,
+                        rotated=rotated,
+                    )
                 )
         self._rope()
 
     def _rope(self) -> None:
         scaling = self._header.metadata.get(self._key("rope.scaling.type"))
         if scaling is not None and scaling.content not in _ROPE_SCALINGS:
-            raise self._broken(Phrase("its rope scaling {content!r} is unknown.", content=scaling.content))
+            raise self._broken(Phrase("its RoPE scaling {content!r} is unknown.", content=scaling.content))
         base = self._header.metadata.get(self._key("rope.freq_base"))
         if base is not None and (not isinstance(base.content, float) or base.content <= 0):
-            raise self._broken(Phrase("its rope base {content!r} cannot be.", content=base.content))
+            raise self._broken(Phrase("its RoPE base {content!r} is invalid.", content=base.content))
         for key in ("rope.scaling.factor", "rope.scale_linear"):
             factor = self._header.metadata.get(self._key(key))
             if factor is not None and (not isinstance(factor.content, float) or not 0 <= factor.content < 1e6):
-                raise self._broken(Phrase("its rope scaling factor {content!r} cannot be.", content=factor.content))
+                raise self._broken(Phrase("its RoPE scaling factor {content!r} is invalid.", content=factor.content))
 
     def _per_layer(self, key: str, most: int) -> list[int]:
         single = self._whole(key, 0, most)
@@ -231,15 +247,19 @@ class _Checks:
         count = self._whole("expert_count", 0, _MAX_EXPERTS) or 0
         used = max(self._per_layer("expert_used_count", _MAX_EXPERTS), default=0)
         if used > count or (count and not used):
-            raise self._broken(Phrase("it would use {used} of {count} experts.", used=used, count=count))
+            raise self._broken(Phrase("it claims to use {used} of {count} experts.", used=used, count=count))
         groups = self._whole("expert_group_count", 0, _MAX_EXPERTS) or 0
         used_groups = self._whole("expert_group_used_count", 0, _MAX_EXPERTS) or 0
         if groups and (groups >= max(count, 1) or count % groups):
-            raise self._broken(Phrase("its {count} experts cannot be in {groups} groups.", count=count, groups=groups))
+            raise self._broken(
+                Phrase("its {count} experts cannot be divided into {groups} groups.", count=count, groups=groups)
+            )
         if groups > 1 and not 0 < used_groups < groups:
             raise self._broken(
                 Phrase(
-                    "it would use {used_groups} of {groups} groups of experts.", used_groups=used_groups, groups=groups
+                    "it claims to use {used_groups} of {groups} groups of experts.",
+                    used_groups=used_groups,
+                    groups=groups,
                 )
             )
 
@@ -248,13 +268,11 @@ class _Checks:
         header = self._header
         tokenizer = header.text("tokenizer.ggml.model")
         if tokenizer is None:
-            raise self._broken(Phrase("its header lacks the kind of its tokenizer."))
+            raise self._broken(Phrase("its header does not name the tokenizer type."))
         if tokenizer in ("none", "no_vocab"):
             raise ModelNotSupported(header.path, Phrase("it has no vocabulary. Convert the model again."))
         if tokenizer == "bert":
-            raise ModelNotSupported(
-                header.path, Phrase("it is an embedding model: it measures texts and does not write any.")
-            )
+            raise ModelNotSupported(header.path, Phrase("it is an embedding model, which does not generate text."))
         if tokenizer not in _TOKENIZERS:
             raise ModelNotSupported(header.path, Phrase("its tokenizer {tokenizer!r} is unknown.", tokenizer=tokenizer))
         value = header.metadata.get(TOKENS_KEY)
@@ -284,7 +302,11 @@ class _Checks:
                 continue
             if not value.is_array or value.kind not in kinds or value.length < count:
                 raise self._broken(
-                    Phrase("the header entry {key!r} does not fit the {count} tokens.", key=key, count=count)
+                    Phrase(
+                        "the header entry {key!r} does not match the {count} tokens of the vocabulary.",
+                        key=key,
+                        count=count,
+                    )
                 )
             numbers = header.numbers(key)
             if numbers is not None and np.any(np.isnan(numbers.astype(np.float64))):
@@ -298,7 +320,7 @@ class _Checks:
                 raise self._broken(Phrase("its vocabulary lacks the merges that its tokenizer needs."))
             return
         if not value.is_array or value.kind != types.STRING:
-            raise self._broken(Phrase("the header entry {key!r} is not a list of texts.", key=key))
+            raise self._broken(Phrase("the header entry {key!r} is not a list of strings.", key=key))
         texts = self._header.texts(key)
         if texts is not None and not _is_text(texts):
             raise self._broken(Phrase("the merges of its vocabulary are not valid text."))
@@ -329,7 +351,7 @@ class _Checks:
             if name in _IDS_IN_USE and count <= value.content < 2**32 - 1:
                 raise self._broken(
                     Phrase(
-                        "{key!r} is {content}, but there are {count} tokens.",
+                        "{key!r} is {content}, but the vocabulary has {count} tokens.",
                         key=key,
                         content=value.content,
                         count=count,
@@ -343,7 +365,7 @@ class _Checks:
             wrong = name != "F32" if len(tensor.shape) <= 1 else name in _NOT_IN_MATRICES
             if wrong and not any(table in tensor.name for table in _TABLES):
                 raise self._broken(
-                    Phrase("the tensor {name!r} is stored as {stored}, which cannot be.", name=tensor.name, stored=name)
+                    Phrase("the tensor {name!r} cannot be stored as {stored}.", name=tensor.name, stored=name)
                 )
 
     def shapes(self) -> None:
@@ -366,7 +388,9 @@ class _Checks:
                 )
         norm = self._tensors.get("output_norm.weight")
         if norm is not None and norm.elements != self._width:
-            raise self._broken(Phrase("the tensor 'output_norm.weight' is not {width} long.", width=self._width))
+            raise self._broken(
+                Phrase("the tensor 'output_norm.weight' does not have {width} elements.", width=self._width)
+            )
 
 
 def _is_text(texts: TextTable) -> bool:

@@ -35,9 +35,9 @@ _EMBEDDING = frozenset(
 )
 _DRAFT_HEADS = frozenset({"eagle3", "dflash", "gemma4-assistant"})
 _NOT_TOKEN_BY_TOKEN = {
-    **dict.fromkeys(("dream", "llada", "llada-moe", "rnd1"), Phrase("it writes by diffusion")),
-    **dict.fromkeys(("wavtokenizer-dec", "qwen3tts", "pockettts"), Phrase("it makes sound, not text")),
-    "t5": Phrase("it is a translator between two texts (encoder and decoder)"),
+    **dict.fromkeys(("dream", "llada", "llada-moe", "rnd1"), Phrase("it is a diffusion model")),
+    **dict.fromkeys(("wavtokenizer-dec", "qwen3tts", "pockettts"), Phrase("it generates audio, not text")),
+    "t5": Phrase("it is an encoder-decoder model"),
 }
 
 
@@ -150,10 +150,12 @@ def _role(header: GgufFile) -> tuple[Role, str | None]:
         role = "adapter"
     elif kind not in {"model", ""} or architecture in {"imatrix", "controlvector"}:
         return "other", Phrase(
-            "It holds {kind} data, not a model.", kind=printable(kind if kind != "model" else architecture)
+            "It contains {kind} data, not a model.", kind=printable(kind if kind != "model" else architecture)
         )
     elif architecture in _NOT_TOKEN_BY_TOKEN:
-        return "other", Phrase("It does not write text token by token: {why}.", why=_NOT_TOKEN_BY_TOKEN[architecture])
+        return "other", Phrase(
+            "It does not generate text token by token: {why}.", why=_NOT_TOKEN_BY_TOKEN[architecture]
+        )
     return role, ROLE_PROBLEMS.get(role)
 
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import ModelFileBroken, ModelNotSupported
+from engine.errors import ModelFileBroken, ModelNotSupported, incomplete
 from engine.formats.gguf import types
 from engine.formats.gguf.header import Elements, GgufFile, Tensor, Value
 from engine.formats.gguf.pieces import LEAST_BYTES, PREFIX, HeaderPiece, KnownPieces, text_places
@@ -44,7 +44,7 @@ _LEAST_READ = 2**15
 _TENSORS = [struct.Struct(f"<{dimensions}QIQ") for dimensions in range(_MAX_DIMENSIONS + 1)]
 """Shape, type and place of a tensor, by the number of its dimensions."""
 _SCALARS = {kind: struct.Struct(f"<{letter}") for kind, letter in types.VALUE_FORMATS.items()}
-_CUT_OFF = Phrase("it ends in the middle of its header, as if it had been cut off. Download or copy it again.")
+_CUT_OFF = Phrase("the file is incomplete: it ends within its header. Download or copy it again.")
 
 
 def read_gguf(path: str | Path, known: KnownPieces | None = None) -> GgufFile:
@@ -62,7 +62,7 @@ def read_gguf(path: str | Path, known: KnownPieces | None = None) -> GgufFile:
     except FileNotFoundError:
         raise ModelFileBroken(path, Phrase("there is no such file.")) from None
     except PermissionError:
-        raise ModelFileBroken(path, Phrase("this program may not read it. Change its permissions.")) from None
+        raise ModelFileBroken(path, Phrase("Outrider has no permission to read it. Change its permissions.")) from None
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise ModelFileBroken(path, Phrase("it cannot be read ({reason}).", reason=reason)) from None
@@ -116,7 +116,7 @@ class _Reader:
         if max(tensor_count, value_count) > _MAX_ENTRIES:
             raise self._broken(
                 Phrase(
-                    "its header claims {tensor_count} tensors and {value_count} entries.",
+                    "its header claims an impossible number of tensors ({tensor_count}) or entries ({value_count}).",
                     tensor_count=tensor_count,
                     value_count=value_count,
                 )
@@ -154,7 +154,10 @@ class _Reader:
                 self._path, Phrase("it was written for big-endian machines. Convert the model again.")
             )
         raise self._broken(
-            Phrase("its header claims version {version} of the GGUF format, which is unknown here.", version=version)
+            Phrase(
+                "its header claims version {version} of the GGUF format, which this version of Outrider does not know.",
+                version=version,
+            )
         )
 
     def _broken(self, reason: str) -> ModelFileBroken:
@@ -175,7 +178,7 @@ class _Reader:
         if self._base + end > self._size:
             raise self._broken(_CUT_OFF)
         if self._base + end > MAX_HEADER:
-            raise self._broken(Phrase("its header is larger than any model's."))
+            raise self._broken(Phrase("its header is larger than that of any model."))
         most = min(self._size, MAX_HEADER) - self._base
         missing = min(max(end, 2 * len(self._data), _LEAST_READ), most) - len(self._data)
         parts = [self._data]
@@ -237,7 +240,13 @@ class _Reader:
         if piece is None and kind == types.STRING:
             self._texts += count
             if self._texts > _MAX_STRINGS:
-                raise self._broken(Phrase("the header entry {key!r} claims {count} texts.", key=key, count=count))
+                raise self._broken(
+                    Phrase(
+                        "the header entry {key!r} claims an impossible number of strings ({count}).",
+                        key=key,
+                        count=count,
+                    )
+                )
             places = self._skip_texts(count) - start
             piece = self._remember((kind, count), start, places)
         elif piece is None:
@@ -325,7 +334,11 @@ class _Reader:
         dimensions = self._u32()
         if dimensions > _MAX_DIMENSIONS:
             raise self._broken(
-                Phrase("the tensor {name!r} claims {dimensions} dimensions.", name=name, dimensions=dimensions)
+                Phrase(
+                    "the tensor {name!r} claims an impossible number of dimensions ({dimensions}).",
+                    name=name,
+                    dimensions=dimensions,
+                )
             )
         *shape, kind, offset = self._unpack(_TENSORS[dimensions])
         layout = types.TENSOR_TYPES.get(kind)
@@ -333,11 +346,15 @@ class _Reader:
             raise self._broken(Phrase("the tensor {name!r} has the unknown type {kind}.", name=name, kind=kind))
         elements = math.prod(shape)
         if not 0 < elements < 2**62:
-            raise self._broken(Phrase("the tensor {name!r} claims the shape {shape}.", name=name, shape=shape))
+            raise self._broken(
+                Phrase("the tensor {name!r} claims the impossible shape {shape}.", name=name, shape=shape)
+            )
         if (shape and shape[0] % layout.block) or (layout.block > 1 and not shape):
             raise self._broken(
                 Phrase(
-                    "the rows of the tensor {name!r} are no whole blocks of {layout}.", name=name, layout=layout.name
+                    "the rows of the tensor {name!r} do not divide into whole {layout} blocks.",
+                    name=name,
+                    layout=layout.name,
                 )
             )
         return Tensor(name, tuple(shape), kind, offset, elements, elements // layout.block * layout.size)
@@ -350,7 +367,9 @@ class _Reader:
         if value.kind != types.UINT32 or not isinstance(alignment, int):
             raise self._broken(Phrase("its alignment is not a number."))
         if not 0 < alignment <= _MAX_ALIGNMENT or alignment & (alignment - 1):
-            raise self._broken(Phrase("its alignment is {alignment}, which is no power of two.", alignment=alignment))
+            raise self._broken(
+                Phrase("its alignment is {alignment}, which is not a power of two.", alignment=alignment)
+            )
         return alignment
 
     def _placed(self, tensors: list[Tensor], alignment: int, start: int) -> _Placed:
@@ -361,18 +380,11 @@ class _Reader:
             if tensor.name in by_name:
                 raise self._broken(Phrase("the tensor {name!r} occurs twice.", name=tensor.name))
             if tensor.offset != expected:
-                raise self._broken(Phrase("the tensor {name!r} is not where it should be.", name=tensor.name))
+                raise self._broken(Phrase("the tensor {name!r} has the wrong offset.", name=tensor.name))
             end = expected + tensor.size
             if start + end > self._size:
-                missing = start + end - self._size
-                raise self._broken(
-                    Phrase(
-                        "it is cut off: the tensor {name!r} reaches {missing} bytes past its end. Download or "
-                        "copy it again.",
-                        name=tensor.name,
-                        missing=missing,
-                    )
-                )
+                whole = sum(_padded(each.size, alignment) for each in tensors[:-1]) + tensors[-1].size
+                raise self._broken(incomplete(start + whole - self._size))
             by_name[tensor.name] = tensor
             expected = _padded(end, alignment)
         return _Placed(by_name, end)

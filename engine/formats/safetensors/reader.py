@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from engine.errors import ModelFileBroken, ModelNotSupported
+from engine.errors import ModelFileBroken, ModelNotSupported, incomplete
 from engine.translatable import Phrase
 
 SINGLE = "model.safetensors"
@@ -161,7 +161,7 @@ def read_safetensors(path: str | Path) -> SafetensorsFile:
     except FileNotFoundError:
         raise ModelFileBroken(path, Phrase("there is no such file. Download the model again.")) from None
     except PermissionError:
-        raise ModelFileBroken(path, Phrase("this program may not read it. Change its permissions.")) from None
+        raise ModelFileBroken(path, Phrase("Outrider has no permission to read it. Change its permissions.")) from None
     except (OSError, ValueError) as error:
         # An index may name what is no name of a file at all.
         reason = error.strerror if isinstance(error, OSError) else None
@@ -172,7 +172,7 @@ def read_json(path: Path, most: int = _MAX_INDEX) -> dict[str, Any]:
     """The object in a JSON file of at most `most` bytes. Raises ModelFileBroken."""
     try:
         if not stat.S_ISREG(path.stat().st_mode) or path.stat().st_size > most:
-            raise ModelFileBroken(path, Phrase("it is no JSON file of a model."))
+            raise ModelFileBroken(path, Phrase("it is not a JSON file of a model."))
         loaded = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise ModelFileBroken(path, Phrase("there is no such file.")) from None
@@ -193,18 +193,18 @@ def _without_weights(folder: Path) -> str:
     pickled = next((name for name in names if name.lower().endswith(_PICKLED)), None)
     if pickled is not None:
         return Phrase(
-            "its weights are pickled ({pickled}), and such files can run code when they are read. "
-            "Convert them to safetensors, or download a version in safetensors.",
+            "its weights are pickled ({pickled}), and reading such files can run code. Convert them to "
+            "safetensors, or download a safetensors version.",
             pickled=pickled,
         )
     if "adapter_config.json" in names:
-        return Phrase("it is an adapter that goes with a model, not a model.")
+        return Phrase("it is an adapter for a model, not a model of its own.")
     if any(map(_PART.fullmatch, names)):
-        return Phrase("its weights are in several files, and {index}, which names them, is missing.", index=INDEX)
+        return Phrase("its weights are in several files, but {index}, which lists them, is missing.", index=INDEX)
     other = next((name for name in names if name.lower().endswith(".safetensors")), None)
     if other is not None:
         return Phrase(
-            "its weights ({other}) are not named as transformers names them: {single} or {index}.",
+            "its weights ({other}) do not have the names that transformers expects: {single} or {index}.",
             other=other,
             single=SINGLE,
             index=INDEX,
@@ -220,7 +220,7 @@ def _weight_map(path: Path) -> dict[str, str]:
     for name in found.values():
         if not isinstance(name, str) or Path(name).name != name or not name.endswith(".safetensors"):
             raise ModelFileBroken(
-                path, Phrase("it names {name!r}, which is no safetensors file of the folder.", name=str(name)[:80])
+                path, Phrase("it names {name!r}, which is not a safetensors file in the folder.", name=str(name)[:80])
             )
     if len(set(found.values())) > _MAX_PARTS or len(found) > _MAX_TENSORS:
         raise ModelFileBroken(path, Phrase("it names more files and tensors than any model has."))
@@ -236,7 +236,9 @@ def _read(path: Path, file: BinaryIO, size: int) -> SafetensorsFile:
         raise ModelFileBroken(path, Phrase("it is not a safetensors file. Download or copy it again."))
     start = _LENGTH_BYTES + length
     if start > size:
-        raise ModelFileBroken(path, Phrase("it is cut off in its header. Download or copy it again."))
+        raise ModelFileBroken(
+            path, Phrase("the file is incomplete: it ends within its header. Download or copy it again.")
+        )
     try:
         header = json.loads(beginning[_LENGTH_BYTES:] + file.read(length - 1), object_pairs_hook=_without_repeats)
     except (ValueError, RecursionError):
@@ -245,7 +247,9 @@ def _read(path: Path, file: BinaryIO, size: int) -> SafetensorsFile:
     if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
         raise ModelFileBroken(path, Phrase("its header is damaged. Download or copy it again."))
     if len(header) > _MAX_TENSORS:
-        raise ModelFileBroken(path, Phrase("its header claims {header} tensors.", header=len(header)))
+        raise ModelFileBroken(
+            path, Phrase("its header claims an impossible number of tensors ({header}).", header=len(header))
+        )
     tensors = {name: _tensor(path, name, entry, start) for name, entry in header.items()}
     _check_places(path, tensors, start, size)
     return SafetensorsFile(path, size, tensors, metadata)
@@ -279,7 +283,8 @@ def _tensor(path: Path, name: str, entry: object, start: int) -> StoredTensor:
         raise ModelFileBroken(
             path,
             Phrase(
-                "the tensor {name!r} takes {count} bytes, which cannot be of shape {shape}. Download or copy it again.",
+                "the tensor {name!r} has {count} bytes, which does not match its shape {shape}. Download or copy "
+                "it again.",
                 name=name[:80],
                 count=end - begin,
                 shape=list(shape),
@@ -303,21 +308,13 @@ def _check_places(path: Path, tensors: dict[str, StoredTensor], start: int, size
         if tensor.offset != expected:
             raise ModelFileBroken(
                 path,
-                Phrase(
-                    "the tensor {name!r} is not where it should be. Download or copy it again.", name=tensor.name[:80]
-                ),
+                Phrase("the tensor {name!r} has the wrong offset. Download or copy it again.", name=tensor.name[:80]),
             )
         expected += tensor.size
     if expected > size:
-        raise ModelFileBroken(
-            path,
-            Phrase(
-                "it is cut off: {count} bytes of its tensors are missing. Download or copy it again.",
-                count=expected - size,
-            ),
-        )
+        raise ModelFileBroken(path, incomplete(expected - size))
     if expected < size:
         raise ModelFileBroken(
             path,
-            Phrase("it has {count} bytes more than its tensors. Download or copy it again.", count=size - expected),
+            Phrase("it has {count} extra bytes after its tensors. Download or copy it again.", count=size - expected),
         )

@@ -45,7 +45,7 @@ def test_modules_are_looked_for_beside_the_library_only(monkeypatch: pytest.Monk
 
 def test_no_module_for_this_processor_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llama_cpp_library, "_ggml", lambda: _Ggml(registered=0, modules=0))
-    with pytest.raises(NotAvailable, match="Install Outrider again"):
+    with pytest.raises(NotAvailable, match="Reinstall Outrider"):
         llama_cpp_library._load_modules()
 
 

@@ -97,20 +97,20 @@ def reason_of(folder: Path, kind: type[EngineError], **options: Any) -> str:
 BROKEN: dict[str, tuple[Change, str]] = {
     "no-json": (write("config.json", "{"), "not valid JSON"),
     "no-object": (write("config.json", "[]"), "not a JSON object"),
-    "no-kind": (config(model_type=None), "does not name the kind of model"),
+    "no-kind": (config(model_type=None), "does not name the model type"),
     "wrong-type": (config(hidden_size="wide"), "cannot be used"),
     "negative": (config(num_attention_heads=-4), "cannot be used"),
     "unknown-function": (config(hidden_act="foo"), "'foo' is unknown"),
-    "wider": (config(hidden_size=64, head_dim=16), "has the shape [97, 32] and config.json asks for [97, 64]"),
-    "more-tokens": (config(vocab_size=10**9), "asks for [1000000000, 32]"),
+    "wider": (config(hidden_size=64, head_dim=16), "has the shape [97, 32], but config.json requires [97, 64]"),
+    "more-tokens": (config(vocab_size=10**9), "requires [1000000000, 32]"),
     "more-layers": (config(num_hidden_layers=3), "lack the tensor 'model.layers.2.input_layernorm.weight' and 8 more"),
-    "endless-layers": (config(num_hidden_layers=10**9), "claims 1000000000 for 'num_hidden_layers'"),
+    "endless-layers": (config(num_hidden_layers=10**9), "gives 1000000000 for 'num_hidden_layers'"),
     "fewer-layers": (config(num_hidden_layers=1), "the layer of 'model.layers.1."),
-    "cut-off": (cut, "100 bytes of its tensors are missing"),
+    "cut-off": (cut, "100 bytes are missing"),
     "missing": (tensors(lambda found: found.pop(TENSOR)), f"lack the tensor '{TENSOR}'"),
     "misshapen": (
         tensors(lambda found: found.update({TENSOR: torch.ones(7, 32)})),
-        "has the shape [7, 32] and config.json asks for [48, 32]",
+        "has the shape [7, 32], but config.json requires [48, 32]",
     ),
     "not-numbers": (tensors(lambda found: found.update({TENSOR: found[TENSOR] * torch.nan})), "are not numbers"),
     "settings": (write("generation_config.json", "{"), "not valid JSON"),
@@ -127,13 +127,16 @@ def test_broken(folder: Path, name: str) -> None:
 
 
 UNSUPPORTED: dict[str, tuple[Change, str]] = {
-    "unknown": (config(model_type="foo"), "the kind 'foo' is unknown to the installed transformers"),
-    "own-code": (config(model_type="foo", auto_map={"AutoConfig": "a.B"}), "program code of its own"),
-    "translator": (config(model_type="t5", is_encoder_decoder=True), "encoder and decoder"),
-    "picture": (config(model_type="vit", architectures=["ViTForImageClassification"]), "do not write text"),
-    "classifier": (config(architectures=["LlamaForSequenceClassification"]), "which does not write text"),
-    "embeddings": (config(architectures=["LlamaModel"]), "which does not write text"),
-    "quantised": (config(quantization_config={"quant_method": "gptq", "bits": 4}), "needs what is not installed"),
+    "unknown": (config(model_type="foo"), "does not support the model type 'foo'"),
+    "own-code": (config(model_type="foo", auto_map={"AutoConfig": "a.B"}), "code from the model folder"),
+    "translator": (config(model_type="t5", is_encoder_decoder=True), "encoder-decoder"),
+    "picture": (config(model_type="vit", architectures=["ViTForImageClassification"]), "do not generate text"),
+    "classifier": (config(architectures=["LlamaForSequenceClassification"]), "which does not generate text"),
+    "embeddings": (config(architectures=["LlamaModel"]), "which does not generate text"),
+    "quantised": (
+        config(quantization_config={"quant_method": "gptq", "bits": 4}),
+        "needs a package that is not installed",
+    ),
     "pickled": (lambda folder: (folder / "model.safetensors").rename(folder / "pytorch_model.bin"), "pickled"),
     "no-weights": (lambda folder: (folder / "model.safetensors").unlink(), "it has no weights"),
     "no-config": (lambda folder: (folder / "config.json").unlink(), "no config.json"),
@@ -148,7 +151,7 @@ def test_unsupported(folder: Path, name: str) -> None:
 
 
 def test_an_encoder_is_told_by_what_it_does(tmp_path: Path) -> None:
-    assert "looks at what follows" in reason_of(write_tiny(tmp_path / "bert", "bert"), ModelNotSupported)
+    assert "attends to later tokens" in reason_of(write_tiny(tmp_path / "bert", "bert"), ModelNotSupported)
 
 
 def test_parts(tmp_path: Path) -> None:
@@ -164,7 +167,7 @@ def test_parts(tmp_path: Path) -> None:
     tokens = [5, 6, 7, 8]
     assert np.abs(backend.forward(tokens, 4) - rows_without_cache(model, tokens)).max() < 1e-3
     parts[1].write_bytes(parts[1].read_bytes()[:-1])
-    assert f"Cannot load {parts[1].name}: it is cut off" in reason_of(folder, ModelFileBroken)
+    assert f"Cannot load {parts[1].name}: the file is incomplete" in reason_of(folder, ModelFileBroken)
     parts[1].unlink()
     assert f"Cannot load {parts[1].name}: there is no such file" in reason_of(folder, ModelFileBroken)
 
@@ -186,7 +189,7 @@ def test_other_import_errors_are_not_hidden(folder: Path, monkeypatch: pytest.Mo
 def test_device_that_is_not_there(folder: Path, device: str) -> None:
     if device == "mps" and torch.backends.mps.is_available():
         pytest.skip("there is such a device here")
-    assert f"The device {device} is not available: here there is " in reason_of(folder, NotAvailable, device=device)
+    assert f"The device {device} is not available: this computer has " in reason_of(folder, NotAvailable, device=device)
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ def test_limits(opened: Callable[[str], Opened]) -> None:
         backend.forward([5, 5], 1)
     with pytest.raises(TokenOutOfRange):
         backend.forward([VOCABULARY], 1)
-    with pytest.raises(BackendFailure, match="2 rows were asked of 1 tokens"):
+    with pytest.raises(BackendFailure, match="2 rows of logits were requested for 1 tokens"):
         backend.forward([5], 2)
     assert backend.length == POSITIONS - 1
     assert backend.forward([5], 1).shape == (1, VOCABULARY)

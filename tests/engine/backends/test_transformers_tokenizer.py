@@ -186,7 +186,7 @@ def test_folder_without_a_tokenizer(template: Path, tmp_path: Path) -> None:
     tokenizer = open_folder(template).tokenizer
     assert tokenizer.encode("", add_special=True, parse_special=False) == []
     assert tokenizer.piece(5) == b""
-    with pytest.raises(NotAvailable, match=r"Give the prompt as token ids \(--tokens\)"):
+    with pytest.raises(NotAvailable, match=r"Pass the prompt as token ids \(--tokens\)"):
         tokenizer.encode("Hello", add_special=True, parse_special=False)
     raw = open_folder(write_tiny(tmp_path / "raw", "llama", vocab_size=256)).tokenizer
     assert raw.encode("é<s>", add_special=True, parse_special=True) == [0xC3, 0xA9, *b"<s>"]

@@ -133,7 +133,7 @@ def test_a_tie_is_told_with_its_gap() -> None:
     four = report.way("4")
     assert four is not None
     assert four.equality == (tie,) * 3
-    assert any("too close to tell" in note for note in report.notes)
+    assert any("too close to call" in note for note in report.notes)
 
 
 def test_demo_pair_gives_the_figures_of_bench(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:

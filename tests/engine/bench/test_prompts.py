@@ -61,7 +61,7 @@ def test_only_the_first_of_each_category(tmp_path: Path) -> None:
         (b"[]", "has no prompts"),
         (b"[1]", "The prompt 1 in p.json is neither a text nor a list"),
         (b'{"a": ["x", ""]}', "The prompt 2 of a in p.json is neither"),
-        (b'{"a": "x"}', "something else than prompts"),
+        (b'{"a": "x"}', "does not contain prompts"),
         (b'[{"prompt": "x", "max_tokens": 0}]', "max_tokens of prompt 1"),
         (b'[[{"role": "judge", "content": "x"}]]', "cannot be used: A message's role"),
         (b"[", "is not JSON"),
@@ -81,7 +81,7 @@ def test_prompts_that_do_not_fit_are_left_out_with_a_reason() -> None:
     prompts = [BenchPrompt("a", 0, "x" * 36), BenchPrompt("a", 1, "x" * 10, 12), BenchPrompt("b", 0, "x" * 10)]
     prepared, left_out = prepare(target, prompts, max_tokens=20)
     assert [(p.number, len(p.tokens), p.max_tokens) for p in prepared] == [(1, 10, 12), (0, 10, 20)]
-    assert left_out == [LeftOut("a", 0, "it has 36 tokens, and the context holds 40")]
+    assert left_out == [LeftOut("a", 0, "it has 36 tokens, but the context holds 40")]
     assert prepare(target, prompts[1:])[0][1].max_tokens == 30
     with pytest.raises(InvalidRequest, match="cannot answer this prompt: it has 36 tokens"):
         prepare(target, prompts[:1])

@@ -276,7 +276,7 @@ def test_best_lookahead_within_the_spread_is_no_winner() -> None:
     assert summary["best_fixed"]["not_told_apart"] == ["2"]
     assert summary["auto_to_best"] is None
     notes = make_notes(_speeds(table), summary, count_equal([SAME]), [])
-    assert "No best fixed lookahead: 4 has the highest median, but its lead on 2 is within the spread." in notes
+    assert "No best fixed lookahead: 4 has the highest median, but its lead over 2 is within the spread." in notes
 
 
 def test_plain_decoding_may_be_the_best_fixed_lookahead() -> None:
@@ -321,16 +321,16 @@ def test_noise_is_named() -> None:
     assert unsteadiness(steady) == pytest.approx(0.05)
     assert unsteadiness(busy) == pytest.approx(0.4)
     notes = [make_notes(r, summarise(r, [PLAIN]), count_equal([SAME]), []) for r in (steady, busy)]
-    assert notes[0] == ["Every reply was the plain one, token for token."]
+    assert notes[0] == ["Every reply equals the plain reply, token for token."]
     assert "varied by up to 40%" in notes[1][0]
     disturbed = make_notes(steady, summarise(steady, [PLAIN]), count_equal([SAME]), [], 0.31)
-    assert "Other programs took 31% of the processors" in disturbed[0]
+    assert "Other programs used 31% of the processors" in disturbed[0]
 
 
 def test_auto_from_too_few_pairs_says_so() -> None:
     table = {PLAIN: [10.0], "2": [20.0], AUTO: [10.0]}
     notes = make_notes([], summarise(_speeds(table), list(table)), count_equal([SAME]), [])
-    assert notes[1].endswith("0.50× (middle half 0.50 to 0.50), too few measurements to tell.")
+    assert notes[1].endswith("0.50× (interquartile range 0.50–0.50), but there are too few measurements to tell.")
 
 
 def test_other_programs_are_noticed() -> None:
@@ -350,9 +350,9 @@ def test_differences_are_reported_plainly() -> None:
     assert equal == {"checked": True, "same": 1, "parted_at_a_near_tie": 1, "different": 2, "not_examined": 1}
     summary = {"best_fixed": None, "auto_to_best": None}
     notes = make_notes([], summary, equal, [LeftOut("a", 2, "why")])
-    assert "2 replies DIFFER from the plain one" in notes[1]
+    assert "2 replies DIFFER from the plain reply" in notes[1]
     assert notes[-1] == "Left out: prompt 3 of a: why"
-    assert make_notes([], summary, count_equal([None]), [])[0].startswith("Tokens were drawn")
+    assert make_notes([], summary, count_equal([None]), [])[0].startswith("Tokens were sampled")
 
 
 def test_machine() -> None:

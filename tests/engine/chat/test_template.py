@@ -73,7 +73,7 @@ def test_token_ids_are_taken_as_they_are() -> None:
 
 
 def test_messages_cannot_be_raw() -> None:
-    with pytest.raises(InvalidRequest, match="leave out raw"):
+    with pytest.raises(InvalidRequest, match="omit raw"):
         encode_prompt(TURNS, RecordingTokenizer(TEMPLATE), raw=True)
 
 

@@ -223,7 +223,7 @@ def test_tables(measure: Measure) -> None:
 def test_progress_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", *SMALL]) == 0
     out, err = capsys.readouterr()
-    assert err.splitlines()[:2] == ["Loading…", "Warming up: 5 ways, 5 prompts."]
+    assert err.splitlines()[:2] == ["Loading…", "Warming up: 5 modes, 5 prompts."]
     assert "75 replies of up to 6 tokens, each measured 3 times: about 1 s." in err
     assert out.splitlines()[0].startswith("the [target] (0.0 M weights, 1 thread) ← the draft")
 
@@ -257,4 +257,4 @@ def test_help_says_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--no-ngram" in parser.format_help()
     with pytest.raises(SystemExit):
         main(["bench", "--help"])
-    assert "what is measured" in capsys.readouterr().out
+    assert "measurement" in capsys.readouterr().out

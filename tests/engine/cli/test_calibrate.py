@@ -114,9 +114,9 @@ def test_tables_for_people(capsys: pytest.CaptureFixture[str], pair: tuple[str, 
     out = capsys.readouterr().out
     for words in (
         "stories260K-F32 with stories-draft43K-F32",
-        "1 thread, the draft 1 thread (as asked for)",
+        "1 thread, the draft 1 thread (as requested)",
         "measured in",
-        "Times of one",
+        "Relative to 1",
         "90 %",
     ):
         assert words in out

@@ -123,7 +123,7 @@ def test_people_get_text_and_a_line_of_statistics(generate: Generate, models: Mo
     assert done.returncode == 0
     assert done.stdout == reply["text"] + "\n"
     assert "20 tokens · " in done.stderr
-    assert "draft-model, ended by length" in done.stderr
+    assert "draft-model, finish reason: length" in done.stderr
 
 
 def test_without_a_target_the_bundled_pair_answers(
@@ -155,10 +155,10 @@ def test_without_a_target_the_bundled_pair_answers(
         (("--tokens", "1,two"), "token ids separated by commas"),
         (("--target", "/nowhere/x.gguf", "x"), "there is no such file"),
         (("--messages", "/nowhere/turns.json"), "Cannot read"),
-        (("--heads", "h", "x"), "--heads is not available: it comes with a later version"),
+        (("--heads", "h", "x"), "--heads is not available: it is planned for a later version"),
         (("--overlap", "sideways", "x"), "Overlap must be 'on', 'off' or 'auto'"),
-        (("--sources", "ngram,crystal-ball", "x"), "Sources must be different ones of ngram, draft-model"),
-        (("--method", "autoregressive", "--sources", "ngram", "x"), "does not go with the sources ngram"),
+        (("--sources", "ngram,crystal-ball", "x"), "Sources must be different names out of ngram, draft-model"),
+        (("--method", "autoregressive", "--sources", "ngram", "x"), "cannot be combined with the sources ngram"),
         (("--ban", "99999999", "x"), "Token id 99999999 is not in the vocabulary"),
         (("--logit-bias", "5=nan", "x"), "logit_bias must be token ids with finite numbers"),
         (("--logit-bias", "five", "x"), "argument --logit-bias: invalid"),
@@ -193,7 +193,7 @@ def test_pair_of_different_tokenizers(generate: Generate, shared_gguf: Callable[
 
 def test_prompt_longer_than_the_context(capsys: pytest.CaptureFixture[str], models: Models) -> None:
     complaint = _complaint(capsys, *models, "--ctx", "16", "--tokens", ",".join(["5"] * 20))
-    assert "has 20 tokens and the context holds 16" in complaint
+    assert "has 20 tokens, but the context holds only 16" in complaint
 
 
 def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
@@ -240,7 +240,7 @@ def test_interrupt_keeps_the_partial_reply(models: Models) -> None:
         assert time.monotonic() - sent < 3.0
     assert process.returncode == 130
     assert first + out != "\n"
-    assert "ended by cancelled" in err
+    assert "finish reason: cancelled" in err
     assert "Traceback" not in err
 
 

@@ -67,7 +67,7 @@ def test_json(folder: Path) -> None:
     assert target["usable"] is True
     assert target["problem"] is None
     assert models["broken"]["usable"] is False
-    assert "cut off" in models["broken"]["problem"]
+    assert "incomplete" in models["broken"]["problem"]
     assert models["broken"]["vocabulary"] is None
     assert (models["mmproj"]["usable"], models["mmproj"]["role"]) == (False, "projector")
 
@@ -93,9 +93,9 @@ def test_pairs_in_json(folder: Path) -> None:
 
 def test_tables(folder: Path) -> None:
     text = output(folder, as_json=False)
-    for words in ("Big [bold]one[/bold]", "Small one", "F32", "cut off", "image part", "models [1]", "context 64"):
+    for words in ("Big [bold]one[/bold]", "Small one", "F32", "incomplete", "vision part", "models [1]", "context 64"):
         assert words in text
-    lines = text.partition("The best draft")[2].splitlines()
+    lines = text.partition("Best draft")[2].splitlines()
     (best,) = [line for line in lines if "Big [bold]one[/bold]" in line]
     assert "Small one" in best
     assert "fits" in best

@@ -59,7 +59,7 @@ def test_text_that_the_draft_cannot_write_is_left_out() -> None:
     assert texts(drafter.propose(1)) == [b"a"]
 
 
-@pytest.mark.parametrize("error", [TextNotEncodable("\N{REPLACEMENT CHARACTER}"), BackendFailure("no answer")])
+@pytest.mark.parametrize("error", [TextNotEncodable("\N{REPLACEMENT CHARACTER}"), BackendFailure("no result")])
 def test_a_tokenizer_that_fails_leaves_the_draft_silent(error: Exception) -> None:
     class Failing(PieceTokenizer):
         def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:

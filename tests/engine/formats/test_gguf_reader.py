@@ -115,7 +115,7 @@ def test_version_2_is_read(tmp_path: Path) -> None:
         (b"", ModelFileBroken, "empty"),
         (b"GG", ModelFileBroken, "not a GGUF file"),
         (b"PK\x03\x04" + bytes(100), ModelFileBroken, "not a GGUF file"),
-        (b"GGUF", ModelFileBroken, "cut off"),
+        (b"GGUF", ModelFileBroken, "incomplete"),
         (b"GGUF" + struct.pack("<I", 1) + bytes(32), ModelNotSupported, "version 1"),
         (b"GGUF" + struct.pack(">I", 3) + bytes(32), ModelNotSupported, "big-endian"),
         (b"GGUF" + struct.pack("<I", 77) + bytes(32), ModelFileBroken, "version 77"),
@@ -183,35 +183,35 @@ def without_tensor(name: str) -> Change:
 
 TOKENS = [f"t{index}" for index in range(16)]
 WRONG: dict[str, tuple[Change, str]] = {
-    "no architecture": (without("general.architecture"), "kind of model"),
-    "no tensors": (lambda draft: draft.tensors.clear(), "no tensors"),
+    "no architecture": (without("general.architecture"), "model architecture"),
+    "no tensors": (lambda draft: draft.tensors.clear(), "contains only a tokenizer"),
     "no layers": (without("llama.block_count"), "lacks 'llama.block_count'"),
-    "0 layers": (entry("llama.block_count", types.UINT32, 0), "is 0"),
-    "513 layers": (entry("llama.block_count", types.UINT32, 513), "is 513"),
-    "layers as text": (entry("llama.block_count", types.STRING, "1"), "not a number"),
-    "layers as a float": (entry("llama.block_count", types.FLOAT32, 1.0), "not a number"),
-    "no width": (entry("llama.embedding_length", types.UINT32, 0), "is 0"),
-    "no context": (entry("llama.context_length", types.UINT32, 0), "is 0"),
+    "0 layers": (entry("llama.block_count", types.UINT32, 0), "value 0"),
+    "513 layers": (entry("llama.block_count", types.UINT32, 513), "value 513"),
+    "layers as text": (entry("llama.block_count", types.STRING, "1"), "must be a number"),
+    "layers as a float": (entry("llama.block_count", types.FLOAT32, 1.0), "must be a number"),
+    "no width": (entry("llama.embedding_length", types.UINT32, 0), "value 0"),
+    "no context": (entry("llama.context_length", types.UINT32, 0), "value 0"),
     "heads that cannot share": (
         entry("llama.attention.head_count_kv", types.UINT32, 3),
-        "cannot share 3 keys",
+        "cannot share 3 key-value heads",
     ),
     "more heads than width": (entry("llama.attention.head_count", types.UINT32, 64), "64 heads"),
-    "other rotation": (entry("llama.rope.dimension_count", types.UINT32, 2), "rotated"),
-    "unknown scaling": (entry("llama.rope.scaling.type", types.STRING, "x"), "rope scaling"),
+    "other rotation": (entry("llama.rope.dimension_count", types.UINT32, 2), "rotate"),
+    "unknown scaling": (entry("llama.rope.scaling.type", types.STRING, "x"), "RoPE scaling"),
     "not a number": (
         entry("llama.attention.layer_norm_rms_epsilon", types.FLOAT32, float("nan")),
         "not a number",
     ),
     "negative epsilon": (
         entry("llama.attention.layer_norm_rms_epsilon", types.FLOAT32, -1.0),
-        "is -1",
+        "value -1",
     ),
     "experts unused": (entry("llama.expert_count", types.UINT32, 4), "0 of 4 experts"),
     "experts missing": (entry("llama.expert_used_count", types.UINT32, 4), "4 of 0 experts"),
     "heads per layer missing": (
         entry("llama.attention.head_count", types.UINT32, []),
-        "one number a layer",
+        "one number per layer",
     ),
     "no tokenizer": (without("tokenizer.ggml.model"), "tokenizer"),
     "no vocabulary": (without("tokenizer.ggml.tokens"), "vocabulary is missing"),
@@ -236,7 +236,7 @@ WRONG: dict[str, tuple[Change, str]] = {
     ),
     "token types as text": (
         entry("tokenizer.ggml.token_type", types.STRING, ["1"] * 16),
-        "does not fit",
+        "does not match",
     ),
     "no merges": (entry("tokenizer.ggml.model", types.STRING, "gpt2"), "merges"),
     "end token outside": (entry("tokenizer.ggml.eos_token_id", types.UINT32, 16), "is 16"),
@@ -246,7 +246,7 @@ WRONG: dict[str, tuple[Change, str]] = {
     "embedding turned": (tensor("token_embd.weight", shape=(16, 8)), "shape"),
     "norm too long": (
         tensor("output_norm.weight", shape=(16,), data=bytes(64)),
-        "not 8 long",
+        "not have 8 elements",
     ),
     "norm as F16": (tensor("output_norm.weight", kind=1, data=bytes(16)), "stored as F16"),
     "weights as I8": (tensor("blk.0.attn_q.weight", kind=24, data=bytes(64)), "stored as I8"),
@@ -257,12 +257,12 @@ WRONG: dict[str, tuple[Change, str]] = {
     "five dimensions": (tensor("blk.0.attn_q.weight", shape=(2, 2, 2, 2, 4)), "dimensions"),
     "no elements": (tensor("blk.0.attn_q.weight", shape=(8, 0)), "shape"),
     "too many elements": (tensor("blk.0.attn_q.weight", shape=(2**40, 2**40)), "shape"),
-    "no whole blocks": (tensor("blk.0.attn_q.weight", kind=8), "blocks"),
-    "misplaced": (tensor("blk.0.attn_q.weight", offset=3), "where it should be"),
-    "overlapping": (tensor("blk.0.attn_q.weight", offset=0), "where it should be"),
-    "out of the file": (tensor("blk.0.attn_q.weight", shape=(8, 2**40)), "cut off"),
-    "odd alignment": (entry("general.alignment", types.UINT32, 24), "no power of two"),
-    "no alignment": (entry("general.alignment", types.UINT32, 0), "no power of two"),
+    "no whole blocks": (tensor("blk.0.attn_q.weight", kind=8), "do not divide into whole"),
+    "misplaced": (tensor("blk.0.attn_q.weight", offset=3), "wrong offset"),
+    "overlapping": (tensor("blk.0.attn_q.weight", offset=0), "wrong offset"),
+    "out of the file": (tensor("blk.0.attn_q.weight", shape=(8, 2**40)), "incomplete"),
+    "odd alignment": (entry("general.alignment", types.UINT32, 24), "not a power of two"),
+    "no alignment": (entry("general.alignment", types.UINT32, 0), "not a power of two"),
     "alignment as text": (entry("general.alignment", types.STRING, "32"), "not a number"),
     "broken text": (entry("general.name", types.STRING, b"\xc3\x28"), "not valid text"),
 }
@@ -322,6 +322,19 @@ def test_long_vocabularies_are_walked_across_reads(tmp_path: Path) -> None:
     assert [text.decode() for text in header.strings("tokenizer.ggml.tokens")] == tokens
 
 
+@pytest.mark.parametrize(
+    ("missing", "words"), [(40, "40 bytes"), (10_241, "11 KB"), (181_568, "178 KB"), (11_000_000, "11 MB")]
+)
+def test_an_incomplete_file_says_how_much_is_missing(tmp_path: Path, missing: int, words: str) -> None:
+    """Of all tensors together, not of the first one that is cut."""
+    draft = tiny_draft()
+    for name in ("a.weight", "b.weight"):
+        draft.tensors[name] = TensorData((1_500_000,), 0, bytes(6_000_000))
+    path = draft.write(tmp_path / "x.gguf")
+    os.truncate(path, path.stat().st_size - missing)
+    assert reason_of(path).startswith(f"the file is incomplete: {words} are missing.")
+
+
 def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tiny_draft().write(tmp_path / "x.gguf")
     whole = os.fstat
@@ -332,7 +345,7 @@ def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path, monkeypatch: pytes
         return found
 
     monkeypatch.setattr(os, "fstat", before)
-    assert "cut off" in reason_of(path)
+    assert "incomplete" in reason_of(path)
 
 
 @RELAXED

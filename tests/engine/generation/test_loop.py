@@ -212,7 +212,7 @@ def test_end_of_the_context(lookahead: int) -> None:
 def test_prompt_that_fills_the_context() -> None:
     decoder = _decoder(FakeBackend(context_length=4))
     assert decoder.generate([1, 2, 3, 4]).finish_reason == "context"
-    with pytest.raises(ContextFull, match="has 5 tokens and the context holds 4"):
+    with pytest.raises(ContextFull, match="has 5 tokens, but the context holds only 4"):
         decoder.generate([1, 2, 3, 4, 5])
     assert decoder.generate([1, 2, 3, 4]).stats.emitted == 1
 

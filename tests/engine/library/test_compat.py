@@ -78,7 +78,7 @@ def test_real_pairs_fit_within_their_families_and_through_text_beyond(shared_mod
         assert fit.through_text is not related
         assert fit.usable
         assert fit.reason.endswith(".")
-        assert ("go through text, which is slower" in fit.reason) is not related
+        assert ("are translated through text, which is slower" in fit.reason) is not related
         assert ("not smaller" in fit.reason) is (draft.size_bytes >= target.size_bytes)
 
 
@@ -117,8 +117,8 @@ def test_a_few_more_special_tokens_fit_and_many_do_not(tmp_path: Path) -> None:
     many = vocabulary(TEXTS + [f"<special {index}>" for index in range(129)], folder=tmp_path)
     assert check_vocabularies(plain, few) is None
     assert check_vocabularies(few, plain) is None
-    assert check_vocabularies(plain, many) == "the draft has 129 tokens more"
-    assert check_vocabularies(many, plain) == "the target has 129 tokens more"
+    assert check_vocabularies(plain, many) == "the draft has 129 more tokens"
+    assert check_vocabularies(many, plain) == "the target has 129 more tokens"
 
 
 def test_the_first_five_may_be_renamed(tmp_path: Path) -> None:
@@ -168,8 +168,8 @@ def test_kinds_must_be_alike(tmp_path: Path) -> None:
     assert fit.through_text
     assert not fit.fits
     assert fit.reason == (
-        "They have different tokenizers (SentencePiece with 405 tokens and RWKV with 405 tokens): they are of "
-        "different kinds, so drafts go through text, which is slower."
+        "They have different tokenizers (SentencePiece with 405 tokens and RWKV with 405 tokens): they have "
+        "different types, so proposals are translated through text, which is slower."
     )
     assert judge_vocabularies(plain, vocabulary(TEXTS, kind="t5", folder=tmp_path)).fits
 
@@ -180,8 +180,8 @@ def test_kinds_must_be_alike(tmp_path: Path) -> None:
         (1, 1, ""),
         (1, None, ""),
         (None, None, ""),
-        (1, 3, ", though the draft is used to begin token 3 and is given token 1"),
-        (None, 3, ", though the draft is used to begin token 3 and is given none"),
+        (1, 3, ", but the draft expects begin token 3 and gets token 1"),
+        (None, 3, ", but the draft expects begin token 3 and gets none"),
     ],
 )
 def test_another_begin_token_is_told_and_fits(
@@ -209,7 +209,7 @@ def test_tokens_without_text_cannot_be_translated(tmp_path: Path, *, reverse: bo
     fit = judge_vocabularies(*(reversed(pair) if reverse else pair))
     assert not fit.usable
     whose = "target" if reverse else "draft"
-    assert fit.reason == f"The tokens of the {whose} stand for no text, so nothing can be translated."
+    assert fit.reason == f"The {whose}'s tokens have no text, so proposals cannot be translated."
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_models_that_cannot_be_used_do_not_fit(tmp_path: Path) -> None:
         assert not fit.usable
         assert fit.reason == "bare has no vocabulary of its own."
     silent = replace(good, name="silent", vocabulary=vocabulary(["[PAD0]"], folder=tmp_path))
-    assert judge_pair(good, silent).reason.startswith("The tokens of the draft stand for no text")
+    assert judge_pair(good, silent).reason.startswith("The draft's tokens have no text")
 
 
 @pytest.mark.parametrize("role", ["projector", "embedding", "draft-head", "adapter", "folder", "other"])
@@ -258,14 +258,14 @@ def test_only_models_that_write_text_fit(tmp_path: Path, role: Role) -> None:
     good = _model(tmp_path, "good")
     fit = judge_pair(good, replace(good, name="other", role=role))
     assert not fit.usable
-    assert fit.reason == "other cannot be used: it does not write text."
+    assert fit.reason == "other cannot be used: it does not generate text."
 
 
 @pytest.mark.parametrize(
     ("size", "parameters", "words"),
     [
-        (1, 0, "The target is 100 times as large as the draft: a speedup can be expected."),
-        (1, 5, "The target is 100 times as large as the draft: it may be too small to be right often."),
+        (1, 0, "The target is 100 times as large as the draft: a speedup is likely."),
+        (1, 5, "The target is 100 times as large as the draft: the draft may be too small to guess well."),
         (40, 0, "The target is 2.5 times as large as the draft: a small speedup at best."),
         (90, 0, "The draft is hardly smaller than the target: little or no speedup."),
         (100, 0, "The draft is not smaller than the target: no speedup."),
@@ -279,8 +279,8 @@ def test_the_reason_says_what_to_expect(tmp_path: Path, size: int, parameters: i
     strange = replace(draft, vocabulary=vocabulary(TEXTS, kind="rwkv", folder=tmp_path))
     fit = judge_pair(target, strange)
     assert (fit.fits, fit.through_text) == (False, True)
-    less = words.replace("can be expected", "is possible")
-    assert fit.reason.endswith(f"so drafts go through text, which is slower. {less}")
+    less = words.replace("is likely", "is possible")
+    assert fit.reason.endswith(f"so proposals are translated through text, which is slower. {less}")
 
 
 def test_a_model_fits_itself_for_no_speedup(tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_loaded_models_are_judged_by_their_tokenizers() -> None:
     assert (fit.fits, fit.through_text) == (False, True)
     assert "(26 tokens and 26 tokens): most of their tokens" in fit.reason
     other.tokenizer = PieceTokenizer([b""] * 26)
-    with pytest.raises(VocabularyMismatch, match="other cannot draft for large: The tokens of the draft"):
+    with pytest.raises(VocabularyMismatch, match="other cannot draft for large: The draft's tokens"):
         require_usable(large, other)
 
 

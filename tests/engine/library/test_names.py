@@ -128,7 +128,7 @@ def test_quantisations(cache: Path) -> None:
     assert resolve_source("owner/Model-GGUF/Model-Q8_0.gguf") == snapshot / "Model-Q8_0.gguf"
     split = "BF16/Model-BF16-00001-of-00002.gguf"
     assert resolve_source(f"owner/Model-GGUF/{split}") == snapshot / split
-    refused("owner/Model-GGUF:Q4", "no file in Q4", "Model-Q4_K_M.gguf")
+    refused("owner/Model-GGUF:Q4", "no Q4 file", "Model-Q4_K_M.gguf")
     refused("owner/Model-GGUF/Model-Q5_0.gguf", "hf download owner/Model-GGUF Model-Q5_0.gguf")
     refused("owner/Model-GGUF/../../x.gguf", "outside")
     (snapshot / "Model-Q4_K_M.gguf").unlink()
@@ -157,7 +157,7 @@ def test_what_was_not_downloaded_to_its_end(cache: Path) -> None:
     put(cache, "owner/d", "README.md")
     refused("owner/d", "has no weights")
     (cache / "models--owner--d" / "blobs" / "abc.incomplete").touch()
-    refused("owner/d", "not downloaded to its end", "hf download owner/d")
+    refused("owner/d", "only partly downloaded", "hf download owner/d")
     (cache / "models--owner--e").mkdir()
     refused("owner/e", "has no files")
     broken = put(cache, "owner/f", "config.json", "model.safetensors")

@@ -176,7 +176,7 @@ def test_broken_files_are_listed_with_what_is_wrong(tmp_path: Path) -> None:
     make(tmp_path / "odd.gguf", "odd", tokenizer__ggml__model="klingon")
     found = {model.name: model for model in scan_folder(tmp_path)}
     assert found["good"].usable
-    assert "cut off" in (found["cut"].problem or "")
+    assert "incomplete" in (found["cut"].problem or "")
     assert found["empty"].problem == "It is empty. Download or copy it again."
     assert "klingon" in (found["odd"].problem or "")
     assert found["odd"].vocabulary is not None
@@ -186,11 +186,11 @@ def test_broken_files_are_listed_with_what_is_wrong(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entries", "role", "words"),
     [
-        ({"general__architecture": "clip"}, "projector", "image part"),
-        ({"general__type": "mmproj"}, "projector", "image part"),
+        ({"general__architecture": "clip"}, "projector", "vision part"),
+        ({"general__type": "mmproj"}, "projector", "vision part"),
         ({"general__architecture": "bert"}, "embedding", "embedding"),
         ({"general__architecture": "nomic-bert"}, "embedding", "embedding"),
-        ({"general__architecture": "t5"}, "other", "encoder and decoder"),
+        ({"general__architecture": "t5"}, "other", "encoder-decoder"),
         ({"general__architecture": "dream"}, "other", "diffusion"),
         ({"general__architecture": "eagle3"}, "draft-head", "draft head"),
         ({"general__type": "adapter"}, "adapter", "adapter"),
@@ -223,10 +223,10 @@ def test_a_split_model_with_a_part_missing_or_broken(tmp_path: Path) -> None:
     paths[2].write_bytes(whole[:-40])
     (model,) = scan_folder(tmp_path)
     assert not model.usable
-    assert "cut off" in (model.problem or "")
+    assert "incomplete" in (model.problem or "")
     paths[2].unlink()
     (model,) = scan_folder(tmp_path)
-    assert model.problem == f"A part of it is missing: {paths[2].name}."
+    assert model.problem == f"Part of it is missing: {paths[2].name}."
     with pytest.raises(ModelFileBroken):
         inspect_model(paths[0])
     paths[0].unlink()
@@ -256,7 +256,7 @@ def test_unreadable_folders(tmp_path: Path) -> None:
         (problem,) = scan_folder(tmp_path)
         assert problem.role == "folder"
         assert "cannot be read" in (problem.problem or "")
-        with pytest.raises(FolderUnreadable, match="may not read"):
+        with pytest.raises(FolderUnreadable, match="no permission"):
             scan_folder(secret)
     finally:
         secret.chmod(0o700)
@@ -277,7 +277,7 @@ def test_folders_that_fail_while_they_are_read(tmp_path: Path, monkeypatch: pyte
     assert good.usable
     assert secret.role == "folder"
     assert secret.problem == "This folder cannot be read: Permission denied."
-    with pytest.raises(FolderUnreadable, match="may not read it"):
+    with pytest.raises(FolderUnreadable, match="no permission to read it"):
         scan_folder(tmp_path / "secret")
 
 

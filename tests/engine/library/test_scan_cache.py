@@ -137,13 +137,13 @@ def test_what_the_system_refuses_is_asked_again(
     with monkeypatch.context() as patch:
 
         def refuse(_reader: HeaderReader, path: Path) -> ModelFile:
-            error = LoadFailed(path, "this program may not read it.")
+            error = LoadFailed(path, "Outrider has no permission to read it.")
             error.__context__ = PermissionError(13, "Permission denied")
             raise error
 
         patch.setattr(HeaderReader, "read", refuse)
         (model,) = scan_anew(tmp_path)
-        assert model.problem == "This program may not read it."
+        assert model.problem == "Outrider has no permission to read it."
     (model,) = scan_anew(tmp_path)
     assert model.usable
     assert reads == ["x.gguf", "x.gguf"]

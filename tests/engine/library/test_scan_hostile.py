@@ -56,13 +56,13 @@ def text(value: bytes) -> bytes:
     [
         (b"", "empty"),
         (b"G", "not a GGUF"),
-        (b"GGUF", "cut off"),
+        (b"GGUF", "incomplete"),
         (header(2**60, 2**60), "claims"),
         (header(1, 2**64 - 1), "claims"),
         (header(0, 1, struct.pack("<Q", 2**60)), "damaged"),
-        (header(0, 1, text(b"a") + struct.pack("<IQ", types.STRING, 2**60)), "cut off"),
+        (header(0, 1, text(b"a") + struct.pack("<IQ", types.STRING, 2**60)), "incomplete"),
         (header(0, 1, text(b"a") + struct.pack("<IIQ", types.ARRAY, types.STRING, 2**60)), "claims"),
-        (header(0, 1, text(b"a") + struct.pack("<IIQ", types.ARRAY, types.UINT8, 2**60)), "cut off"),
+        (header(0, 1, text(b"a") + struct.pack("<IIQ", types.ARRAY, types.UINT8, 2**60)), "incomplete"),
         (header(0, 1, text(b"a") + struct.pack("<IIQ", types.ARRAY, types.ARRAY, 2)), "unknown type"),
         (header(0, 1, text(b"\xff\xfe") + bytes(8)), "damaged"),
         (b"\xff\xd8\xff\xe0\x00\x10JFIF" + bytes(1000), "not a GGUF"),
@@ -196,7 +196,7 @@ def test_every_file_has_a_name_to_be_shown(tmp_path: Path) -> None:
 def test_a_name_that_claims_many_parts(tmp_path: Path) -> None:
     for index in range(200):
         (tmp_path / f"{index}-00001-of-99999.gguf").write_bytes(b"GGUF")
-    assert all("cut off" in (model.problem or "") for model in scan(tmp_path).values())
+    assert all("incomplete" in (model.problem or "") for model in scan(tmp_path).values())
     tiny_draft().write(tmp_path / "x-00001-of-00000.gguf")
     assert "part 1 of 0" in (scan(tmp_path)["x-00001-of-00000.gguf"].problem or "")
 
@@ -265,9 +265,9 @@ GOOD = stored({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}, byt
     ("content", "words"),
     [
         (b"", "empty"),
-        (GOOD[:-1], "cut off"),
-        (GOOD[:20], "cut off"),
-        (GOOD + b"x", "more than its tensors"),
+        (GOOD[:-1], "incomplete"),
+        (GOOD[:20], "incomplete"),
+        (GOOD + b"x", "extra bytes after its tensors"),
         (struct.pack("<Q", 2**63) + b"{}", "not a safetensors"),
         (struct.pack("<Q", 2**64 - 1) + b"{}", "not a safetensors"),
         (struct.pack("<Q", 4) + b"{no}", "damaged"),
@@ -282,7 +282,7 @@ GOOD = stored({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}, byt
                 },
                 bytes(12),
             ),
-            "not where it should be",
+            "wrong offset",
         ),
     ],
 )
@@ -306,7 +306,7 @@ def test_an_index_of_what_no_file_is_called(tmp_path: Path, name: str) -> None:
 def test_a_kind_of_model_that_is_no_text(tmp_path: Path, kind: object) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"model_type": kind}))
     (tmp_path / "model.safetensors").write_bytes(GOOD)
-    assert "does not name the kind" in (scan(tmp_path)[tmp_path.name].problem or "")
+    assert "does not name the model type" in (scan(tmp_path)[tmp_path.name].problem or "")
 
 
 def test_a_folder_that_may_be_listed_and_not_entered(tmp_path: Path) -> None:
@@ -324,7 +324,7 @@ def test_a_folder_that_may_be_listed_and_not_entered(tmp_path: Path) -> None:
         folder.chmod(0o755)
     assert found["good.gguf"].usable
     assert "Permission denied" in (found["shut"].problem or "")
-    assert "may not read it" in (found["x.gguf"].problem or "")
+    assert "no permission to read it" in (found["x.gguf"].problem or "")
 
 
 @pytest.mark.parametrize("name", ["../secret.safetensors", "/etc/passwd", "a/b.safetensors", "..", 7])
@@ -336,7 +336,7 @@ def test_an_index_does_not_lead_outside(tmp_path: Path, name: object) -> None:
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": name}}))
     model = scan(tmp_path)["model"]
     assert not model.usable
-    assert "no safetensors file of the folder" in (model.problem or "")
+    assert "not a safetensors file in the folder" in (model.problem or "")
 
 
 @pytest.mark.parametrize("text", ["[" * 200_000, "", "nul", "[]", '{"model_type": 7}', '{"architectures": {"a": 1}}'])

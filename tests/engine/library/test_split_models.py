@@ -47,8 +47,8 @@ def test_a_part_under_another_name_is_no_whole_model(tmp_path: Path, kept: int) 
         else:
             path.unlink()
     assert only(tmp_path / "m") == (
-        f"It is part {kept} of 2, and not named so, so the others are not found. Give all parts the names that they "
-        "had."
+        f"It is part {kept} of 2, but its name does not say so, so the other parts cannot be found. "
+        "Give all parts their original names."
     )
 
 

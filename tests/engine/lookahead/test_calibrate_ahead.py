@@ -75,5 +75,5 @@ def test_it_needs_a_target_and_a_decoder_that_is_not_writing(decoder: Speculativ
         SpeculativeDecoder().calibrate()
     with decoder:
         for _ in decoder.stream("Hello!", max_tokens=2):
-            with pytest.raises(InvalidRequest, match="is writing a reply"):
+            with pytest.raises(InvalidRequest, match="generating a reply"):
                 decoder.calibrate()

@@ -75,7 +75,7 @@ def test_top_k_where_a_sample_of_the_logits_misleads() -> None:
 
 def test_weights_without_mass_are_an_error() -> None:
     for weights in (np.zeros(3), np.array([1.0, np.nan])):
-        with pytest.raises(DegenerateDistribution, match="no mass"):
+        with pytest.raises(DegenerateDistribution, match="sum to zero"):
             Candidates(3, weights)
 
 

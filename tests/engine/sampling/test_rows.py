@@ -192,7 +192,7 @@ def test_quantile_is_the_first_index_above(rows: Rows, kind: Any, count: int) ->
     alone[count // 3] = 0.25
     assert {rows.quantile(alone, u) for u in (0.0, 0.5, 1.0)} == {count // 3}
     for wrong in (np.zeros(count, dtype=kind), np.full(count, np.nan, dtype=kind), np.full(count, np.inf, dtype=kind)):
-        with pytest.raises(DegenerateDistribution, match="no mass"):
+        with pytest.raises(DegenerateDistribution, match="sum to zero"):
             rows.quantile(wrong, 0.5)
 
 

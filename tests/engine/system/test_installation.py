@@ -166,6 +166,6 @@ def test_a_frozen_program_does_not_tell_to_install_packages(
     (tmp_path / "model" / "config.json").write_text("{}", encoding="utf-8")
     monkeypatch.delitem(sys.modules, "engine.backends.transformers.backend", raising=False)
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(NotAvailable, match="comes without PyTorch") as caught:
+    with pytest.raises(NotAvailable, match="does not include PyTorch") as caught:
         open_backend(LoadConfig(tmp_path / "model"))
     assert "pip" not in str(caught.value)
