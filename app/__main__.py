@@ -19,7 +19,7 @@ from app.system.single_instance import Call, Claim, NoAnswer, claim_or_call
 from engine import Installation, InstallationDamaged, __version__, installation_folder, run_hidden_command
 
 EXIT_UNUSABLE = 2
-_NO_ANSWER = "another Outrider has the conversations open, and does not answer. End it, and start again."
+_NO_ANSWER = "another instance of Outrider has the chats open and does not respond. Quit it and start again."
 
 
 class _Parser(argparse.ArgumentParser):
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_UNUSABLE
     if claim is None and not args.smoke_test:
         with spoken():
-            print("Outrider is running already: its window was brought to the front.")  # noqa: T201 - as above
+            print("Outrider is already running: its window was brought to the front.")  # noqa: T201 - as above
         return 0
     # Before anything imports Qt.
     os.environ["QT_API"] = "pyside6"
@@ -111,20 +111,24 @@ def _make_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="outrider", description="Chat with local language models, with speculative decoding.")
     parser.add_argument("--version", action="version", version=f"Outrider {__version__}")
     parser.add_argument(
-        "--paths", action="store_true", help="tell where settings, data, logs and caches are, and whether it is frozen"
+        "--paths",
+        action="store_true",
+        help="print where settings, data, logs and caches are, and whether the program is frozen",
     )
-    parser.add_argument("model", nargs="?", type=Path, metavar="MODEL", help="a GGUF file to chat with this time")
-    parser.add_argument("--models-folder", type=Path, metavar="DIR", help="look for GGUF models there")
-    parser.add_argument("--settings", type=Path, metavar="FILE", help="keep the settings in this file")
-    parser.add_argument("--conversations", type=Path, metavar="FILE", help="keep the conversations in this file")
-    smoke = parser.add_argument_group("checking that it works")
+    parser.add_argument(
+        "model", nargs="?", type=Path, metavar="MODEL", help="GGUF file to use as the target in this session"
+    )
+    parser.add_argument("--models-folder", type=Path, metavar="DIR", help="search this folder for models")
+    parser.add_argument("--settings", type=Path, metavar="FILE", help="store the settings in this file")
+    parser.add_argument("--conversations", type=Path, metavar="FILE", help="store the chats in this file")
+    smoke = parser.add_argument_group("smoke test")
     smoke.add_argument(
         "--smoke-test",
         action="store_true",
-        help="send a prompt to the bundled pair (and one to the smallest model of DIR), print a line of JSON, and end",
+        help="send a prompt to the bundled pair (and to the smallest model of DIR), print one line of JSON, and exit",
     )
-    smoke.add_argument("--prompt", default="What is Outrider?", metavar="TEXT", help="the prompt of the smoke test")
-    smoke.add_argument("--screenshot", type=Path, metavar="FILE", help="save a picture of the smoke test's window")
+    smoke.add_argument("--prompt", default="What is Outrider?", metavar="TEXT", help="prompt for the smoke test")
+    smoke.add_argument("--screenshot", type=Path, metavar="FILE", help="save a screenshot of the smoke test's window")
     return parser
 
 

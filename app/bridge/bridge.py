@@ -51,7 +51,7 @@ class ModelsChanged(EngineError):
     """Other models were loaded than those that were to be measured."""
 
     def __init__(self) -> None:
-        super().__init__("Other models were loaded meanwhile. Start again to measure those.")
+        super().__init__("Other models were loaded meanwhile. Start again to measure them.")
 
 
 def _make_decoder() -> SpeculativeDecoder:

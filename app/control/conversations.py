@@ -119,7 +119,7 @@ class ConversationDesk(QObject):
                 raise
         except StoreError as error:
             LOGGER.warning("the conversations could not be opened: %s", type(error).__name__)
-            self.trouble.emit(Problem(f"{say_error(error)} {self.tr('What you write now is not kept.')}"))
+            self.trouble.emit(Problem(f"{say_error(error)} {self.tr('Messages that you send now are not saved.')}"))
             return StoreKeeper(MemoryStore.begin(), self._note_trouble)
 
     def close(self, timeout: float) -> bool:
@@ -355,7 +355,7 @@ class ConversationDesk(QObject):
         return Words(
             self.tr("You"),
             self.tr("Reply"),
-            self.tr("Conversation"),
+            self.tr("Chat"),
             self.tr("with {draft}"),
             self.tr("{speed:.1f} tokens/s"),
             self.tr("acceptance rate {rate:.0%}"),

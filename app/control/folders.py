@@ -123,8 +123,8 @@ class FolderDesk(QObject):
             self.failed.emit(describe(error))
         elif self.note_loss(folder, error.reason):
             text = self.tr(
-                "The models folder {folder} cannot be read at present ({reason}). What is loaded goes on working; "
-                "the folder is read again as soon as it is back."
+                "The model folder {folder} is currently not available ({reason}). Loaded models keep working. "
+                "Outrider reads the folder again as soon as it is back."
             )
             self.failed.emit(Problem(text.format(folder=folder, reason=say(error.reason)), None, "choose-folder"))
 

@@ -172,7 +172,7 @@ class ModelDesk(QObject):
 
     def nothing_chosen(self) -> EngineError:
         """The error for a question without a target."""
-        return NothingChosen(self.tr("No target is chosen. Choose one above, or a folder with GGUF models."))
+        return NothingChosen(self.tr("No target is chosen. Choose one above, or add a folder with GGUF models."))
 
     def load(self, wanted: Loaded) -> Job[Loaded] | None:
         """A job that loads what is wanted (one that is running already, if it does so), or None if all is there.

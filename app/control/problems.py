@@ -21,12 +21,12 @@ def describe(error: BaseException) -> Problem:
     note_error(error)
     if isinstance(error, MemoryError):
         text = QCoreApplication.translate(
-            "Errors", "There is not enough memory for this. Choose a smaller model, or close other programs."
+            "Errors", "There is not enough memory. Choose a smaller model or close other programs."
         )
         return Problem(text, details(error))
     text = QCoreApplication.translate(
         "Errors",
-        "Something unexpected went wrong ({error}). You can go on. To report it, copy the details.",
+        "An unexpected error occurred ({error}). You can continue working. To report it, copy the details.",
     ).format(error=type(error).__name__)
     return Problem(text, details(error))
 

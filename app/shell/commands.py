@@ -77,10 +77,10 @@ def _register_chat(parts: Parts) -> None:
     new = QKeySequence.StandardKey.New
     add("chat.new", tr("New chat"), window.new_chat_wanted.emit, shortcut=new, section=CHAT)
     add("chat.prompt", tr("Go to the prompt"), window.prompt.setFocus, shortcut="Ctrl+L", section=CHAT)
-    add("chat.transcript", tr("Go to the conversation"), window.enter_transcript, shortcut="Ctrl+R", section=CHAT)
+    add("chat.transcript", tr("Go to the chat"), window.enter_transcript, shortcut="Ctrl+R", section=CHAT)
     add(
         "chat.cancel",
-        tr("Cancel what is going on"),
+        tr("Cancel the current task"),
         window.cancel_wanted.emit,
         shortcut="Esc",
         section=CHAT,
@@ -115,14 +115,14 @@ def _register_conversations(parts: Parts, export: ExportOpen, bring_in: Callable
 
     find: Sequence[Keys] = [QKeySequence.StandardKey.Find, "Ctrl+Shift+F"]
     section = CONVERSATIONS
-    add("conversations.search", tr("Search the conversations"), window.search, shortcut=find, section=section)
-    following, before = tr("Next conversation"), tr("Previous conversation")
+    add("conversations.search", tr("Search chats"), window.search, shortcut=find, section=section)
+    following, before = tr("Next chat"), tr("Previous chat")
     add("conversations.next", following, lambda: step(1), shortcut="Ctrl+PgDown", section=section)
     add("conversations.previous", before, lambda: step(-1), shortcut="Ctrl+PgUp", section=section)
-    add("conversations.rename", tr("Rename this conversation"), rename, section=section, enabled=is_open)
-    add("conversations.delete", tr("Delete this conversation"), delete, section=section, enabled=is_open)
+    add("conversations.rename", tr("Rename this chat"), rename, section=section, enabled=is_open)
+    add("conversations.delete", tr("Delete this chat"), delete, section=section, enabled=is_open)
     undo = parts.controller.undelete
-    taken_back = tr("Undo deleting a conversation")
+    taken_back = tr("Undo deleting a chat")
     add("conversations.undo", taken_back, undo, section=section, enabled=lambda: conversations.can_undelete)
     for kind, word in (("markdown", tr("Export as Markdown…")), ("json", tr("Export as JSON…"))):
         add(
@@ -132,7 +132,7 @@ def _register_conversations(parts: Parts, export: ExportOpen, bring_in: Callable
             section=section,
             enabled=is_open,
         )
-    add("conversations.import", tr("Import a conversation…"), bring_in, section=section)
+    add("conversations.import", tr("Import a chat…"), bring_in, section=section)
 
 
 def neighbour(rows: object, open_id: int | None, by: int) -> int | None:
@@ -161,8 +161,8 @@ def _register_models(parts: Parts) -> None:
     add("models.target", tr("Choose a target…"), show("target"), shortcut="Alt+T", section=MODELS)
     add("models.draft", tr("Choose a draft…"), show("draft"), shortcut="Alt+D", section=MODELS)
     add("models.lookahead", tr("Choose the lookahead…"), show("lookahead"), shortcut="Alt+L", section=MODELS)
-    add("models.rescan", tr("Look for models again"), bar.rescan_wanted.emit, shortcut="F5", section=MODELS)
-    compare, sweep = tr("Compare plain and speculative…"), tr("Lookahead sweep…")
+    add("models.rescan", tr("Rescan the model folders"), bar.rescan_wanted.emit, shortcut="F5", section=MODELS)
+    compare, sweep = tr("Compare plain and speculative decoding…"), tr("Lookahead sweep…")
     add("proof.compare", compare, bar.compare_wanted.emit, shortcut="Ctrl+Shift+C", section=SPECULATION)
     add("proof.sweep", sweep, bar.sweep_wanted.emit, shortcut="Ctrl+Shift+L", section=SPECULATION)
 
@@ -172,7 +172,7 @@ def _register_view(parts: Parts) -> None:
     add, tr = window.commands.add, window.tr
     add(
         "view.left",
-        tr("Show the chats"),
+        tr("Show the chat list"),
         lambda: window.show_left(window.left.isHidden()),
         shortcut="Ctrl+B",
         section=VIEW,
@@ -194,7 +194,7 @@ def _register_view(parts: Parts) -> None:
         section=VIEW,
         checked=window.bar.tokens_button.isChecked,
     )
-    words = {"system": tr("Theme: as the system"), "light": tr("Theme: light"), "dark": tr("Theme: dark")}
+    words = {"system": tr("Theme: follow system"), "light": tr("Theme: light"), "dark": tr("Theme: dark")}
     for mode, word in words.items():
         add(
             f"view.theme-{mode}",
@@ -206,9 +206,9 @@ def _register_view(parts: Parts) -> None:
     larger: Sequence[Keys] = [QKeySequence.StandardKey.ZoomIn, "Ctrl+="]
     smaller = QKeySequence.StandardKey.ZoomOut
     sizes: Sequence[tuple[str, str, int, Keys | Sequence[Keys]]] = (
-        ("larger", tr("Larger letters"), 1, larger),
-        ("smaller", tr("Smaller letters"), -1, smaller),
-        ("usual", tr("Letters of the usual size"), 0, "Ctrl+0"),
+        ("larger", tr("Zoom in"), 1, larger),
+        ("smaller", tr("Zoom out"), -1, smaller),
+        ("usual", tr("Reset zoom"), 0, "Ctrl+0"),
     )
     for key, text, step, shortcut in sizes:
         add(

@@ -116,7 +116,7 @@ def _connect_conversations(parts: Parts) -> None:
     conversations.messages_deleted.connect(lambda: window.notice.show_offer(window.tr("Deleted"), window.tr("Undo")))
     window.notice.accepted.connect(controller.put_back)
     conversations.trouble.connect(lambda problem: window.notice.show_trouble(problem.text))
-    conversations.saving_again.connect(lambda: window.notice.show_good_news(window.tr("Everything is saved again.")))
+    conversations.saving_again.connect(lambda: window.notice.show_good_news(window.tr("All changes are saved again.")))
 
 
 def _connect_proof(parts: Parts) -> None:

@@ -21,7 +21,7 @@ class Introduction:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        text = parts.window.tr("What the two models do")
+        text = parts.window.tr("How the two models work together")
         parts.window.commands.add(_COMMAND, text, self.show, section=PROGRAM)
         parts.window.introduction_left.connect(self._note)
         parts.window.folder_chosen.connect(lambda _folder: parts.window.end_introduction())

@@ -47,9 +47,9 @@ class Notifier(QObject):
         if not self._settings.notify or (self._is_in_front or in_front)() or not _worth_telling(exchange):
             return
         if exchange.problem is None:
-            title, text = self.tr("The reply is written"), summary(exchange)
+            title, text = self.tr("The reply is ready"), summary(exchange)
         else:
-            title, text = self.tr("The reply could not be written"), exchange.problem.text
+            title, text = self.tr("The reply could not be generated"), exchange.problem.text
         QApplication.alert(self._window)
         self._show(title, text)
 

@@ -36,5 +36,5 @@ class ReportWindows:
         window, folder = self._parts.window, self._parts.log.path.parent
         there = folder.is_dir()
         if not there or not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
-            text = window.tr("The log is in {folder}.") if there else window.tr("There is no log yet in {folder}.")
+            text = window.tr("The log is in {folder}.") if there else window.tr("There is no log in {folder} yet.")
             window.notice.show_trouble(text.format(folder=folder))

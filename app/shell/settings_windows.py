@@ -43,7 +43,7 @@ class SettingsWindows(QObject):
         window = self._parts.window
         add, tr = window.commands.add, window.tr
         add("program.settings", tr("Settings…"), self.open, shortcut="Ctrl+,", section=PROGRAM, everywhere=True)
-        words = tr("Sampling and system prompt of this conversation…")
+        words = tr("Sampling and system prompt for this chat…")
         add("chat.generation", words, self.open_generation, shortcut="Ctrl+G", section=CHAT)
 
     def open(self, page: PageName | None = None) -> None:

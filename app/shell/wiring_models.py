@@ -60,15 +60,15 @@ def _add_commands(parts: Parts, windows: LibraryWindows) -> None:
         return chosen.target is not None and not parts.bridge.has(Loaded(chosen.target, chosen.draft), how)
 
     add("models.library", tr("Models…"), windows.open_library, shortcut="Ctrl+Shift+M", section=MODELS)
-    add("models.folder", tr("Add a models folder…"), windows.add_folder, section=MODELS)
+    add("models.folder", tr("Add a model folder…"), windows.add_folder, section=MODELS)
     add(
         "models.options",
-        tr("Options of the target…"),
+        tr("Options for the target…"),
         lambda: windows.open_options(models.selection.target),
         section=MODELS,
         enabled=lambda: models.by_path(models.selection.target) is not None,
     )
-    add("models.load", tr("Load what is chosen"), desk.load_now, section=MODELS, enabled=waits)
+    add("models.load", tr("Load the chosen models"), desk.load_now, section=MODELS, enabled=waits)
     unload = tr("Unload the models")
     add("models.unload", unload, desk.unload, section=MODELS, enabled=lambda: models.loaded.target is not None)
 
@@ -86,16 +86,18 @@ def take_dropped(parts: Parts, found: Dropped) -> None:
     if found.files:
         parts.attachments.add(found.files)
     for path in found.missing[:1]:
-        text = window.tr("{name} is no file and no folder that can be read.")
+        text = window.tr("{name} cannot be opened: it is not a readable file or folder.")
         window.notice.show_trouble(text.format(name=path.name or str(path)))
 
 
 def _tell_target(parts: Parts, models: tuple[Path, ...]) -> None:
     window = parts.window
     name = parts.desk.name_of(models[0])
-    text = window.tr("{model} is the target now. It is loaded with the next message.")
+    text = window.tr("{model} is now the target. It is loaded with the next message.")
     if len(models) > 1:
-        text = window.tr("{model} is the target now; the other models were left. It is loaded with the next message.")
+        text = window.tr(
+            "{model} is now the target; the other models were ignored. It is loaded with the next message."
+        )
     window.notice.show_good_news(text.format(model=name))
 
 

@@ -27,9 +27,8 @@ class StoreTooNew(StoreError):
         super().__init__(
             path,
             Phrase(
-                "The conversations in {path} were written by a newer version of Outrider (format "
-                "{version}, and this one knows {known}). Nothing was changed. Start the newer version to "
-                "read them.",
+                "The chats in {path} were written by a newer version of Outrider (format {version}; this version "
+                "reads up to format {known}). Nothing was changed. Open them with the newer version.",
                 path=path,
                 version=version,
                 known=known,
@@ -45,8 +44,8 @@ class StoreDamaged(StoreError):
         super().__init__(
             path,
             Phrase(
-                "The conversations in {path} cannot be read: {reason}. Put a copy of it from a backup "
-                "there, or move it away to begin with an empty list.",
+                "The chats in {path} cannot be read: {reason}. Restore the file from a backup, or move it away "
+                "to start with an empty list.",
                 path=path,
                 reason=reason,
             ),
@@ -61,7 +60,7 @@ class StoreNotOpen(StoreError):
         super().__init__(
             path,
             Phrase(
-                "Cannot open the conversations in {path}: {reason}. Make the folder and the file writable.",
+                "Cannot open the chats in {path}: {reason}. Make the folder and the file writable.",
                 path=path,
                 reason=reason,
             ),
@@ -75,8 +74,7 @@ class NoRoomForStore(StoreError):
         super().__init__(
             path,
             Phrase(
-                "Cannot open the conversations in {path}: there is no space left. Free some space and "
-                "start Outrider again.",
+                "Cannot open the chats in {path}: the disk is full. Free some space and restart Outrider.",
                 path=path,
             ),
         )
@@ -89,7 +87,7 @@ class StoreInUse(StoreError):
         super().__init__(
             path,
             Phrase(
-                "Another program is using the conversations in {path}. Close the other Outrider and start again.",
+                "Another program is using the chats in {path}. Close the other instance of Outrider and start again.",
                 path=path,
             ),
         )
@@ -106,8 +104,8 @@ class DiskFull(NotSaved):
         super().__init__(
             path,
             Phrase(
-                "There is no space left in {parent}: what is new is not saved yet. Free some space; it "
-                "is then saved by itself, as long as Outrider is open.",
+                "The disk that holds {parent} is full, so recent changes are not saved yet. Free some space: "
+                "Outrider then saves them automatically while it is open.",
                 parent=path.parent,
             ),
         )
@@ -121,8 +119,8 @@ class NotWritable(NotSaved):
         super().__init__(
             path,
             Phrase(
-                "What is new cannot be saved in {parent}: {reason}. It is tried again every few seconds, "
-                "as long as Outrider is open.",
+                "Recent changes cannot be saved in {parent}: {reason}. Outrider tries again every few seconds "
+                "while it is open.",
                 parent=path.parent,
                 reason=reason,
             ),

@@ -109,7 +109,7 @@ def check_header(path: Path) -> None:
     if header is None:
         return
     if len(header) < _HEADER or not header.startswith(_MAGIC):
-        raise StoreDamaged(path, Phrase("it is no file of conversations"))
+        raise StoreDamaged(path, Phrase("it is not an Outrider chat file"))
     _refuse_newer(path, _number(header, _VERSION_AT))
     # 0: perhaps one of ours whose program was killed while making it.
     if _number(header, _APPLICATION_AT) not in (APPLICATION_ID, 0):

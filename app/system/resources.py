@@ -17,7 +17,7 @@ class ResourceDamaged(Exception):
     def __init__(self, name: str) -> None:
         self.name = name
         super().__init__(
-            Phrase("{name}, a part of Outrider, is missing or damaged. Install Outrider again.", name=name)
+            Phrase("{name} is part of Outrider, but it is missing or damaged. Reinstall Outrider.", name=name)
         )
 
 

@@ -47,16 +47,16 @@ def way_words(name: str) -> str:
         return QCoreApplication.translate("Proof", "Plain")
     if name == AUTO:
         return QCoreApplication.translate("Proof", "Speculative, auto")
-    return QCoreApplication.translate("Proof", "Speculative, K = {k}").format(k=name)
+    return QCoreApplication.translate("Proof", "Speculative, lookahead {k}").format(k=name)
 
 
 def progress_words(run: ProofRun) -> str:
     """How far it is; empty where there is nothing to say."""
     patterns = {
-        "waiting": QCoreApplication.translate("Proof", "Waiting for what is running to end"),
-        "asking": QCoreApplication.translate("Proof", "The main window asks whether the models shall be loaded"),
+        "waiting": QCoreApplication.translate("Proof", "Waiting for the current task to finish"),
+        "asking": QCoreApplication.translate("Proof", "Confirm in the main window that the models may be loaded"),
         "loading": QCoreApplication.translate("Proof", "Loading the models"),
-        "calibrating": QCoreApplication.translate("Proof", "Measuring this pair, once"),
+        "calibrating": QCoreApplication.translate("Proof", "Measuring this pair (only once)"),
         "warming up": QCoreApplication.translate("Proof", "Warming up"),
         "measuring": QCoreApplication.translate("Proof", "Measuring"),
         "comparing": QCoreApplication.translate("Proof", "Comparing the outputs"),
@@ -78,21 +78,21 @@ def ended_words(run: ProofRun) -> str:
         return ""
     if report is None or not any(way.replies for way in report.ways):
         return QCoreApplication.translate("Proof", "Cancelled before anything was measured.")
-    size = QCoreApplication.translate("Proof", "{turns} turns of up to {tokens} tokens, a prompt of {prompt} tokens")
+    size = QCoreApplication.translate("Proof", "{turns} runs of up to {tokens} tokens, prompt of {prompt} tokens")
     if report.repeats == 1:
-        size = QCoreApplication.translate("Proof", "one turn of up to {tokens} tokens, a prompt of {prompt} tokens")
+        size = QCoreApplication.translate("Proof", "one run of up to {tokens} tokens, prompt of {prompt} tokens")
     words = size.format(turns=report.repeats, tokens=report.max_tokens, prompt=number(report.prompt_tokens))
     if run.status == "cancelled":
-        return QCoreApplication.translate("Proof", "Cancelled: the figures so far, of {size}.").format(size=words)
+        return QCoreApplication.translate("Proof", "Cancelled. Partial figures from {size}.").format(size=words)
     return QCoreApplication.translate("Proof", "Medians of {size}.").format(size=words)
 
 
 def between(values: Spread | None) -> str:
-    """The middle half of a speed: 50 to 53."""
+    """Return the range of half of the runs: 50–53."""
     if values is None:
         return ""
     digits = 1 if values.high < 10 else 0
-    return QCoreApplication.translate("Proof", "middle half {low} to {high}").format(
+    return QCoreApplication.translate("Proof", "half of the runs: {low}–{high}").format(
         low=number(values.low, digits), high=number(values.high, digits)
     )
 
@@ -112,12 +112,12 @@ def outcome_words(way: WayFigures | None) -> str:
     if way is None or way.speedup is None:
         return QCoreApplication.translate("Proof", "speedup")
     words = {
-        "faster": QCoreApplication.translate("Proof", "faster than plain decoding"),
-        "slower": QCoreApplication.translate("Proof", "slower than plain decoding"),
-        "level": QCoreApplication.translate("Proof", "not told apart from plain decoding"),
-        "unknown": QCoreApplication.translate("Proof", "too few turns to tell"),
+        "faster": QCoreApplication.translate("Proof", "the speed of plain decoding"),
+        "slower": QCoreApplication.translate("Proof", "the speed of plain decoding"),
+        "level": QCoreApplication.translate("Proof", "no measurable difference from plain decoding"),
+        "unknown": QCoreApplication.translate("Proof", "too few runs to tell"),
     }[outcome(way)]
-    spread = QCoreApplication.translate("Proof", "middle half {low} to {high}").format(
+    spread = QCoreApplication.translate("Proof", "half of the runs: {low}–{high}").format(
         low=number(way.speedup.low, 2), high=number(way.speedup.high, 2)
     )
     return words + SEPARATOR + spread
@@ -129,10 +129,10 @@ def rounds_words(way: WayFigures | None) -> str:
         return ""
     parts = [accepted(way.acceptance_rate)]
     if way.mean_length is not None:
-        pattern = QCoreApplication.translate("Proof", "{length} tokens a round")
+        pattern = QCoreApplication.translate("Proof", "{length} tokens per round")
         parts.append(pattern.format(length=number(way.mean_length, 1)))
     if way.name == AUTO and way.average_lookahead is not None:
-        pattern = QCoreApplication.translate("Proof", "K = {k} on average")
+        pattern = QCoreApplication.translate("Proof", "lookahead {k} on average")
         parts.append(pattern.format(k=number(way.average_lookahead, 1)))
     return SEPARATOR.join(parts)
 
@@ -142,15 +142,17 @@ def verdict_words(found: OutputEquality) -> str:
     patterns = {
         "identical": QCoreApplication.translate("Proof", "✓ identical, {alike} of {tokens} tokens"),
         "tie": QCoreApplication.translate(
-            "Proof", "✓ the same up to a tie after {alike} of {tokens} tokens: the two best logits are {gap} apart"
+            "Proof", "✓ identical up to a tie after {alike} of {tokens} tokens: the two best logits differ by {gap}"
         ),
         "different": QCoreApplication.translate(
-            "Proof", "✗ DIFFERENT after {alike} of {tokens} tokens, which must not be. Please report it."
+            "Proof", "✗ DIFFERENT after {alike} of {tokens} tokens. This is a bug: please report it."
         ),
         "unexamined": QCoreApplication.translate(
-            "Proof", "They part after {alike} of {tokens} tokens; it was cancelled before that was examined."
+            "Proof",
+            "The outputs differ after {alike} of {tokens} tokens; the measurement was cancelled before "
+            "the cause was examined.",
         ),
-        "drawn": QCoreApplication.translate("Proof", "✓ drawn alike"),
+        "drawn": QCoreApplication.translate("Proof", "✓ same distribution"),
         "none": "",
     }
     gap = "" if found.gap is None else f"{found.gap:.1g}"
@@ -162,15 +164,15 @@ def verdict_help(found: OutputEquality) -> str:
     if found.kind == "drawn":
         return QCoreApplication.translate(
             "Proof",
-            "Tokens are drawn at random here, so two replies differ, as two plain ones do. Each is drawn from the "
-            "target's own distribution either way: a proposed one is kept with the probability min(1, target / draft), "
-            "and is otherwise drawn anew from what the target has left over.",
+            "Tokens are sampled here, so two replies differ, just as two plain replies do. Either way each token "
+            "follows the target's own distribution: a proposed token is kept with probability min(1, target / "
+            "draft); otherwise a token is sampled from what remains of the target's distribution.",
         )
     if found.kind == "tie":
         return QCoreApplication.translate(
             "Proof",
-            "A batch of another size rounds the last bits otherwise, so where two tokens are as good as equal either "
-            "may be written. Both outputs are the target's own.",
+            "Batches of different sizes round the last bits differently, so where two tokens are almost equally "
+            "likely, either may be chosen. Both outputs are the target's own.",
         )
     return ""
 
@@ -180,32 +182,34 @@ def doubts_words(report: WaysReport | None) -> str:
     lines = []
     for doubt in doubts(report) if report is not None else ():
         if report is not None and doubt == "busy":
-            pattern = QCoreApplication.translate("Proof", "Other programs took {share} of the processors meanwhile.")
+            pattern = QCoreApplication.translate("Proof", "Other programs used {share} of the processors meanwhile.")
             lines.append(pattern.format(share=percent(report.other_programs)))
         elif report is not None and doubt == "unsteady":
-            pattern = QCoreApplication.translate("Proof", "Plain decoding itself varied by {share} between turns.")
+            pattern = QCoreApplication.translate("Proof", "Plain decoding itself varied by {share} between runs.")
             lines.append(pattern.format(share=percent(report.unsteady)))
         else:
-            lines.append(QCoreApplication.translate("Proof", "Fewer than three turns: no more than a first look."))
+            lines.append(QCoreApplication.translate("Proof", "Fewer than three runs give only a first impression."))
     return " ".join(lines)
 
 
 def use_words(lookahead: int | None) -> str:
     """The words of the button that sets the picker."""
-    return QCoreApplication.translate("Proof", "Use K = {k}").format(k=UNKNOWN if lookahead is None else lookahead)
+    return QCoreApplication.translate("Proof", "Use lookahead {k}").format(
+        k=UNKNOWN if lookahead is None else lookahead
+    )
 
 
 def best_words(lookahead: int | None, others: list[int]) -> str:
     """Which lookahead is fastest."""
     if lookahead is None:
         return ""
-    name = f"K = {lookahead}"
+    name = str(lookahead)
     if lookahead == 0:
-        name = QCoreApplication.translate("Proof", "K = 0, plain decoding")
+        name = QCoreApplication.translate("Proof", "0 (plain decoding)")
     if not others:
-        return QCoreApplication.translate("Proof", "The fastest: {name}").format(name=name)
+        return QCoreApplication.translate("Proof", "Fastest lookahead: {name}").format(name=name)
     pattern = QCoreApplication.translate(
-        "Proof", "{name} has the highest median speedup; its lead on {others} is within the spread"
+        "Proof", "Lookahead {name} has the highest median speedup, but its lead over {others} is within the spread"
     )
     return pattern.format(name=name, others=_ranges(sorted(others)))
 

@@ -30,30 +30,31 @@ def context_details(use: ContextUse | None) -> str:
     if not use.fits:
         text = QCoreApplication.translate(
             "Context",
-            "Your message and the system prompt alone have {used} tokens, and the context holds {available}. "
-            "Shorten it, leave a file out, or load the target with a longer context.",
+            "Your message and the system prompt alone take {used} tokens, but the context holds only "
+            "{available}. Shorten the message, remove a file, or load the target with a longer context.",
         )
         return text.format(used=number(use.used), available=number(use.available))
     lines = [
-        QCoreApplication.translate(
-            "Context", "The model reads {used} tokens, and its context holds {available}."
-        ).format(used=number(use.used), available=number(use.available))
+        QCoreApplication.translate("Context", "The model reads {used} tokens; its context holds {available}.").format(
+            used=number(use.used), available=number(use.available)
+        )
     ]
     if use.typed:
-        typed = QCoreApplication.translate("Context", "What you write now: {count}.")
+        typed = QCoreApplication.translate("Context", "Your current message: {count}.")
         lines.append(typed.format(count=number(use.typed)))
     if use.dropped:
         dropped = QCoreApplication.translate(
             "Context",
-            "There is no room for the oldest {count} messages: it is not shown them. A line in the conversation shows "
-            "where they end. The system prompt and your question always stay.",
+            "The oldest {count} messages do not fit and are not sent to the model. A line in the chat marks "
+            "where they end. The system prompt and your message are always sent.",
         )
         lines.append(dropped.format(count=number(use.dropped)))
     else:
         lines.append(
             QCoreApplication.translate(
                 "Context",
-                "When it is full, the oldest messages are left out. The system prompt and your question always stay.",
+                "When the context is full, the oldest messages are left out. The system prompt and your message "
+                "are always sent.",
             )
         )
     return "\n".join(lines)
@@ -62,25 +63,25 @@ def context_details(use: ContextUse | None) -> str:
 def refusal(error: NotAttached) -> str:
     """Why a file cannot go with the question, and what to do."""
     patterns = {
-        "missing": QCoreApplication.translate("Attachments", "{name} is not there any more. Choose another file."),
-        "folder": QCoreApplication.translate("Attachments", "{name} is a folder. Attach the files in it one by one."),
-        "special": QCoreApplication.translate("Attachments", "{name} is no ordinary file. Attach a text file."),
+        "missing": QCoreApplication.translate("Attachments", "{name} no longer exists. Choose another file."),
+        "folder": QCoreApplication.translate("Attachments", "{name} is a folder. Attach its files one by one."),
+        "special": QCoreApplication.translate("Attachments", "{name} is not a regular file. Attach a text file."),
         "unreadable": QCoreApplication.translate(
-            "Attachments", "{name} cannot be read ({detail}). See whether you may open it, or attach a copy."
+            "Attachments", "{name} cannot be read ({detail}). Check its permissions, or attach a copy."
         ),
-        "empty": QCoreApplication.translate("Attachments", "There is no text in {name}. Attach another file."),
+        "empty": QCoreApplication.translate("Attachments", "{name} contains no text. Attach another file."),
         "large": QCoreApplication.translate(
-            "Attachments", "{name} is larger than {detail} MiB. Attach the part that matters."
+            "Attachments", "{name} is larger than {detail} MiB. Attach only the part that you need."
         ),
         "binary": QCoreApplication.translate(
-            "Attachments", "{name} is no text. Only text files can be attached; save its text as one."
+            "Attachments", "{name} is not a text file. Save its content as text and attach that file."
         ),
         "encoding": QCoreApplication.translate(
-            "Attachments", "{name} is no text in UTF-8 (byte {detail}). Save it as UTF-8 and attach it again."
+            "Attachments", "{name} is not UTF-8 text (byte {detail}). Save it as UTF-8 and attach it again."
         ),
         "many": QCoreApplication.translate(
-            "Attachments", "{name} was not attached: no more than {detail} files go with one question."
+            "Attachments", "{name} was not attached: a message can have at most {detail} files."
         ),
     }
-    unknown = QCoreApplication.translate("Attachments", "the system says no more")
+    unknown = QCoreApplication.translate("Attachments", "no further details")
     return patterns[error.trouble].format(name=error.name, detail=error.detail or unknown)

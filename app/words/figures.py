@@ -68,19 +68,19 @@ def accepted(rate: float | None) -> str:
 
 
 def lookahead_words(note: LookaheadNote) -> str:
-    """What the lookahead does and why: K = 3, expected 1.42×."""
+    """Say what the lookahead does and why: 3 ahead · about 1.4× faster expected."""
     patterns = {
-        "ready": QCoreApplication.translate("Lookahead", "auto: by measurement"),
-        "drafting": QCoreApplication.translate("Lookahead", "K = {k}, expected {speedup}×"),
-        "trying": QCoreApplication.translate("Lookahead", "K = {k}, trying whether it pays"),
-        "plain": QCoreApplication.translate("Lookahead", "plain: this draft doesn't pay here"),
-        "fixed": QCoreApplication.translate("Lookahead", "K = {k} (fixed)"),
-        "off": QCoreApplication.translate("Lookahead", "plain: the lookahead is 0"),
+        "ready": QCoreApplication.translate("Lookahead", "auto · chosen by measurement"),
+        "drafting": QCoreApplication.translate("Lookahead", "{k} ahead · about {speedup}× faster expected"),
+        "trying": QCoreApplication.translate("Lookahead", "{k} ahead · testing whether it pays"),
+        "plain": QCoreApplication.translate("Lookahead", "plain · this draft does not pay here"),
+        "fixed": QCoreApplication.translate("Lookahead", "{k} ahead · fixed"),
+        "off": QCoreApplication.translate("Lookahead", "plain · the lookahead is 0"),
     }
     if not note.has_draft:
-        patterns["off"] = QCoreApplication.translate("Lookahead", "plain: no draft is chosen")
-        patterns["plain"] = QCoreApplication.translate("Lookahead", "plain: the text repeats too little")
-    speedup = UNKNOWN if note.speedup is None else number(note.speedup, 2)
+        patterns["off"] = QCoreApplication.translate("Lookahead", "plain · no draft is chosen")
+        patterns["plain"] = QCoreApplication.translate("Lookahead", "plain · the text repeats too little")
+    speedup = UNKNOWN if note.speedup is None else number(note.speedup, 1)
     return patterns[note.kind].format(k=note.lookahead, speedup=speedup)
 
 
@@ -123,13 +123,13 @@ def _endings(exchange: Exchange) -> list[str]:
             words.append(QCoreApplication.translate("Figures", "not answered"))
         return words
     if exchange.status == "interrupted":
-        return [QCoreApplication.translate("Figures", "The program ended while this was being written.")]
+        return [QCoreApplication.translate("Figures", "Outrider ended before this reply was complete.")]
     if exchange.finish_reason == "length":
-        return [QCoreApplication.translate("Figures", "stopped at the limit")]
+        return [QCoreApplication.translate("Figures", "stopped at the token limit")]
     if exchange.finish_reason == "context":
         return [QCoreApplication.translate("Figures", "the context is full")]
     if exchange.status == "done" and not exchange.reply.strip():
-        return [QCoreApplication.translate("Figures", "an empty reply")]
+        return [QCoreApplication.translate("Figures", "empty reply")]
     return []
 
 
@@ -138,11 +138,11 @@ def activity_word(activity: Activity) -> str:
     patterns = {
         "checking": QCoreApplication.translate("Activity", "Checking {subject}"),
         "loading": QCoreApplication.translate("Activity", "Loading {subject}"),
-        "measuring": QCoreApplication.translate("Activity", "Measuring this pair, once…"),
+        "measuring": QCoreApplication.translate("Activity", "Measuring this pair (only once)…"),
         "reading": QCoreApplication.translate("Activity", "Reading the prompt ({subject} tokens)"),
-        "scanning": QCoreApplication.translate("Activity", "Looking for models in {subject}"),
-        "proving": QCoreApplication.translate("Activity", "Waiting for the measurement to end"),
-        "asking": QCoreApplication.translate("Activity", "Waiting: shall {subject} be loaded?"),
+        "scanning": QCoreApplication.translate("Activity", "Scanning {subject} for models"),
+        "proving": QCoreApplication.translate("Activity", "Waiting for the measurement to finish"),
+        "asking": QCoreApplication.translate("Activity", "Waiting for you to confirm loading {subject}"),
         "queued": QCoreApplication.translate("Activity", "Waiting for the reply in another chat"),
     }
     word = patterns.get(activity.work, "").format(subject=activity.subject)

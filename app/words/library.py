@@ -32,8 +32,8 @@ def heading(column: str) -> str:
 def heading_help(column: str) -> str:
     """What a column tells."""
     words = {
-        "context": QCoreApplication.translate("Library", "Tokens: loaded with, of those it was trained for"),
-        "memory": QCoreApplication.translate("Library", "Memory it needs to run, an estimate, against what is free"),
+        "context": QCoreApplication.translate("Library", "Context length in tokens: as loaded / as trained"),
+        "memory": QCoreApplication.translate("Library", "Estimated memory needed to run the model, and free memory"),
     }
     return words.get(column, heading(column))
 
@@ -98,7 +98,7 @@ def state_words(row: LibraryRow) -> str:
     if row.state == "problem":
         return say(row.reason)
     if row.state == "away":
-        return QCoreApplication.translate("Library", "Its folder is not there at present")
+        return QCoreApplication.translate("Library", "Its folder is not available")
     if row.state == "large":
         words = QCoreApplication.translate("Library", "Too large: needs {needed}, {free} free")
         return words.format(needed=say(file_size(row.needed)), free=say(file_size(row.free)))
@@ -107,7 +107,7 @@ def state_words(row: LibraryRow) -> str:
         "draft": QCoreApplication.translate("Library", "Draft, not loaded yet"),
         "both": QCoreApplication.translate("Library", "Target and draft, not loaded yet"),
     }
-    return chosen[row.chosen] if row.chosen else QCoreApplication.translate("Library", "Fits in memory")
+    return chosen[row.chosen] if row.chosen else QCoreApplication.translate("Library", "Ready")
 
 
 def facts(row: LibraryRow) -> str:

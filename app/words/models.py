@@ -19,19 +19,19 @@ def worded(choice: PickerLine) -> PickerLine:
         label = tr("Models", "automatic")
         if choice.label:
             label = tr("Models", "automatic · {draft}").format(draft=choice.label)
-        return replace(choice, label=label, hint=tr("Models", "The best draft that is there for the target"))
+        return replace(choice, label=label, hint=tr("Models", "The best available draft for the target"))
     if choice.kind == "ngram":
-        hint = tr("Models", "No draft model: proposals come from the text so far")
+        hint = tr("Models", "No draft model: proposals are taken from the text so far")
         return replace(choice, label=tr("Models", "n-gram"), hint=hint)
     if choice.kind == "none":
         return replace(choice, label=tr("Models", "none"), hint=tr("Models", "Plain decoding: no draft"))
     label = tr("Models", "{model} · slower").format(model=choice.label) if choice.slower else choice.label
     problem, hint = choice.problem, say(choice.hint)
     if choice.away:
-        problem = tr("Models", "Its folder is not there at present.")
+        problem = tr("Models", "Its folder is not available.")
     elif problem is None and choice.shortage is not None and choice.beside:
         needed, free = (say(file_size(size)) or "0" for size in choice.shortage)
-        text = tr("Models", "It needs about {needed} of memory; beside the target {free} are free.")
+        text = tr("Models", "It needs about {needed} of memory; {free} are free beside the target.")
         problem = text.format(needed=needed, free=free)
     elif choice.shortage is not None:
         # A target can be loaded all the same: before that is tried, the user is asked.
@@ -41,7 +41,7 @@ def worded(choice: PickerLine) -> PickerLine:
 
 def shortage_words(needed: int, free: int) -> str:
     """Why a model does not fit: bytes that it needs and that are free."""
-    text = QCoreApplication.translate("Models", "It needs about {needed} of memory, and {free} are free.")
+    text = QCoreApplication.translate("Models", "It needs about {needed} of memory; {free} are free.")
     return text.format(needed=say(file_size(needed)), free=say(file_size(free)) or "0")
 
 
@@ -50,14 +50,14 @@ def announcement(names: Sequence[str], needed: int, free: int) -> str:
     if len(names) == 2:
         text = QCoreApplication.translate(
             "Models",
-            "{target} and {draft} need about {needed} of memory, and {free} are free. Loading them may slow this "
-            "computer down, or fail.",
+            "{target} and {draft} need about {needed} of memory, but only {free} are free. Loading them may slow "
+            "down this computer or fail.",
         )
     else:
         text = QCoreApplication.translate(
             "Models",
-            "{target} needs about {needed} of memory, and {free} are free. Loading it may slow this computer down, or "
-            "fail.",
+            "{target} needs about {needed} of memory, but only {free} are free. Loading it may slow down this "
+            "computer or fail.",
         )
     needs, left = say(file_size(needed)), say(file_size(free)) or "0"
     return text.format(target=names[0], draft=names[-1], needed=needs, free=left)

@@ -14,23 +14,24 @@ def trouble_words(trouble: SettingsTrouble) -> str:
     """What went wrong with the file of the settings, and what became of it."""
     words = {
         "damaged": QCoreApplication.translate(
-            "Settings", "The settings file was damaged: the usual settings are used. The old file is kept as {aside}."
+            "Settings",
+            "The settings file was damaged, so Outrider uses the default settings. The old file was kept as {aside}.",
         ),
         "unreadable": QCoreApplication.translate(
             "Settings",
-            "The settings cannot be read ({reason}): the usual ones are used, and nothing is saved in this run. "
-            "Check the permissions of {path}.",
+            "The settings cannot be read ({reason}). Outrider uses the default settings and saves no changes "
+            "until it is restarted. Check the permissions of {path}.",
         ),
         "unwritable": QCoreApplication.translate(
-            "Settings", "The settings cannot be saved ({reason}). Check the permissions and the free space of {path}."
+            "Settings", "The settings cannot be saved ({reason}). Check the permissions of {path} and the free space."
         ),
     }
     words_here = words[trouble.kind]
     if trouble.kind == "damaged" and trouble.aside is None:
         words_here = QCoreApplication.translate(
-            "Settings", "The settings file {path} was damaged: the usual settings are used."
+            "Settings", "The settings file {path} was damaged, so Outrider uses the default settings."
         )
-    reason = trouble.reason or QCoreApplication.translate("Settings", "no reason was given")
+    reason = trouble.reason or QCoreApplication.translate("Settings", "unknown reason")
     return words_here.format(path=trouble.path, aside=trouble.aside, reason=reason)
 
 
@@ -60,20 +61,34 @@ def field_name(name: str) -> str:
 def field_hint(name: str) -> str:
     """What a field does, in a few words, with its unit."""
     words = {
-        "temperature": QCoreApplication.translate("Settings", "0: greedy, always the most likely token"),
-        "top_k": QCoreApplication.translate("Settings", "tokens to draw from at most · 0: off"),
-        "top_p": QCoreApplication.translate("Settings", "share of the probability to draw from · 1: off"),
-        "min_p": QCoreApplication.translate("Settings", "least probability, of the best token's · 0: off"),
-        "repeat_penalty": QCoreApplication.translate("Settings", "factor on tokens that were there already · 1: off"),
-        "presence_penalty": QCoreApplication.translate("Settings", "once for each token that was there · 0: off"),
-        "frequency_penalty": QCoreApplication.translate("Settings", "for each time that it was there · 0: off"),
-        "penalty_window": QCoreApplication.translate("Settings", "last tokens that the penalties look at · 0: all"),
-        "seed": QCoreApplication.translate("Settings", "the same seed, the same reply · empty: another each time"),
-        "max_tokens": QCoreApplication.translate("Settings", "new tokens · empty: until the context is full"),
-        "stop": QCoreApplication.translate(
-            "Settings", "Texts that end a reply, one on each line. Write \\n for a line break, \\t for a tab."
+        "temperature": QCoreApplication.translate("Settings", "0 = greedy: always the most likely token"),
+        "top_k": QCoreApplication.translate("Settings", "sample from this many of the most likely tokens · 0 = off"),
+        "top_p": QCoreApplication.translate(
+            "Settings", "sample from the likeliest tokens up to this total probability · 1 = off"
         ),
-        "system": QCoreApplication.translate("Settings", "What the model is told before everything else"),
+        "min_p": QCoreApplication.translate(
+            "Settings", "drop tokens below this share of the best one's probability · 0 = off"
+        ),
+        "repeat_penalty": QCoreApplication.translate(
+            "Settings", "weakens tokens already used by this factor · 1 = off"
+        ),
+        "presence_penalty": QCoreApplication.translate(
+            "Settings", "subtracted once for every token already used · 0 = off"
+        ),
+        "frequency_penalty": QCoreApplication.translate("Settings", "subtracted for every use of a token · 0 = off"),
+        "penalty_window": QCoreApplication.translate(
+            "Settings", "number of recent tokens that penalties apply to · 0 = all"
+        ),
+        "seed": QCoreApplication.translate(
+            "Settings", "the same seed gives the same reply · empty = a new seed each time"
+        ),
+        "max_tokens": QCoreApplication.translate(
+            "Settings", "new tokens per reply · empty = until the context is full"
+        ),
+        "stop": QCoreApplication.translate(
+            "Settings", "Texts that end a reply, one per line. Write \\n for a line break and \\t for a tab."
+        ),
+        "system": QCoreApplication.translate("Settings", "Instructions that the model reads before every chat"),
     }
     return words.get(name, "")
 
@@ -81,18 +96,20 @@ def field_hint(name: str) -> str:
 def field_rule(name: str) -> str:
     """What may be typed into a field, said when something else was."""
     words = {
-        "temperature": QCoreApplication.translate("Settings", "Write a number from 0 to 100."),
-        "top_k": QCoreApplication.translate("Settings", "Write 0 or a whole number above 0."),
-        "top_p": QCoreApplication.translate("Settings", "Write a number above 0, at most 1."),
-        "min_p": QCoreApplication.translate("Settings", "Write a number from 0 to 1."),
-        "repeat_penalty": QCoreApplication.translate("Settings", "Write a number above 0, at most 100."),
-        "presence_penalty": QCoreApplication.translate("Settings", "Write a number from -100 to 100."),
-        "frequency_penalty": QCoreApplication.translate("Settings", "Write a number from -100 to 100."),
-        "penalty_window": QCoreApplication.translate("Settings", "Write 0 or a whole number above 0."),
-        "seed": QCoreApplication.translate("Settings", "Write a whole number from 0 to 2⁶⁴ − 1, or nothing."),
-        "max_tokens": QCoreApplication.translate("Settings", "Write a whole number above 0, or nothing."),
-        "stop": QCoreApplication.translate("Settings", "At most {count} stop strings, of {length} characters each."),
-        "system": QCoreApplication.translate("Settings", "At most {length} characters."),
+        "temperature": QCoreApplication.translate("Settings", "Enter a number from 0 to 100."),
+        "top_k": QCoreApplication.translate("Settings", "Enter 0 or a whole number above 0."),
+        "top_p": QCoreApplication.translate("Settings", "Enter a number above 0, at most 1."),
+        "min_p": QCoreApplication.translate("Settings", "Enter a number from 0 to 1."),
+        "repeat_penalty": QCoreApplication.translate("Settings", "Enter a number above 0, at most 100."),
+        "presence_penalty": QCoreApplication.translate("Settings", "Enter a number from -100 to 100."),
+        "frequency_penalty": QCoreApplication.translate("Settings", "Enter a number from -100 to 100."),
+        "penalty_window": QCoreApplication.translate("Settings", "Enter 0 or a whole number above 0."),
+        "seed": QCoreApplication.translate("Settings", "Enter a whole number from 0 to 2⁶⁴ − 1, or leave this empty."),
+        "max_tokens": QCoreApplication.translate("Settings", "Enter a whole number above 0, or leave this empty."),
+        "stop": QCoreApplication.translate(
+            "Settings", "Enter at most {count} stop strings of up to {length} characters each."
+        ),
+        "system": QCoreApplication.translate("Settings", "Enter at most {length} characters."),
     }
     lengths = {"stop": LONGEST_STOP, "system": LONGEST_SYSTEM}
     return fill(words.get(name, ""), count=MOST_STOPS, length=number(lengths.get(name, 0)))
@@ -103,17 +120,16 @@ def drawing_words(choice: GenerationChoice) -> str:
     if choice.temperature == 0:
         return QCoreApplication.translate(
             "Settings",
-            "Greedy, as Outrider does it unless you choose otherwise: each token is the most likely one. Top-k, top-p, "
-            "min-p and the seed change nothing then.",
+            "Greedy, the default: each token is the most likely one. Top-k, top-p, min-p and the seed have no effect.",
         )
     if choice.seed is not None:
         return QCoreApplication.translate(
             "Settings",
-            "Drawn, and the same again for the same question with the same models: with a seed a lookahead of auto "
-            "proposes a fixed number of tokens, and an overlap of auto is off.",
+            "Sampled, but repeatable: the same message with the same models gives the same reply. With a seed, "
+            "lookahead auto proposes a fixed number of tokens and overlap auto is off.",
         )
     return QCoreApplication.translate(
-        "Settings", "Drawn: each reply is another one, of exactly the target's distribution, with a draft or without."
+        "Settings", "Sampled: every reply differs. The distribution is exactly the target's, with or without a draft."
     )
 
 
@@ -153,10 +169,10 @@ def prompt_text(prompt: SystemPrompt) -> str:
 def name_words(problem: NameProblem) -> str:
     """What is wrong with a name."""
     words = {
-        "empty": QCoreApplication.translate("Settings", "Write a name."),
-        "long": QCoreApplication.translate("Settings", "At most {length} characters."),
-        "taken": QCoreApplication.translate("Settings", "There is one of this name."),
-        "full": QCoreApplication.translate("Settings", "There are {count} already. Delete one first."),
+        "empty": QCoreApplication.translate("Settings", "Enter a name."),
+        "long": QCoreApplication.translate("Settings", "Enter at most {length} characters."),
+        "taken": QCoreApplication.translate("Settings", "This name is already taken."),
+        "full": QCoreApplication.translate("Settings", "There are already {count}. Delete one first."),
     }
     return fill(words[problem], length=LONGEST_NAME, count=MOST)
 
@@ -165,15 +181,17 @@ def refusal_words(refused: PresetsRefused, file_name: str) -> str:
     """Why a file of presets or prompts was not imported."""
     reasons = {
         "large": QCoreApplication.translate("Settings", "it is too large"),
-        "json": QCoreApplication.translate("Settings", "it is no JSON, or damaged"),
-        "other": QCoreApplication.translate("Settings", "it holds something else"),
-        "newer": QCoreApplication.translate("Settings", "a newer version of Outrider wrote it; import it there"),
-        "list": QCoreApplication.translate("Settings", "what it lists cannot be read"),
+        "json": QCoreApplication.translate("Settings", "it is not valid JSON"),
+        "other": QCoreApplication.translate("Settings", "it contains something else"),
+        "newer": QCoreApplication.translate(
+            "Settings", "it was written by a newer version of Outrider; import it there"
+        ),
+        "list": QCoreApplication.translate("Settings", "its list cannot be read"),
         "many": QCoreApplication.translate("Settings", "there would be more than {count}"),
-        "name": QCoreApplication.translate("Settings", "entry {place} has no name that can be used"),
-        "twice": QCoreApplication.translate("Settings", "the name “{field}” is there twice"),
-        "value": QCoreApplication.translate("Settings", "in entry {place} “{field}” makes no sense"),
-        "nothing": QCoreApplication.translate("Settings", "there is nothing in it"),
+        "name": QCoreApplication.translate("Settings", "entry {place} has no usable name"),
+        "twice": QCoreApplication.translate("Settings", "the name “{field}” occurs twice"),
+        "value": QCoreApplication.translate("Settings", "entry {place} has an invalid value for “{field}”"),
+        "nothing": QCoreApplication.translate("Settings", "it is empty"),
     }
     field = refused.field if refused.problem == "twice" else field_name(refused.field)
     reason = fill(reasons[refused.problem], place=refused.place, field=field, count=MOST)
@@ -184,11 +202,11 @@ def refusal_words(refused: PresetsRefused, file_name: str) -> str:
 def imported_words(added: int, renamed: int) -> str:
     """What came of an import."""
     if not added:
-        return QCoreApplication.translate("Settings", "Everything in it was here already.")
+        return QCoreApplication.translate("Settings", "All of its entries exist already.")
     said = fill(QCoreApplication.translate("Settings", "Imported: {count}."), count=added)
     if not renamed:
         return said
-    more = QCoreApplication.translate("Settings", "{said} Renamed, as their names were taken: {count}.")
+    more = QCoreApplication.translate("Settings", "{said} Renamed because their names were taken: {count}.")
     return fill(more, said=said, count=renamed)
 
 
@@ -200,23 +218,24 @@ def option_words(field: str) -> dict[str, tuple[str, str]]:
                 QCoreApplication.translate("Settings", "Automatic"),
                 QCoreApplication.translate(
                     "Settings",
-                    "The draft that is chosen in the window; with the lookahead auto also the text so far, whichever "
-                    "promises more.",
+                    "Uses the draft that is chosen in the window. With lookahead auto it also uses the text so "
+                    "far, whichever promises more.",
                 ),
             ),
             "draft-model": (
                 QCoreApplication.translate("Settings", "Draft model"),
-                QCoreApplication.translate("Settings", "Only the draft model proposes, where one is chosen."),
+                QCoreApplication.translate("Settings", "Only the draft model proposes tokens, if one is chosen."),
             ),
             "ngram": (
                 QCoreApplication.translate("Settings", "N-gram"),
                 QCoreApplication.translate(
-                    "Settings", "What stands in the text already is proposed when it begins to repeat. Needs no draft."
+                    "Settings",
+                    "Proposes what followed earlier in the text when it begins to repeat. Needs no draft model.",
                 ),
             ),
             "autoregressive": (
                 QCoreApplication.translate("Settings", "Plain"),
-                QCoreApplication.translate("Settings", "Nothing is proposed: the target writes token by token."),
+                QCoreApplication.translate("Settings", "Proposes nothing: the target generates one token at a time."),
             ),
         },
         "acceptance": {
@@ -224,26 +243,26 @@ def option_words(field: str) -> dict[str, tuple[str, str]]:
                 QCoreApplication.translate("Settings", "Rejection sampling"),
                 QCoreApplication.translate(
                     "Settings",
-                    "A proposed token is kept with the probability target / draft, at most 1. Accepts most.",
+                    "Keeps a proposed token with probability target / draft, at most 1. Accepts the most tokens.",
                 ),
             ),
             "exact": (
                 QCoreApplication.translate("Settings", "Exact match"),
                 QCoreApplication.translate(
                     "Settings",
-                    "A proposed token is kept where the target draws the same. Accepts less; with a seed a "
-                    "reply repeats whatever the lookahead.",
+                    "Keeps a proposed token if the target samples the same one. Accepts fewer tokens; with a "
+                    "seed, a reply repeats at any lookahead.",
                 ),
             ),
         },
         "overlap": {
             "auto": (
                 QCoreApplication.translate("Settings", "Automatic"),
-                QCoreApplication.translate("Settings", "On where draft and target do not compute on the same cores."),
+                QCoreApplication.translate("Settings", "On if draft and target do not run on the same cores."),
             ),
             "on": (
                 QCoreApplication.translate("Settings", "On"),
-                QCoreApplication.translate("Settings", "The draft goes on proposing while the target verifies."),
+                QCoreApplication.translate("Settings", "The draft keeps proposing while the target verifies."),
             ),
             "off": (
                 QCoreApplication.translate("Settings", "Off"),

@@ -20,8 +20,8 @@
             <translation>Versionen kopieren</translation>
         </message>
         <message>
-            <source>Copy the versions, for a report</source>
-            <translation>Die Versionen kopieren, für eine Meldung</translation>
+            <source>Copy the versions for a bug report</source>
+            <translation>Die Versionen für einen Fehlerbericht kopieren</translation>
         </message>
         <message>
             <source>Close</source>
@@ -37,7 +37,7 @@
         </message>
         <message>
             <source>run from source</source>
-            <translation>aus dem Quelltext gestartet</translation>
+            <translation>aus dem Quellcode gestartet</translation>
         </message>
         <message>
             <source>standard, with llama.cpp</source>
@@ -64,16 +64,16 @@
             <translation>Protokoll</translation>
         </message>
         <message>
-            <source>Parts of the program</source>
-            <translation>Bestandteile des Programms</translation>
+            <source>Components</source>
+            <translation>Komponenten</translation>
         </message>
         <message>
             <source>Licence text</source>
             <translation>Lizenztext</translation>
         </message>
         <message>
-            <source>No text of the licence was installed with this part.</source>
-            <translation>Zu diesem Bestandteil wurde kein Lizenztext installiert.</translation>
+            <source>No licence text was installed with this component.</source>
+            <translation>Für diese Komponente wurde kein Lizenztext installiert.</translation>
         </message>
         <message>
             <source>Copied</source>
@@ -91,24 +91,24 @@
             <translation>{subject} wird geladen</translation>
         </message>
         <message>
-            <source>Measuring this pair, once…</source>
-            <translation>Dieses Paar wird einmalig vermessen…</translation>
+            <source>Measuring this pair (only once)…</source>
+            <translation>Dieses Paar wird gemessen (nur einmal)…</translation>
         </message>
         <message>
             <source>Reading the prompt ({subject} tokens)</source>
-            <translation>Die Eingabe wird gelesen ({subject} Tokens)</translation>
+            <translation>Prompt wird gelesen ({subject} Tokens)</translation>
         </message>
         <message>
-            <source>Looking for models in {subject}</source>
-            <translation>In {subject} werden Modelle gesucht</translation>
+            <source>Scanning {subject} for models</source>
+            <translation>{subject} wird nach Modellen durchsucht</translation>
         </message>
         <message>
-            <source>Waiting for the measurement to end</source>
+            <source>Waiting for the measurement to finish</source>
             <translation>Wartet auf das Ende der Messung</translation>
         </message>
         <message>
-            <source>Waiting: shall {subject} be loaded?</source>
-            <translation>Wartet: Soll {subject} geladen werden?</translation>
+            <source>Waiting for you to confirm loading {subject}</source>
+            <translation>Wartet auf Ihre Bestätigung, {subject} zu laden</translation>
         </message>
         <message>
             <source>Waiting for the reply in another chat</source>
@@ -118,44 +118,44 @@
     <context>
         <name>Attachments</name>
         <message>
-            <source>{name} is not there any more. Choose another file.</source>
-            <translation>{name} ist nicht mehr da. Wählen Sie eine andere Datei.</translation>
+            <source>{name} no longer exists. Choose another file.</source>
+            <translation>{name} existiert nicht mehr. Wählen Sie eine andere Datei.</translation>
         </message>
         <message>
-            <source>{name} is a folder. Attach the files in it one by one.</source>
-            <translation>{name} ist ein Ordner. Hängen Sie die Dateien darin einzeln an.</translation>
+            <source>{name} is a folder. Attach its files one by one.</source>
+            <translation>{name} ist ein Ordner. Hängen Sie seine Dateien einzeln an.</translation>
         </message>
         <message>
-            <source>{name} is no ordinary file. Attach a text file.</source>
-            <translation>{name} ist keine gewöhnliche Datei. Hängen Sie eine Textdatei an.</translation>
+            <source>{name} is not a regular file. Attach a text file.</source>
+            <translation>{name} ist keine reguläre Datei. Hängen Sie eine Textdatei an.</translation>
         </message>
         <message>
-            <source>{name} cannot be read ({detail}). See whether you may open it, or attach a copy.</source>
-            <translation>{name} kann nicht gelesen werden ({detail}). Sehen Sie nach, ob Sie sie öffnen dürfen, oder hängen Sie eine Kopie an.</translation>
+            <source>{name} cannot be read ({detail}). Check its permissions, or attach a copy.</source>
+            <translation>{name} kann nicht gelesen werden ({detail}). Prüfen Sie die Zugriffsrechte oder hängen Sie eine Kopie an.</translation>
         </message>
         <message>
-            <source>There is no text in {name}. Attach another file.</source>
-            <translation>In {name} steht kein Text. Hängen Sie eine andere Datei an.</translation>
+            <source>{name} contains no text. Attach another file.</source>
+            <translation>{name} enthält keinen Text. Hängen Sie eine andere Datei an.</translation>
         </message>
         <message>
-            <source>{name} is larger than {detail} MiB. Attach the part that matters.</source>
-            <translation>{name} ist größer als {detail} MiB. Hängen Sie den Teil an, auf den es ankommt.</translation>
+            <source>{name} is larger than {detail} MiB. Attach only the part that you need.</source>
+            <translation>{name} ist größer als {detail} MiB. Hängen Sie nur den Teil an, den Sie brauchen.</translation>
         </message>
         <message>
-            <source>{name} is no text. Only text files can be attached; save its text as one.</source>
-            <translation>{name} ist kein Text. Nur Textdateien können angehängt werden; speichern Sie den Text als solche.</translation>
+            <source>{name} is not a text file. Save its content as text and attach that file.</source>
+            <translation>{name} ist keine Textdatei. Speichern Sie den Inhalt als Text und hängen Sie diese Datei an.</translation>
         </message>
         <message>
-            <source>{name} is no text in UTF-8 (byte {detail}). Save it as UTF-8 and attach it again.</source>
-            <translation>{name} ist kein Text in UTF-8 (Byte {detail}). Speichern Sie die Datei als UTF-8 und hängen Sie sie noch einmal an.</translation>
+            <source>{name} is not UTF-8 text (byte {detail}). Save it as UTF-8 and attach it again.</source>
+            <translation>{name} ist kein UTF-8-Text (Byte {detail}). Speichern Sie die Datei als UTF-8 und hängen Sie sie noch einmal an.</translation>
         </message>
         <message>
-            <source>{name} was not attached: no more than {detail} files go with one question.</source>
-            <translation>{name} wurde nicht angehängt: Mehr als {detail} Dateien passen nicht zu einer Frage.</translation>
+            <source>{name} was not attached: a message can have at most {detail} files.</source>
+            <translation>{name} wurde nicht angehängt: Eine Nachricht kann höchstens {detail} Dateien haben.</translation>
         </message>
         <message>
-            <source>the system says no more</source>
-            <translation>mehr sagt das System nicht</translation>
+            <source>no further details</source>
+            <translation>keine weiteren Angaben</translation>
         </message>
     </context>
     <context>
@@ -172,12 +172,12 @@
             <translation>Angehängte Datei {name}</translation>
         </message>
         <message>
-            <source>Delete takes it away</source>
-            <translation>Entf nimmt sie weg</translation>
+            <source>Press Delete to remove it</source>
+            <translation>Mit Entf entfernen</translation>
         </message>
         <message>
-            <source>Take {name} away</source>
-            <translation>{name} wegnehmen</translation>
+            <source>Remove {name}</source>
+            <translation>{name} entfernen</translation>
         </message>
     </context>
     <context>
@@ -187,7 +187,7 @@
             <translation>Angehängte Dateien</translation>
         </message>
         <message>
-            <source>being read…</source>
+            <source>reading…</source>
             <translation>wird gelesen…</translation>
         </message>
     </context>
@@ -195,7 +195,7 @@
         <name>CodeBar</name>
         <message>
             <source>Copy the code</source>
-            <translation>Den Code kopieren</translation>
+            <translation>Code kopieren</translation>
         </message>
     </context>
     <context>
@@ -205,16 +205,16 @@
             <translation>Befehlspalette</translation>
         </message>
         <message>
-            <source>What is to be done?</source>
-            <translation>Was soll geschehen?</translation>
+            <source>Type a command…</source>
+            <translation>Befehl eingeben…</translation>
         </message>
         <message>
             <source>Command</source>
             <translation>Befehl</translation>
         </message>
         <message>
-            <source>Up and Down choose, Enter does it, Esc closes</source>
-            <translation>Auf und Ab wählen, Eingabe führt aus, Esc schließt</translation>
+            <source>Up and Down to choose, Enter to run, Esc to close</source>
+            <translation>Auf und Ab: wählen, Eingabe: ausführen, Esc: schließen</translation>
         </message>
         <message>
             <source>Nothing found</source>
@@ -225,19 +225,19 @@
             <translation>Befehle</translation>
         </message>
         <message>
-            <source>Conversation</source>
-            <translation>Unterhaltung</translation>
+            <source>Chat</source>
+            <translation>Chat</translation>
         </message>
     </context>
     <context>
         <name>Commands</name>
         <message>
-            <source>Chat</source>
-            <translation>Chat</translation>
+            <source>Current chat</source>
+            <translation>Aktueller Chat</translation>
         </message>
         <message>
-            <source>Conversations</source>
-            <translation>Unterhaltungen</translation>
+            <source>Chats</source>
+            <translation>Chats</translation>
         </message>
         <message>
             <source>Models</source>
@@ -259,8 +259,8 @@
     <context>
         <name>CompareDialog</name>
         <message>
-            <source>Compare plain and speculative</source>
-            <translation>Einfach und spekulativ vergleichen</translation>
+            <source>Compare plain and speculative decoding</source>
+            <translation>Einfaches und spekulatives Dekodieren vergleichen</translation>
         </message>
         <message>
             <source>Speedup</source>
@@ -271,8 +271,8 @@
             <translation>Ausgaben</translation>
         </message>
         <message>
-            <source>Answers the prompt plain and speculative, in turns. A question sent meanwhile waits.</source>
-            <translation>Beantwortet die Eingabe abwechselnd einfach und spekulativ. Eine Frage, die Sie inzwischen senden, wartet.</translation>
+            <source>Answers the prompt with plain and with speculative decoding, alternating. Messages that you send meanwhile wait.</source>
+            <translation>Beantwortet den Prompt abwechselnd mit einfachem und mit spekulativem Dekodieren. Nachrichten, die Sie währenddessen senden, warten.</translation>
         </message>
     </context>
     <context>
@@ -290,24 +290,24 @@
             <translation>{used} von {available} Tokens</translation>
         </message>
         <message>
-            <source>Your message and the system prompt alone have {used} tokens, and the context holds {available}. Shorten it, leave a file out, or load the target with a longer context.</source>
-            <translation>Ihre Nachricht und die Systemanweisung allein haben {used} Tokens, und der Kontext fasst {available}. Kürzen Sie die Nachricht, lassen Sie eine Datei weg oder laden Sie das Zielmodell mit einem längeren Kontext.</translation>
+            <source>Your message and the system prompt alone take {used} tokens, but the context holds only {available}. Shorten the message, remove a file, or load the target with a longer context.</source>
+            <translation>Ihre Nachricht und der System-Prompt allein brauchen {used} Tokens, aber der Kontext fasst nur {available}. Kürzen Sie die Nachricht, entfernen Sie eine Datei oder laden Sie das Zielmodell mit einem längeren Kontext.</translation>
         </message>
         <message>
-            <source>The model reads {used} tokens, and its context holds {available}.</source>
-            <translation>Das Modell liest {used} Tokens, und sein Kontext fasst {available}.</translation>
+            <source>The model reads {used} tokens; its context holds {available}.</source>
+            <translation>Das Modell liest {used} Tokens; sein Kontext fasst {available}.</translation>
         </message>
         <message>
-            <source>What you write now: {count}.</source>
-            <translation>Was Sie gerade schreiben: {count}.</translation>
+            <source>Your current message: {count}.</source>
+            <translation>Ihre aktuelle Nachricht: {count}.</translation>
         </message>
         <message>
-            <source>There is no room for the oldest {count} messages: it is not shown them. A line in the conversation shows where they end. The system prompt and your question always stay.</source>
-            <translation>Für die {count} ältesten Nachrichten ist kein Platz: Das Modell sieht sie nicht. Eine Linie in der Unterhaltung zeigt, wo sie enden. Die Systemanweisung und Ihre Frage bleiben immer.</translation>
+            <source>The oldest {count} messages do not fit and are not sent to the model. A line in the chat marks where they end. The system prompt and your message are always sent.</source>
+            <translation>Die {count} ältesten Nachrichten passen nicht in den Kontext und werden nicht an das Modell gesendet. Eine Linie im Chat zeigt, wo sie enden. Der System-Prompt und Ihre Nachricht werden immer gesendet.</translation>
         </message>
         <message>
-            <source>When it is full, the oldest messages are left out. The system prompt and your question always stay.</source>
-            <translation>Wenn er voll ist, werden die ältesten Nachrichten weggelassen. Die Systemanweisung und Ihre Frage bleiben immer.</translation>
+            <source>When the context is full, the oldest messages are left out. The system prompt and your message are always sent.</source>
+            <translation>Wenn der Kontext voll ist, werden die ältesten Nachrichten weggelassen. Der System-Prompt und Ihre Nachricht werden immer gesendet.</translation>
         </message>
     </context>
     <context>
@@ -320,8 +320,8 @@
     <context>
         <name>ConversationDesk</name>
         <message>
-            <source>What you write now is not kept.</source>
-            <translation>Was Sie jetzt schreiben, wird nicht aufbewahrt.</translation>
+            <source>Messages that you send now are not saved.</source>
+            <translation>Nachrichten, die Sie jetzt senden, werden nicht gespeichert.</translation>
         </message>
         <message>
             <source>cancelled</source>
@@ -348,8 +348,8 @@
             <translation>Antwort</translation>
         </message>
         <message>
-            <source>Conversation</source>
-            <translation>Unterhaltung</translation>
+            <source>Chat</source>
+            <translation>Chat</translation>
         </message>
         <message>
             <source>with {draft}</source>
@@ -365,6 +365,13 @@
         </message>
     </context>
     <context>
+        <name>ConversationPainter</name>
+        <message>
+            <source>Title</source>
+            <translation>Titel</translation>
+        </message>
+    </context>
+    <context>
         <name>ConversationPanel</name>
         <message>
             <source>New chat</source>
@@ -375,12 +382,12 @@
             <translation>Neuer Chat (Strg+N)</translation>
         </message>
         <message>
-            <source>Import a conversation…</source>
-            <translation>Unterhaltung importieren…</translation>
+            <source>Import a chat…</source>
+            <translation>Chat importieren…</translation>
         </message>
         <message>
-            <source>Conversations</source>
-            <translation>Unterhaltungen</translation>
+            <source>Chats</source>
+            <translation>Chats</translation>
         </message>
         <message>
             <source>Deleted</source>
@@ -470,7 +477,7 @@
         </message>
         <message>
             <source>Draft tokens that the target verified</source>
-            <translation>Tokens des Entwurfs, die das Zielmodell geprüft hat</translation>
+            <translation>Vorgeschlagene Tokens, die das Zielmodell geprüft hat</translation>
         </message>
         <message>
             <source>Accepted</source>
@@ -493,38 +500,38 @@
             <translation>Mittlere Länge</translation>
         </message>
         <message>
-            <source>Tokens per round, corrections and bonuses included</source>
-            <translation>Tokens je Runde, mit Korrekturen und Boni</translation>
+            <source>Tokens per round, including corrections and bonuses</source>
+            <translation>Tokens je Runde, einschließlich Korrekturen und Boni</translation>
         </message>
         <message>
             <source>Tokens/s</source>
             <translation>Tokens/s</translation>
         </message>
         <message>
-            <source>Of the last second while a reply is written, then of all of it</source>
-            <translation>Der letzten Sekunde, solange eine Antwort geschrieben wird, danach der ganzen Antwort</translation>
+            <source>Over the last second while a reply is generated, then over the whole reply</source>
+            <translation>Über die letzte Sekunde, solange eine Antwort erzeugt wird, danach über die ganze Antwort</translation>
         </message>
     </context>
     <context>
         <name>DropVeil</name>
         <message>
-            <source>Drop it here</source>
+            <source>Drop here</source>
             <translation>Hier ablegen</translation>
         </message>
         <message>
-            <source>A model becomes the target, a folder is searched for models, a conversation (.json) is imported, a text goes with the question.</source>
-            <translation>Ein Modell wird Zielmodell, ein Ordner wird nach Modellen durchsucht, eine Unterhaltung (.json) wird importiert, ein Text geht mit der Frage.</translation>
+            <source>A model becomes the target, a folder is searched for models, a chat (.json) is imported, and a text file is attached to your message.</source>
+            <translation>Ein Modell wird zum Zielmodell, ein Ordner wird nach Modellen durchsucht, ein Chat (.json) wird importiert und eine Textdatei an Ihre Nachricht angehängt.</translation>
         </message>
     </context>
     <context>
         <name>DroppedLine</name>
         <message>
-            <source>The model no longer reads what is above</source>
-            <translation>Was hierüber steht, liest das Modell nicht mehr</translation>
+            <source>The model no longer reads the messages above</source>
+            <translation>Das Modell liest die Nachrichten darüber nicht mehr</translation>
         </message>
         <message>
-            <source>There is no room for it in the context. The system prompt and your question always stay.</source>
-            <translation>Dafür ist im Kontext kein Platz. Die Systemanweisung und Ihre Frage bleiben immer.</translation>
+            <source>They do not fit in the context. The system prompt and your message are always sent.</source>
+            <translation>Sie passen nicht in den Kontext. Der System-Prompt und Ihre Nachricht werden immer gesendet.</translation>
         </message>
     </context>
     <context>
@@ -534,8 +541,8 @@
             <translation>Fehlerbericht</translation>
         </message>
         <message>
-            <source>This is what the makers of Outrider need to find the mistake: versions, the names of the models, and where in the program it happened. No word of your conversations is in it.</source>
-            <translation>Das brauchen die Macher von Outrider, um den Fehler zu finden: Versionen, die Namen der Modelle, und wo im Programm es geschah. Kein Wort Ihrer Unterhaltungen ist darin.</translation>
+            <source>The developers need this to find the bug: versions, model names, and where in the program the error occurred. It contains nothing from your chats.</source>
+            <translation>Die Entwickler brauchen diese Angaben, um den Fehler zu finden: Versionen, Modellnamen und die Stelle im Programm. Aus Ihren Chats ist nichts enthalten.</translation>
         </message>
         <message>
             <source>Copy</source>
@@ -543,7 +550,7 @@
         </message>
         <message>
             <source>Open the log folder</source>
-            <translation>Ordner des Protokolls öffnen</translation>
+            <translation>Protokollordner öffnen</translation>
         </message>
         <message>
             <source>Close</source>
@@ -557,12 +564,12 @@
     <context>
         <name>Errors</name>
         <message>
-            <source>There is not enough memory for this. Choose a smaller model, or close other programs.</source>
-            <translation>Dafür reicht der Arbeitsspeicher nicht. Wählen Sie ein kleineres Modell oder schließen Sie andere Programme.</translation>
+            <source>There is not enough memory. Choose a smaller model or close other programs.</source>
+            <translation>Der Arbeitsspeicher reicht nicht aus. Wählen Sie ein kleineres Modell oder schließen Sie andere Programme.</translation>
         </message>
         <message>
-            <source>Something unexpected went wrong ({error}). You can go on. To report it, copy the details.</source>
-            <translation>Etwas Unerwartetes ist schiefgegangen ({error}). Sie können weiterarbeiten. Um es zu melden, kopieren Sie die Einzelheiten.</translation>
+            <source>An unexpected error occurred ({error}). You can continue working. To report it, copy the details.</source>
+            <translation>Ein unerwarteter Fehler ist aufgetreten ({error}). Sie können weiterarbeiten. Um ihn zu melden, kopieren Sie die Details.</translation>
         </message>
     </context>
     <context>
@@ -636,20 +643,20 @@
             <translation>nicht beantwortet</translation>
         </message>
         <message>
-            <source>The program ended while this was being written.</source>
-            <translation>Das Programm endete, während dies geschrieben wurde.</translation>
+            <source>Outrider ended before this reply was complete.</source>
+            <translation>Outrider wurde beendet, bevor diese Antwort fertig war.</translation>
         </message>
         <message>
-            <source>stopped at the limit</source>
-            <translation>an der Grenze beendet</translation>
+            <source>stopped at the token limit</source>
+            <translation>am Token-Limit beendet</translation>
         </message>
         <message>
             <source>the context is full</source>
             <translation>der Kontext ist voll</translation>
         </message>
         <message>
-            <source>an empty reply</source>
-            <translation>eine leere Antwort</translation>
+            <source>empty reply</source>
+            <translation>leere Antwort</translation>
         </message>
     </context>
     <context>
@@ -659,23 +666,23 @@
             <translation>Markdown (*.md)</translation>
         </message>
         <message>
-            <source>Conversation (*.json)</source>
-            <translation>Unterhaltung (*.json)</translation>
+            <source>Chat (*.json)</source>
+            <translation>Chat (*.json)</translation>
         </message>
         <message>
-            <source>Export the conversation</source>
-            <translation>Unterhaltung exportieren</translation>
+            <source>Export the chat</source>
+            <translation>Chat exportieren</translation>
         </message>
         <message>
-            <source>Import a conversation</source>
-            <translation>Unterhaltung importieren</translation>
+            <source>Import a chat</source>
+            <translation>Chat importieren</translation>
         </message>
         <message>
             <source>Attach text files</source>
             <translation>Textdateien anhängen</translation>
         </message>
         <message>
-            <source>Add a models folder</source>
+            <source>Add a model folder</source>
             <translation>Modellordner hinzufügen</translation>
         </message>
         <message>
@@ -687,7 +694,7 @@
         <name>FirstLaunchView</name>
         <message>
             <source>Try the demo pair</source>
-            <translation>Das Demopaar ausprobieren</translation>
+            <translation>Demopaar ausprobieren</translation>
         </message>
         <message>
             <source>Choose a folder with models…</source>
@@ -702,49 +709,49 @@
             <translation>Zwei Modelle, ein Text</translation>
         </message>
         <message>
-            <source>The text is exactly what the large model would have written alone. Only the waiting is shorter.</source>
-            <translation>Der Text ist genau der, den das große Modell allein geschrieben hätte. Nur das Warten ist kürzer.</translation>
+            <source>The text is exactly what the large model would have written alone. Only the wait is shorter.</source>
+            <translation>Der Text ist genau der, den das große Modell allein geschrieben hätte. Nur die Wartezeit ist kürzer.</translation>
         </message>
         <message>
             <source>The draft</source>
-            <translation>Der Entwurf</translation>
+            <translation>Das Entwurfsmodell</translation>
         </message>
         <message>
-            <source>is small and quick. It runs ahead and guesses the next few words.</source>
-            <translation>ist klein und schnell. Er läuft voraus und rät die nächsten Wörter.</translation>
+            <source>is small and fast. It runs ahead and guesses the next few words.</source>
+            <translation>ist klein und schnell. Es läuft voraus und rät die nächsten Wörter.</translation>
         </message>
         <message>
             <source>The target</source>
             <translation>Das Zielmodell</translation>
         </message>
         <message>
-            <source>is large and decides. It checks all the guesses in one go, keeps what it would have written itself, and puts the first wrong one right.</source>
-            <translation>ist groß und entscheidet. Es prüft alles Geratene auf einmal, behält, was es selbst geschrieben hätte, und berichtigt das erste Falsche.</translation>
+            <source>is large and decides. It checks all guesses at once, keeps what it would have written itself, and corrects the first wrong one.</source>
+            <translation>ist groß und entscheidet. Es prüft alle geratenen Wörter auf einmal, behält, was es selbst geschrieben hätte, und korrigiert das erste falsche.</translation>
         </message>
         <message>
-            <source>A small pair that comes with the program: it is there at once</source>
-            <translation>Ein kleines Paar, das mit dem Programm kommt: Es ist sofort da</translation>
+            <source>A small pair that comes with Outrider, ready to use</source>
+            <translation>Ein kleines Paar, das Outrider mitbringt und sofort bereit ist</translation>
         </message>
         <message>
-            <source>A folder with GGUF models that are on this computer already</source>
-            <translation>Ein Ordner mit GGUF-Modellen, die schon auf diesem Computer sind</translation>
+            <source>A folder with GGUF models on this computer</source>
+            <translation>Ein Ordner mit GGUF-Modellen auf diesem Computer</translation>
         </message>
         <message>
-            <source>The demo pair is tiny: it shows how it works. For real answers choose models of your own.</source>
-            <translation>Das Demopaar ist winzig: Es zeigt, wie es geht. Für richtige Antworten wählen Sie eigene Modelle.</translation>
+            <source>The demo pair is tiny: it only shows how speculation works. For useful replies, choose your own models.</source>
+            <translation>Das Demopaar ist winzig: Es zeigt nur, wie Spekulation funktioniert. Für brauchbare Antworten wählen Sie eigene Modelle.</translation>
         </message>
     </context>
     <context>
         <name>FolderDesk</name>
         <message>
-            <source>The models folder {folder} cannot be read at present ({reason}). What is loaded goes on working; the folder is read again as soon as it is back.</source>
-            <translation>Der Modellordner {folder} ist zurzeit nicht lesbar ({reason}). Was geladen ist, arbeitet weiter; der Ordner wird wieder gelesen, sobald er zurück ist.</translation>
+            <source>The model folder {folder} is currently not available ({reason}). Loaded models keep working. Outrider reads the folder again as soon as it is back.</source>
+            <translation>Der Modellordner {folder} ist derzeit nicht verfügbar ({reason}). Geladene Modelle laufen weiter. Outrider liest den Ordner wieder ein, sobald er zurück ist.</translation>
         </message>
     </context>
     <context>
         <name>FolderList</name>
         <message>
-            <source>Models folders</source>
+            <source>Model folders</source>
             <translation>Modellordner</translation>
         </message>
         <message>
@@ -756,23 +763,23 @@
             <translation>Entfernen</translation>
         </message>
         <message>
-            <source>Take the chosen folder off this list; its files stay where they are</source>
-            <translation>Den gewählten Ordner aus dieser Liste nehmen; seine Dateien bleiben, wo sie sind</translation>
+            <source>Remove the chosen folder from this list; its files are not deleted</source>
+            <translation>Den gewählten Ordner aus dieser Liste entfernen; seine Dateien werden nicht gelöscht</translation>
         </message>
         <message>
-            <source>{folder} · not there at present</source>
-            <translation>{folder} · zurzeit nicht da</translation>
+            <source>{folder} · not available</source>
+            <translation>{folder} · nicht verfügbar</translation>
         </message>
         <message>
-            <source>No folder yet: add one with GGUF models.</source>
-            <translation>Noch kein Ordner: Fügen Sie einen mit GGUF-Modellen hinzu.</translation>
+            <source>There is no folder yet. Add one with GGUF models.</source>
+            <translation>Es gibt noch keinen Ordner. Fügen Sie einen mit GGUF-Modellen hinzu.</translation>
         </message>
     </context>
     <context>
         <name>GeneralPage</name>
         <message>
-            <source>As the system</source>
-            <translation>Wie das System</translation>
+            <source>Follow system</source>
+            <translation>Systemeinstellung</translation>
         </message>
         <message>
             <source>Light</source>
@@ -791,8 +798,8 @@
             <translation>Sprache</translation>
         </message>
         <message>
-            <source>From the next start on.</source>
-            <translation>Gilt ab dem nächsten Start.</translation>
+            <source>Takes effect after restart</source>
+            <translation>Gilt nach dem Neustart</translation>
         </message>
         <message>
             <source>{size} pt</source>
@@ -807,8 +814,8 @@
             <translation>Auch: Strg + und Strg −</translation>
         </message>
         <message>
-            <source>When a long reply ends while you are elsewhere</source>
-            <translation>Wenn eine lange Antwort endet, während Sie woanders sind</translation>
+            <source>When a long reply finishes in the background</source>
+            <translation>Wenn eine lange Antwort im Hintergrund fertig wird</translation>
         </message>
         <message>
             <source>Never</source>
@@ -822,12 +829,12 @@
     <context>
         <name>GenerationPage</name>
         <message>
-            <source>This conversation</source>
-            <translation>Diese Unterhaltung</translation>
+            <source>This chat</source>
+            <translation>Dieser Chat</translation>
         </message>
         <message>
-            <source>New conversations</source>
-            <translation>Neue Unterhaltungen</translation>
+            <source>New chats</source>
+            <translation>Neue Chats</translation>
         </message>
         <message>
             <source>Preset</source>
@@ -843,19 +850,19 @@
         </message>
         <message>
             <source>System prompt</source>
-            <translation>Systemanweisung</translation>
+            <translation>System-Prompt</translation>
         </message>
         <message>
-            <source>Own values</source>
+            <source>Custom values</source>
             <translation>Eigene Werte</translation>
         </message>
         <message>
-            <source>Own text</source>
+            <source>Custom text</source>
             <translation>Eigener Text</translation>
         </message>
         <message>
             <source>None</source>
-            <translation>Keine</translation>
+            <translation>Keiner</translation>
         </message>
     </context>
     <context>
@@ -889,12 +896,12 @@
             <translation>Zustand</translation>
         </message>
         <message>
-            <source>Tokens: loaded with, of those it was trained for</source>
-            <translation>Tokens: mit so vielen geladen, von denen, für die es trainiert wurde</translation>
+            <source>Context length in tokens: as loaded / as trained</source>
+            <translation>Kontextlänge in Tokens: geladen / trainiert</translation>
         </message>
         <message>
-            <source>Memory it needs to run, an estimate, against what is free</source>
-            <translation>Speicher, den es ungefähr braucht, und was frei ist</translation>
+            <source>Estimated memory needed to run the model, and free memory</source>
+            <translation>Geschätzter Speicherbedarf des Modells und freier Speicher</translation>
         </message>
         <message>
             <source>Needs {needed}, {free} free</source>
@@ -913,8 +920,8 @@
             <translation>Als Ziel- und Entwurfsmodell geladen</translation>
         </message>
         <message>
-            <source>Its folder is not there at present</source>
-            <translation>Sein Ordner ist zurzeit nicht da</translation>
+            <source>Its folder is not available</source>
+            <translation>Sein Ordner ist nicht verfügbar</translation>
         </message>
         <message>
             <source>Too large: needs {needed}, {free} free</source>
@@ -933,8 +940,8 @@
             <translation>Ziel- und Entwurfsmodell, noch nicht geladen</translation>
         </message>
         <message>
-            <source>Fits in memory</source>
-            <translation>Passt in den Speicher</translation>
+            <source>Ready</source>
+            <translation>Bereit</translation>
         </message>
         <message>
             <source>context {context}</source>
@@ -968,7 +975,7 @@
             <translation>Sortieren nach</translation>
         </message>
         <message>
-            <source>Turn the order round</source>
+            <source>Reverse the order</source>
             <translation>Reihenfolge umkehren</translation>
         </message>
         <message>
@@ -984,8 +991,8 @@
             <translation>Optionen…</translation>
         </message>
         <message>
-            <source>How this model is loaded: context, threads, GPU layers, cache</source>
-            <translation>Wie dieses Modell geladen wird: Kontext, Threads, GPU-Schichten, Cache</translation>
+            <source>Load options of this model: context, threads, GPU layers, cache type</source>
+            <translation>Ladeoptionen dieses Modells: Kontext, Threads, GPU-Schichten, Cache-Typ</translation>
         </message>
         <message>
             <source>Load</source>
@@ -1004,20 +1011,20 @@
             <translation>Entladen</translation>
         </message>
         <message>
-            <source>Give its memory back</source>
+            <source>Free its memory</source>
             <translation>Seinen Speicher freigeben</translation>
         </message>
         <message>
-            <source>Load what is chosen now, not with the next message</source>
-            <translation>Was gewählt ist, jetzt laden und nicht erst mit der nächsten Nachricht</translation>
+            <source>Load the chosen models now instead of with the next message</source>
+            <translation>Die gewählten Modelle jetzt laden statt erst mit der nächsten Nachricht</translation>
         </message>
         <message>
-            <source>No models yet. Add a folder with GGUF models, or drop one onto the window.</source>
-            <translation>Noch keine Modelle. Fügen Sie einen Ordner mit GGUF-Modellen hinzu oder legen Sie ein Modell auf dem Fenster ab.</translation>
+            <source>There are no models yet. Add a folder with GGUF models, or drop a model onto the window.</source>
+            <translation>Es gibt noch keine Modelle. Fügen Sie einen Ordner mit GGUF-Modellen hinzu oder ziehen Sie ein Modell in das Fenster.</translation>
         </message>
         <message>
-            <source>No model has all of these words.</source>
-            <translation>Kein Modell hat alle diese Wörter.</translation>
+            <source>No model matches the filter.</source>
+            <translation>Kein Modell passt zum Filter.</translation>
         </message>
     </context>
     <context>
@@ -1061,8 +1068,8 @@
     <context>
         <name>LivePlot</name>
         <message>
-            <source>Scroll: {plot}</source>
-            <translation>Blättern: {plot}</translation>
+            <source>Scroll {plot}</source>
+            <translation>{plot} scrollen</translation>
         </message>
     </context>
     <context>
@@ -1072,43 +1079,43 @@
             <translation>Trotzdem laden</translation>
         </message>
         <message>
-            <source>Do not load it</source>
+            <source>Do not load</source>
             <translation>Nicht laden</translation>
         </message>
     </context>
     <context>
         <name>Lookahead</name>
         <message>
-            <source>auto: by measurement</source>
-            <translation>auto: nach Messung</translation>
+            <source>auto · chosen by measurement</source>
+            <translation>auto · nach Messung gewählt</translation>
         </message>
         <message>
-            <source>K = {k}, expected {speedup}×</source>
-            <translation>K = {k}, erwartet {speedup}×</translation>
+            <source>{k} ahead · about {speedup}× faster expected</source>
+            <translation>{k} voraus · etwa {speedup}× schneller erwartet</translation>
         </message>
         <message>
-            <source>K = {k}, trying whether it pays</source>
-            <translation>K = {k}, prüft, ob es lohnt</translation>
+            <source>{k} ahead · testing whether it pays</source>
+            <translation>{k} voraus · testet, ob es sich lohnt</translation>
         </message>
         <message>
-            <source>plain: this draft doesn't pay here</source>
-            <translation>einfach: Entwurf lohnt hier nicht</translation>
+            <source>plain · this draft does not pay here</source>
+            <translation>einfach · Entwurfsmodell lohnt hier nicht</translation>
         </message>
         <message>
-            <source>K = {k} (fixed)</source>
-            <translation>K = {k} (fest)</translation>
+            <source>{k} ahead · fixed</source>
+            <translation>{k} voraus · fest</translation>
         </message>
         <message>
-            <source>plain: the lookahead is 0</source>
-            <translation>einfach: Die Vorausschau ist 0</translation>
+            <source>plain · the lookahead is 0</source>
+            <translation>einfach · die Vorausschau ist 0</translation>
         </message>
         <message>
-            <source>plain: no draft is chosen</source>
-            <translation>einfach: kein Entwurf gewählt</translation>
+            <source>plain · no draft is chosen</source>
+            <translation>einfach · kein Entwurfsmodell gewählt</translation>
         </message>
         <message>
-            <source>plain: the text repeats too little</source>
-            <translation>einfach: zu wenig Wiederholung</translation>
+            <source>plain · the text repeats too little</source>
+            <translation>einfach · zu wenig Wiederholung</translation>
         </message>
         <message>
             <source>Lookahead, from the text so far</source>
@@ -1121,10 +1128,6 @@
     </context>
     <context>
         <name>MainWindow</name>
-        <message>
-            <source>What the two models do</source>
-            <translation>Was die zwei Modelle tun</translation>
-        </message>
         <message>
             <source>All commands…</source>
             <translation>Alle Befehle…</translation>
@@ -1147,39 +1150,39 @@
         </message>
         <message>
             <source>Go to the prompt</source>
-            <translation>Zur Eingabe</translation>
+            <translation>Zum Prompt</translation>
         </message>
         <message>
-            <source>Go to the conversation</source>
-            <translation>Zur Unterhaltung</translation>
+            <source>Go to the chat</source>
+            <translation>Zum Chat</translation>
         </message>
         <message>
-            <source>Cancel what is going on</source>
-            <translation>Abbrechen, was gerade läuft</translation>
+            <source>Cancel the current task</source>
+            <translation>Laufenden Vorgang abbrechen</translation>
         </message>
         <message>
-            <source>Search the conversations</source>
-            <translation>Unterhaltungen durchsuchen</translation>
+            <source>Search chats</source>
+            <translation>Chats durchsuchen</translation>
         </message>
         <message>
-            <source>Next conversation</source>
-            <translation>Nächste Unterhaltung</translation>
+            <source>Next chat</source>
+            <translation>Nächster Chat</translation>
         </message>
         <message>
-            <source>Previous conversation</source>
-            <translation>Vorige Unterhaltung</translation>
+            <source>Previous chat</source>
+            <translation>Vorheriger Chat</translation>
         </message>
         <message>
-            <source>Rename this conversation</source>
-            <translation>Diese Unterhaltung umbenennen</translation>
+            <source>Rename this chat</source>
+            <translation>Diesen Chat umbenennen</translation>
         </message>
         <message>
-            <source>Delete this conversation</source>
-            <translation>Diese Unterhaltung löschen</translation>
+            <source>Delete this chat</source>
+            <translation>Diesen Chat löschen</translation>
         </message>
         <message>
-            <source>Undo deleting a conversation</source>
-            <translation>Löschen einer Unterhaltung rückgängig machen</translation>
+            <source>Undo deleting a chat</source>
+            <translation>Löschen eines Chats rückgängig machen</translation>
         </message>
         <message>
             <source>Export as Markdown…</source>
@@ -1190,8 +1193,8 @@
             <translation>Als JSON exportieren…</translation>
         </message>
         <message>
-            <source>Import a conversation…</source>
-            <translation>Unterhaltung importieren…</translation>
+            <source>Import a chat…</source>
+            <translation>Chat importieren…</translation>
         </message>
         <message>
             <source>Choose a target…</source>
@@ -1199,39 +1202,39 @@
         </message>
         <message>
             <source>Choose a draft…</source>
-            <translation>Entwurf wählen…</translation>
+            <translation>Entwurfsmodell wählen…</translation>
         </message>
         <message>
             <source>Choose the lookahead…</source>
             <translation>Vorausschau wählen…</translation>
         </message>
         <message>
-            <source>Look for models again</source>
-            <translation>Noch einmal nach Modellen suchen</translation>
+            <source>Rescan the model folders</source>
+            <translation>Modellordner neu einlesen</translation>
         </message>
         <message>
-            <source>Compare plain and speculative…</source>
-            <translation>Einfach und spekulativ vergleichen…</translation>
+            <source>Compare plain and speculative decoding…</source>
+            <translation>Einfaches und spekulatives Dekodieren vergleichen…</translation>
         </message>
         <message>
             <source>Lookahead sweep…</source>
             <translation>Vorausschau durchprobieren…</translation>
         </message>
         <message>
-            <source>Show the chats</source>
-            <translation>Die Chats zeigen</translation>
+            <source>Show the chat list</source>
+            <translation>Chatliste anzeigen</translation>
         </message>
         <message>
             <source>Show the Speculation panel</source>
-            <translation>Die Seite „Spekulation“ zeigen</translation>
+            <translation>Seitenleiste „Spekulation“ anzeigen</translation>
         </message>
         <message>
             <source>Colour tokens</source>
             <translation>Tokens einfärben</translation>
         </message>
         <message>
-            <source>Theme: as the system</source>
-            <translation>Erscheinungsbild: wie das System</translation>
+            <source>Theme: follow system</source>
+            <translation>Erscheinungsbild: Systemeinstellung</translation>
         </message>
         <message>
             <source>Theme: light</source>
@@ -1242,40 +1245,16 @@
             <translation>Erscheinungsbild: dunkel</translation>
         </message>
         <message>
-            <source>Larger letters</source>
-            <translation>Größere Schrift</translation>
+            <source>Zoom in</source>
+            <translation>Vergrößern</translation>
         </message>
         <message>
-            <source>Smaller letters</source>
-            <translation>Kleinere Schrift</translation>
+            <source>Zoom out</source>
+            <translation>Verkleinern</translation>
         </message>
         <message>
-            <source>Letters of the usual size</source>
-            <translation>Schrift in üblicher Größe</translation>
-        </message>
-        <message>
-            <source>Attach text files…</source>
-            <translation>Textdateien anhängen…</translation>
-        </message>
-        <message>
-            <source>Open the log folder</source>
-            <translation>Ordner des Protokolls öffnen</translation>
-        </message>
-        <message>
-            <source>The log is in {folder}.</source>
-            <translation>Das Protokoll liegt in {folder}.</translation>
-        </message>
-        <message>
-            <source>There is no log yet in {folder}.</source>
-            <translation>In {folder} gibt es noch kein Protokoll.</translation>
-        </message>
-        <message>
-            <source>Settings…</source>
-            <translation>Einstellungen…</translation>
-        </message>
-        <message>
-            <source>Sampling and system prompt of this conversation…</source>
-            <translation>Sampling und Systemanweisung dieser Unterhaltung…</translation>
+            <source>Reset zoom</source>
+            <translation>Zoom zurücksetzen</translation>
         </message>
         <message>
             <source>Deleted</source>
@@ -1286,40 +1265,68 @@
             <translation>Rückgängig</translation>
         </message>
         <message>
-            <source>Everything is saved again.</source>
-            <translation>Alles ist wieder gespeichert.</translation>
+            <source>All changes are saved again.</source>
+            <translation>Alle Änderungen sind wieder gespeichert.</translation>
+        </message>
+        <message>
+            <source>How the two models work together</source>
+            <translation>So arbeiten die beiden Modelle zusammen</translation>
+        </message>
+        <message>
+            <source>Attach text files…</source>
+            <translation>Textdateien anhängen…</translation>
+        </message>
+        <message>
+            <source>Open the log folder</source>
+            <translation>Protokollordner öffnen</translation>
+        </message>
+        <message>
+            <source>The log is in {folder}.</source>
+            <translation>Das Protokoll liegt in {folder}.</translation>
+        </message>
+        <message>
+            <source>There is no log in {folder} yet.</source>
+            <translation>In {folder} gibt es noch kein Protokoll.</translation>
+        </message>
+        <message>
+            <source>Settings…</source>
+            <translation>Einstellungen…</translation>
+        </message>
+        <message>
+            <source>Sampling and system prompt for this chat…</source>
+            <translation>Sampling und System-Prompt für diesen Chat…</translation>
         </message>
         <message>
             <source>Models…</source>
             <translation>Modelle…</translation>
         </message>
         <message>
-            <source>Add a models folder…</source>
+            <source>Add a model folder…</source>
             <translation>Modellordner hinzufügen…</translation>
         </message>
         <message>
-            <source>Options of the target…</source>
-            <translation>Optionen des Zielmodells…</translation>
+            <source>Options for the target…</source>
+            <translation>Optionen für das Zielmodell…</translation>
         </message>
         <message>
-            <source>Load what is chosen</source>
-            <translation>Laden, was gewählt ist</translation>
+            <source>Load the chosen models</source>
+            <translation>Gewählte Modelle laden</translation>
         </message>
         <message>
             <source>Unload the models</source>
             <translation>Modelle entladen</translation>
         </message>
         <message>
-            <source>{name} is no file and no folder that can be read.</source>
-            <translation>{name} ist weder eine Datei noch ein Ordner, der gelesen werden kann.</translation>
+            <source>{name} cannot be opened: it is not a readable file or folder.</source>
+            <translation>{name} kann nicht geöffnet werden: Es ist keine lesbare Datei und kein lesbarer Ordner.</translation>
         </message>
         <message>
-            <source>{model} is the target now. It is loaded with the next message.</source>
+            <source>{model} is now the target. It is loaded with the next message.</source>
             <translation>{model} ist jetzt das Zielmodell. Es wird mit der nächsten Nachricht geladen.</translation>
         </message>
         <message>
-            <source>{model} is the target now; the other models were left. It is loaded with the next message.</source>
-            <translation>{model} ist jetzt das Zielmodell; die anderen Modelle blieben unberücksichtigt. Es wird mit der nächsten Nachricht geladen.</translation>
+            <source>{model} is now the target; the other models were ignored. It is loaded with the next message.</source>
+            <translation>{model} ist jetzt das Zielmodell; die anderen Modelle wurden ignoriert. Es wird mit der nächsten Nachricht geladen.</translation>
         </message>
         <message>
             <source>Only files and folders on this computer can be dropped here.</source>
@@ -1333,35 +1340,35 @@
             <translation>Antwort</translation>
         </message>
         <message>
-            <source>The rest of this reply is too long to be shown. Copying the reply gives all of it.</source>
-            <translation>Der Rest dieser Antwort ist zu lang für die Anzeige. Wer die Antwort kopiert, erhält alles.</translation>
+            <source>The rest of this reply is too long to display. Copy the reply to get all of it.</source>
+            <translation>Der Rest dieser Antwort ist zu lang für die Anzeige. Kopieren Sie die Antwort, um sie vollständig zu erhalten.</translation>
         </message>
     </context>
     <context>
         <name>MessageActions</name>
         <message>
             <source>Edit and send again</source>
-            <translation>Bearbeiten und noch einmal senden</translation>
+            <translation>Bearbeiten und erneut senden</translation>
         </message>
         <message>
             <source>Copy your message</source>
-            <translation>Ihre Nachricht kopieren</translation>
+            <translation>Nachricht kopieren</translation>
         </message>
         <message>
             <source>Delete this message and its reply</source>
             <translation>Diese Nachricht und ihre Antwort löschen</translation>
         </message>
         <message>
-            <source>The version of your message before</source>
-            <translation>Die Version Ihrer Nachricht davor</translation>
+            <source>Previous version of your message</source>
+            <translation>Vorherige Version Ihrer Nachricht</translation>
         </message>
         <message>
-            <source>The next version of your message</source>
-            <translation>Die nächste Version Ihrer Nachricht</translation>
+            <source>Next version of your message</source>
+            <translation>Nächste Version Ihrer Nachricht</translation>
         </message>
         <message>
-            <source>Write another reply</source>
-            <translation>Eine andere Antwort schreiben</translation>
+            <source>Generate another reply</source>
+            <translation>Weitere Antwort erzeugen</translation>
         </message>
         <message>
             <source>Continue this reply</source>
@@ -1369,15 +1376,15 @@
         </message>
         <message>
             <source>Copy the reply</source>
-            <translation>Die Antwort kopieren</translation>
+            <translation>Antwort kopieren</translation>
         </message>
         <message>
-            <source>The reply before this one</source>
-            <translation>Die Antwort davor</translation>
+            <source>Previous reply</source>
+            <translation>Vorherige Antwort</translation>
         </message>
         <message>
-            <source>The next reply</source>
-            <translation>Die nächste Antwort</translation>
+            <source>Next reply</source>
+            <translation>Nächste Antwort</translation>
         </message>
     </context>
     <context>
@@ -1388,11 +1395,11 @@
         </message>
         <message>
             <source>Draft</source>
-            <translation>Entwurf</translation>
+            <translation>Entwurfsmodell</translation>
         </message>
         <message>
-            <source>Lookahead: tokens proposed per round. Auto measures what pays; 0 is plain decoding.</source>
-            <translation>Vorausschau: vorgeschlagene Tokens je Runde. Auto misst, was lohnt; 0 ist einfaches Dekodieren.</translation>
+            <source>Lookahead: number of tokens proposed per round. Auto chooses it by measurement; 0 is plain decoding.</source>
+            <translation>Vorausschau: Zahl der vorgeschlagenen Tokens je Runde. Auto wählt sie durch Messen; 0 ist einfaches Dekodieren.</translation>
         </message>
         <message>
             <source>Lookahead</source>
@@ -1403,16 +1410,16 @@
             <translation>Auto</translation>
         </message>
         <message>
-            <source>Each round as many as promise the most tokens per second</source>
-            <translation>In jeder Runde so viele, wie die meisten Tokens pro Sekunde versprechen</translation>
+            <source>Chooses the number each round for the highest speed</source>
+            <translation>Wählt die Zahl in jeder Runde für die höchste Geschwindigkeit</translation>
         </message>
         <message>
-            <source>Show or hide the chats</source>
-            <translation>Die Chats zeigen oder verbergen</translation>
+            <source>Show or hide the chat list</source>
+            <translation>Chatliste ein- oder ausblenden</translation>
         </message>
         <message>
             <source>Show or hide the Speculation panel</source>
-            <translation>Die Seite „Spekulation“ zeigen oder verbergen</translation>
+            <translation>Seitenleiste „Spekulation“ ein- oder ausblenden</translation>
         </message>
         <message>
             <source>Colour tokens (Ctrl+T)</source>
@@ -1423,8 +1430,8 @@
             <translation>Tokens einfärben</translation>
         </message>
         <message>
-            <source>Models and their folders</source>
-            <translation>Modelle und ihre Ordner</translation>
+            <source>Models and model folders</source>
+            <translation>Modelle und Modellordner</translation>
         </message>
         <message>
             <source>Settings</source>
@@ -1442,15 +1449,15 @@
     <context>
         <name>ModelDesk</name>
         <message>
-            <source>No target is chosen. Choose one above, or a folder with GGUF models.</source>
-            <translation>Es ist kein Zielmodell gewählt. Wählen Sie oben eines oder einen Ordner mit GGUF-Modellen.</translation>
+            <source>No target is chosen. Choose one above, or add a folder with GGUF models.</source>
+            <translation>Es ist kein Zielmodell gewählt. Wählen Sie oben eines oder fügen Sie einen Ordner mit GGUF-Modellen hinzu.</translation>
         </message>
     </context>
     <context>
         <name>ModelOptionsDialog</name>
         <message>
-            <source>Options of {model}</source>
-            <translation>Optionen von {model}</translation>
+            <source>Options for {model}</source>
+            <translation>Optionen für {model}</translation>
         </message>
         <message>
             <source>Context</source>
@@ -1458,7 +1465,7 @@
         </message>
         <message>
             <source>Cache type</source>
-            <translation>Cache-Format</translation>
+            <translation>Cache-Typ</translation>
         </message>
         <message>
             <source>Threads</source>
@@ -1485,44 +1492,44 @@
             <translation>4 Bit (q4_0)</translation>
         </message>
         <message>
-            <source>Tokens that it keeps in mind. Automatic: {usual:,}.</source>
-            <translation>Tokens, die es im Blick behält. Automatisch: {usual:,}.</translation>
+            <source>Context length in tokens. Automatic: {usual:,}.</source>
+            <translation>Kontextlänge in Tokens. Automatisch: {usual:,}.</translation>
         </message>
         <message>
-            <source>Tokens that it keeps in mind, at most {most:,}. Automatic: {usual:,}.</source>
-            <translation>Tokens, die es im Blick behält, höchstens {most:,}. Automatisch: {usual:,}.</translation>
+            <source>Context length in tokens, at most {most:,}. Automatic: {usual:,}.</source>
+            <translation>Kontextlänge in Tokens, höchstens {most:,}. Automatisch: {usual:,}.</translation>
         </message>
         <message>
-            <source>How many layers a graphics card computes; -1 is all. Automatic: all.</source>
-            <translation>Wie viele Schichten eine Grafikkarte rechnet; -1 sind alle. Automatisch: alle.</translation>
+            <source>Number of layers computed on the GPU; -1 means all. Automatic: all.</source>
+            <translation>Zahl der Schichten, die auf der GPU gerechnet werden; -1: alle. Automatisch: alle.</translation>
         </message>
         <message>
-            <source>Processor threads that compute. Automatic: found out by measuring.</source>
-            <translation>Threads des Prozessors, die rechnen. Automatisch: durch Messen ermittelt.</translation>
+            <source>Number of processor threads. Automatic: chosen by measurement.</source>
+            <translation>Zahl der Prozessor-Threads. Automatisch: durch Messen gewählt.</translation>
         </message>
         <message>
-            <source>Only of GGUF models.</source>
-            <translation>Nur bei GGUF-Modellen.</translation>
+            <source>Only for GGUF models.</source>
+            <translation>Nur für GGUF-Modelle.</translation>
         </message>
         <message>
-            <source>The llama.cpp that is installed uses no graphics card.</source>
-            <translation>Das installierte llama.cpp nutzt keine Grafikkarte.</translation>
+            <source>The installed llama.cpp has no GPU support.</source>
+            <translation>Das installierte llama.cpp unterstützt keine GPU.</translation>
         </message>
         <message>
-            <source>The number format of the cache: fewer bits take less memory and round more.</source>
+            <source>The number format of the cache: fewer bits use less memory and round more.</source>
             <translation>Das Zahlenformat des Caches: Weniger Bits brauchen weniger Speicher und runden stärker.</translation>
         </message>
         <message>
-            <source>The cache of this model can have no other format.</source>
-            <translation>Der Cache dieses Modells kann kein anderes Format haben.</translation>
+            <source>The cache of this model supports no other format.</source>
+            <translation>Der Cache dieses Modells unterstützt kein anderes Format.</translation>
         </message>
         <message>
             <source>Reset</source>
             <translation>Zurücksetzen</translation>
         </message>
         <message>
-            <source>All automatic, as at first</source>
-            <translation>Alles automatisch, wie am Anfang</translation>
+            <source>Set all options to automatic</source>
+            <translation>Alle Optionen auf automatisch setzen</translation>
         </message>
         <message>
             <source>Cancel</source>
@@ -1533,7 +1540,7 @@
             <translation>Speichern</translation>
         </message>
         <message>
-            <source>It was trained for {most:,} tokens, and cannot use more.</source>
+            <source>It was trained for {most:,} tokens and cannot use more.</source>
             <translation>Es wurde für {most:,} Tokens trainiert und kann nicht mehr nutzen.</translation>
         </message>
         <message>
@@ -1541,8 +1548,8 @@
             <translation>Es braucht etwa {needed} Arbeitsspeicher.</translation>
         </message>
         <message>
-            <source>It needs about {needed} of memory, and {free} are free.</source>
-            <translation>Es braucht etwa {needed} Arbeitsspeicher, und {free} sind frei.</translation>
+            <source>It needs about {needed} of memory; {free} are free.</source>
+            <translation>Es braucht etwa {needed} Arbeitsspeicher; {free} sind frei.</translation>
         </message>
     </context>
     <context>
@@ -1556,12 +1563,12 @@
             <translation>automatisch · {draft}</translation>
         </message>
         <message>
-            <source>The best draft that is there for the target</source>
-            <translation>Der beste vorhandene Entwurf für das Zielmodell</translation>
+            <source>The best available draft for the target</source>
+            <translation>Das beste verfügbare Entwurfsmodell für das Zielmodell</translation>
         </message>
         <message>
-            <source>No draft model: proposals come from the text so far</source>
-            <translation>Kein Entwurfsmodell: Vorschläge kommen aus dem bisherigen Text</translation>
+            <source>No draft model: proposals are taken from the text so far</source>
+            <translation>Kein Entwurfsmodell: Vorschläge stammen aus dem bisherigen Text</translation>
         </message>
         <message>
             <source>n-gram</source>
@@ -1569,35 +1576,35 @@
         </message>
         <message>
             <source>none</source>
-            <translation>keiner</translation>
+            <translation>keines</translation>
         </message>
         <message>
             <source>Plain decoding: no draft</source>
-            <translation>Einfaches Dekodieren: kein Entwurf</translation>
+            <translation>Einfaches Dekodieren: kein Entwurfsmodell</translation>
         </message>
         <message>
             <source>{model} · slower</source>
             <translation>{model} · langsamer</translation>
         </message>
         <message>
-            <source>Its folder is not there at present.</source>
-            <translation>Sein Ordner ist zurzeit nicht da.</translation>
+            <source>Its folder is not available.</source>
+            <translation>Sein Ordner ist nicht verfügbar.</translation>
         </message>
         <message>
-            <source>It needs about {needed} of memory; beside the target {free} are free.</source>
+            <source>It needs about {needed} of memory; {free} are free beside the target.</source>
             <translation>Es braucht etwa {needed} Arbeitsspeicher; neben dem Zielmodell sind {free} frei.</translation>
         </message>
         <message>
-            <source>It needs about {needed} of memory, and {free} are free.</source>
-            <translation>Es braucht etwa {needed} Arbeitsspeicher, und {free} sind frei.</translation>
+            <source>It needs about {needed} of memory; {free} are free.</source>
+            <translation>Es braucht etwa {needed} Arbeitsspeicher; {free} sind frei.</translation>
         </message>
         <message>
-            <source>{target} and {draft} need about {needed} of memory, and {free} are free. Loading them may slow this computer down, or fail.</source>
-            <translation>{target} und {draft} brauchen etwa {needed} Arbeitsspeicher, und {free} sind frei. Sie zu laden kann diesen Computer verlangsamen oder fehlschlagen.</translation>
+            <source>{target} and {draft} need about {needed} of memory, but only {free} are free. Loading them may slow down this computer or fail.</source>
+            <translation>{target} und {draft} brauchen etwa {needed} Arbeitsspeicher, aber nur {free} sind frei. Das Laden kann diesen Computer verlangsamen oder fehlschlagen.</translation>
         </message>
         <message>
-            <source>{target} needs about {needed} of memory, and {free} are free. Loading it may slow this computer down, or fail.</source>
-            <translation>{target} braucht etwa {needed} Arbeitsspeicher, und {free} sind frei. Es zu laden kann diesen Computer verlangsamen oder fehlschlagen.</translation>
+            <source>{target} needs about {needed} of memory, but only {free} are free. Loading it may slow down this computer or fail.</source>
+            <translation>{target} braucht etwa {needed} Arbeitsspeicher, aber nur {free} sind frei. Das Laden kann diesen Computer verlangsamen oder fehlschlagen.</translation>
         </message>
     </context>
     <context>
@@ -1614,12 +1621,12 @@
     <context>
         <name>Notifier</name>
         <message>
-            <source>The reply is written</source>
+            <source>The reply is ready</source>
             <translation>Die Antwort ist fertig</translation>
         </message>
         <message>
-            <source>The reply could not be written</source>
-            <translation>Die Antwort konnte nicht geschrieben werden</translation>
+            <source>The reply could not be generated</source>
+            <translation>Die Antwort konnte nicht erzeugt werden</translation>
         </message>
     </context>
     <context>
@@ -1637,7 +1644,7 @@
             <translation>Diagramme speichern</translation>
         </message>
         <message>
-            <source>As a picture (PNG)…</source>
+            <source>As an image (PNG)…</source>
             <translation>Als Bild (PNG)…</translation>
         </message>
         <message>
@@ -1645,20 +1652,20 @@
             <translation>Als Tabelle (CSV)…</translation>
         </message>
         <message>
-            <source>Go on drawing</source>
-            <translation>Weiter zeichnen</translation>
+            <source>Resume the plots</source>
+            <translation>Diagramme fortsetzen</translation>
         </message>
         <message>
-            <source>Save the plots as a picture</source>
+            <source>Save the plots as an image</source>
             <translation>Diagramme als Bild speichern</translation>
         </message>
         <message>
-            <source>Pictures (*.png)</source>
+            <source>Images (*.png)</source>
             <translation>Bilder (*.png)</translation>
         </message>
         <message>
-            <source>Save the figures as a table</source>
-            <translation>Zahlen als Tabelle speichern</translation>
+            <source>Save the data as a table</source>
+            <translation>Daten als Tabelle speichern</translation>
         </message>
         <message>
             <source>Tables (*.csv)</source>
@@ -1685,11 +1692,11 @@
         </message>
         <message>
             <source>position in the draft</source>
-            <translation>Position im Entwurf</translation>
+            <translation>Position im Vorschlag</translation>
         </message>
         <message>
-            <source>Accepted of the proposed tokens</source>
-            <translation>Angenommene der vorgeschlagenen Tokens</translation>
+            <source>Share of proposed tokens that were accepted</source>
+            <translation>Anteil der vorgeschlagenen Tokens, die angenommen wurden</translation>
         </message>
     </context>
     <context>
@@ -1708,7 +1715,7 @@
         </message>
         <message>
             <source>Details…</source>
-            <translation>Einzelheiten…</translation>
+            <translation>Details…</translation>
         </message>
     </context>
     <context>
@@ -1730,11 +1737,11 @@
         </message>
         <message>
             <source>Prompt</source>
-            <translation>Eingabe</translation>
+            <translation>Prompt</translation>
         </message>
         <message>
-            <source>Enter sends, Shift+Enter breaks the line</source>
-            <translation>Eingabe sendet, Umschalt+Eingabe bricht die Zeile um</translation>
+            <source>Enter to send, Shift+Enter for a new line</source>
+            <translation>Eingabe: senden, Umschalt+Eingabe: neue Zeile</translation>
         </message>
         <message>
             <source>Attach text files</source>
@@ -1777,11 +1784,11 @@
         </message>
         <message>
             <source>draft {name}</source>
-            <translation>Entwurf {name}</translation>
+            <translation>Entwurfsmodell {name}</translation>
         </message>
         <message>
             <source>no draft</source>
-            <translation>kein Entwurf</translation>
+            <translation>kein Entwurfsmodell</translation>
         </message>
         <message>
             <source>auto</source>
@@ -1800,32 +1807,32 @@
             <translation>Spekulativ, auto</translation>
         </message>
         <message>
-            <source>Speculative, K = {k}</source>
-            <translation>Spekulativ, K = {k}</translation>
+            <source>Speculative, lookahead {k}</source>
+            <translation>Spekulativ, Vorausschau {k}</translation>
         </message>
         <message>
-            <source>Waiting for what is running to end</source>
-            <translation>Wartet auf das Ende dessen, was läuft</translation>
+            <source>Waiting for the current task to finish</source>
+            <translation>Wartet auf das Ende des laufenden Vorgangs</translation>
         </message>
         <message>
-            <source>The main window asks whether the models shall be loaded</source>
-            <translation>Das Hauptfenster fragt, ob die Modelle geladen werden sollen</translation>
+            <source>Confirm in the main window that the models may be loaded</source>
+            <translation>Bestätigen Sie im Hauptfenster, dass die Modelle geladen werden dürfen</translation>
         </message>
         <message>
             <source>Loading the models</source>
             <translation>Die Modelle werden geladen</translation>
         </message>
         <message>
-            <source>Measuring this pair, once</source>
-            <translation>Dieses Paar wird einmalig vermessen</translation>
+            <source>Measuring this pair (only once)</source>
+            <translation>Dieses Paar wird gemessen (nur einmal)</translation>
         </message>
         <message>
             <source>Warming up</source>
-            <translation>Wärmt sich auf</translation>
+            <translation>Aufwärmen</translation>
         </message>
         <message>
             <source>Measuring</source>
-            <translation>Misst</translation>
+            <translation>Messung läuft</translation>
         </message>
         <message>
             <source>Comparing the outputs</source>
@@ -1840,139 +1847,135 @@
             <translation>Abgebrochen, bevor etwas gemessen wurde.</translation>
         </message>
         <message>
-            <source>{turns} turns of up to {tokens} tokens, a prompt of {prompt} tokens</source>
-            <translation>{turns} Durchgänge mit bis zu {tokens} Tokens, eine Eingabe von {prompt} Tokens</translation>
+            <source>{turns} runs of up to {tokens} tokens, prompt of {prompt} tokens</source>
+            <translation>{turns} Läufe mit bis zu {tokens} Tokens, Prompt mit {prompt} Tokens</translation>
         </message>
         <message>
-            <source>one turn of up to {tokens} tokens, a prompt of {prompt} tokens</source>
-            <translation>ein Durchgang mit bis zu {tokens} Tokens, eine Eingabe von {prompt} Tokens</translation>
+            <source>one run of up to {tokens} tokens, prompt of {prompt} tokens</source>
+            <translation>ein Lauf mit bis zu {tokens} Tokens, Prompt mit {prompt} Tokens</translation>
         </message>
         <message>
-            <source>Cancelled: the figures so far, of {size}.</source>
-            <translation>Abgebrochen: die bisherigen Zahlen, aus: {size}.</translation>
+            <source>Cancelled. Partial figures from {size}.</source>
+            <translation>Abgebrochen. Teilergebnis aus: {size}.</translation>
         </message>
         <message>
             <source>Medians of {size}.</source>
-            <translation>Mediane, aus: {size}.</translation>
+            <translation>Mediane aus: {size}.</translation>
         </message>
         <message>
-            <source>middle half {low} to {high}</source>
-            <translation>mittlere Hälfte {low} bis {high}</translation>
+            <source>half of the runs: {low}–{high}</source>
+            <translation>die Hälfte der Läufe: {low}–{high}</translation>
         </message>
         <message>
             <source>speedup</source>
             <translation>Beschleunigung</translation>
         </message>
         <message>
-            <source>faster than plain decoding</source>
-            <translation>schneller als einfaches Dekodieren</translation>
+            <source>the speed of plain decoding</source>
+            <translation>so schnell wie einfaches Dekodieren</translation>
         </message>
         <message>
-            <source>slower than plain decoding</source>
-            <translation>langsamer als einfaches Dekodieren</translation>
+            <source>no measurable difference from plain decoding</source>
+            <translation>kein messbarer Unterschied zu einfachem Dekodieren</translation>
         </message>
         <message>
-            <source>not told apart from plain decoding</source>
-            <translation>von einfachem Dekodieren nicht zu unterscheiden</translation>
+            <source>too few runs to tell</source>
+            <translation>zu wenige Läufe für eine Aussage</translation>
         </message>
         <message>
-            <source>too few turns to tell</source>
-            <translation>zu wenige Durchgänge für ein Urteil</translation>
-        </message>
-        <message>
-            <source>{length} tokens a round</source>
+            <source>{length} tokens per round</source>
             <translation>{length} Tokens je Runde</translation>
         </message>
         <message>
-            <source>K = {k} on average</source>
-            <translation>im Mittel K = {k}</translation>
+            <source>lookahead {k} on average</source>
+            <translation>Vorausschau {k} im Mittel</translation>
         </message>
         <message>
             <source>✓ identical, {alike} of {tokens} tokens</source>
             <translation>✓ identisch, {alike} von {tokens} Tokens</translation>
         </message>
         <message>
-            <source>✓ the same up to a tie after {alike} of {tokens} tokens: the two best logits are {gap} apart</source>
-            <translation>✓ gleich bis zu einem Gleichstand nach {alike} von {tokens} Tokens: Die zwei besten Logits liegen {gap} auseinander</translation>
+            <source>✓ identical up to a tie after {alike} of {tokens} tokens: the two best logits differ by {gap}</source>
+            <translation>✓ identisch bis zu einem Gleichstand nach {alike} von {tokens} Tokens: Die zwei besten Logits unterscheiden sich um {gap}</translation>
         </message>
         <message>
-            <source>✗ DIFFERENT after {alike} of {tokens} tokens, which must not be. Please report it.</source>
-            <translation>✗ VERSCHIEDEN nach {alike} von {tokens} Tokens, was nicht sein darf. Bitte melden Sie es.</translation>
+            <source>✗ DIFFERENT after {alike} of {tokens} tokens. This is a bug: please report it.</source>
+            <translation>✗ VERSCHIEDEN nach {alike} von {tokens} Tokens. Das ist ein Fehler: Bitte melden Sie ihn.</translation>
         </message>
         <message>
-            <source>They part after {alike} of {tokens} tokens; it was cancelled before that was examined.</source>
-            <translation>Sie trennen sich nach {alike} von {tokens} Tokens; es wurde abgebrochen, bevor das untersucht war.</translation>
+            <source>The outputs differ after {alike} of {tokens} tokens; the measurement was cancelled before the cause was examined.</source>
+            <translation>Die Ausgaben unterscheiden sich nach {alike} von {tokens} Tokens; die Messung wurde abgebrochen, bevor die Ursache untersucht war.</translation>
         </message>
         <message>
-            <source>✓ drawn alike</source>
-            <translation>✓ gleich gezogen</translation>
+            <source>✓ same distribution</source>
+            <translation>✓ gleiche Verteilung</translation>
         </message>
         <message>
-            <source>Tokens are drawn at random here, so two replies differ, as two plain ones do. Each is drawn from the target's own distribution either way: a proposed one is kept with the probability min(1, target / draft), and is otherwise drawn anew from what the target has left over.</source>
-            <translation>Hier werden Tokens zufällig gezogen, daher unterscheiden sich zwei Antworten, wie auch zwei einfache es tun. Beide Male wird aus der Verteilung des Zielmodells selbst gezogen: Ein vorgeschlagenes Token wird mit der Wahrscheinlichkeit min(1, Ziel / Entwurf) behalten und sonst aus dem neu gezogen, was dem Zielmodell übrig bleibt.</translation>
+            <source>Tokens are sampled here, so two replies differ, just as two plain replies do. Either way each token follows the target's own distribution: a proposed token is kept with probability min(1, target / draft); otherwise a token is sampled from what remains of the target's distribution.</source>
+            <translation>Hier werden Tokens zufällig gezogen, daher unterscheiden sich zwei Antworten, genau wie zwei einfache. In beiden Fällen folgt jedes Token der Verteilung des Zielmodells: Ein vorgeschlagenes Token wird mit der Wahrscheinlichkeit min(1, Zielmodell / Entwurfsmodell) behalten; sonst wird ein Token aus dem Rest der Verteilung des Zielmodells gezogen.</translation>
         </message>
         <message>
-            <source>A batch of another size rounds the last bits otherwise, so where two tokens are as good as equal either may be written. Both outputs are the target's own.</source>
-            <translation>Ein Stapel anderer Größe rundet die letzten Bits anders; wo zwei Tokens so gut wie gleichauf liegen, kann daher jedes von beiden stehen. Beide Ausgaben sind die des Zielmodells selbst.</translation>
+            <source>Batches of different sizes round the last bits differently, so where two tokens are almost equally likely, either may be chosen. Both outputs are the target's own.</source>
+            <translation>Stapel verschiedener Größe runden die letzten Bits verschieden; wo zwei Tokens fast gleich wahrscheinlich sind, kann daher jedes von beiden gewählt werden. Beide Ausgaben sind die des Zielmodells.</translation>
         </message>
         <message>
-            <source>Other programs took {share} of the processors meanwhile.</source>
-            <translation>Andere Programme nahmen unterdessen {share} der Prozessoren in Anspruch.</translation>
+            <source>Other programs used {share} of the processors meanwhile.</source>
+            <translation>Andere Programme beanspruchten währenddessen {share} der Prozessoren.</translation>
         </message>
         <message>
-            <source>Plain decoding itself varied by {share} between turns.</source>
-            <translation>Schon das einfache Dekodieren schwankte zwischen den Durchgängen um {share}.</translation>
+            <source>Plain decoding itself varied by {share} between runs.</source>
+            <translation>Schon das einfache Dekodieren schwankte zwischen den Läufen um {share}.</translation>
         </message>
         <message>
-            <source>Fewer than three turns: no more than a first look.</source>
-            <translation>Weniger als drei Durchgänge: nicht mehr als ein erster Blick.</translation>
+            <source>Fewer than three runs give only a first impression.</source>
+            <translation>Weniger als drei Läufe ergeben nur einen ersten Eindruck.</translation>
         </message>
         <message>
-            <source>Use K = {k}</source>
-            <translation>K = {k} verwenden</translation>
+            <source>Use lookahead {k}</source>
+            <translation>Vorausschau {k} verwenden</translation>
         </message>
         <message>
-            <source>K = 0, plain decoding</source>
-            <translation>K = 0, einfaches Dekodieren</translation>
+            <source>0 (plain decoding)</source>
+            <translation>0 (einfaches Dekodieren)</translation>
         </message>
         <message>
-            <source>The fastest: {name}</source>
-            <translation>Am schnellsten: {name}</translation>
+            <source>Fastest lookahead: {name}</source>
+            <translation>Schnellste Vorausschau: {name}</translation>
         </message>
         <message>
-            <source>{name} has the highest median speedup; its lead on {others} is within the spread</source>
-            <translation>{name} hat die höchste mittlere Beschleunigung; der Vorsprung vor {others} liegt innerhalb der Streuung</translation>
+            <source>Lookahead {name} has the highest median speedup, but its lead over {others} is within the spread</source>
+            <translation>Vorausschau {name} hat den höchsten Median der Beschleunigung, aber der Vorsprung vor {others} liegt innerhalb der Streuung</translation>
         </message>
     </context>
     <context>
         <name>ProofDialog</name>
         <message>
             <source>Prompt</source>
-            <translation>Eingabe</translation>
+            <translation>Prompt</translation>
         </message>
         <message>
-            <source>The prompt to be answered</source>
-            <translation>Die Eingabe, die beantwortet wird</translation>
+            <source>The prompt to answer</source>
+            <translation>Der Prompt, der beantwortet wird</translation>
         </message>
         <message>
             <source>Greedy</source>
             <translation>Greedy</translation>
         </message>
         <message>
-            <source>Drawn, temperature {t}</source>
-            <translation>Gezogen, Temperatur {t}</translation>
+            <source>Sampled, temperature {t}</source>
+            <translation>Zufällig, Temperatur {t}</translation>
         </message>
         <message>
-            <source>Turns: how often each way answers</source>
-            <translation>Durchgänge: wie oft jeder Weg antwortet</translation>
+            <source>Runs: how often each mode answers the prompt</source>
+            <translation>Läufe: wie oft jeder Modus den Prompt beantwortet</translation>
         </message>
         <message>
-            <source>New tokens of a reply at most</source>
-            <translation>Höchstens so viele neue Tokens je Antwort</translation>
+            <source>Maximum number of new tokens per reply</source>
+            <translation>Höchstzahl neuer Tokens je Antwort</translation>
         </message>
         <message>
-            <source>How tokens are chosen</source>
-            <translation>Wie Tokens gewählt werden</translation>
+            <source>How the next token is chosen</source>
+            <translation>Wie das nächste Token gewählt wird</translation>
         </message>
         <message>
             <source>Progress</source>
@@ -1987,16 +1990,16 @@
             <translation>Als Text kopieren</translation>
         </message>
         <message>
-            <source>Figures, pair, versions and machine, to be pasted elsewhere</source>
-            <translation>Zahlen, Paar, Versionen und Rechner, zum Einfügen anderswo</translation>
+            <source>Copies the figures with the pair, the versions and the machine</source>
+            <translation>Kopiert die Zahlen mit Paar, Versionen und Computer</translation>
         </message>
         <message>
             <source>Close</source>
             <translation>Schließen</translation>
         </message>
         <message>
-            <source>Turns</source>
-            <translation>Durchgänge</translation>
+            <source>Runs</source>
+            <translation>Läufe</translation>
         </message>
         <message>
             <source>Tokens</source>
@@ -2029,16 +2032,16 @@
             <translation>Abbrechen</translation>
         </message>
         <message>
-            <source>Leave it as it was (Esc)</source>
-            <translation>Lassen, wie sie war (Esc)</translation>
+            <source>Discard the changes (Esc)</source>
+            <translation>Änderungen verwerfen (Esc)</translation>
         </message>
         <message>
             <source>Send</source>
             <translation>Senden</translation>
         </message>
         <message>
-            <source>Ask this instead (Enter)</source>
-            <translation>Stattdessen dies fragen (Eingabe)</translation>
+            <source>Send the edited message (Enter)</source>
+            <translation>Bearbeitete Nachricht senden (Eingabe)</translation>
         </message>
     </context>
     <context>
@@ -2048,19 +2051,12 @@
             <translation>Angehängte Datei {name}</translation>
         </message>
         <message>
-            <source>folded</source>
+            <source>collapsed</source>
             <translation>eingeklappt</translation>
         </message>
         <message>
-            <source>unfolded</source>
+            <source>expanded</source>
             <translation>ausgeklappt</translation>
-        </message>
-    </context>
-    <context>
-        <name>ConversationPainter</name>
-        <message>
-            <source>Title</source>
-            <translation>Titel</translation>
         </message>
     </context>
     <context>
@@ -2070,8 +2066,8 @@
             <translation>Suchen</translation>
         </message>
         <message>
-            <source>Search the conversations</source>
-            <translation>Unterhaltungen durchsuchen</translation>
+            <source>Search chats</source>
+            <translation>Chats durchsuchen</translation>
         </message>
         <message>
             <source>Search titles and messages (Ctrl+F)</source>
@@ -2109,24 +2105,24 @@
             <translation>Exportiert nach {path}.</translation>
         </message>
         <message>
-            <source>The settings file was damaged: the usual settings are used. The old file is kept as {aside}.</source>
-            <translation>Die Datei der Einstellungen war beschädigt: Es gelten die üblichen. Die alte Datei ist als {aside} aufbewahrt.</translation>
+            <source>The settings file was damaged, so Outrider uses the default settings. The old file was kept as {aside}.</source>
+            <translation>Die Einstellungsdatei war beschädigt, daher verwendet Outrider die Standardeinstellungen. Die alte Datei wurde als {aside} aufbewahrt.</translation>
         </message>
         <message>
-            <source>The settings cannot be read ({reason}): the usual ones are used, and nothing is saved in this run. Check the permissions of {path}.</source>
-            <translation>Die Einstellungen sind nicht lesbar ({reason}): Es gelten die üblichen, und bis zum nächsten Start wird nichts gespeichert. Prüfen Sie die Rechte von {path}.</translation>
+            <source>The settings cannot be read ({reason}). Outrider uses the default settings and saves no changes until it is restarted. Check the permissions of {path}.</source>
+            <translation>Die Einstellungen sind nicht lesbar ({reason}). Outrider verwendet die Standardeinstellungen und speichert bis zum Neustart keine Änderungen. Prüfen Sie die Zugriffsrechte von {path}.</translation>
         </message>
         <message>
-            <source>The settings cannot be saved ({reason}). Check the permissions and the free space of {path}.</source>
-            <translation>Die Einstellungen können nicht gespeichert werden ({reason}). Prüfen Sie die Rechte und den freien Platz von {path}.</translation>
+            <source>The settings cannot be saved ({reason}). Check the permissions of {path} and the free space.</source>
+            <translation>Die Einstellungen können nicht gespeichert werden ({reason}). Prüfen Sie die Zugriffsrechte von {path} und den freien Platz.</translation>
         </message>
         <message>
-            <source>The settings file {path} was damaged: the usual settings are used.</source>
-            <translation>Die Datei der Einstellungen {path} war beschädigt: Es gelten die üblichen.</translation>
+            <source>The settings file {path} was damaged, so Outrider uses the default settings.</source>
+            <translation>Die Einstellungsdatei {path} war beschädigt, daher verwendet Outrider die Standardeinstellungen.</translation>
         </message>
         <message>
-            <source>no reason was given</source>
-            <translation>ohne Angabe eines Grundes</translation>
+            <source>unknown reason</source>
+            <translation>unbekannter Grund</translation>
         </message>
         <message>
             <source>Temperature</source>
@@ -2174,7 +2170,7 @@
         </message>
         <message>
             <source>System prompt</source>
-            <translation>Systemanweisung</translation>
+            <translation>System-Prompt</translation>
         </message>
         <message>
             <source>Text</source>
@@ -2193,104 +2189,104 @@
             <translation>Überlappung</translation>
         </message>
         <message>
-            <source>0: greedy, always the most likely token</source>
-            <translation>0: greedy, immer das wahrscheinlichste Token</translation>
+            <source>0 = greedy: always the most likely token</source>
+            <translation>0 = greedy: immer das wahrscheinlichste Token</translation>
         </message>
         <message>
-            <source>tokens to draw from at most · 0: off</source>
-            <translation>aus höchstens so vielen Tokens wird gezogen · 0: aus</translation>
+            <source>sample from this many of the most likely tokens · 0 = off</source>
+            <translation>aus so vielen der wahrscheinlichsten Tokens ziehen · 0 = aus</translation>
         </message>
         <message>
-            <source>share of the probability to draw from · 1: off</source>
-            <translation>Anteil der Wahrscheinlichkeit, aus dem gezogen wird · 1: aus</translation>
+            <source>sample from the likeliest tokens up to this total probability · 1 = off</source>
+            <translation>aus den wahrscheinlichsten Tokens bis zu dieser Gesamtwahrscheinlichkeit ziehen · 1 = aus</translation>
         </message>
         <message>
-            <source>least probability, of the best token's · 0: off</source>
-            <translation>kleinste Wahrscheinlichkeit, gemessen am besten Token · 0: aus</translation>
+            <source>drop tokens below this share of the best one's probability · 0 = off</source>
+            <translation>Tokens unter diesem Anteil der Wahrscheinlichkeit des besten verwerfen · 0 = aus</translation>
         </message>
         <message>
-            <source>factor on tokens that were there already · 1: off</source>
-            <translation>Faktor auf Tokens, die schon da waren · 1: aus</translation>
+            <source>weakens tokens already used by this factor · 1 = off</source>
+            <translation>schwächt schon verwendete Tokens um diesen Faktor · 1 = aus</translation>
         </message>
         <message>
-            <source>once for each token that was there · 0: off</source>
-            <translation>einmal für jedes Token, das da war · 0: aus</translation>
+            <source>subtracted once for every token already used · 0 = off</source>
+            <translation>einmal für jedes schon verwendete Token abgezogen · 0 = aus</translation>
         </message>
         <message>
-            <source>for each time that it was there · 0: off</source>
-            <translation>für jedes Mal, das es da war · 0: aus</translation>
+            <source>subtracted for every use of a token · 0 = off</source>
+            <translation>für jede Verwendung eines Tokens abgezogen · 0 = aus</translation>
         </message>
         <message>
-            <source>last tokens that the penalties look at · 0: all</source>
-            <translation>so viele letzte Tokens sehen die Abzüge · 0: alle</translation>
+            <source>number of recent tokens that penalties apply to · 0 = all</source>
+            <translation>Zahl der letzten Tokens, für die Abzüge gelten · 0 = alle</translation>
         </message>
         <message>
-            <source>the same seed, the same reply · empty: another each time</source>
-            <translation>gleicher Startwert, gleiche Antwort · leer: jedes Mal eine andere</translation>
+            <source>the same seed gives the same reply · empty = a new seed each time</source>
+            <translation>gleicher Startwert, gleiche Antwort · leer = jedes Mal ein neuer</translation>
         </message>
         <message>
-            <source>new tokens · empty: until the context is full</source>
-            <translation>neue Tokens · leer: bis der Kontext voll ist</translation>
+            <source>new tokens per reply · empty = until the context is full</source>
+            <translation>neue Tokens je Antwort · leer = bis der Kontext voll ist</translation>
         </message>
         <message>
-            <source>Texts that end a reply, one on each line. Write \n for a line break, \t for a tab.</source>
-            <translation>Texte, die eine Antwort beenden, einer je Zeile. Schreiben Sie \n für einen Zeilenumbruch, \t für einen Tabulator.</translation>
+            <source>Texts that end a reply, one per line. Write \n for a line break and \t for a tab.</source>
+            <translation>Texte, die eine Antwort beenden, einer je Zeile. Schreiben Sie \n für einen Zeilenumbruch und \t für einen Tabulator.</translation>
         </message>
         <message>
-            <source>What the model is told before everything else</source>
-            <translation>Was dem Modell vor allem anderen gesagt wird</translation>
+            <source>Instructions that the model reads before every chat</source>
+            <translation>Anweisungen, die das Modell vor jedem Chat liest</translation>
         </message>
         <message>
-            <source>Write a number from 0 to 100.</source>
-            <translation>Schreiben Sie eine Zahl von 0 bis 100.</translation>
+            <source>Enter a number from 0 to 100.</source>
+            <translation>Geben Sie eine Zahl von 0 bis 100 ein.</translation>
         </message>
         <message>
-            <source>Write 0 or a whole number above 0.</source>
-            <translation>Schreiben Sie 0 oder eine ganze Zahl über 0.</translation>
+            <source>Enter 0 or a whole number above 0.</source>
+            <translation>Geben Sie 0 oder eine ganze Zahl über 0 ein.</translation>
         </message>
         <message>
-            <source>Write a number above 0, at most 1.</source>
-            <translation>Schreiben Sie eine Zahl über 0, höchstens 1.</translation>
+            <source>Enter a number above 0, at most 1.</source>
+            <translation>Geben Sie eine Zahl über 0 ein, höchstens 1.</translation>
         </message>
         <message>
-            <source>Write a number from 0 to 1.</source>
-            <translation>Schreiben Sie eine Zahl von 0 bis 1.</translation>
+            <source>Enter a number from 0 to 1.</source>
+            <translation>Geben Sie eine Zahl von 0 bis 1 ein.</translation>
         </message>
         <message>
-            <source>Write a number above 0, at most 100.</source>
-            <translation>Schreiben Sie eine Zahl über 0, höchstens 100.</translation>
+            <source>Enter a number above 0, at most 100.</source>
+            <translation>Geben Sie eine Zahl über 0 ein, höchstens 100.</translation>
         </message>
         <message>
-            <source>Write a number from -100 to 100.</source>
-            <translation>Schreiben Sie eine Zahl von -100 bis 100.</translation>
+            <source>Enter a number from -100 to 100.</source>
+            <translation>Geben Sie eine Zahl von -100 bis 100 ein.</translation>
         </message>
         <message>
-            <source>Write a whole number from 0 to 2⁶⁴ − 1, or nothing.</source>
-            <translation>Schreiben Sie eine ganze Zahl von 0 bis 2⁶⁴ − 1 oder nichts.</translation>
+            <source>Enter a whole number from 0 to 2⁶⁴ − 1, or leave this empty.</source>
+            <translation>Geben Sie eine ganze Zahl von 0 bis 2⁶⁴ − 1 ein oder lassen Sie das Feld leer.</translation>
         </message>
         <message>
-            <source>Write a whole number above 0, or nothing.</source>
-            <translation>Schreiben Sie eine ganze Zahl über 0 oder nichts.</translation>
+            <source>Enter a whole number above 0, or leave this empty.</source>
+            <translation>Geben Sie eine ganze Zahl über 0 ein oder lassen Sie das Feld leer.</translation>
         </message>
         <message>
-            <source>At most {count} stop strings, of {length} characters each.</source>
-            <translation>Höchstens {count} Stopptexte mit je {length} Zeichen.</translation>
+            <source>Enter at most {count} stop strings of up to {length} characters each.</source>
+            <translation>Geben Sie höchstens {count} Stopptexte mit je bis zu {length} Zeichen ein.</translation>
         </message>
         <message>
-            <source>At most {length} characters.</source>
-            <translation>Höchstens {length} Zeichen.</translation>
+            <source>Enter at most {length} characters.</source>
+            <translation>Geben Sie höchstens {length} Zeichen ein.</translation>
         </message>
         <message>
-            <source>Greedy, as Outrider does it unless you choose otherwise: each token is the most likely one. Top-k, top-p, min-p and the seed change nothing then.</source>
-            <translation>Greedy, wie Outrider es tut, wenn Sie nichts anderes wählen: Jedes Token ist das wahrscheinlichste. Top-k, Top-p, Min-p und der Startwert ändern dann nichts.</translation>
+            <source>Greedy, the default: each token is the most likely one. Top-k, top-p, min-p and the seed have no effect.</source>
+            <translation>Greedy, die Voreinstellung: Jedes Token ist das wahrscheinlichste. Top-k, Top-p, Min-p und der Startwert haben keine Wirkung.</translation>
         </message>
         <message>
-            <source>Drawn, and the same again for the same question with the same models: with a seed a lookahead of auto proposes a fixed number of tokens, and an overlap of auto is off.</source>
-            <translation>Gezogen, und für dieselbe Frage mit denselben Modellen wieder genauso: Mit einem Startwert schlägt die Vorausschau auto eine feste Zahl von Tokens vor, und die Überlappung auto ist aus.</translation>
+            <source>Sampled, but repeatable: the same message with the same models gives the same reply. With a seed, lookahead auto proposes a fixed number of tokens and overlap auto is off.</source>
+            <translation>Zufällig, aber wiederholbar: Dieselbe Nachricht ergibt mit denselben Modellen dieselbe Antwort. Mit einem Startwert schlägt die Vorausschau auto eine feste Zahl von Tokens vor, und die Überlappung auto ist aus.</translation>
         </message>
         <message>
-            <source>Drawn: each reply is another one, of exactly the target's distribution, with a draft or without.</source>
-            <translation>Gezogen: Jede Antwort ist eine andere, genau aus der Verteilung des Zielmodells, mit Entwurf oder ohne.</translation>
+            <source>Sampled: every reply differs. The distribution is exactly the target's, with or without a draft.</source>
+            <translation>Zufällig: Jede Antwort ist anders. Die Verteilung ist genau die des Zielmodells, mit oder ohne Entwurfsmodell.</translation>
         </message>
         <message>
             <source>Greedy</source>
@@ -2333,15 +2329,15 @@
             <translation>Du hilfst beim Programmieren. Zeige vollständigen Code und erkläre ihn dann in wenigen Worten.</translation>
         </message>
         <message>
-            <source>Write a name.</source>
-            <translation>Schreiben Sie einen Namen.</translation>
+            <source>Enter a name.</source>
+            <translation>Geben Sie einen Namen ein.</translation>
         </message>
         <message>
-            <source>There is one of this name.</source>
-            <translation>Diesen Namen gibt es schon.</translation>
+            <source>This name is already taken.</source>
+            <translation>Dieser Name ist schon vergeben.</translation>
         </message>
         <message>
-            <source>There are {count} already. Delete one first.</source>
+            <source>There are already {count}. Delete one first.</source>
             <translation>Es gibt schon {count}. Löschen Sie zuerst etwas.</translation>
         </message>
         <message>
@@ -2349,116 +2345,116 @@
             <translation>sie ist zu groß</translation>
         </message>
         <message>
-            <source>it is no JSON, or damaged</source>
-            <translation>sie ist kein JSON oder beschädigt</translation>
+            <source>it is not valid JSON</source>
+            <translation>sie ist kein gültiges JSON</translation>
         </message>
         <message>
-            <source>it holds something else</source>
+            <source>it contains something else</source>
             <translation>sie enthält etwas anderes</translation>
         </message>
         <message>
-            <source>a newer version of Outrider wrote it; import it there</source>
-            <translation>eine neuere Version von Outrider hat sie geschrieben; importieren Sie sie dort</translation>
+            <source>it was written by a newer version of Outrider; import it there</source>
+            <translation>sie stammt aus einer neueren Version von Outrider; importieren Sie sie dort</translation>
         </message>
         <message>
-            <source>what it lists cannot be read</source>
-            <translation>was sie auflistet, ist nicht lesbar</translation>
+            <source>its list cannot be read</source>
+            <translation>ihre Liste ist nicht lesbar</translation>
         </message>
         <message>
             <source>there would be more than {count}</source>
-            <translation>es wären mehr als {count}</translation>
+            <translation>es wären dann mehr als {count}</translation>
         </message>
         <message>
-            <source>entry {place} has no name that can be used</source>
+            <source>entry {place} has no usable name</source>
             <translation>Eintrag {place} hat keinen brauchbaren Namen</translation>
         </message>
         <message>
-            <source>the name “{field}” is there twice</source>
-            <translation>den Namen „{field}“ gibt es zweimal</translation>
+            <source>the name “{field}” occurs twice</source>
+            <translation>der Name „{field}“ kommt zweimal vor</translation>
         </message>
         <message>
-            <source>in entry {place} “{field}” makes no sense</source>
-            <translation>in Eintrag {place} ergibt „{field}“ keinen Sinn</translation>
+            <source>entry {place} has an invalid value for “{field}”</source>
+            <translation>Eintrag {place} hat einen ungültigen Wert für „{field}“</translation>
         </message>
         <message>
-            <source>there is nothing in it</source>
-            <translation>es steht nichts darin</translation>
+            <source>it is empty</source>
+            <translation>sie ist leer</translation>
         </message>
         <message>
             <source>Cannot import {name}: {reason}. Nothing was changed.</source>
             <translation>{name} kann nicht importiert werden: {reason}. Nichts wurde geändert.</translation>
         </message>
         <message>
-            <source>Everything in it was here already.</source>
-            <translation>Alles darin war schon da.</translation>
+            <source>All of its entries exist already.</source>
+            <translation>Alle Einträge sind schon vorhanden.</translation>
         </message>
         <message>
             <source>Imported: {count}.</source>
             <translation>Importiert: {count}.</translation>
         </message>
         <message>
-            <source>{said} Renamed, as their names were taken: {count}.</source>
-            <translation>{said} Umbenannt, da die Namen vergeben waren: {count}.</translation>
+            <source>{said} Renamed because their names were taken: {count}.</source>
+            <translation>{said} Umbenannt, weil ihre Namen vergeben waren: {count}.</translation>
         </message>
         <message>
             <source>Automatic</source>
             <translation>Automatisch</translation>
         </message>
         <message>
-            <source>The draft that is chosen in the window; with the lookahead auto also the text so far, whichever promises more.</source>
-            <translation>Der im Fenster gewählte Entwurf; mit der Vorausschau auto auch der bisherige Text, je nachdem, was mehr verspricht.</translation>
+            <source>Uses the draft that is chosen in the window. With lookahead auto it also uses the text so far, whichever promises more.</source>
+            <translation>Nutzt das im Fenster gewählte Entwurfsmodell. Mit der Vorausschau auto nutzt es auch den bisherigen Text, je nachdem, was mehr verspricht.</translation>
         </message>
         <message>
             <source>Draft model</source>
             <translation>Entwurfsmodell</translation>
         </message>
         <message>
-            <source>Only the draft model proposes, where one is chosen.</source>
-            <translation>Nur das Entwurfsmodell schlägt vor, wo eines gewählt ist.</translation>
+            <source>Only the draft model proposes tokens, if one is chosen.</source>
+            <translation>Nur das Entwurfsmodell schlägt Tokens vor, wenn eines gewählt ist.</translation>
         </message>
         <message>
             <source>N-gram</source>
             <translation>N-Gramm</translation>
         </message>
         <message>
-            <source>What stands in the text already is proposed when it begins to repeat. Needs no draft.</source>
-            <translation>Was schon im Text steht, wird vorgeschlagen, wenn es sich zu wiederholen beginnt. Braucht keinen Entwurf.</translation>
+            <source>Proposes what followed earlier in the text when it begins to repeat. Needs no draft model.</source>
+            <translation>Schlägt vor, was früher im Text folgte, wenn er sich zu wiederholen beginnt. Braucht kein Entwurfsmodell.</translation>
         </message>
         <message>
             <source>Plain</source>
             <translation>Einfach</translation>
         </message>
         <message>
-            <source>Nothing is proposed: the target writes token by token.</source>
-            <translation>Nichts wird vorgeschlagen: Das Zielmodell schreibt Token für Token.</translation>
+            <source>Proposes nothing: the target generates one token at a time.</source>
+            <translation>Schlägt nichts vor: Das Zielmodell erzeugt ein Token nach dem anderen.</translation>
         </message>
         <message>
             <source>Rejection sampling</source>
             <translation>Verwerfungsmethode</translation>
         </message>
         <message>
-            <source>A proposed token is kept with the probability target / draft, at most 1. Accepts most.</source>
-            <translation>Ein vorgeschlagenes Token wird mit der Wahrscheinlichkeit Ziel / Entwurf behalten, höchstens 1. Nimmt am meisten an.</translation>
+            <source>Keeps a proposed token with probability target / draft, at most 1. Accepts the most tokens.</source>
+            <translation>Behält ein vorgeschlagenes Token mit der Wahrscheinlichkeit Zielmodell / Entwurfsmodell, höchstens 1. Nimmt die meisten Tokens an.</translation>
         </message>
         <message>
             <source>Exact match</source>
             <translation>Genaue Übereinstimmung</translation>
         </message>
         <message>
-            <source>A proposed token is kept where the target draws the same. Accepts less; with a seed a reply repeats whatever the lookahead.</source>
-            <translation>Ein vorgeschlagenes Token wird behalten, wo das Zielmodell dasselbe zieht. Nimmt weniger an; mit einem Startwert wiederholt sich eine Antwort bei jeder Vorausschau.</translation>
+            <source>Keeps a proposed token if the target samples the same one. Accepts fewer tokens; with a seed, a reply repeats at any lookahead.</source>
+            <translation>Behält ein vorgeschlagenes Token, wenn das Zielmodell dasselbe zieht. Nimmt weniger Tokens an; mit einem Startwert wiederholt sich eine Antwort bei jeder Vorausschau.</translation>
         </message>
         <message>
-            <source>On where draft and target do not compute on the same cores.</source>
-            <translation>An, wo Entwurf und Zielmodell nicht auf denselben Kernen rechnen.</translation>
+            <source>On if draft and target do not run on the same cores.</source>
+            <translation>An, wenn Entwurfs- und Zielmodell nicht auf denselben Kernen rechnen.</translation>
         </message>
         <message>
             <source>On</source>
             <translation>An</translation>
         </message>
         <message>
-            <source>The draft goes on proposing while the target verifies.</source>
-            <translation>Der Entwurf schlägt weiter vor, während das Zielmodell prüft.</translation>
+            <source>The draft keeps proposing while the target verifies.</source>
+            <translation>Das Entwurfsmodell schlägt weiter vor, während das Zielmodell prüft.</translation>
         </message>
         <message>
             <source>Off</source>
@@ -2466,7 +2462,7 @@
         </message>
         <message>
             <source>The draft waits for the target.</source>
-            <translation>Der Entwurf wartet auf das Zielmodell.</translation>
+            <translation>Das Entwurfsmodell wartet auf das Zielmodell.</translation>
         </message>
     </context>
     <context>
@@ -2492,8 +2488,8 @@
             <translation>Auf Standard zurücksetzen</translation>
         </message>
         <message>
-            <source>This page only; what you saved under a name stays</source>
-            <translation>Nur diese Seite; was Sie unter einem Namen gespeichert haben, bleibt</translation>
+            <source>Resets only this page; your saved entries stay</source>
+            <translation>Setzt nur diese Seite zurück; Ihre gespeicherten Einträge bleiben</translation>
         </message>
         <message>
             <source>Close</source>
@@ -2547,7 +2543,7 @@
         </message>
         <message>
             <source>In the prompt</source>
-            <translation>In der Eingabe</translation>
+            <translation>Im Prompt</translation>
         </message>
         <message>
             <source>Send</source>
@@ -2558,32 +2554,32 @@
             <translation>Neue Zeile</translation>
         </message>
         <message>
-            <source>Bring the last prompt back</source>
-            <translation>Die letzte Eingabe zurückholen</translation>
+            <source>Recall the last prompt</source>
+            <translation>Letzten Prompt zurückholen</translation>
         </message>
         <message>
-            <source>In the conversation</source>
-            <translation>In der Unterhaltung</translation>
+            <source>In the chat</source>
+            <translation>Im Chat</translation>
         </message>
         <message>
             <source>Next or previous message</source>
-            <translation>Nachricht wechseln</translation>
+            <translation>Nächste oder vorherige Nachricht</translation>
         </message>
         <message>
             <source>Scroll</source>
-            <translation>Blättern</translation>
+            <translation>Scrollen</translation>
         </message>
         <message>
-            <source>To the beginning or the end</source>
-            <translation>Anfang oder Ende</translation>
+            <source>Go to the beginning or the end</source>
+            <translation>Zum Anfang oder Ende</translation>
         </message>
         <message>
-            <source>Next or previous token, while tokens are coloured</source>
-            <translation>Token wechseln, wenn eingefärbt</translation>
+            <source>Next or previous token (with coloured tokens)</source>
+            <translation>Nächstes oder vorheriges Token (wenn eingefärbt)</translation>
         </message>
         <message>
-            <source>In the list of conversations</source>
-            <translation>In der Liste der Unterhaltungen</translation>
+            <source>In the chat list</source>
+            <translation>In der Chatliste</translation>
         </message>
         <message>
             <source>Open</source>
@@ -2598,15 +2594,15 @@
             <translation>Löschen</translation>
         </message>
         <message>
-            <source>Undo deleting</source>
+            <source>Undo delete</source>
             <translation>Löschen rückgängig machen</translation>
         </message>
     </context>
     <context>
         <name>SpeculationPage</name>
         <message>
-            <source>Whatever you choose here, replies are what the target would have written alone: nothing here is lossy. Only how long they take changes. Target, draft and lookahead are chosen in the window; the drafts n-gram and none, chosen there, go before the method.</source>
-            <translation>Was Sie hier auch wählen: Antworten sind, was das Zielmodell allein geschrieben hätte; nichts hier ist verlustbehaftet. Nur die Dauer ändert sich. Zielmodell, Entwurf und Vorausschau werden im Fenster gewählt; die Entwürfe „N-Gramm“ und „keiner“, dort gewählt, gehen dem Verfahren vor.</translation>
+            <source>No option on this page is lossy: replies are always exactly what the target would have written alone, and only the speed changes. You choose the target, the draft and the lookahead in the window; choosing n-gram or none as the draft there overrides the method.</source>
+            <translation>Keine Option auf dieser Seite ist verlustbehaftet: Antworten sind immer genau das, was das Zielmodell allein geschrieben hätte; nur die Geschwindigkeit ändert sich. Zielmodell, Entwurfsmodell und Vorausschau wählen Sie im Fenster; „N-Gramm“ oder „keines“ als Entwurfsmodell hat dort Vorrang vor dem Verfahren.</translation>
         </message>
     </context>
     <context>
@@ -2628,12 +2624,12 @@
             <translation>Annahme nach Position</translation>
         </message>
         <message>
-            <source>Time after the prompt</source>
-            <translation>Zeit nach der Eingabe</translation>
+            <source>Where the time went</source>
+            <translation>Zeitaufteilung</translation>
         </message>
         <message>
-            <source>The lookahead K is the number of tokens proposed per round; auto chooses it in each round for the most tokens per second, by what rounds cost on this machine and how many proposals are accepted.</source>
-            <translation>Die Vorausschau K ist die Zahl der vorgeschlagenen Tokens je Runde; auto wählt sie in jeder Runde für die meisten Tokens pro Sekunde, danach, was Runden auf diesem Rechner kosten und wie viele Vorschläge angenommen werden.</translation>
+            <source>The lookahead is the number of tokens proposed per round. Auto chooses it each round for the highest speed, based on the measured cost of a round on this computer and on how many proposals are accepted.</source>
+            <translation>Die Vorausschau ist die Zahl der vorgeschlagenen Tokens je Runde. Auto wählt sie in jeder Runde für die höchste Geschwindigkeit: nach den gemessenen Kosten einer Runde auf diesem Computer und danach, wie viele Vorschläge angenommen werden.</translation>
         </message>
         <message>
             <source>Acceptance rate per round</source>
@@ -2730,8 +2726,8 @@
             <translation>Die schnellste Vorausschau</translation>
         </message>
         <message>
-            <source>Answers the prompt with each lookahead from 0 to {most} and with auto, in turns; needs a draft. A question sent meanwhile waits.</source>
-            <translation>Beantwortet die Eingabe abwechselnd mit jeder Vorausschau von 0 bis {most} und mit auto; braucht einen Entwurf. Eine Frage, die Sie inzwischen senden, wartet.</translation>
+            <source>Answers the prompt with every lookahead from 0 to {most} and with auto, alternating. Needs a draft. Messages that you send meanwhile wait.</source>
+            <translation>Beantwortet den Prompt abwechselnd mit jeder Vorausschau von 0 bis {most} und mit auto. Braucht ein Entwurfsmodell. Nachrichten, die Sie währenddessen senden, warten.</translation>
         </message>
     </context>
     <context>
@@ -2772,19 +2768,19 @@
             <translation>%1 min %2 s nachgedacht</translation>
         </message>
         <message>
-            <source>folded</source>
+            <source>collapsed</source>
             <translation>eingeklappt</translation>
         </message>
         <message>
-            <source>unfolded</source>
+            <source>expanded</source>
             <translation>ausgeklappt</translation>
         </message>
     </context>
     <context>
         <name>TimeBar</name>
         <message>
-            <source>Draft: waiting for proposals. Target: its forward passes. Rest: choosing tokens, text, the window.</source>
-            <translation>Entwurf: Warten auf Vorschläge. Zielmodell: seine Durchläufe. Rest: Tokens wählen, Text, das Fenster.</translation>
+            <source>Draft: waiting for proposals. Target: forward passes. Rest: sampling, text and the window.</source>
+            <translation>Entwurfsmodell: Warten auf Vorschläge. Zielmodell: Vorwärtsdurchläufe. Rest: Sampling, Text und Fenster.</translation>
         </message>
         <message>
             <source>Time</source>
@@ -2792,7 +2788,7 @@
         </message>
         <message>
             <source>Draft</source>
-            <translation>Entwurf</translation>
+            <translation>Entwurfsmodell</translation>
         </message>
         <message>
             <source>Target</source>
@@ -2806,8 +2802,8 @@
     <context>
         <name>TokenCard</name>
         <message>
-            <source>The target's best</source>
-            <translation>Die besten des Zielmodells</translation>
+            <source>The target's best tokens</source>
+            <translation>Beste Tokens des Zielmodells</translation>
         </message>
         <message>
             <source>Target</source>
@@ -2815,14 +2811,14 @@
         </message>
         <message>
             <source>Draft</source>
-            <translation>Entwurf</translation>
+            <translation>Entwurfsmodell</translation>
         </message>
     </context>
     <context>
         <name>TokenReply</name>
         <message>
-            <source>No record of this reply's tokens.</source>
-            <translation>Von den Tokens dieser Antwort ist nichts aufgezeichnet.</translation>
+            <source>There is no token record for this reply.</source>
+            <translation>Für diese Antwort gibt es keine Token-Aufzeichnung.</translation>
         </message>
     </context>
     <context>
@@ -2844,19 +2840,19 @@
         </message>
         <message>
             <source>accepted from the draft</source>
-            <translation>angenommen vom Entwurf</translation>
+            <translation>vom Entwurfsmodell angenommen</translation>
         </message>
         <message>
             <source>correction by the target</source>
             <translation>Korrektur des Zielmodells</translation>
         </message>
         <message>
-            <source>bonus of the target</source>
+            <source>bonus by the target</source>
             <translation>Bonus des Zielmodells</translation>
         </message>
         <message>
             <source>plain: nothing was proposed</source>
-            <translation>einfach: nichts wurde vorgeschlagen</translation>
+            <translation>einfach: nichts vorgeschlagen</translation>
         </message>
         <message>
             <source>round {number}</source>
@@ -2868,7 +2864,7 @@
         </message>
         <message>
             <source>draft {probability}</source>
-            <translation>Entwurf {probability}</translation>
+            <translation>Entwurfsmodell {probability}</translation>
         </message>
         <message>
             <source>accepted</source>
@@ -2890,8 +2886,8 @@
     <context>
         <name>TranscriptView</name>
         <message>
-            <source>Conversation</source>
-            <translation>Unterhaltung</translation>
+            <source>Chat</source>
+            <translation>Chat</translation>
         </message>
         <message>
             <source>Jump to the end</source>
@@ -2902,34 +2898,30 @@
         <name>TwoModels</name>
         <message>
             <source>draft</source>
-            <translation>Entwurf</translation>
+            <translation>Entwurfsmodell</translation>
         </message>
         <message>
             <source>target</source>
             <translation>Zielmodell</translation>
         </message>
         <message>
-            <source>The draft guesses five words, the target keeps four and corrects the last.</source>
-            <translation>Der Entwurf rät fünf Wörter, das Zielmodell behält vier und verbessert das letzte.</translation>
+            <source>The draft guesses five words; the target keeps four and corrects the last.</source>
+            <translation>Das Entwurfsmodell rät fünf Wörter; das Zielmodell behält vier und korrigiert das letzte.</translation>
         </message>
     </context>
     <context>
         <name>WelcomeView</name>
         <message>
-            <source>A small draft model rides ahead, the target confirms. Watch it happen at the side.</source>
-            <translation>Ein kleines Entwurfsmodell reitet voraus, das Zielmodell bestätigt. Sehen Sie an der Seite zu.</translation>
+            <source>A small draft model rides ahead, and the target confirms. Watch it happen in the Speculation panel.</source>
+            <translation>Ein kleines Entwurfsmodell reitet voraus, und das Zielmodell bestätigt. Sehen Sie in der Seitenleiste „Spekulation“ zu.</translation>
         </message>
         <message>
-            <source>What shall we talk about?</source>
-            <translation>Worüber wollen wir sprechen?</translation>
+            <source>What would you like to talk about?</source>
+            <translation>Worüber möchten Sie sprechen?</translation>
         </message>
     </context>
     <context>
         <name>engine</name>
-        <message>
-            <source>{name}, a part of Outrider, is missing or damaged. Install Outrider again.</source>
-            <translation>{name}, ein Teil von Outrider, fehlt oder ist beschädigt. Installieren Sie Outrider neu.</translation>
-        </message>
         <message>
             <source>Cannot import {name}: {reason}. Nothing was changed.</source>
             <translation>{name} kann nicht importiert werden: {reason}. Nichts wurde geändert.</translation>
@@ -2943,32 +2935,32 @@
             <translation>sie ist größer als {count} MiB</translation>
         </message>
         <message>
-            <source>it is no text in UTF-8</source>
-            <translation>sie ist kein Text in UTF-8</translation>
+            <source>it is not UTF-8 text</source>
+            <translation>sie ist kein UTF-8-Text</translation>
         </message>
         <message>
-            <source>it is no JSON, or damaged</source>
-            <translation>sie ist kein JSON oder beschädigt</translation>
+            <source>it is not valid JSON</source>
+            <translation>sie ist kein gültiges JSON</translation>
         </message>
         <message>
-            <source>a name stands twice in one object</source>
-            <translation>ein Name steht zweimal in einem Objekt</translation>
+            <source>an object has a duplicate key</source>
+            <translation>ein Objekt enthält einen Schlüssel doppelt</translation>
         </message>
         <message>
-            <source>{constant} is no number</source>
+            <source>{constant} is not a number</source>
             <translation>{constant} ist keine Zahl</translation>
         </message>
         <message>
-            <source>it is no conversation of Outrider</source>
-            <translation>sie ist keine Unterhaltung von Outrider</translation>
+            <source>it is not a chat exported by Outrider</source>
+            <translation>sie ist kein von Outrider exportierter Chat</translation>
         </message>
         <message>
-            <source>a newer version of Outrider wrote it; import it there</source>
-            <translation>eine neuere Version von Outrider hat sie geschrieben; importieren Sie sie dort</translation>
+            <source>it was written by a newer version of Outrider; import it there</source>
+            <translation>sie stammt aus einer neueren Version von Outrider; importieren Sie sie dort</translation>
         </message>
         <message>
-            <source>its version is unknown</source>
-            <translation>ihre Version ist unbekannt</translation>
+            <source>its format version is unknown</source>
+            <translation>ihre Formatversion ist unbekannt</translation>
         </message>
         <message>
             <source>it has no list of messages</source>
@@ -2983,20 +2975,20 @@
             <translation>Nachricht {place}: {reason}</translation>
         </message>
         <message>
-            <source>message {place} does not fit below the one that it names</source>
-            <translation>Nachricht {place} passt nicht unter die, die sie nennt</translation>
+            <source>message {place} cannot follow the message that it names as its parent</source>
+            <translation>Nachricht {place} kann nicht auf die Nachricht folgen, die sie als Vorgängerin nennt</translation>
         </message>
         <message>
-            <source>it is no object</source>
+            <source>it is not an object</source>
             <translation>sie ist kein Objekt</translation>
         </message>
         <message>
-            <source>its id is missing, or there twice</source>
-            <translation>ihre Kennung fehlt oder ist doppelt</translation>
+            <source>its id is missing or not unique</source>
+            <translation>ihre Kennung fehlt oder ist nicht eindeutig</translation>
         </message>
         <message>
-            <source>its parent is not among the messages before it</source>
-            <translation>ihre Vorgängerin ist nicht unter den Nachrichten davor</translation>
+            <source>its parent does not come before it</source>
+            <translation>ihre Vorgängerin steht nicht vor ihr</translation>
         </message>
         <message>
             <source>its role is unknown</source>
@@ -3004,30 +2996,30 @@
         </message>
         <message>
             <source>its status is unknown</source>
-            <translation>ihr Zustand ist unbekannt</translation>
+            <translation>ihr Status ist unbekannt</translation>
         </message>
         <message>
-            <source>a question has no trace</source>
-            <translation>eine Frage hat keine Aufzeichnung</translation>
+            <source>a user message cannot have a token record</source>
+            <translation>eine Benutzernachricht kann keine Token-Aufzeichnung haben</translation>
         </message>
         <message>
-            <source>the branch that was shown is not there</source>
-            <translation>der gezeigte Zweig ist nicht da</translation>
+            <source>the selected branch does not exist</source>
+            <translation>der gewählte Zweig existiert nicht</translation>
         </message>
         <message>
-            <source>“{name}” is no time</source>
-            <translation>„{name}“ ist keine Zeit</translation>
+            <source>“{name}” is not a valid time</source>
+            <translation>„{name}“ ist keine gültige Zeit</translation>
         </message>
         <message>
-            <source>“{name}” is neither true nor false</source>
-            <translation>„{name}“ ist weder wahr noch falsch</translation>
+            <source>“{name}” must be true or false</source>
+            <translation>„{name}“ muss wahr oder falsch sein</translation>
         </message>
         <message>
-            <source>“{name}” is no text</source>
+            <source>“{name}” is not text</source>
             <translation>„{name}“ ist kein Text</translation>
         </message>
         <message>
-            <source>“{name}” is no object</source>
+            <source>“{name}” is not an object</source>
             <translation>„{name}“ ist kein Objekt</translation>
         </message>
         <message>
@@ -3035,16 +3027,16 @@
             <translation>eine Zahl in „{name}“ ist zu groß</translation>
         </message>
         <message>
-            <source>a text in “{name}” is none</source>
-            <translation>ein Text in „{name}“ ist keiner</translation>
+            <source>a text in “{name}” contains invalid characters</source>
+            <translation>ein Text in „{name}“ enthält ungültige Zeichen</translation>
         </message>
         <message>
             <source>“{name}” is nested too deeply</source>
             <translation>„{name}“ ist zu tief verschachtelt</translation>
         </message>
         <message>
-            <source>its trace is damaged</source>
-            <translation>ihre Aufzeichnung ist beschädigt</translation>
+            <source>its token record is damaged</source>
+            <translation>ihre Token-Aufzeichnung ist beschädigt</translation>
         </message>
         <message>
             <source>it cannot be read</source>
@@ -3059,32 +3051,32 @@
             <translation>{count} Bytes</translation>
         </message>
         <message>
-            <source>The conversations in {path} were written by a newer version of Outrider (format {version}, and this one knows {known}). Nothing was changed. Start the newer version to read them.</source>
-            <translation>Die Unterhaltungen in {path} hat eine neuere Version von Outrider geschrieben (Format {version}; diese kennt {known}). Nichts wurde geändert. Starten Sie die neuere Version, um sie zu lesen.</translation>
+            <source>The chats in {path} were written by a newer version of Outrider (format {version}; this version reads up to format {known}). Nothing was changed. Open them with the newer version.</source>
+            <translation>Die Chats in {path} stammen aus einer neueren Version von Outrider (Format {version}; diese Version liest bis Format {known}). Nichts wurde geändert. Öffnen Sie sie mit der neueren Version.</translation>
         </message>
         <message>
-            <source>The conversations in {path} cannot be read: {reason}. Put a copy of it from a backup there, or move it away to begin with an empty list.</source>
-            <translation>Die Unterhaltungen in {path} sind nicht lesbar: {reason}. Legen Sie eine Sicherungskopie dorthin oder verschieben Sie die Datei, um mit einer leeren Liste zu beginnen.</translation>
+            <source>The chats in {path} cannot be read: {reason}. Restore the file from a backup, or move it away to start with an empty list.</source>
+            <translation>Die Chats in {path} sind nicht lesbar: {reason}. Stellen Sie die Datei aus einer Sicherung wieder her oder verschieben Sie sie, um mit einer leeren Liste zu beginnen.</translation>
         </message>
         <message>
-            <source>Cannot open the conversations in {path}: {reason}. Make the folder and the file writable.</source>
-            <translation>Die Unterhaltungen in {path} können nicht geöffnet werden: {reason}. Machen Sie Ordner und Datei beschreibbar.</translation>
+            <source>Cannot open the chats in {path}: {reason}. Make the folder and the file writable.</source>
+            <translation>Die Chats in {path} können nicht geöffnet werden: {reason}. Machen Sie Ordner und Datei beschreibbar.</translation>
         </message>
         <message>
-            <source>Cannot open the conversations in {path}: there is no space left. Free some space and start Outrider again.</source>
-            <translation>Die Unterhaltungen in {path} können nicht geöffnet werden: Es ist kein Platz mehr. Schaffen Sie Platz und starten Sie Outrider noch einmal.</translation>
+            <source>Cannot open the chats in {path}: the disk is full. Free some space and restart Outrider.</source>
+            <translation>Die Chats in {path} können nicht geöffnet werden: Der Datenträger ist voll. Schaffen Sie Platz und starten Sie Outrider neu.</translation>
         </message>
         <message>
-            <source>Another program is using the conversations in {path}. Close the other Outrider and start again.</source>
-            <translation>Ein anderes Programm benutzt die Unterhaltungen in {path}. Schließen Sie das andere Outrider und starten Sie noch einmal.</translation>
+            <source>Another program is using the chats in {path}. Close the other instance of Outrider and start again.</source>
+            <translation>Ein anderes Programm benutzt die Chats in {path}. Schließen Sie die andere Instanz von Outrider und starten Sie noch einmal.</translation>
         </message>
         <message>
-            <source>There is no space left in {parent}: what is new is not saved yet. Free some space; it is then saved by itself, as long as Outrider is open.</source>
-            <translation>In {parent} ist kein Platz mehr: Was neu ist, ist noch nicht gespeichert. Schaffen Sie Platz; dann wird es von selbst gespeichert, solange Outrider offen ist.</translation>
+            <source>The disk that holds {parent} is full, so recent changes are not saved yet. Free some space: Outrider then saves them automatically while it is open.</source>
+            <translation>Der Datenträger mit {parent} ist voll, daher sind die letzten Änderungen noch nicht gespeichert. Schaffen Sie Platz: Outrider speichert sie dann automatisch, solange es geöffnet ist.</translation>
         </message>
         <message>
-            <source>What is new cannot be saved in {parent}: {reason}. It is tried again every few seconds, as long as Outrider is open.</source>
-            <translation>Was neu ist, kann in {parent} nicht gespeichert werden: {reason}. Es wird alle paar Sekunden wieder versucht, solange Outrider offen ist.</translation>
+            <source>Recent changes cannot be saved in {parent}: {reason}. Outrider tries again every few seconds while it is open.</source>
+            <translation>Die letzten Änderungen können nicht in {parent} gespeichert werden: {reason}. Outrider versucht es alle paar Sekunden erneut, solange es geöffnet ist.</translation>
         </message>
         <message>
             <source>A change could not be saved: {reason}.</source>
@@ -3099,20 +3091,16 @@
             <translation>sie gehört zu einem anderen Programm</translation>
         </message>
         <message>
-            <source>it is no file of conversations</source>
-            <translation>sie ist keine Datei mit Unterhaltungen</translation>
+            <source>it is not an Outrider chat file</source>
+            <translation>sie ist keine Chatdatei von Outrider</translation>
         </message>
         <message>
-            <source>a probability is not a finite number</source>
-            <translation>eine Wahrscheinlichkeit ist keine endliche Zahl</translation>
+            <source>{name} is part of Outrider, but it is missing or damaged. Reinstall Outrider.</source>
+            <translation>{name} gehört zu Outrider, fehlt aber oder ist beschädigt. Installieren Sie Outrider neu.</translation>
         </message>
         <message>
-            <source>it cannot be read ({error}).</source>
-            <translation>sie kann nicht gelesen werden ({error}).</translation>
-        </message>
-        <message>
-            <source>{n_outputs} rows were asked of {count} tokens</source>
-            <translation>{n_outputs} Zeilen wurden von {count} Tokens verlangt</translation>
+            <source>{n_outputs} rows of logits were requested for {count} tokens</source>
+            <translation>{n_outputs} Zeilen mit Logits wurden für {count} Tokens verlangt</translation>
         </message>
         <message>
             <source>its state could not be saved</source>
@@ -3123,8 +3111,8 @@
             <translation>es wurde geschlossen</translation>
         </message>
         <message>
-            <source>llama.cpp gave no logits</source>
-            <translation>llama.cpp gab keine Logits</translation>
+            <source>llama.cpp returned no logits</source>
+            <translation>llama.cpp lieferte keine Logits</translation>
         </message>
         <message>
             <source>Loading the model</source>
@@ -3135,44 +3123,44 @@
             <translation>llama.cpp kann sie nicht lesen</translation>
         </message>
         <message>
-            <source>it does not write text token by token. Choose a chat or text model.</source>
-            <translation>es schreibt Text nicht Token für Token. Wählen Sie ein Chat- oder Textmodell.</translation>
+            <source>it does not generate text token by token. Choose a chat or text model.</source>
+            <translation>es erzeugt Text nicht Token für Token. Wählen Sie ein Chat- oder Textmodell.</translation>
         </message>
         <message>
-            <source>llama.cpp cannot make a context for it, memory may be short</source>
-            <translation>llama.cpp kann dafür keinen Kontext anlegen, vielleicht reicht der Speicher nicht</translation>
+            <source>llama.cpp cannot create a context for it; there may not be enough memory</source>
+            <translation>llama.cpp kann dafür keinen Kontext anlegen; vielleicht reicht der Arbeitsspeicher nicht</translation>
         </message>
         <message>
             <source>Running GGUF models</source>
             <translation>Das Ausführen von GGUF-Modellen</translation>
         </message>
         <message>
-            <source>{folder} holds nothing that runs here. Install Outrider again.</source>
-            <translation>in {folder} ist nichts, was hier läuft. Installieren Sie Outrider neu.</translation>
+            <source>{folder} has no llama.cpp library that runs on this computer. Reinstall Outrider.</source>
+            <translation>{folder} enthält keine llama.cpp-Bibliothek, die auf diesem Computer läuft. Installieren Sie Outrider neu.</translation>
         </message>
         <message>
-            <source>its tokenizer gave no answer</source>
-            <translation>sein Tokenizer gab keine Antwort</translation>
+            <source>its tokenizer returned no result</source>
+            <translation>sein Tokenizer lieferte kein Ergebnis</translation>
         </message>
         <message>
-            <source>The prompt has {characters:,} characters; {longest_text:,} can be read. Shorten it.</source>
-            <translation>Die Eingabe hat {characters:,} Zeichen; {longest_text:,} können gelesen werden. Kürzen Sie sie.</translation>
+            <source>The prompt has {characters:,} characters; the limit is {longest_text:,}. Shorten it.</source>
+            <translation>Der Prompt hat {characters:,} Zeichen; die Grenze liegt bei {longest_text:,}. Kürzen Sie ihn.</translation>
         </message>
         <message>
-            <source>{n_outputs} rows were asked of {tokens} tokens</source>
-            <translation>{n_outputs} Zeilen wurden von {tokens} Tokens verlangt</translation>
+            <source>{n_outputs} rows of logits were requested for {tokens} tokens</source>
+            <translation>{n_outputs} Zeilen mit Logits wurden für {tokens} Tokens verlangt</translation>
         </message>
         <message>
             <source>the memory of {device} is full</source>
             <translation>der Speicher von {device} ist voll</translation>
         </message>
         <message>
-            <source>its weights are damaged: what it computes are not numbers.</source>
-            <translation>seine Gewichte sind beschädigt: Was es rechnet, sind keine Zahlen.</translation>
+            <source>its weights are damaged: it computes values that are not numbers.</source>
+            <translation>seine Gewichte sind beschädigt: Es berechnet Werte, die keine Zahlen sind.</translation>
         </message>
         <message>
-            <source>it looks at what follows: it measures texts and writes none.</source>
-            <translation>es blickt auf das Folgende: Es misst Texte und schreibt keine.</translation>
+            <source>it attends to later tokens: it encodes text and cannot generate any.</source>
+            <translation>es berücksichtigt spätere Tokens: Es kodiert Text und kann keinen erzeugen.</translation>
         </message>
         <message>
             <source>the memory of {device} is full. Choose a smaller model.</source>
@@ -3183,16 +3171,16 @@
             <translation>transformers kann es nicht ausführen ({first_line}).</translation>
         </message>
         <message>
-            <source>its config.json does not name the kind of model (model_type).</source>
-            <translation>seine config.json nennt die Art des Modells (model_type) nicht.</translation>
+            <source>its config.json does not name the model type (model_type).</source>
+            <translation>seine config.json nennt den Modelltyp (model_type) nicht.</translation>
         </message>
         <message>
-            <source>the kind {kind!r} comes with program code of its own, which is never run</source>
-            <translation>die Art {kind!r} bringt eigenen Programmcode mit, der nie ausgeführt wird</translation>
+            <source>the model type {kind!r} needs code from the model folder, which Outrider never runs</source>
+            <translation>der Modelltyp {kind!r} braucht Code aus dem Modellordner, den Outrider nie ausführt</translation>
         </message>
         <message>
-            <source>the kind {kind!r} is unknown to the installed transformers {version}</source>
-            <translation>die Art {kind!r} ist dem installierten transformers {version} unbekannt</translation>
+            <source>the installed transformers {version} does not support the model type {kind!r}</source>
+            <translation>das installierte transformers {version} unterstützt den Modelltyp {kind!r} nicht</translation>
         </message>
         <message>
             <source>{reason}. Choose another model, or convert it to GGUF.</source>
@@ -3200,35 +3188,35 @@
         </message>
         <message>
             <source>its config.json cannot be used ({first_line}).</source>
-            <translation>seine config.json ist nicht brauchbar ({first_line}).</translation>
+            <translation>seine config.json ist unbrauchbar ({first_line}).</translation>
         </message>
         <message>
-            <source>it is a translator between two texts (encoder and decoder).</source>
-            <translation>es übersetzt zwischen zwei Texten (Encoder und Decoder).</translation>
+            <source>it is an encoder-decoder model, which turns one text into another.</source>
+            <translation>es ist ein Encoder-Decoder-Modell, das einen Text in einen anderen umwandelt.</translation>
         </message>
         <message>
-            <source>{model_type} models do not write text token by token.</source>
-            <translation>Modelle der Art {model_type} schreiben Text nicht Token für Token.</translation>
+            <source>{model_type} models do not generate text token by token.</source>
+            <translation>{model_type}-Modelle erzeugen Text nicht Token für Token.</translation>
         </message>
         <message>
-            <source>its files hold a {kind}, which does not write text.</source>
-            <translation>seine Dateien enthalten ein {kind}, das keinen Text schreibt.</translation>
+            <source>its files contain a {kind}, which does not generate text.</source>
+            <translation>seine Dateien enthalten ein {kind}, das keinen Text erzeugt.</translation>
         </message>
         <message>
-            <source>its config.json claims {value} for {name!r}, which its files do not have.</source>
-            <translation>seine config.json behauptet {value} für {name!r}, was seine Dateien nicht haben.</translation>
+            <source>its config.json gives {value} for {name!r}, but its files do not match.</source>
+            <translation>seine config.json nennt {value} für {name!r}, aber seine Dateien passen nicht dazu.</translation>
         </message>
         <message>
-            <source>the tensor {name!r} has the shape {shape} and config.json asks for {asked}.</source>
-            <translation>der Tensor {name!r} hat die Form {shape}, und config.json verlangt {asked}.</translation>
+            <source>the tensor {name!r} has the shape {shape}, but config.json requires {asked}.</source>
+            <translation>der Tensor {name!r} hat die Form {shape}, aber config.json verlangt {asked}.</translation>
         </message>
         <message>
-            <source>its config.json describes {elements:,} weights and its files hold {parameters:,}: a part of it is missing.</source>
-            <translation>seine config.json beschreibt {elements:,} Gewichte, und seine Dateien enthalten {parameters:,}: Ein Teil davon fehlt.</translation>
+            <source>its config.json describes {elements:,} weights, but its files contain {parameters:,}: part of the model is missing.</source>
+            <translation>seine config.json beschreibt {elements:,} Gewichte, aber seine Dateien enthalten {parameters:,}: Ein Teil des Modells fehlt.</translation>
         </message>
         <message>
-            <source>its files have the layer of {name!r}, which config.json does not have.</source>
-            <translation>seine Dateien haben die Schicht von {name!r}, die config.json nicht hat.</translation>
+            <source>its files contain the layer of {name!r}, which config.json does not describe.</source>
+            <translation>seine Dateien enthalten die Schicht von {name!r}, die config.json nicht beschreibt.</translation>
         </message>
         <message>
             <source> and {count} more</source>
@@ -3239,32 +3227,32 @@
             <translation>seinen Dateien fehlt der Tensor {name!r}{more}. Laden Sie das Modell noch einmal.</translation>
         </message>
         <message>
-            <source>it cannot be put on {device} ({first_line}).</source>
-            <translation>es kann nicht auf {device} gebracht werden ({first_line}).</translation>
+            <source>it cannot be moved to {device} ({first_line}).</source>
+            <translation>es kann nicht auf {device} verschoben werden ({first_line}).</translation>
         </message>
         <message>
             <source>The device {name}</source>
             <translation>Das Gerät {name}</translation>
         </message>
         <message>
-            <source>here there is {known}. Choose one of these, or auto.</source>
-            <translation>hier gibt es {known}. Wählen Sie eines davon oder auto.</translation>
+            <source>this computer has {known}. Choose one of these, or auto.</source>
+            <translation>dieser Computer hat {known}. Wählen Sie eines davon oder auto.</translation>
         </message>
         <message>
-            <source>it needs what is not installed ({first_line}).</source>
-            <translation>es braucht, was nicht installiert ist ({first_line}).</translation>
+            <source>it needs a package that is not installed ({first_line}).</source>
+            <translation>es braucht ein Paket, das nicht installiert ist ({first_line}).</translation>
         </message>
         <message>
-            <source>memory ran out while it was read. Close other programs.</source>
-            <translation>der Arbeitsspeicher ging aus, während es gelesen wurde. Schließen Sie andere Programme.</translation>
+            <source>the computer ran out of memory while reading it. Close other programs.</source>
+            <translation>der Arbeitsspeicher reichte beim Lesen nicht aus. Schließen Sie andere Programme.</translation>
         </message>
         <message>
             <source>transformers cannot load it ({first_line}).</source>
             <translation>transformers kann es nicht laden ({first_line}).</translation>
         </message>
         <message>
-            <source>its folder has none</source>
-            <translation>in seinem Ordner ist keiner</translation>
+            <source>its folder contains none</source>
+            <translation>sein Ordner enthält keinen</translation>
         </message>
         <message>
             <source>{file} needs another package ({reason})</source>
@@ -3280,139 +3268,39 @@
         </message>
         <message>
             <source>{kind} is not one of Hugging Face's fast tokenizers</source>
-            <translation>{kind} gehört nicht zu den schnellen Tokenizern von Hugging Face</translation>
+            <translation>{kind} ist keiner der schnellen Tokenizer von Hugging Face</translation>
         </message>
         <message>
-            <source>{reason}. Give the prompt as token ids (--tokens), or add a tokenizer.json to its folder.</source>
-            <translation>{reason}. Geben Sie die Frage als Token-Nummern an (--tokens), oder legen Sie eine tokenizer.json in seinen Ordner.</translation>
+            <source>{reason}. Pass the prompt as token ids (--tokens), or add a tokenizer.json to its folder.</source>
+            <translation>{reason}. Übergeben Sie den Prompt als Token-Nummern (--tokens), oder legen Sie eine tokenizer.json in seinen Ordner.</translation>
         </message>
         <message>
             <source>This model's tokenizer</source>
             <translation>Der Tokenizer dieses Modells</translation>
         </message>
         <message>
-            <source>{name} cannot answer this prompt: {why}.</source>
-            <translation>{name} kann diese Eingabe nicht beantworten: {why}.</translation>
-        </message>
-        <message>
-            <source>{name} can answer none of the prompts. The first: {why}</source>
-            <translation>{name} kann keine der Eingaben beantworten. Die erste: {why}</translation>
-        </message>
-        <message>
             <source>The measurement</source>
             <translation>Die Messung</translation>
         </message>
         <message>
-            <source>it should have come with the program. Install Outrider again.</source>
-            <translation>sie hätte mit dem Programm kommen sollen. Installieren Sie Outrider neu.</translation>
+            <source>Only a lookahead, 'auto' or 'ngram' can be measured, not {way!r}.</source>
+            <translation>Messen lässt sich nur eine Vorausschau, 'auto' oder 'ngram', nicht {way!r}.</translation>
         </message>
         <message>
-            <source>it does not come to an end</source>
-            <translation>sie kommt zu keinem Ende</translation>
+            <source>{name} cannot answer this prompt: {why}.</source>
+            <translation>{name} kann diesen Prompt nicht beantworten: {why}.</translation>
         </message>
         <message>
-            <source>Messages need the chat template; leave out raw.</source>
-            <translation>Nachrichten brauchen die Chatvorlage; lassen Sie raw weg.</translation>
+            <source>{name} can answer none of the prompts. The first: {why}</source>
+            <translation>{name} kann keinen der Prompts beantworten. Der erste: {why}</translation>
         </message>
         <message>
-            <source>{name} cannot be used: {problem}</source>
-            <translation>{name} kann nicht verwendet werden: {problem}</translation>
+            <source>it does not terminate</source>
+            <translation>sie endet nicht</translation>
         </message>
         <message>
-            <source>it does not write text.</source>
-            <translation>es schreibt keinen Text.</translation>
-        </message>
-        <message>
-            <source>{name} has no vocabulary of its own.</source>
-            <translation>{name} hat kein eigenes Vokabular.</translation>
-        </message>
-        <message>
-            <source>The tokens of the target stand for no text, so nothing can be translated.</source>
-            <translation>Die Tokens des Zielmodells stehen für keinen Text, daher lässt sich nichts übersetzen.</translation>
-        </message>
-        <message>
-            <source>The tokens of the draft stand for no text, so nothing can be translated.</source>
-            <translation>Die Tokens des Entwurfs stehen für keinen Text, daher lässt sich nichts übersetzen.</translation>
-        </message>
-        <message>
-            <source>Same vocabulary{though}.</source>
-            <translation>Gleiches Vokabular{though}.</translation>
-        </message>
-        <message>
-            <source>They have different tokenizers ({target} and {draft}): {difference}, so drafts go through text, which is slower.</source>
-            <translation>Sie haben verschiedene Tokenizer ({target} und {draft}): {difference}; daher gehen Entwürfe über Text, was langsamer ist.</translation>
-        </message>
-        <message>
-            <source>they are of different kinds</source>
-            <translation>sie sind von verschiedener Art</translation>
-        </message>
-        <message>
-            <source>most of their tokens stand for different texts</source>
-            <translation>die meisten ihrer Tokens stehen für verschiedene Texte</translation>
-        </message>
-        <message>
-            <source>{differing:,} of {compared:,} tokens stand for different texts, the first of them {first}</source>
-            <translation>{differing:,} von {compared:,} Tokens stehen für verschiedene Texte, das erste davon ist {first}</translation>
-        </message>
-        <message>
-            <source>the target has {surplus:,} tokens more</source>
-            <translation>das Zielmodell hat {surplus:,} Tokens mehr</translation>
-        </message>
-        <message>
-            <source>the draft has {surplus:,} tokens more</source>
-            <translation>der Entwurf hat {surplus:,} Tokens mehr</translation>
-        </message>
-        <message>
-            <source>they have too few tokens in common</source>
-            <translation>sie haben zu wenige Tokens gemeinsam</translation>
-        </message>
-        <message>
-            <source>, though the draft is used to begin token {used} and is given none</source>
-            <translation>, doch der Entwurf ist das Anfangstoken {used} gewohnt und erhält keines</translation>
-        </message>
-        <message>
-            <source>, though the draft is used to begin token {used} and is given token {given}</source>
-            <translation>, doch der Entwurf ist das Anfangstoken {used} gewohnt und erhält Token {given}</translation>
-        </message>
-        <message>
-            <source>{count:,} tokens</source>
-            <translation>{count:,} Tokens</translation>
-        </message>
-        <message>
-            <source>{kind} with {count:,} tokens</source>
-            <translation>{kind} mit {count:,} Tokens</translation>
-        </message>
-        <message>
-            <source>The draft is the target itself: no speedup.</source>
-            <translation>Der Entwurf ist das Zielmodell selbst: keine Beschleunigung.</translation>
-        </message>
-        <message>
-            <source>The draft is not smaller than the target: no speedup.</source>
-            <translation>Der Entwurf ist nicht kleiner als das Zielmodell: keine Beschleunigung.</translation>
-        </message>
-        <message>
-            <source>The draft is hardly smaller than the target: little or no speedup.</source>
-            <translation>Der Entwurf ist kaum kleiner als das Zielmodell: wenig oder keine Beschleunigung.</translation>
-        </message>
-        <message>
-            <source>a speedup can be expected</source>
-            <translation>eine Beschleunigung ist zu erwarten</translation>
-        </message>
-        <message>
-            <source>a speedup is possible</source>
-            <translation>eine Beschleunigung ist möglich</translation>
-        </message>
-        <message>
-            <source>a small speedup at best</source>
-            <translation>bestenfalls eine kleine Beschleunigung</translation>
-        </message>
-        <message>
-            <source>it may be too small to be right often</source>
-            <translation>er ist vielleicht zu klein, um oft richtig zu liegen</translation>
-        </message>
-        <message>
-            <source>The target is {times} times as large as the draft: {promise}.</source>
-            <translation>Das Zielmodell ist {times}-mal so groß wie der Entwurf: {promise}.</translation>
+            <source>Messages need the chat template: omit raw.</source>
+            <translation>Nachrichten brauchen die Chatvorlage: Lassen Sie raw weg.</translation>
         </message>
         <message>
             <source>A message's role must be system, user or assistant, not {role!r}.</source>
@@ -3488,19 +3376,19 @@
         </message>
         <message>
             <source>The cache type must be one of {cache_types}, not {cache_type!r}.</source>
-            <translation>Das Cache-Format muss eines von {cache_types} sein, nicht {cache_type!r}.</translation>
+            <translation>Der Cache-Typ muss einer von {cache_types} sein, nicht {cache_type!r}.</translation>
         </message>
         <message>
             <source>max_tokens must be a whole number above 0, not {max_tokens!r}.</source>
             <translation>max_tokens muss eine ganze Zahl über 0 sein, nicht {max_tokens!r}.</translation>
         </message>
         <message>
-            <source>The prompt is empty. Write something first.</source>
-            <translation>Die Eingabe ist leer. Schreiben Sie zuerst etwas.</translation>
+            <source>The prompt is empty. Enter some text first.</source>
+            <translation>Der Prompt ist leer. Geben Sie zuerst einen Text ein.</translation>
         </message>
         <message>
-            <source>A stop string must be text that is not empty.</source>
-            <translation>Ein Stopptext muss Text sein, der nicht leer ist.</translation>
+            <source>A stop string must be text and must not be empty.</source>
+            <translation>Ein Stopptext muss Text sein und darf nicht leer sein.</translation>
         </message>
         <message>
             <source>top must be a whole number from 0 to {max_top}, not {top!r}.</source>
@@ -3508,11 +3396,11 @@
         </message>
         <message>
             <source>A prompt must be text, a list of messages or a list of token ids.</source>
-            <translation>Eine Eingabe muss Text, eine Liste von Nachrichten oder eine Liste von Token-Nummern sein.</translation>
+            <translation>Ein Prompt muss Text, eine Liste von Nachrichten oder eine Liste von Token-Nummern sein.</translation>
         </message>
         <message>
-            <source>Sources must be different ones of {sources}, not {value!r}.</source>
-            <translation>Die Quellen müssen verschiedene aus {sources} sein, nicht {value!r}.</translation>
+            <source>Sources must be different names out of {sources}, not {value!r}.</source>
+            <translation>Die Quellen müssen verschiedene Namen aus {sources} sein, nicht {value!r}.</translation>
         </message>
         <message>
             <source>token ids with finite numbers</source>
@@ -3527,24 +3415,32 @@
             <translation>die Antwort endete ohne Ergebnis</translation>
         </message>
         <message>
-            <source>This decoder is writing a reply already. Wait for it, or cancel it.</source>
-            <translation>Dieser Decoder schreibt schon eine Antwort. Warten Sie darauf oder brechen Sie sie ab.</translation>
+            <source>This decoder is already generating a reply. Wait for it, or cancel it.</source>
+            <translation>Dieser Decoder erzeugt schon eine Antwort. Warten Sie darauf oder brechen Sie sie ab.</translation>
         </message>
         <message>
-            <source>This decoder is writing a reply. Wait for it, or cancel it.</source>
-            <translation>Dieser Decoder schreibt eine Antwort. Warten Sie darauf oder brechen Sie sie ab.</translation>
+            <source>This decoder is generating a reply. Wait for it, or cancel it.</source>
+            <translation>Dieser Decoder erzeugt eine Antwort. Warten Sie darauf oder brechen Sie sie ab.</translation>
         </message>
         <message>
-            <source>No {what} model is loaded. Load one first (attach_{what}, or load(…)).</source>
-            <translation>Es ist kein Modell ({what}) geladen. Laden Sie zuerst eines (attach_{what} oder load(…)).</translation>
+            <source>No {what} model is loaded. Load one first with attach_{what}() or load().</source>
+            <translation>Es ist kein Modell ({what}) geladen. Laden Sie zuerst eines mit attach_{what}() oder load().</translation>
         </message>
         <message>
             <source>Cannot load {name}: {reason}</source>
             <translation>{name} kann nicht geladen werden: {reason}</translation>
         </message>
         <message>
-            <source>it needs about {needed:.1f} GiB of memory and {available:.1f} GiB are free. Choose a smaller model or quantisation, a shorter context, or close other programs.</source>
-            <translation>es braucht etwa {needed:.1f} GiB Arbeitsspeicher, und {available:.1f} GiB sind frei. Wählen Sie ein kleineres Modell, eine kleinere Quantisierung oder einen kürzeren Kontext, oder schließen Sie andere Programme.</translation>
+            <source>{count:,} bytes</source>
+            <translation>{count:,} Bytes</translation>
+        </message>
+        <message>
+            <source>the file is incomplete: {amount} are missing. Download or copy it again.</source>
+            <translation>die Datei ist unvollständig: {amount} fehlen. Laden oder kopieren Sie sie noch einmal.</translation>
+        </message>
+        <message>
+            <source>it needs about {needed:.1f} GiB of memory, but only {available:.1f} GiB are free. Choose a smaller model or quantisation, a shorter context, or close other programs.</source>
+            <translation>es braucht etwa {needed:.1f} GiB Arbeitsspeicher, aber nur {available:.1f} GiB sind frei. Wählen Sie ein kleineres Modell, eine kleinere Quantisierung oder einen kürzeren Kontext, oder schließen Sie andere Programme.</translation>
         </message>
         <message>
             <source>Cannot read the folder {path}: {reason}. Choose another folder.</source>
@@ -3552,7 +3448,7 @@
         </message>
         <message>
             <source>{draft} cannot draft for {target}: {reason}</source>
-            <translation>{draft} kann nicht für {target} entwerfen: {reason}</translation>
+            <translation>{draft} kann nicht Entwurfsmodell für {target} sein: {reason}</translation>
         </message>
         <message>
             <source>Unknown method {method!r}. Known: {known}.</source>
@@ -3571,8 +3467,8 @@
             <translation>{parameter}: Erlaubt ist {allowed}, nicht {value!r}.</translation>
         </message>
         <message>
-            <source>The prompt has {needed} tokens and the context holds {available}. Shorten it, start a new chat, or load the model with a longer context.</source>
-            <translation>Die Eingabe hat {needed} Tokens, und der Kontext fasst {available}. Kürzen Sie sie, beginnen Sie einen neuen Chat oder laden Sie das Modell mit einem längeren Kontext.</translation>
+            <source>The prompt has {needed} tokens, but the context holds only {available}. Shorten it, start a new chat, or load the model with a longer context.</source>
+            <translation>Der Prompt hat {needed} Tokens, aber der Kontext fasst nur {available}. Kürzen Sie ihn, beginnen Sie einen neuen Chat oder laden Sie das Modell mit einem längeren Kontext.</translation>
         </message>
         <message>
             <source>Token id {token} is not in the vocabulary (0 to {last}).</source>
@@ -3584,19 +3480,19 @@
         </message>
         <message>
             <source>This model's vocabulary has no token for {character!r} ({name}). Leave it out of the prompt, or choose another model.</source>
-            <translation>Das Vokabular dieses Modells hat kein Token für {character!r} ({name}). Lassen Sie es in der Eingabe weg oder wählen Sie ein anderes Modell.</translation>
+            <translation>Das Vokabular dieses Modells hat kein Token für {character!r} ({name}). Lassen Sie es im Prompt weg oder wählen Sie ein anderes Modell.</translation>
         </message>
         <message>
             <source>The model's chat template failed: {reason}. Send plain text (--raw) or choose another model.</source>
-            <translation>Die Chatvorlage des Modells versagt: {reason}. Senden Sie einfachen Text (--raw) oder wählen Sie ein anderes Modell.</translation>
+            <translation>Die Chatvorlage des Modells ist fehlgeschlagen: {reason}. Senden Sie einfachen Text (--raw) oder wählen Sie ein anderes Modell.</translation>
         </message>
         <message>
             <source> at position {position}</source>
             <translation> an Position {position}</translation>
         </message>
         <message>
-            <source>The model gave no usable distribution{where}: {reason}. The file may be damaged.</source>
-            <translation>Das Modell gab{where} keine brauchbare Verteilung: {reason}. Vielleicht ist die Datei beschädigt.</translation>
+            <source>The model returned no usable distribution{where}: {reason}. The file may be damaged.</source>
+            <translation>Das Modell lieferte{where} keine brauchbare Verteilung: {reason}. Vielleicht ist die Datei beschädigt.</translation>
         </message>
         <message>
             <source>This model's cache cannot be rewound from {current} to {length} tokens.</source>
@@ -3615,56 +3511,16 @@
             <translation>{what} wurde abgebrochen.</translation>
         </message>
         <message>
-            <source>This build of Outrider comes without PyTorch and transformers. Install the full flavour of Outrider.</source>
-            <translation>Diese Ausgabe von Outrider kommt ohne PyTorch und transformers. Installieren Sie die vollständige Ausgabe von Outrider.</translation>
+            <source>its header does not name the model architecture.</source>
+            <translation>ihr Kopf nennt die Modellarchitektur nicht.</translation>
         </message>
         <message>
-            <source>PyTorch and transformers are not installed. Install them with: pip install "outrider[torch]"</source>
-            <translation>PyTorch und transformers sind nicht installiert. Installieren Sie sie mit: pip install "outrider[torch]"</translation>
+            <source>contains only a tokenizer, no model weights.</source>
+            <translation>enthält nur einen Tokenizer, keine Modellgewichte.</translation>
         </message>
         <message>
-            <source>This folder has more than {count:,} files: those behind them are not listed.</source>
-            <translation>Dieser Ordner hat mehr als {count:,} Dateien: Die weiteren sind nicht aufgeführt.</translation>
-        </message>
-        <message>
-            <source>it is part {part} of {parts}. Choose the first part.</source>
-            <translation>sie ist Teil {part} von {parts}. Wählen Sie den ersten Teil.</translation>
-        </message>
-        <message>
-            <source>it is part {part} of {parts}, and the first part is missing.</source>
-            <translation>sie ist Teil {part} von {parts}, und der erste Teil fehlt.</translation>
-        </message>
-        <message>
-            <source>there is no such folder</source>
-            <translation>diesen Ordner gibt es nicht</translation>
-        </message>
-        <message>
-            <source>it is not a folder</source>
-            <translation>das ist kein Ordner</translation>
-        </message>
-        <message>
-            <source>this program may not read it</source>
-            <translation>dieses Programm darf ihn nicht lesen</translation>
-        </message>
-        <message>
-            <source>This folder cannot be read: {reason}.</source>
-            <translation>Dieser Ordner kann nicht gelesen werden: {reason}.</translation>
-        </message>
-        <message>
-            <source>This folder is nested too deep to be searched.</source>
-            <translation>Dieser Ordner liegt zu tief, um durchsucht zu werden.</translation>
-        </message>
-        <message>
-            <source>its header does not name the kind of model.</source>
-            <translation>ihr Kopf nennt die Art des Modells nicht.</translation>
-        </message>
-        <message>
-            <source>it has no tensors: it is a vocabulary without a model.</source>
-            <translation>sie hat keine Tensoren: Sie ist ein Vokabular ohne Modell.</translation>
-        </message>
-        <message>
-            <source>it is part {part} of {parts}, and not named so, so the others are not found. Give all parts the names that they had.</source>
-            <translation>sie ist Teil {part} von {parts} und heißt nicht so, daher werden die anderen nicht gefunden. Geben Sie allen Teilen ihre früheren Namen zurück.</translation>
+            <source>it is part {part} of {parts}, but its name does not say so, so the other parts cannot be found. Give all parts their original names.</source>
+            <translation>sie ist Teil {part} von {parts}, aber ihr Name sagt das nicht, daher werden die anderen Teile nicht gefunden. Geben Sie allen Teilen ihre ursprünglichen Namen.</translation>
         </message>
         <message>
             <source>its parts do not belong together. Download or copy all of them again.</source>
@@ -3675,24 +3531,24 @@
             <translation>ihrem Kopf fehlt {name!r}.</translation>
         </message>
         <message>
-            <source>the header entry {name!r} is not a number as it should be.</source>
-            <translation>der Kopfeintrag {name!r} ist keine Zahl, wie er es sein sollte.</translation>
+            <source>the header entry {name!r} must be a number.</source>
+            <translation>der Kopfeintrag {name!r} muss eine Zahl sein.</translation>
         </message>
         <message>
-            <source>the header entry {name!r} is {content}, which cannot be.</source>
-            <translation>der Kopfeintrag {name!r} ist {content}, was nicht sein kann.</translation>
+            <source>the header entry {name!r} has the invalid value {content}.</source>
+            <translation>der Kopfeintrag {name!r} hat den ungültigen Wert {content}.</translation>
         </message>
         <message>
             <source>the header entry {name!r} is not a list of numbers.</source>
             <translation>der Kopfeintrag {name!r} ist keine Liste von Zahlen.</translation>
         </message>
         <message>
-            <source>the header entry {name!r} does not have one number a layer.</source>
-            <translation>der Kopfeintrag {name!r} hat nicht je Schicht eine Zahl.</translation>
+            <source>the header entry {name!r} must have one number per layer.</source>
+            <translation>der Kopfeintrag {name!r} muss eine Zahl je Schicht haben.</translation>
         </message>
         <message>
-            <source>the header entry {name!r} has numbers that cannot be.</source>
-            <translation>der Kopfeintrag {name!r} hat Zahlen, die nicht sein können.</translation>
+            <source>the header entry {name!r} has invalid numbers.</source>
+            <translation>der Kopfeintrag {name!r} hat ungültige Zahlen.</translation>
         </message>
         <message>
             <source>the header entry {key!r} has the wrong type.</source>
@@ -3703,7 +3559,7 @@
             <translation>der Kopfeintrag {name!r} ist keine Zahl.</translation>
         </message>
         <message>
-            <source>its width of {width} is no multiple of its head size {head}.</source>
+            <source>its width of {width} is not a multiple of its head size {head}.</source>
             <translation>ihre Breite von {width} ist kein Vielfaches ihrer Head-Größe {head}.</translation>
         </message>
         <message>
@@ -3711,56 +3567,56 @@
             <translation>der Kopfeintrag {key!r} ist keine Zahl.</translation>
         </message>
         <message>
-            <source>the header entry {key!r} is {content:g}.</source>
-            <translation>der Kopfeintrag {key!r} ist {content:g}.</translation>
+            <source>the header entry {key!r} has the invalid value {content:g}.</source>
+            <translation>der Kopfeintrag {key!r} hat den ungültigen Wert {content:g}.</translation>
         </message>
         <message>
-            <source>its {ours} heads cannot share {theirs} keys.</source>
-            <translation>ihre {ours} Heads können sich nicht {theirs} Schlüssel teilen.</translation>
+            <source>its {ours} attention heads cannot share {theirs} key-value heads.</source>
+            <translation>ihre {ours} Attention-Heads können sich nicht {theirs} Key-Value-Heads teilen.</translation>
         </message>
         <message>
-            <source>its {first} heads cannot share a width of {width}.</source>
-            <translation>ihre {first} Heads können sich keine Breite von {width} teilen.</translation>
+            <source>its width of {width} cannot be divided among {first} heads.</source>
+            <translation>ihre Breite von {width} lässt sich nicht auf {first} Heads aufteilen.</translation>
         </message>
         <message>
-            <source>its heads are {width} wide, but {rotated} would be rotated.</source>
-            <translation>ihre Heads sind {width} breit, aber {rotated} würden gedreht.</translation>
+            <source>its heads are {width} wide, but RoPE would rotate {rotated} dimensions.</source>
+            <translation>ihre Heads sind {width} breit, aber RoPE würde {rotated} Dimensionen drehen.</translation>
         </message>
         <message>
-            <source>its rope scaling {content!r} is unknown.</source>
+            <source>its RoPE scaling {content!r} is unknown.</source>
             <translation>ihre RoPE-Skalierung {content!r} ist unbekannt.</translation>
         </message>
         <message>
-            <source>its rope base {content!r} cannot be.</source>
-            <translation>ihre RoPE-Basis {content!r} kann nicht sein.</translation>
+            <source>its RoPE base {content!r} is invalid.</source>
+            <translation>ihre RoPE-Basis {content!r} ist ungültig.</translation>
         </message>
         <message>
-            <source>its rope scaling factor {content!r} cannot be.</source>
-            <translation>ihr RoPE-Skalierungsfaktor {content!r} kann nicht sein.</translation>
+            <source>its RoPE scaling factor {content!r} is invalid.</source>
+            <translation>ihr RoPE-Skalierungsfaktor {content!r} ist ungültig.</translation>
         </message>
         <message>
-            <source>it would use {used} of {count} experts.</source>
-            <translation>sie würde {used} von {count} Experten verwenden.</translation>
+            <source>it claims to use {used} of {count} experts.</source>
+            <translation>sie gibt an, {used} von {count} Experten zu verwenden.</translation>
         </message>
         <message>
-            <source>its {count} experts cannot be in {groups} groups.</source>
-            <translation>ihre {count} Experten können nicht in {groups} Gruppen sein.</translation>
+            <source>its {count} experts cannot be divided into {groups} groups.</source>
+            <translation>ihre {count} Experten lassen sich nicht in {groups} Gruppen aufteilen.</translation>
         </message>
         <message>
-            <source>it would use {used_groups} of {groups} groups of experts.</source>
-            <translation>sie würde {used_groups} von {groups} Gruppen von Experten verwenden.</translation>
+            <source>it claims to use {used_groups} of {groups} groups of experts.</source>
+            <translation>sie gibt an, {used_groups} von {groups} Expertengruppen zu verwenden.</translation>
         </message>
         <message>
-            <source>its header lacks the kind of its tokenizer.</source>
-            <translation>ihrem Kopf fehlt die Art ihres Tokenizers.</translation>
+            <source>its header does not name the tokenizer type.</source>
+            <translation>ihr Kopf nennt den Tokenizer-Typ nicht.</translation>
         </message>
         <message>
             <source>it has no vocabulary. Convert the model again.</source>
             <translation>sie hat kein Vokabular. Wandeln Sie das Modell noch einmal um.</translation>
         </message>
         <message>
-            <source>it is an embedding model: it measures texts and does not write any.</source>
-            <translation>es ist ein Embedding-Modell: Es misst Texte und schreibt keine.</translation>
+            <source>it is an embedding model, which does not generate text.</source>
+            <translation>es ist ein Embedding-Modell, das keinen Text erzeugt.</translation>
         </message>
         <message>
             <source>its tokenizer {tokenizer!r} is unknown.</source>
@@ -3779,8 +3635,8 @@
             <translation>ihr Vokabular hat Tokens, die kein gültiger Text sind.</translation>
         </message>
         <message>
-            <source>the header entry {key!r} does not fit the {count} tokens.</source>
-            <translation>der Kopfeintrag {key!r} passt nicht zu den {count} Tokens.</translation>
+            <source>the header entry {key!r} does not match the {count} tokens of the vocabulary.</source>
+            <translation>der Kopfeintrag {key!r} passt nicht zu den {count} Tokens des Vokabulars.</translation>
         </message>
         <message>
             <source>the header entry {key!r} is damaged.</source>
@@ -3788,15 +3644,15 @@
         </message>
         <message>
             <source>its vocabulary lacks the merges that its tokenizer needs.</source>
-            <translation>ihrem Vokabular fehlen die Verschmelzungen, die ihr Tokenizer braucht.</translation>
+            <translation>ihrem Vokabular fehlen die Merges, die ihr Tokenizer braucht.</translation>
         </message>
         <message>
-            <source>the header entry {key!r} is not a list of texts.</source>
-            <translation>der Kopfeintrag {key!r} ist keine Liste von Texten.</translation>
+            <source>the header entry {key!r} is not a list of strings.</source>
+            <translation>der Kopfeintrag {key!r} ist keine Liste von Zeichenketten.</translation>
         </message>
         <message>
             <source>the merges of its vocabulary are not valid text.</source>
-            <translation>die Verschmelzungen ihres Vokabulars sind kein gültiger Text.</translation>
+            <translation>die Merges ihres Vokabulars sind kein gültiger Text.</translation>
         </message>
         <message>
             <source>its vocabulary lacks single bytes that its tokenizer needs.</source>
@@ -3807,12 +3663,12 @@
             <translation>der Kopfeintrag {key!r} ist keine Token-Nummer.</translation>
         </message>
         <message>
-            <source>{key!r} is {content}, but there are {count} tokens.</source>
-            <translation>{key!r} ist {content}, aber es gibt {count} Tokens.</translation>
+            <source>{key!r} is {content}, but the vocabulary has {count} tokens.</source>
+            <translation>{key!r} ist {content}, aber das Vokabular hat {count} Tokens.</translation>
         </message>
         <message>
-            <source>the tensor {name!r} is stored as {stored}, which cannot be.</source>
-            <translation>der Tensor {name!r} ist als {stored} gespeichert, was nicht sein kann.</translation>
+            <source>the tensor {name!r} cannot be stored as {stored}.</source>
+            <translation>der Tensor {name!r} kann nicht als {stored} gespeichert sein.</translation>
         </message>
         <message>
             <source>it lacks the tensor 'token_embd.weight'.</source>
@@ -3820,15 +3676,43 @@
         </message>
         <message>
             <source>the tensor {name!r} has the shape {shape}, not {told} as the header says.</source>
-            <translation>der Tensor {name!r} hat die Form {shape} und nicht {told}, wie der Kopf sagt.</translation>
+            <translation>der Tensor {name!r} hat die Form {shape}, nicht {told}, wie der Kopf angibt.</translation>
         </message>
         <message>
-            <source>the tensor 'output_norm.weight' is not {width} long.</source>
-            <translation>der Tensor 'output_norm.weight' ist nicht {width} lang.</translation>
+            <source>the tensor 'output_norm.weight' does not have {width} elements.</source>
+            <translation>der Tensor 'output_norm.weight' hat nicht {width} Elemente.</translation>
         </message>
         <message>
-            <source>it ends in the middle of its header, as if it had been cut off. Download or copy it again.</source>
-            <translation>sie endet mitten in ihrem Kopf, als wäre sie abgeschnitten. Laden oder kopieren Sie sie noch einmal.</translation>
+            <source>it is a diffusion model</source>
+            <translation>es ist ein Diffusionsmodell</translation>
+        </message>
+        <message>
+            <source>it generates audio, not text</source>
+            <translation>es erzeugt Audio, keinen Text</translation>
+        </message>
+        <message>
+            <source>it is an encoder-decoder model</source>
+            <translation>es ist ein Encoder-Decoder-Modell</translation>
+        </message>
+        <message>
+            <source>It contains {kind} data, not a model.</source>
+            <translation>Sie enthält Daten der Art {kind}, kein Modell.</translation>
+        </message>
+        <message>
+            <source>It does not generate text token by token: {why}.</source>
+            <translation>Es erzeugt Text nicht Token für Token: {why}.</translation>
+        </message>
+        <message>
+            <source>it is part {part} of {parts}. Choose the first part.</source>
+            <translation>sie ist Teil {part} von {parts}. Wählen Sie den ersten Teil.</translation>
+        </message>
+        <message>
+            <source>it is part {part} of {parts}, and the first part is missing.</source>
+            <translation>sie ist Teil {part} von {parts}, und der erste Teil fehlt.</translation>
+        </message>
+        <message>
+            <source>the file is incomplete: it ends within its header. Download or copy it again.</source>
+            <translation>die Datei ist unvollständig: Sie endet in ihrem Kopf. Laden oder kopieren Sie sie noch einmal.</translation>
         </message>
         <message>
             <source>it is not a file.</source>
@@ -3839,20 +3723,20 @@
             <translation>diese Datei gibt es nicht.</translation>
         </message>
         <message>
-            <source>this program may not read it. Change its permissions.</source>
-            <translation>dieses Programm darf sie nicht lesen. Ändern Sie ihre Rechte.</translation>
+            <source>Outrider has no permission to read it. Change its permissions.</source>
+            <translation>Outrider hat keine Leseberechtigung. Ändern Sie die Zugriffsrechte.</translation>
         </message>
         <message>
             <source>it cannot be read ({reason}).</source>
             <translation>sie kann nicht gelesen werden ({reason}).</translation>
         </message>
         <message>
-            <source>its header claims {tensor_count} tensors and {value_count} entries.</source>
-            <translation>ihr Kopf behauptet {tensor_count} Tensoren und {value_count} Einträge.</translation>
+            <source>its header claims an impossible number of tensors ({tensor_count}) or entries ({value_count}).</source>
+            <translation>ihr Kopf gibt eine unmögliche Zahl von Tensoren ({tensor_count}) oder Einträgen ({value_count}) an.</translation>
         </message>
         <message>
             <source>the header entry {key!r} occurs twice.</source>
-            <translation>den Kopfeintrag {key!r} gibt es zweimal.</translation>
+            <translation>der Kopfeintrag {key!r} kommt zweimal vor.</translation>
         </message>
         <message>
             <source>it is empty. Download or copy it again.</source>
@@ -3871,11 +3755,11 @@
             <translation>sie wurde für Big-Endian-Rechner geschrieben. Wandeln Sie das Modell noch einmal um.</translation>
         </message>
         <message>
-            <source>its header claims version {version} of the GGUF format, which is unknown here.</source>
-            <translation>ihr Kopf behauptet Version {version} des GGUF-Formats, die hier unbekannt ist.</translation>
+            <source>its header claims version {version} of the GGUF format, which this version of Outrider does not know.</source>
+            <translation>ihr Kopf nennt Version {version} des GGUF-Formats, die diese Version von Outrider nicht kennt.</translation>
         </message>
         <message>
-            <source>its header is larger than any model's.</source>
+            <source>its header is larger than that of any model.</source>
             <translation>ihr Kopf ist größer als der jedes Modells.</translation>
         </message>
         <message>
@@ -3891,8 +3775,8 @@
             <translation>der Kopfeintrag {key!r} hat den unbekannten Typ {kind}.</translation>
         </message>
         <message>
-            <source>the header entry {key!r} claims {count} texts.</source>
-            <translation>der Kopfeintrag {key!r} behauptet {count} Texte.</translation>
+            <source>the header entry {key!r} claims an impossible number of strings ({count}).</source>
+            <translation>der Kopfeintrag {key!r} gibt eine unmögliche Zahl von Zeichenketten ({count}) an.</translation>
         </message>
         <message>
             <source>the header entry {key!r} is a list of the unknown type {kind}.</source>
@@ -3903,156 +3787,68 @@
             <translation>der Name des Tensors {name!r} ist zu lang.</translation>
         </message>
         <message>
-            <source>the tensor {name!r} claims {dimensions} dimensions.</source>
-            <translation>der Tensor {name!r} behauptet {dimensions} Dimensionen.</translation>
+            <source>the tensor {name!r} claims an impossible number of dimensions ({dimensions}).</source>
+            <translation>der Tensor {name!r} gibt eine unmögliche Zahl von Dimensionen ({dimensions}) an.</translation>
         </message>
         <message>
             <source>the tensor {name!r} has the unknown type {kind}.</source>
             <translation>der Tensor {name!r} hat den unbekannten Typ {kind}.</translation>
         </message>
         <message>
-            <source>the tensor {name!r} claims the shape {shape}.</source>
-            <translation>der Tensor {name!r} behauptet die Form {shape}.</translation>
+            <source>the tensor {name!r} claims the impossible shape {shape}.</source>
+            <translation>der Tensor {name!r} gibt die unmögliche Form {shape} an.</translation>
         </message>
         <message>
-            <source>the rows of the tensor {name!r} are no whole blocks of {layout}.</source>
-            <translation>die Zeilen des Tensors {name!r} sind keine ganzen Blöcke von {layout}.</translation>
+            <source>the rows of the tensor {name!r} do not divide into whole {layout} blocks.</source>
+            <translation>die Zeilen des Tensors {name!r} lassen sich nicht in ganze {layout}-Blöcke teilen.</translation>
         </message>
         <message>
             <source>its alignment is not a number.</source>
             <translation>ihre Ausrichtung ist keine Zahl.</translation>
         </message>
         <message>
-            <source>its alignment is {alignment}, which is no power of two.</source>
-            <translation>ihre Ausrichtung ist {alignment}, was keine Zweierpotenz ist.</translation>
+            <source>its alignment is {alignment}, which is not a power of two.</source>
+            <translation>ihre Ausrichtung ist {alignment}, also keine Zweierpotenz.</translation>
         </message>
         <message>
             <source>the tensor {name!r} occurs twice.</source>
-            <translation>den Tensor {name!r} gibt es zweimal.</translation>
+            <translation>der Tensor {name!r} kommt zweimal vor.</translation>
         </message>
         <message>
-            <source>the tensor {name!r} is not where it should be.</source>
-            <translation>der Tensor {name!r} ist nicht, wo er sein sollte.</translation>
+            <source>the tensor {name!r} has the wrong offset.</source>
+            <translation>der Tensor {name!r} hat den falschen Offset.</translation>
         </message>
         <message>
-            <source>it is cut off: the tensor {name!r} reaches {missing} bytes past its end. Download or copy it again.</source>
-            <translation>sie ist abgeschnitten: Der Tensor {name!r} reicht {missing} Bytes über ihr Ende hinaus. Laden oder kopieren Sie sie noch einmal.</translation>
+            <source>It is the vision part of a model (a projector), which does not generate text.</source>
+            <translation>Es ist der Bildteil eines Modells (ein Projektor), der keinen Text erzeugt.</translation>
         </message>
         <message>
-            <source>it writes by diffusion</source>
-            <translation>es schreibt durch Diffusion</translation>
+            <source>It is an embedding model, which does not generate text.</source>
+            <translation>Es ist ein Embedding-Modell, das keinen Text erzeugt.</translation>
         </message>
         <message>
-            <source>it makes sound, not text</source>
-            <translation>es macht Ton, keinen Text</translation>
+            <source>It is a draft head for a target, not a model of its own.</source>
+            <translation>Es ist ein Draft-Head für ein Zielmodell, kein eigenständiges Modell.</translation>
         </message>
         <message>
-            <source>it is a translator between two texts (encoder and decoder)</source>
-            <translation>es übersetzt zwischen zwei Texten (Encoder und Decoder)</translation>
+            <source>It is an adapter (LoRA) for a model, not a model of its own.</source>
+            <translation>Es ist ein Adapter (LoRA) für ein Modell, kein eigenständiges Modell.</translation>
         </message>
         <message>
-            <source>It holds {kind} data, not a model.</source>
-            <translation>Sie enthält Daten der Art {kind}, kein Modell.</translation>
+            <source>It is an encoder-decoder model, which does not continue a text.</source>
+            <translation>Es ist ein Encoder-Decoder-Modell, das keinen Text fortsetzt.</translation>
         </message>
         <message>
-            <source>It does not write text token by token: {why}.</source>
-            <translation>Es schreibt Text nicht Token für Token: {why}.</translation>
+            <source>It is an image or audio model, which does not generate text.</source>
+            <translation>Es ist ein Bild- oder Audiomodell, das keinen Text erzeugt.</translation>
         </message>
         <message>
-            <source>A part of it is missing: {missing}.</source>
-            <translation>Ein Teil davon fehlt: {missing}.</translation>
+            <source>Its config.json does not name the model type, so it cannot be used as a language model.</source>
+            <translation>Seine config.json nennt den Modelltyp nicht, daher ist es nicht als Sprachmodell verwendbar.</translation>
         </message>
         <message>
-            <source>A way to be measured is a lookahead, 'auto' or 'ngram', not {way!r}.</source>
-            <translation>Gemessen wird eine Vorausschau, 'auto' oder 'ngram', nicht {way!r}.</translation>
-        </message>
-        <message>
-            <source>It is the image part of a model (a projector), not a model that writes text.</source>
-            <translation>Es ist der Bildteil eines Modells (ein Projektor), kein Modell, das Text schreibt.</translation>
-        </message>
-        <message>
-            <source>It is an embedding model: it measures texts and does not write any.</source>
-            <translation>Es ist ein Embedding-Modell: Es misst Texte und schreibt keine.</translation>
-        </message>
-        <message>
-            <source>It is a draft head, which belongs to a target, not a model of its own.</source>
-            <translation>Es ist ein Entwurfskopf, der zu einem Zielmodell gehört, kein eigenes Modell.</translation>
-        </message>
-        <message>
-            <source>It is an adapter (LoRA) that goes with a model, not a model.</source>
-            <translation>Es ist ein Adapter (LoRA), der zu einem Modell gehört, kein Modell.</translation>
-        </message>
-        <message>
-            <source>Unknown option {option!r}.</source>
-            <translation>Unbekannte Option {option!r}.</translation>
-        </message>
-        <message>
-            <source>The prompt has no tokens. Write something first.</source>
-            <translation>Die Eingabe hat keine Tokens. Schreiben Sie zuerst etwas.</translation>
-        </message>
-        <message>
-            <source>The method {method}</source>
-            <translation>Das Verfahren {method}</translation>
-        </message>
-        <message>
-            <source>it comes with a later version; use draft-model or ngram.</source>
-            <translation>es kommt mit einer späteren Version; verwenden Sie draft-model oder ngram.</translation>
-        </message>
-        <message>
-            <source>The method {method} does not go with the sources {sources}. Leave one out.</source>
-            <translation>Das Verfahren {method} passt nicht zu den Quellen {sources}. Lassen Sie eines davon weg.</translation>
-        </message>
-        <message>
-            <source>it is not a model.</source>
-            <translation>es ist kein Modell.</translation>
-        </message>
-        <message>
-            <source>llama.cpp does not get done with it.</source>
-            <translation>llama.cpp wird damit nicht fertig.</translation>
-        </message>
-        <message>
-            <source>the process that tries it failed ({noise}).</source>
-            <translation>der Prozess, der sie erprobt, ist gescheitert ({noise}).</translation>
-        </message>
-        <message>
-            <source>llama.cpp cannot run this file ({detail}). Download or convert the model again.</source>
-            <translation>llama.cpp kann diese Datei nicht ausführen ({detail}). Laden Sie das Modell noch einmal oder wandeln Sie es noch einmal um.</translation>
-        </message>
-        <message>
-            <source>the process that tries it cannot be started ({reason}).</source>
-            <translation>der Prozess, der sie ausprobiert, kann nicht gestartet werden ({reason}).</translation>
-        </message>
-        <message>
-            <source>it cannot be run ({reason}).</source>
-            <translation>es kann nicht ausgeführt werden ({reason}).</translation>
-        </message>
-        <message>
-            <source>this version does not know the {kind} {name!r}. Choose another model.</source>
-            <translation>diese Version kennt {kind} {name!r} nicht. Wählen Sie ein anderes Modell.</translation>
-        </message>
-        <message>
-            <source>{complaint} Download or convert it again.</source>
-            <translation>{complaint} Laden Sie das Modell noch einmal oder wandeln Sie es noch einmal um.</translation>
-        </message>
-        <message>
-            <source>it gives no usable numbers: its weights are damaged.</source>
-            <translation>es gibt keine brauchbaren Zahlen: Seine Gewichte sind beschädigt.</translation>
-        </message>
-        <message>
-            <source>there is no config.json that says what kind of model it is.</source>
-            <translation>es gibt keine config.json, die sagt, welcher Art das Modell ist.</translation>
-        </message>
-        <message>
-            <source>Loading safetensors models</source>
-            <translation>Das Laden von safetensors-Modellen</translation>
-        </message>
-        <message>
-            <source>its probabilities have no mass, or are not finite numbers</source>
-            <translation>seine Wahrscheinlichkeiten haben keine Masse oder sind keine endlichen Zahlen</translation>
-        </message>
-        <message>
-            <source>its best logit is not a finite number</source>
-            <translation>sein bestes Logit ist keine endliche Zahl</translation>
+            <source>It is a {classes}, which has no output layer for text.</source>
+            <translation>Es ist ein {classes} ohne Ausgabeschicht für Text.</translation>
         </message>
         <message>
             <source>its part {part} lacks the tensor {name!r}. Download the model again.</source>
@@ -4067,7 +3863,7 @@
             <translation>diese Datei gibt es nicht. Laden Sie das Modell noch einmal.</translation>
         </message>
         <message>
-            <source>it is no JSON file of a model.</source>
+            <source>it is not a JSON file of a model.</source>
             <translation>das ist keine JSON-Datei eines Modells.</translation>
         </message>
         <message>
@@ -4079,20 +3875,20 @@
             <translation>das ist kein JSON-Objekt. Laden oder kopieren Sie die Datei noch einmal.</translation>
         </message>
         <message>
-            <source>its weights are pickled ({pickled}), and such files can run code when they are read. Convert them to safetensors, or download a version in safetensors.</source>
-            <translation>seine Gewichte sind mit pickle gespeichert ({pickled}), und solche Dateien können beim Lesen Code ausführen. Wandeln Sie sie in safetensors um, oder laden Sie eine Fassung in safetensors herunter.</translation>
+            <source>its weights are pickled ({pickled}), and reading such files can run code. Convert them to safetensors, or download a safetensors version.</source>
+            <translation>seine Gewichte sind mit pickle gespeichert ({pickled}), und das Lesen solcher Dateien kann Code ausführen. Wandeln Sie sie in safetensors um oder laden Sie eine safetensors-Fassung herunter.</translation>
         </message>
         <message>
-            <source>it is an adapter that goes with a model, not a model.</source>
-            <translation>es ist ein Adapter, der zu einem Modell gehört, kein Modell.</translation>
+            <source>it is an adapter for a model, not a model of its own.</source>
+            <translation>es ist ein Adapter für ein Modell, kein eigenständiges Modell.</translation>
         </message>
         <message>
-            <source>its weights are in several files, and {index}, which names them, is missing.</source>
-            <translation>seine Gewichte liegen in mehreren Dateien, und {index}, worin sie genannt werden, fehlt.</translation>
+            <source>its weights are in several files, but {index}, which lists them, is missing.</source>
+            <translation>seine Gewichte liegen in mehreren Dateien, aber {index} mit deren Liste fehlt.</translation>
         </message>
         <message>
-            <source>its weights ({other}) are not named as transformers names them: {single} or {index}.</source>
-            <translation>seine Gewichte ({other}) heißen nicht so, wie transformers sie nennt: {single} oder {index}.</translation>
+            <source>its weights ({other}) do not have the names that transformers expects: {single} or {index}.</source>
+            <translation>seine Gewichte ({other}) haben nicht die Namen, die transformers erwartet: {single} oder {index}.</translation>
         </message>
         <message>
             <source>it has no weights: there is neither {single} nor {index}.</source>
@@ -4103,28 +3899,24 @@
             <translation>sie sagt nicht, wo die Tensoren sind. Laden oder kopieren Sie sie noch einmal.</translation>
         </message>
         <message>
-            <source>it names {name!r}, which is no safetensors file of the folder.</source>
-            <translation>sie nennt {name!r}, was keine safetensors-Datei des Ordners ist.</translation>
+            <source>it names {name!r}, which is not a safetensors file in the folder.</source>
+            <translation>sie nennt {name!r}, das keine safetensors-Datei in diesem Ordner ist.</translation>
         </message>
         <message>
             <source>it names more files and tensors than any model has.</source>
-            <translation>sie nennt mehr Dateien und Tensoren, als irgendein Modell hat.</translation>
+            <translation>sie nennt mehr Dateien und Tensoren, als ein Modell haben kann.</translation>
         </message>
         <message>
             <source>it is not a safetensors file. Download or copy it again.</source>
             <translation>das ist keine safetensors-Datei. Laden oder kopieren Sie sie noch einmal.</translation>
         </message>
         <message>
-            <source>it is cut off in its header. Download or copy it again.</source>
-            <translation>sie ist in ihrem Kopf abgeschnitten. Laden oder kopieren Sie sie noch einmal.</translation>
-        </message>
-        <message>
             <source>its header is damaged. Download or copy it again.</source>
             <translation>ihr Kopf ist beschädigt. Laden oder kopieren Sie sie noch einmal.</translation>
         </message>
         <message>
-            <source>its header claims {header} tensors.</source>
-            <translation>ihr Kopf behauptet {header} Tensoren.</translation>
+            <source>its header claims an impossible number of tensors ({header}).</source>
+            <translation>ihr Kopf gibt eine unmögliche Zahl von Tensoren ({header}) an.</translation>
         </message>
         <message>
             <source>its header is damaged at the tensor {name!r}. Download or copy it again.</source>
@@ -4135,36 +3927,140 @@
             <translation>ihr Tensor {name!r} hat das unbekannte Zahlenformat {dtype!r}.</translation>
         </message>
         <message>
-            <source>the tensor {name!r} takes {count} bytes, which cannot be of shape {shape}. Download or copy it again.</source>
-            <translation>der Tensor {name!r} belegt {count} Bytes, was bei der Form {shape} nicht sein kann. Laden oder kopieren Sie die Datei noch einmal.</translation>
+            <source>the tensor {name!r} has {count} bytes, which does not match its shape {shape}. Download or copy it again.</source>
+            <translation>der Tensor {name!r} hat {count} Bytes, was nicht zu seiner Form {shape} passt. Laden oder kopieren Sie die Datei noch einmal.</translation>
         </message>
         <message>
-            <source>the tensor {name!r} is not where it should be. Download or copy it again.</source>
-            <translation>der Tensor {name!r} ist nicht, wo er sein sollte. Laden oder kopieren Sie die Datei noch einmal.</translation>
+            <source>the tensor {name!r} has the wrong offset. Download or copy it again.</source>
+            <translation>der Tensor {name!r} hat den falschen Offset. Laden oder kopieren Sie die Datei noch einmal.</translation>
         </message>
         <message>
-            <source>it is cut off: {count} bytes of its tensors are missing. Download or copy it again.</source>
-            <translation>sie ist abgeschnitten: {count} Bytes ihrer Tensoren fehlen. Laden oder kopieren Sie sie noch einmal.</translation>
+            <source>it has {count} extra bytes after its tensors. Download or copy it again.</source>
+            <translation>sie hat {count} überzählige Bytes nach ihren Tensoren. Laden oder kopieren Sie sie noch einmal.</translation>
         </message>
         <message>
-            <source>it has {count} bytes more than its tensors. Download or copy it again.</source>
-            <translation>sie hat {count} Bytes mehr als ihre Tensoren. Laden oder kopieren Sie sie noch einmal.</translation>
+            <source>Unknown option {option!r}.</source>
+            <translation>Unbekannte Option {option!r}.</translation>
         </message>
         <message>
-            <source>It turns one text into another (encoder and decoder): it does not continue a text.</source>
-            <translation>Es macht aus einem Text einen anderen (Encoder und Decoder): Es setzt keinen Text fort.</translation>
+            <source>The prompt has no tokens. Enter some text first.</source>
+            <translation>Der Prompt hat keine Tokens. Geben Sie zuerst einen Text ein.</translation>
         </message>
         <message>
-            <source>It is a model for pictures or sound: it does not write text.</source>
-            <translation>Es ist ein Modell für Bilder oder Ton: Es schreibt keinen Text.</translation>
+            <source>The method {method}</source>
+            <translation>Das Verfahren {method}</translation>
         </message>
         <message>
-            <source>Its config.json does not name the kind of model, so it is no language model that can be used.</source>
-            <translation>Seine config.json nennt die Art des Modells nicht; es ist also kein brauchbares Sprachmodell.</translation>
+            <source>it is planned for a later version. Use draft-model or ngram.</source>
+            <translation>es ist für eine spätere Version vorgesehen. Verwenden Sie draft-model oder ngram.</translation>
         </message>
         <message>
-            <source>It is a {classes}, which has no output layer that writes text.</source>
-            <translation>Es ist ein {classes}, ohne Ausgabeschicht, die Text schreibt.</translation>
+            <source>The method {method} cannot be combined with the sources {sources}. Omit one of them.</source>
+            <translation>Das Verfahren {method} lässt sich nicht mit den Quellen {sources} kombinieren. Lassen Sie eines davon weg.</translation>
+        </message>
+        <message>
+            <source>it is part of Outrider, but it is missing. Reinstall Outrider.</source>
+            <translation>sie gehört zu Outrider, fehlt aber. Installieren Sie Outrider neu.</translation>
+        </message>
+        <message>
+            <source>{name} cannot be used: {problem}</source>
+            <translation>{name} kann nicht verwendet werden: {problem}</translation>
+        </message>
+        <message>
+            <source>it does not generate text.</source>
+            <translation>es erzeugt keinen Text.</translation>
+        </message>
+        <message>
+            <source>{name} has no vocabulary of its own.</source>
+            <translation>{name} hat kein eigenes Vokabular.</translation>
+        </message>
+        <message>
+            <source>The target's tokens have no text, so proposals cannot be translated.</source>
+            <translation>Die Tokens des Zielmodells haben keinen Text, daher lassen sich Vorschläge nicht übersetzen.</translation>
+        </message>
+        <message>
+            <source>The draft's tokens have no text, so proposals cannot be translated.</source>
+            <translation>Die Tokens des Entwurfsmodells haben keinen Text, daher lassen sich Vorschläge nicht übersetzen.</translation>
+        </message>
+        <message>
+            <source>Same vocabulary{though}.</source>
+            <translation>Gleiches Vokabular{though}.</translation>
+        </message>
+        <message>
+            <source>They have different tokenizers ({target} and {draft}): {difference}, so proposals are translated through text, which is slower.</source>
+            <translation>Sie haben verschiedene Tokenizer ({target} und {draft}): {difference}; daher werden Vorschläge über den Text übersetzt, was langsamer ist.</translation>
+        </message>
+        <message>
+            <source>they have different types</source>
+            <translation>sie haben verschiedene Typen</translation>
+        </message>
+        <message>
+            <source>most of their tokens stand for different texts</source>
+            <translation>die meisten ihrer Tokens stehen für verschiedene Texte</translation>
+        </message>
+        <message>
+            <source>{differing:,} of {compared:,} tokens stand for different texts, the first of them {first}</source>
+            <translation>{differing:,} von {compared:,} Tokens stehen für verschiedene Texte, das erste davon ist {first}</translation>
+        </message>
+        <message>
+            <source>the target has {surplus:,} more tokens</source>
+            <translation>das Zielmodell hat {surplus:,} Tokens mehr</translation>
+        </message>
+        <message>
+            <source>the draft has {surplus:,} more tokens</source>
+            <translation>das Entwurfsmodell hat {surplus:,} Tokens mehr</translation>
+        </message>
+        <message>
+            <source>they have too few tokens in common</source>
+            <translation>sie haben zu wenige Tokens gemeinsam</translation>
+        </message>
+        <message>
+            <source>, but the draft expects begin token {used} and gets none</source>
+            <translation>, aber das Entwurfsmodell erwartet das Anfangstoken {used} und erhält keines</translation>
+        </message>
+        <message>
+            <source>, but the draft expects begin token {used} and gets token {given}</source>
+            <translation>, aber das Entwurfsmodell erwartet das Anfangstoken {used} und erhält Token {given}</translation>
+        </message>
+        <message>
+            <source>{count:,} tokens</source>
+            <translation>{count:,} Tokens</translation>
+        </message>
+        <message>
+            <source>{kind} with {count:,} tokens</source>
+            <translation>{kind} mit {count:,} Tokens</translation>
+        </message>
+        <message>
+            <source>The draft is the target itself: no speedup.</source>
+            <translation>Das Entwurfsmodell ist das Zielmodell selbst: keine Beschleunigung.</translation>
+        </message>
+        <message>
+            <source>The draft is not smaller than the target: no speedup.</source>
+            <translation>Das Entwurfsmodell ist nicht kleiner als das Zielmodell: keine Beschleunigung.</translation>
+        </message>
+        <message>
+            <source>The draft is hardly smaller than the target: little or no speedup.</source>
+            <translation>Das Entwurfsmodell ist kaum kleiner als das Zielmodell: wenig oder keine Beschleunigung.</translation>
+        </message>
+        <message>
+            <source>a speedup is likely</source>
+            <translation>eine Beschleunigung ist wahrscheinlich</translation>
+        </message>
+        <message>
+            <source>a speedup is possible</source>
+            <translation>eine Beschleunigung ist möglich</translation>
+        </message>
+        <message>
+            <source>a small speedup at best</source>
+            <translation>bestenfalls eine kleine Beschleunigung</translation>
+        </message>
+        <message>
+            <source>the draft may be too small to guess well</source>
+            <translation>das Entwurfsmodell ist vielleicht zu klein, um gut zu raten</translation>
+        </message>
+        <message>
+            <source>The target is {times} times as large as the draft: {promise}.</source>
+            <translation>Das Zielmodell ist {times}-mal so groß wie das Entwurfsmodell: {promise}.</translation>
         </message>
         <message>
             <source>there is no such file, and no {repository} in the Hugging Face cache ({cache}). Download it first: hf download {repository}</source>
@@ -4175,8 +4071,8 @@
             <translation>hat keine Dateien</translation>
         </message>
         <message>
-            <source>was not downloaded to its end</source>
-            <translation>wurde nicht zu Ende geladen</translation>
+            <source>is only partly downloaded</source>
+            <translation>ist nur teilweise heruntergeladen</translation>
         </message>
         <message>
             <source>has no weights</source>
@@ -4195,16 +4091,16 @@
             <translation>dieser Ordner kann nicht gelesen werden ({reason}).</translation>
         </message>
         <message>
-            <source>this folder has several models. Choose a file in it: {there}.</source>
-            <translation>dieser Ordner hat mehrere Modelle. Wählen Sie eine Datei darin: {there}.</translation>
+            <source>this folder contains several models. Choose one of its files: {there}.</source>
+            <translation>dieser Ordner enthält mehrere Modelle. Wählen Sie eine seiner Dateien: {there}.</translation>
         </message>
         <message>
-            <source>it has no file in {quantisation}. There are: {there}.</source>
-            <translation>es hat keine Datei in {quantisation}. Es gibt: {there}.</translation>
+            <source>it has no {quantisation} file. Available: {there}.</source>
+            <translation>es hat keine Datei in {quantisation}. Verfügbar: {there}.</translation>
         </message>
         <message>
-            <source>a file of a model cannot lie outside it.</source>
-            <translation>eine Datei eines Modells kann nicht außerhalb liegen.</translation>
+            <source>a file of a model cannot lie outside its folder.</source>
+            <translation>eine Datei eines Modells kann nicht außerhalb seines Ordners liegen.</translation>
         </message>
         <message>
             <source>{repository} in the Hugging Face cache has no {file}. Download it: hf download {repository} {file}</source>
@@ -4213,6 +4109,102 @@
         <message>
             <source>lacks {name}</source>
             <translation>ist ohne {name}</translation>
+        </message>
+        <message>
+            <source>Part of it is missing: {missing}.</source>
+            <translation>Ein Teil davon fehlt: {missing}.</translation>
+        </message>
+        <message>
+            <source>This folder has more than {count:,} files. The rest are not listed.</source>
+            <translation>Dieser Ordner hat mehr als {count:,} Dateien. Die übrigen sind nicht aufgeführt.</translation>
+        </message>
+        <message>
+            <source>there is no such folder</source>
+            <translation>diesen Ordner gibt es nicht</translation>
+        </message>
+        <message>
+            <source>it is not a folder</source>
+            <translation>das ist kein Ordner</translation>
+        </message>
+        <message>
+            <source>Outrider has no permission to read it</source>
+            <translation>Outrider hat keine Leseberechtigung</translation>
+        </message>
+        <message>
+            <source>This folder cannot be read: {reason}.</source>
+            <translation>Dieser Ordner kann nicht gelesen werden: {reason}.</translation>
+        </message>
+        <message>
+            <source>This folder is nested too deeply to be searched.</source>
+            <translation>Dieser Ordner ist zu tief verschachtelt, um durchsucht zu werden.</translation>
+        </message>
+        <message>
+            <source>it cannot be read ({error}).</source>
+            <translation>sie kann nicht gelesen werden ({error}).</translation>
+        </message>
+        <message>
+            <source>its folder has no config.json, which describes the model.</source>
+            <translation>sein Ordner enthält keine config.json, die das Modell beschreibt.</translation>
+        </message>
+        <message>
+            <source>Loading safetensors models</source>
+            <translation>Das Laden von safetensors-Modellen</translation>
+        </message>
+        <message>
+            <source>it is not a model.</source>
+            <translation>es ist kein Modell.</translation>
+        </message>
+        <message>
+            <source>llama.cpp took too long to load it.</source>
+            <translation>llama.cpp hat zu lange gebraucht, um es zu laden.</translation>
+        </message>
+        <message>
+            <source>the process that tests it failed ({noise}).</source>
+            <translation>der Prozess, der sie prüft, ist fehlgeschlagen ({noise}).</translation>
+        </message>
+        <message>
+            <source>llama.cpp cannot run this file ({detail}). Download or convert the model again.</source>
+            <translation>llama.cpp kann diese Datei nicht ausführen ({detail}). Laden Sie das Modell noch einmal oder wandeln Sie es noch einmal um.</translation>
+        </message>
+        <message>
+            <source>the process that tests it cannot be started ({reason}).</source>
+            <translation>der Prozess, der sie prüft, kann nicht gestartet werden ({reason}).</translation>
+        </message>
+        <message>
+            <source>it cannot be run ({reason}).</source>
+            <translation>es kann nicht ausgeführt werden ({reason}).</translation>
+        </message>
+        <message>
+            <source>this version does not support the {kind} {name!r}. Choose another model.</source>
+            <translation>diese Version unterstützt {kind} {name!r} nicht. Wählen Sie ein anderes Modell.</translation>
+        </message>
+        <message>
+            <source>{complaint} Download or convert it again.</source>
+            <translation>{complaint} Laden Sie das Modell noch einmal oder wandeln Sie es noch einmal um.</translation>
+        </message>
+        <message>
+            <source>it computes no usable numbers: its weights are damaged.</source>
+            <translation>es berechnet keine brauchbaren Zahlen: Seine Gewichte sind beschädigt.</translation>
+        </message>
+        <message>
+            <source>a probability is not a finite number</source>
+            <translation>eine Wahrscheinlichkeit ist keine endliche Zahl</translation>
+        </message>
+        <message>
+            <source>its probabilities sum to zero or are not finite numbers</source>
+            <translation>seine Wahrscheinlichkeiten ergeben in der Summe null oder sind keine endlichen Zahlen</translation>
+        </message>
+        <message>
+            <source>its best logit is not a finite number</source>
+            <translation>sein bestes Logit ist keine endliche Zahl</translation>
+        </message>
+        <message>
+            <source>This build of Outrider does not include PyTorch and transformers. Install the full flavour of Outrider.</source>
+            <translation>Diese Ausgabe von Outrider enthält PyTorch und transformers nicht. Installieren Sie die vollständige Ausgabe von Outrider.</translation>
+        </message>
+        <message>
+            <source>PyTorch and transformers are not installed. Install them with: pip install "outrider[torch]"</source>
+            <translation>PyTorch und transformers sind nicht installiert. Installieren Sie sie mit: pip install "outrider[torch]"</translation>
         </message>
     </context>
 </TS>

@@ -82,7 +82,7 @@ def test_quitting_in_the_middle(walk: Walk) -> None:
     walker.find("Send")
     assert "\n".join(walk.replies()).startswith(begun)  # A reply may be drawn in one part or in several.
     walker.key("ctrl+shift+c")
-    title = "Compare plain and speculative"
+    title = "Compare plain and speculative decoding"
     walker.click("Start", window=title)
     walker.find("Cancel", window=title)
     quit_quickly(walk)
@@ -92,7 +92,7 @@ def test_deleting_what_is_being_written(walk: Walk) -> None:
     walker = walk.walker
     begin_reply(walk, STORY)
     walk.menu(STORY, "Delete")
-    walker.reads("What shall we talk about?")
+    walker.reads("What would you like to talk about?")
     assert walk.conversations() == []
     walker.click("Undo")
     walker.wait(lambda: len(walk.conversations()) == 2, "the conversation again")
@@ -103,7 +103,7 @@ def test_deleting_what_is_being_written(walk: Walk) -> None:
     walk.menu(STORY, "Delete")
     quit_quickly(walk)
     walker.start()
-    walker.reads("What shall we talk about?")
+    walker.reads("What would you like to talk about?")
     assert walk.conversations() == []
 
 
@@ -111,8 +111,8 @@ def test_what_is_damaged_and_what_is_long(walk: Walk, tmp_path: Path) -> None:
     walker = walk.walker
     damaged = tmp_path / "damaged.json"
     damaged.write_text('{"messages": [{"role": "user", "text"', encoding="utf-8")
-    walker.click("Import a conversation…")
-    walker.answer("Import a conversation", damaged)
+    walker.click("Import a chat…")
+    walker.answer("Import a chat", damaged)
     walker.reads("damaged.json")
     assert walk.conversations() == []
     begin_reply(walk, STORY)
@@ -125,7 +125,7 @@ def test_what_is_damaged_and_what_is_long(walk: Walk, tmp_path: Path) -> None:
     assert not walker.sees("New chat"), "no room for the list"
     for name in ("Target", "Draft", "Lookahead"):
         assert walker.find(name, kind="Picker").place[2] > 40
-    walker.click("Show or hide the chats")
+    walker.click("Show or hide the chat list")
     walker.find("New chat")
     x, _, width, _ = walker.find(object="chat").place
     assert width >= 420

@@ -18,11 +18,11 @@ def compare_text(report: WaysReport, prompt: str) -> str:
 
 def sweep_text(report: WaysReport, prompt: str) -> str:
     """What the sweep measured."""
-    lines = [*_head(report, "Outrider: lookahead sweep"), "", f"{'K':>5}  {'tok/s':>7}  {'middle half':>15}  speedup"]
+    lines = [*_head(report, "Outrider: lookahead sweep"), "", f"{'K':>5}  {'tok/s':>7}  {'half of runs':>15}  speedup"]
     for way in report.ways:
         if way.tokens_per_second is not None:
             speed, gain = way.tokens_per_second, way.speedup
-            middle = f"{speed.low:.1f} to {speed.high:.1f}"
+            middle = f"{speed.low:.1f}–{speed.high:.1f}"
             times = "" if gain is None else f"{gain.median:.2f}x"
             name = "0" if way.name == PLAIN else way.name
             lines.append(f"{name:>5}  {speed.median:>7.1f}  {middle:>15}  {times}")
@@ -35,7 +35,7 @@ def _head(report: WaysReport, title: str) -> list[str]:
     how = "greedy" if temperature == 0 else f"temperature {temperature:g}"
     lines = [title, "target " + ", draft ".join(pair)]
     if report.repeats is not None:
-        size = f"{report.repeats} turns of up to {report.max_tokens} tokens"
+        size = f"{report.repeats} runs of up to {report.max_tokens} tokens"
         lines.append(f"{how}, {size}, prompt of {report.prompt_tokens} tokens")
     machine = report.machine
     if machine:
@@ -45,7 +45,7 @@ def _head(report: WaysReport, title: str) -> list[str]:
         )
         lines.append(f"Outrider {machine['outrider']}, Python {machine['python']}, {libraries}")
     if report.partial:
-        lines.append("PARTIAL: the measurement was cancelled; this is what was finished.")
+        lines.append("PARTIAL: the measurement was cancelled; these are the finished runs.")
     return lines
 
 
@@ -66,16 +66,16 @@ def _compare_row(way: WayFigures) -> str:
         if way.acceptance_rate is not None:
             parts.append(f"{100 * way.acceptance_rate:.0f} % accepted")
         if way.mean_length is not None:
-            parts.append(f"{way.mean_length:.2f} tokens a round")
+            parts.append(f"{way.mean_length:.2f} tokens per round")
         if way.name == AUTO and way.average_lookahead is not None:
-            parts.append(f"K = {way.average_lookahead:.1f} on average")
+            parts.append(f"lookahead {way.average_lookahead:.1f} on average")
     return ", ".join(parts)
 
 
 def _range(values: Spread | None, digits: int = 1) -> str:
     if values is None:
         return "–"
-    return f"{values.median:.{digits}f} ({values.low:.{digits}f} to {values.high:.{digits}f})"
+    return f"{values.median:.{digits}f} ({values.low:.{digits}f}–{values.high:.{digits}f})"
 
 
 def _outputs(found: OutputEquality) -> str:
@@ -83,10 +83,10 @@ def _outputs(found: OutputEquality) -> str:
     gap = "" if found.gap is None else f", {found.gap:.1g} apart"
     return {
         "identical": f"Outputs: identical, {of}.",
-        "tie": f"Outputs: the same up to a tie after {of} (the two best logits lie too close to tell{gap}).",
-        "different": f"Outputs: DIFFERENT after {of}, which must not be.",
-        "unexamined": f"Outputs: they part after {of}; why was not examined.",
-        "drawn": "Outputs: drawn from the same distribution, token by token; the texts differ as two replies do.",
+        "tie": f"Outputs: identical up to a tie after {of} (the two best logits are too close to call{gap}).",
+        "different": f"Outputs: DIFFERENT after {of}. This is a bug.",
+        "unexamined": f"Outputs: they differ after {of}; the cause was not examined.",
+        "drawn": "Outputs: sampled from the same distribution; the texts differ, as any two replies do.",
         "none": "Outputs: not compared.",
     }[found.kind]
 
@@ -96,16 +96,16 @@ def _best(report: WaysReport) -> list[str]:
     if best is None:
         return []
     others = rivals(report)
-    within = f"; not told apart from it: {', '.join(map(str, others))}" if others else ""
-    return [f"Fastest: K = {best}{within}."]
+    within = f"; no measurable difference from {', '.join(map(str, others))}" if others else ""
+    return [f"Fastest lookahead: {best}{within}."]
 
 
 def _notes(report: WaysReport) -> list[str]:
-    lines = ["Figures are medians, with the middle half of the turns."]
+    lines = ["Figures are medians; the range is half of the runs."]
     if report.other_programs > 0.0:
-        lines.append(f"Other programs took {100 * report.other_programs:.0f} % of the processors meanwhile.")
+        lines.append(f"Other programs used {100 * report.other_programs:.0f} % of the processors meanwhile.")
     if report.unsteady > 0.0:
-        lines.append(f"Plain decoding varied by {100 * report.unsteady:.0f} % between turns.")
+        lines.append(f"Plain decoding varied by {100 * report.unsteady:.0f} % between runs.")
     return lines
 
 

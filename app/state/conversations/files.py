@@ -121,9 +121,9 @@ def from_json(data: bytes, new_id: Callable[[], int], name: str = "the file") ->
     except _Senseless as error:
         raise ConversationRefused(name, error.args[0]) from error
     except UnicodeDecodeError as error:
-        raise ConversationRefused(name, Phrase("it is no text in UTF-8")) from error
+        raise ConversationRefused(name, Phrase("it is not UTF-8 text")) from error
     except (ValueError, RecursionError, MemoryError) as error:
-        raise ConversationRefused(name, Phrase("it is no JSON, or damaged")) from error
+        raise ConversationRefused(name, Phrase("it is not valid JSON")) from error
 
 
 class _Senseless(ValueError):
@@ -133,12 +133,12 @@ class _Senseless(ValueError):
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise _Senseless(Phrase("a name stands twice in one object"))
+        raise _Senseless(Phrase("an object has a duplicate key"))
     return found
 
 
 def _no_constant(constant: str) -> None:
-    raise _Senseless(Phrase("{constant} is no number", constant=constant))
+    raise _Senseless(Phrase("{constant} is not a number", constant=constant))
 
 
 class _Reader:
@@ -151,12 +151,12 @@ class _Reader:
 
     def read(self, told: object) -> Imported:
         if not isinstance(told, dict) or told.get("format") != FORMAT:
-            raise _Senseless(Phrase("it is no conversation of Outrider"))
+            raise _Senseless(Phrase("it is not a chat exported by Outrider"))
         version = told.get("version")
         if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
-            raise _Senseless(Phrase("a newer version of Outrider wrote it; import it there"))
+            raise _Senseless(Phrase("it was written by a newer version of Outrider; import it there"))
         if version != VERSION or isinstance(version, bool):
-            raise _Senseless(Phrase("its version is unknown"))
+            raise _Senseless(Phrase("its format version is unknown"))
         conversation = Conversation(
             self._new_id(),
             _time(told, "created"),
@@ -177,7 +177,7 @@ class _Reader:
                 raise _Senseless(Phrase("message {place}: {reason}", place=place, reason=error.args[0])) from error
             except (ValueError, KeyError) as error:
                 raise _Senseless(
-                    Phrase("message {place} does not fit below the one that it names", place=place)
+                    Phrase("message {place} cannot follow the message that it names as its parent", place=place)
                 ) from error
         self._choose(conversation, told, messages)
         conversation.updated = updated
@@ -185,12 +185,12 @@ class _Reader:
 
     def _message(self, told: object) -> StoredMessage:
         if not isinstance(told, dict):
-            raise _Senseless(Phrase("it is no object"))
+            raise _Senseless(Phrase("it is not an object"))
         number, parent = told.get("id"), told.get("parent")
         if not _is_id(number) or number in self._ids:
-            raise _Senseless(Phrase("its id is missing, or there twice"))
+            raise _Senseless(Phrase("its id is missing or not unique"))
         if parent is not None and (not _is_id(parent) or parent not in self._ids):
-            raise _Senseless(Phrase("its parent is not among the messages before it"))
+            raise _Senseless(Phrase("its parent does not come before it"))
         if told.get("role") not in ROLES:
             raise _Senseless(Phrase("its role is unknown"))
         status = told.get("status", "done")
@@ -213,7 +213,7 @@ class _Reader:
         self._ids[number] = message.id
         if told.get("trace") is not None:
             if message.role != "assistant":
-                raise _Senseless(Phrase("a question has no trace"))
+                raise _Senseless(Phrase("a user message cannot have a token record"))
             self._traces[message.id] = _bytes(told["trace"])
         return message
 
@@ -226,7 +226,7 @@ class _Reader:
             elif _is_id(chosen) and self._ids.get(chosen) in conversation.children(parent):
                 child = self._ids[chosen]
             else:
-                raise _Senseless(Phrase("the branch that was shown is not there"))
+                raise _Senseless(Phrase("the selected branch does not exist"))
             conversation.point(parent, child)
 
 
@@ -237,21 +237,21 @@ def _is_id(value: object) -> TypeGuard[int]:
 def _time(told: Mapping[str, Any], name: str) -> float:
     value = told.get(name)
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= _LAST_DAY:
-        raise _Senseless(Phrase("“{name}” is no time", name=name))
+        raise _Senseless(Phrase("“{name}” is not a valid time", name=name))
     return float(value)
 
 
 def _flag(told: Mapping[str, Any], name: str) -> bool:
     value = told.get(name, False)
     if not isinstance(value, bool):
-        raise _Senseless(Phrase("“{name}” is neither true nor false", name=name))
+        raise _Senseless(Phrase("“{name}” must be true or false", name=name))
     return value
 
 
 def _text(told: Mapping[str, Any], name: str, default: str | None = None) -> str:
     value = told.get(name, default)
     if not isinstance(value, str) or clean(value) != value:
-        raise _Senseless(Phrase("“{name}” is no text", name=name))
+        raise _Senseless(Phrase("“{name}” is not text", name=name))
     return value
 
 
@@ -264,7 +264,7 @@ def _values(told: Mapping[str, Any], name: str) -> dict[str, Any] | None:
     if value is None:
         return None
     if not isinstance(value, dict):
-        raise _Senseless(Phrase("“{name}” is no object", name=name))
+        raise _Senseless(Phrase("“{name}” is not an object", name=name))
     level: list[Any] = [value]
     for _ in range(_DEEPEST):
         inner: list[Any] = []
@@ -276,7 +276,7 @@ def _values(told: Mapping[str, Any], name: str) -> dict[str, Any] | None:
             elif isinstance(each, float) and not math.isfinite(each):
                 raise _Senseless(Phrase("a number in “{name}” is too large", name=name))
             elif isinstance(each, str) and clean(each) != each:
-                raise _Senseless(Phrase("a text in “{name}” is none", name=name))
+                raise _Senseless(Phrase("a text in “{name}” contains invalid characters", name=name))
         level = inner
     if level:
         raise _Senseless(Phrase("“{name}” is nested too deeply", name=name))
@@ -289,7 +289,7 @@ def _bytes(value: object) -> bytes:
             return base64.b64decode(value, validate=True)
     except (binascii.Error, ValueError):
         pass
-    raise _Senseless(Phrase("its trace is damaged"))
+    raise _Senseless(Phrase("its token record is damaged"))
 
 
 # Files --------------------------------------------------------------------------------------------------------------

@@ -212,8 +212,8 @@ def question_row(theme: Theme, message: QWidget) -> ActionRow:
         ActionSpec("copy", "copy", translate("MessageActions", "Copy your message"), always=True),
         ActionSpec("delete", "trash", translate("MessageActions", "Delete this message and its reply")),
     )
-    before = translate("MessageActions", "The version of your message before")
-    after = translate("MessageActions", "The next version of your message")
+    before = translate("MessageActions", "Previous version of your message")
+    after = translate("MessageActions", "Next version of your message")
     return ActionRow(theme, message, specs, (before, after), right=True)
 
 
@@ -221,12 +221,12 @@ def reply_row(theme: Theme, message: QWidget) -> ActionRow:
     """What can be done with a reply."""
     translate = QCoreApplication.translate
     specs = (
-        ActionSpec("regenerate", "arrow-counter-clockwise", translate("MessageActions", "Write another reply")),
+        ActionSpec("regenerate", "arrow-counter-clockwise", translate("MessageActions", "Generate another reply")),
         ActionSpec("continue", "fast-forward", translate("MessageActions", "Continue this reply")),
         ActionSpec("copy", "copy", translate("MessageActions", "Copy the reply"), always=True),
     )
-    before = translate("MessageActions", "The reply before this one")
-    after = translate("MessageActions", "The next reply")
+    before = translate("MessageActions", "Previous reply")
+    after = translate("MessageActions", "Next reply")
     return ActionRow(theme, message, specs, (before, after), right=False)
 
 

@@ -11,11 +11,9 @@ class DroppedLine(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        words = QLabel(self.tr("The model no longer reads what is above"), self)
+        words = QLabel(self.tr("The model no longer reads the messages above"), self)
         words.setObjectName("caption")
-        words.setToolTip(
-            self.tr("There is no room for it in the context. The system prompt and your question always stay.")
-        )
+        words.setToolTip(self.tr("They do not fit in the context. The system prompt and your message are always sent."))
         self.setAccessibleName(words.text())
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 8, 0, 4)

@@ -99,4 +99,4 @@ class QuotedFile(QWidget):
         right = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
         aside = "caret-left" if right else "caret-right"
         keep_icon(self.header, self._theme, aside if self.folded else "caret-down", "muted")
-        self.header.setAccessibleDescription(self.tr("folded") if self.folded else self.tr("unfolded"))
+        self.header.setAccessibleDescription(self.tr("collapsed") if self.folded else self.tr("expanded"))

@@ -53,7 +53,7 @@ class TranscriptView(ColumnView):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self.setObjectName("transcript")
-        self.setAccessibleName(self.tr("Conversation"))
+        self.setAccessibleName(self.tr("Chat"))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.viewport().setObjectName("page")
         self.jump_button = icon_button(theme, "arrow-down", self.tr("Jump to the end"), self)

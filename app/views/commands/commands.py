@@ -165,8 +165,8 @@ class Commands(QObject):
     def section_words(self, section: str) -> str:
         """A section's heading."""
         words = {
-            CHAT: self.tr("Chat"),
-            CONVERSATIONS: self.tr("Conversations"),
+            CHAT: self.tr("Current chat"),
+            CONVERSATIONS: self.tr("Chats"),
             MODELS: self.tr("Models"),
             SPECULATION: self.tr("Speculation"),
             VIEW: self.tr("View"),

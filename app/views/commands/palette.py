@@ -62,9 +62,9 @@ class CommandPalette(QWidget):
         self.card.setAccessibleName(self.tr("Command palette"))
         self.field = QLineEdit(self.card)
         self.field.setObjectName("paletteField")
-        self.field.setPlaceholderText(self.tr("What is to be done?"))
+        self.field.setPlaceholderText(self.tr("Type a command…"))
         self.field.setAccessibleName(self.tr("Command"))
-        self.field.setToolTip(self.tr("Up and Down choose, Enter does it, Esc closes"))
+        self.field.setToolTip(self.tr("Up and Down to choose, Enter to run, Esc to close"))
         self.rows = PaletteRows(self)
         self.list = self._make_list(theme)
         self.nothing = QLabel(self.tr("Nothing found"), self.card)
@@ -187,7 +187,7 @@ class CommandPalette(QWidget):
         return lines
 
     def _title_lines(self) -> list[Line]:
-        word = self.tr("Conversation")
+        word = self.tr("Chat")
         return [Line(each.text, word, "", each.open, title=True) for each in self._titles()[:_TITLES]]
 
     def _find(self, text: str) -> None:

@@ -65,25 +65,25 @@ class ShortcutSheet(Dialog):
                 [
                     (self.tr("Send"), key("Return")),
                     (self.tr("New line"), key("Shift+Return")),
-                    (self.tr("Bring the last prompt back"), key("Up")),
+                    (self.tr("Recall the last prompt"), key("Up")),
                 ],
             ),
             (
-                self.tr("In the conversation"),
+                self.tr("In the chat"),
                 [
                     (self.tr("Next or previous message"), f"{key('Tab')}, {key('Shift+Tab')}"),
                     (self.tr("Scroll"), f"{key('Up')}, {key('Down')}, {key('PgUp')}, {key('PgDown')}"),
-                    (self.tr("To the beginning or the end"), f"{key('Home')}, {key('End')}"),
-                    (self.tr("Next or previous token, while tokens are coloured"), f"{key('Left')}, {key('Right')}"),
+                    (self.tr("Go to the beginning or the end"), f"{key('Home')}, {key('End')}"),
+                    (self.tr("Next or previous token (with coloured tokens)"), f"{key('Left')}, {key('Right')}"),
                 ],
             ),
             (
-                self.tr("In the list of conversations"),
+                self.tr("In the chat list"),
                 [
                     (self.tr("Open"), key("Return")),
                     (self.tr("Rename"), key("F2")),
                     (self.tr("Delete"), key("Del")),
-                    (self.tr("Undo deleting"), key("Ctrl+Z")),
+                    (self.tr("Undo delete"), key("Ctrl+Z")),
                 ],
             ),
         ]

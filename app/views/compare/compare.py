@@ -39,7 +39,7 @@ class CompareDialog(ProofDialog):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, ProofSettings(), parent)
-        self.setWindowTitle(self.tr("Compare plain and speculative"))
+        self.setWindowTitle(self.tr("Compare plain and speculative decoding"))
         self._chosen = AUTO
         self.speeds = SpeedPair(theme, self)
         self.speedup = QLabel(self)
@@ -82,7 +82,10 @@ class CompareDialog(ProofDialog):
 
     def advice(self) -> str:
         """What it does."""
-        return self.tr("Answers the prompt plain and speculative, in turns. A question sent meanwhile waits.")
+        return self.tr(
+            "Answers the prompt with plain and with speculative decoding, alternating. Messages that "
+            "you send meanwhile wait."
+        )
 
     def show_figures(self) -> None:
         """Both speeds, the speedup, the outputs."""

@@ -57,7 +57,7 @@ class ProofDialog(Dialog):
     def _make_prompt(self) -> None:
         self.prompt = QPlainTextEdit(self)
         self.prompt.setAccessibleName(self.tr("Prompt"))
-        self.prompt.setPlaceholderText(self.tr("The prompt to be answered"))
+        self.prompt.setPlaceholderText(self.tr("The prompt to answer"))
         self.prompt.setTabChangesFocus(True)
         self._fit_letters()
         self.theme.changed.connect(self._fit_letters)
@@ -72,10 +72,10 @@ class ProofDialog(Dialog):
     def _make_settings(self, settings: ProofSettings) -> None:
         turns = [(str(count), count) for count in (1, 3, 5, 9, 15)]
         tokens = [(str(count), count) for count in (24, 48, 64, 96, 192, 384)]
-        drawn = [(self.tr("Greedy"), 0.0), *((self.tr("Drawn, temperature {t}").format(t=t), t) for t in (0.7, 1.0))]
-        self.turns = self._picker(self.tr("Turns: how often each way answers"), turns, settings.turns)
-        self.tokens = self._picker(self.tr("New tokens of a reply at most"), tokens, settings.tokens)
-        self.sampling = self._picker(self.tr("How tokens are chosen"), drawn, settings.temperature)
+        drawn = [(self.tr("Greedy"), 0.0), *((self.tr("Sampled, temperature {t}").format(t=t), t) for t in (0.7, 1.0))]
+        self.turns = self._picker(self.tr("Runs: how often each mode answers the prompt"), turns, settings.turns)
+        self.tokens = self._picker(self.tr("Maximum number of new tokens per reply"), tokens, settings.tokens)
+        self.sampling = self._picker(self.tr("How the next token is chosen"), drawn, settings.temperature)
 
     def _picker(self, name: str, lines: Sequence[tuple[str, float]], chosen: float) -> Picker:
         picker = Picker(name, self)
@@ -106,7 +106,7 @@ class ProofDialog(Dialog):
         self.start.setDefault(True)
         self.start.clicked.connect(self._start_or_cancel)
         self.copy_button = QPushButton(self.tr("Copy as text"), self)
-        self.copy_button.setToolTip(self.tr("Figures, pair, versions and machine, to be pasted elsewhere"))
+        self.copy_button.setToolTip(self.tr("Copies the figures with the pair, the versions and the machine"))
         self.copy_button.setAutoDefault(False)
         self.copy_button.clicked.connect(self._copy)
         self.close_button = QPushButton(self.tr("Close"), self)
@@ -117,7 +117,7 @@ class ProofDialog(Dialog):
         settings = QHBoxLayout()
         settings.setSpacing(8)
         for word, picker in (
-            (self.tr("Turns"), self.turns),
+            (self.tr("Runs"), self.turns),
             (self.tr("Tokens"), self.tokens),
             ("", self.sampling),
         ):

@@ -60,8 +60,8 @@ class SweepDialog(ProofDialog):
     def advice(self) -> str:
         """What it does."""
         pattern = self.tr(
-            "Answers the prompt with each lookahead from 0 to {most} and with auto, in turns; needs a draft. "
-            "A question sent meanwhile waits."
+            "Answers the prompt with every lookahead from 0 to {most} and with auto, alternating. Needs a draft. "
+            "Messages that you send meanwhile wait."
         )
         return pattern.format(most=SWEEP_MOST)
 

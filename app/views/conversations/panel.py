@@ -43,7 +43,7 @@ class SearchField(QLineEdit):
         self._theme = theme
         self.setObjectName("search")
         self.setPlaceholderText(self.tr("Search"))
-        self.setAccessibleName(self.tr("Search the conversations"))
+        self.setAccessibleName(self.tr("Search chats"))
         self.setToolTip(self.tr("Search titles and messages (Ctrl+F)"))
         self.setClearButtonEnabled(True)
         for button in self.findChildren(QAbstractButton):
@@ -181,11 +181,11 @@ class ConversationPanel(QFrame):
         self.new_chat_button.setToolTip(self.tr("New chat (Ctrl+N)"))
         self.new_chat_button.setAccessibleName(self.tr("New chat"))
         keep_icon(self.new_chat_button, self._theme, "plus")
-        self.import_button = icon_button(self._theme, "file-plus", self.tr("Import a conversation…"), self)
+        self.import_button = icon_button(self._theme, "file-plus", self.tr("Import a chat…"), self)
         self.search = SearchField(self._theme, self)
         self.rows = ConversationRows(self._state, self)
         self.list = RowList(self)
-        self.list.setAccessibleName(self.tr("Conversations"))
+        self.list.setAccessibleName(self.tr("Chats"))
         self.list.setItemDelegate(ConversationPainter(self._theme, self.list))
         self.list.setModel(self.rows)
         self.nothing = QLabel(self)

@@ -184,7 +184,7 @@ class MarkdownText(QWidget):
         """Say that no more fits into a document; the reply itself is whole."""
         self._waiting.clear()
         self._full, self._blocks, self._tail_stale = True, MarkdownBlocks(), False
-        note = self.tr("The rest of this reply is too long to be shown. Copying the reply gives all of it.")
+        note = self.tr("The rest of this reply is too long to display. Copy the reply to get all of it.")
         self._job = self.page.writer.write(Block(f"*{note}*"))
 
     def _end(self) -> None:

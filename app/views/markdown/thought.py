@@ -107,7 +107,7 @@ class ThoughtView(QWidget):
 
     def _show_state(self) -> None:
         keep_icon(self.header, self._theme, "caret-right" if self.folded else "caret-down", "muted")
-        self.header.setAccessibleDescription(self.tr("folded") if self.folded else self.tr("unfolded"))
+        self.header.setAccessibleDescription(self.tr("collapsed") if self.folded else self.tr("expanded"))
         self.body.setVisible(not self.folded)
         self.line.setVisible(not self.folded)
 

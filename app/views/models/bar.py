@@ -80,12 +80,12 @@ class ModelBar(QFrame):
         self._lay_out()
 
     def _make_lookahead(self) -> Picker:
-        help_text = self.tr("Lookahead: tokens proposed per round. Auto measures what pays; 0 is plain decoding.")
+        help_text = self.tr(
+            "Lookahead: number of tokens proposed per round. Auto chooses it by measurement; 0 is plain decoding."
+        )
         picker = Picker(help_text, self)
         picker.setAccessibleName(self.tr("Lookahead"))
-        auto = PickerLine(
-            None, self.tr("Auto"), hint=self.tr("Each round as many as promise the most tokens per second")
-        )
+        auto = PickerLine(None, self.tr("Auto"), hint=self.tr("Chooses the number each round for the highest speed"))
         choices: list[Lookahead] = ["auto", *range(MAX_LOOKAHEAD + 1)]
         picker.fill([auto, *(PickerLine(None, str(number)) for number in choices[1:])], None, "")
         for row, lookahead in enumerate(choices):
@@ -94,7 +94,7 @@ class ModelBar(QFrame):
         return picker
 
     def _make_buttons(self) -> None:
-        self.left_button = icon_button(self._theme, "list", self.tr("Show or hide the chats"), self)
+        self.left_button = icon_button(self._theme, "list", self.tr("Show or hide the chat list"), self)
         self.right_button = icon_button(self._theme, "chart-line", self.tr("Show or hide the Speculation panel"), self)
         self.tokens_button = icon_button(self._theme, "highlighter-circle", self.tr("Colour tokens (Ctrl+T)"), self)
         self.tokens_button.setAccessibleName(self.tr("Colour tokens"))
@@ -105,7 +105,7 @@ class ModelBar(QFrame):
         ):
             button.setCheckable(True)
             button.clicked.connect(signal)
-        self.library_button = icon_button(self._theme, "stack", self.tr("Models and their folders"), self)
+        self.library_button = icon_button(self._theme, "stack", self.tr("Models and model folders"), self)
         self.library_button.clicked.connect(self.library_wanted)
         self.menu_button = icon_button(self._theme, "gear-six", self.tr("Settings"), self)
         self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)

@@ -46,7 +46,7 @@ class FolderList(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.list = _Folders(self)
-        self.list.setAccessibleName(self.tr("Models folders"))
+        self.list.setAccessibleName(self.tr("Model folders"))
         self.list.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -54,7 +54,7 @@ class FolderList(QFrame):
         self.add_button.setAutoDefault(False)
         self.add_button.clicked.connect(self.add_wanted)
         self.remove_button = QPushButton(self.tr("Remove"), self)
-        self.remove_button.setToolTip(self.tr("Take the chosen folder off this list; its files stay where they are"))
+        self.remove_button.setToolTip(self.tr("Remove the chosen folder from this list; its files are not deleted"))
         self.remove_button.setAutoDefault(False)
         self.remove_button.clicked.connect(self._remove)
         self.list.delete_pressed.connect(self._remove)
@@ -79,14 +79,14 @@ class FolderList(QFrame):
         for folder in folders:
             words = ltr(str(folder))
             if folder in gone:
-                words = self.tr("{folder} · not there at present").format(folder=words)
+                words = self.tr("{folder} · not available").format(folder=words)
             item = QListWidgetItem(words, self.list)
             item.setData(Qt.ItemDataRole.UserRole, folder)
             item.setToolTip(words)
             if folder == kept:
                 self.list.setCurrentItem(item)
         if not folders:
-            item = QListWidgetItem(self.tr("No folder yet: add one with GGUF models."), self.list)
+            item = QListWidgetItem(self.tr("There is no folder yet. Add one with GGUF models."), self.list)
             item.setFlags(Qt.ItemFlag.NoItemFlags)
         self.list.updateGeometry()
         self._show_button()

@@ -94,7 +94,7 @@ class LibraryDialog(Dialog):
         self.sort_label = QLabel(self.tr("Sort by"), self)
         self.sort_label.setObjectName("hint")
         self.sort_label.setBuddy(self.sorting)
-        self.direction = icon_button(self._theme, "sort-ascending", self.tr("Turn the order round"), self)
+        self.direction = icon_button(self._theme, "sort-ascending", self.tr("Reverse the order"), self)
         self.free = QLabel(self)
         self.free.setObjectName("hint")
 
@@ -121,7 +121,7 @@ class LibraryDialog(Dialog):
         self.target_button.setObjectName("primary")
         self.draft_button = QPushButton(self.tr("Use as draft"), self)
         self.options_button = QPushButton(self.tr("Options…"), self)
-        self.options_button.setToolTip(self.tr("How this model is loaded: context, threads, GPU layers, cache"))
+        self.options_button.setToolTip(self.tr("Load options of this model: context, threads, GPU layers, cache type"))
         self.load_button = QPushButton(self.tr("Load"), self)
         self.close_button = QPushButton(self.tr("Close"), self)
         for button in (
@@ -239,15 +239,19 @@ class LibraryDialog(Dialog):
         self.load_button.setText(self.tr("Unload") if unload else self.tr("Load"))
         self.load_button.setEnabled(not self._busy and row is not None and bool(row.loaded or (row.chosen and usable)))
         self.load_button.setToolTip(
-            self.tr("Give its memory back") if unload else self.tr("Load what is chosen now, not with the next message")
+            self.tr("Free its memory")
+            if unload
+            else self.tr("Load the chosen models now instead of with the next message")
         )
         self._copy.setEnabled(row is not None)
 
     def _show_page(self) -> None:
         if self.model.rowCount() == 0:
-            self.empty.setText(self.tr("No models yet. Add a folder with GGUF models, or drop one onto the window."))
+            self.empty.setText(
+                self.tr("There are no models yet. Add a folder with GGUF models, or drop a model onto the window.")
+            )
         else:
-            self.empty.setText(self.tr("No model has all of these words."))
+            self.empty.setText(self.tr("No model matches the filter."))
         self.pages.setCurrentWidget(self.table if self.filter.rowCount() else self.empty)
 
     def _show_sorting(self) -> None:

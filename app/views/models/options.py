@@ -43,7 +43,7 @@ class ModelOptionsDialog(Dialog):
         super().__init__(parent)
         self.setObjectName("modelOptions")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(self.tr("Options of {model}").format(model=model.name))
+        self.setWindowTitle(self.tr("Options for {model}").format(model=model.name))
         self._model = model
         self._free = free
         self._theme = theme
@@ -89,19 +89,19 @@ class ModelOptionsDialog(Dialog):
     def _helps(self) -> dict[Field, str]:
         most = self._model.context_length
         usual = needs_with(self._model, LoadChoice()).context_length
-        context = fill(self.tr("Tokens that it keeps in mind. Automatic: {usual:,}."), usual=usual)
+        context = fill(self.tr("Context length in tokens. Automatic: {usual:,}."), usual=usual)
         if most:
-            words = self.tr("Tokens that it keeps in mind, at most {most:,}. Automatic: {usual:,}.")
+            words = self.tr("Context length in tokens, at most {most:,}. Automatic: {usual:,}.")
             context = fill(words, most=most, usual=usual)
-        gpu = self.tr("How many layers a graphics card computes; -1 is all. Automatic: all.")
-        threads = self.tr("Processor threads that compute. Automatic: found out by measuring.")
+        gpu = self.tr("Number of layers computed on the GPU; -1 means all. Automatic: all.")
+        threads = self.tr("Number of processor threads. Automatic: chosen by measurement.")
         if self._model.file_format != "gguf":
-            threads = gpu = self.tr("Only of GGUF models.")
+            threads = gpu = self.tr("Only for GGUF models.")
         elif not gpu_offload():
-            gpu = self.tr("The llama.cpp that is installed uses no graphics card.")
-        cache = self.tr("The number format of the cache: fewer bits take less memory and round more.")
+            gpu = self.tr("The installed llama.cpp has no GPU support.")
+        cache = self.tr("The number format of the cache: fewer bits use less memory and round more.")
         if not self.cache.isEnabled():
-            cache = self.tr("The cache of this model can have no other format.")
+            cache = self.tr("The cache of this model supports no other format.")
         return {"context": context, "cache_type": cache, "threads": threads, "gpu_layers": gpu}
 
     def _make_rest(self) -> None:
@@ -109,7 +109,7 @@ class ModelOptionsDialog(Dialog):
         self.needs.setObjectName("needs")
         self.needs.setWordWrap(True)
         self.reset = QPushButton(self.tr("Reset"), self)
-        self.reset.setToolTip(self.tr("All automatic, as at first"))
+        self.reset.setToolTip(self.tr("Set all options to automatic"))
         self.reset.clicked.connect(lambda: self._fill(LoadChoice()))
         self.cancel = QPushButton(self.tr("Cancel"), self)
         self.cancel.clicked.connect(self.reject)
@@ -191,7 +191,7 @@ class ModelOptionsDialog(Dialog):
             return say(wrong)
         most = self._model.context_length
         if field == "context" and most and text.strip() and read(field, text) > most:
-            return fill(self.tr("It was trained for {most:,} tokens, and cannot use more."), most=most)
+            return fill(self.tr("It was trained for {most:,} tokens and cannot use more."), most=most)
         return ""
 
     @property
@@ -210,7 +210,7 @@ class ModelOptionsDialog(Dialog):
         needed = needs_with(self._model, options).in_memory
         words = self.tr("It needs about {needed} of memory.")
         if self._free:
-            words = self.tr("It needs about {needed} of memory, and {free} are free.")
+            words = self.tr("It needs about {needed} of memory; {free} are free.")
         told = words.format(needed=say(file_size(needed)), free=say(file_size(self._free)))
         self.needs.setText(told if needed else "")
         self.needs.setProperty("bad", bool(self._free) and needed > self._free)

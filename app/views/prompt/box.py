@@ -145,7 +145,7 @@ class PromptBox(QFrame):
         self.edit.takes_files = True
         self.edit.setPlaceholderText(self.tr("Ask something…"))
         self.edit.setAccessibleName(self.tr("Prompt"))
-        self.edit.setToolTip(self.tr("Enter sends, Shift+Enter breaks the line"))
+        self.edit.setToolTip(self.tr("Enter to send, Shift+Enter for a new line"))
         self.button = QPushButton(self)
         self.button.setObjectName("send")
         self.button.setFixedSize(36, 36)

@@ -38,8 +38,8 @@ class Chip(QToolButton):
         self._words = (name, count)
         self._fit()
         self.setAccessibleName(self.tr("Attached file {name}").format(name=name) + (SEPARATOR + count if count else ""))
-        self.setAccessibleDescription(self.tr("Delete takes it away"))
-        self.setToolTip(self.tr("Take {name} away").format(name=name))
+        self.setAccessibleDescription(self.tr("Press Delete to remove it"))
+        self.setToolTip(self.tr("Remove {name}").format(name=name))
         self.clicked.connect(self.removed)
 
     def _fit(self) -> None:
@@ -84,7 +84,7 @@ class ChipRow(QWidget):
     def show_files(self, attachments: Sequence[Attachment], pending: Sequence[str] = ()) -> None:
         """Show these; `pending`: names of those that are still being read."""
         counts = [(each.name, "" if each.tokens is None else tokens(each.tokens)) for each in attachments]
-        files = (*counts, *((name, self.tr("being read…")) for name in pending))
+        files = (*counts, *((name, self.tr("reading…")) for name in pending))
         if files == self._shown:
             return
         focused = next((place for place, chip in enumerate(self.chips) if chip.hasFocus()), None)

@@ -62,7 +62,7 @@ class SettingsDialog(Dialog):
         ):
             self.tabs.addTab(_scrolled(page), words)
         self.reset_button = QPushButton(self.tr("Reset to defaults"), self)
-        self.reset_button.setToolTip(self.tr("This page only; what you saved under a name stays"))
+        self.reset_button.setToolTip(self.tr("Resets only this page; your saved entries stay"))
         self.reset_button.setAutoDefault(False)
         self.reset_button.clicked.connect(self._reset)
         self.close_button = QPushButton(self.tr("Close"), self)

@@ -28,14 +28,14 @@ class GeneralPage(QWidget):
         self._grid.setVerticalSpacing(12)
         self._grid.setColumnMinimumWidth(0, _LABELS)
         self._grid.setColumnStretch(2, 1)
-        themes = [("system", self.tr("As the system")), ("light", self.tr("Light")), ("dark", self.tr("Dark"))]
+        themes = [("system", self.tr("Follow system")), ("light", self.tr("Light")), ("dark", self.tr("Dark"))]
         self.theme = self._picker("theme", self.tr("Theme"), themes)
-        spoken = [("", self.tr("As the system")), *languages.items()]
-        self.language = self._picker("language", self.tr("Language"), spoken, self.tr("From the next start on."))
+        spoken = [("", self.tr("Follow system")), *languages.items()]
+        self.language = self._picker("language", self.tr("Language"), spoken, self.tr("Takes effect after restart"))
         sizes = [(size, self.tr("{size} pt").format(size=size)) for size in _SIZES]
-        letters: list[tuple[object, str]] = [(0, self.tr("As the system")), *sizes]
+        letters: list[tuple[object, str]] = [(0, self.tr("Follow system")), *sizes]
         self.font_size = self._picker("font_points", self.tr("Font size"), letters, self.tr("Also: Ctrl + and Ctrl −"))
-        told = [(True, self.tr("When a long reply ends while you are elsewhere")), (False, self.tr("Never"))]
+        told = [(True, self.tr("When a long reply finishes in the background")), (False, self.tr("Never"))]
         self.notify = self._picker("notify", self.tr("Notifications"), told, wide=True)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 12, 12, 12)

@@ -35,8 +35,8 @@ class GenerationPage(QWidget):
     ) -> None:
         super().__init__(parent)
         self._own = self._defaults = GenerationChoice()
-        self.own = QRadioButton(self.tr("This conversation"), self)
-        self.new = QRadioButton(self.tr("New conversations"), self)
+        self.own = QRadioButton(self.tr("This chat"), self)
+        self.new = QRadioButton(self.tr("New chats"), self)
         self.own.setChecked(True)
         self._which = QButtonGroup(self)
         for button in (self.own, self.new):
@@ -142,11 +142,11 @@ class GenerationPage(QWidget):
         """Show what the shelves hold."""
         choice = self.choice
         preset = next((each for each in self.presets.shelf if fits(each, choice)), None)
-        self.presets.show_shelf(None if preset is None else self.presets.shelf.shown(preset), self.tr("Own values"))
+        self.presets.show_shelf(None if preset is None else self.presets.shelf.shown(preset), self.tr("Custom values"))
         shelf = self.prompts.shelf
         prompt = next((each for each in shelf if choice.system in (each.text, prompt_text(each))), None)
         has_text = bool(choice.system.strip())
-        missing = self.tr("Own text") if has_text else self.tr("None")
+        missing = self.tr("Custom text") if has_text else self.tr("None")
         self.prompts.show_shelf(None if prompt is None else shelf.shown(prompt), missing, can_save=has_text)
 
     def _show(self, *, anew: bool) -> None:

@@ -22,9 +22,9 @@ class SpeculationPage(QWidget):
         self.fields = {name: OptionField(name, self) for name in SPECULATION}
         promise = QLabel(
             self.tr(
-                "Whatever you choose here, replies are what the target would have written alone: nothing here is "
-                "lossy. Only how long they take changes. Target, draft and lookahead are chosen in the window; "
-                "the drafts n-gram and none, chosen there, go before the method."
+                "No option on this page is lossy: replies are always exactly what the target would have written "
+                "alone, and only the speed changes. You choose the target, the draft and the lookahead in the "
+                "window; choosing n-gram or none as the draft there overrides the method."
             ),
             self,
         )

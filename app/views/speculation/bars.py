@@ -114,7 +114,11 @@ class PositionBars(QWidget):
             return super().event(event)
         step = self._room().width() / max(len(self.pairs), 4)
         place = int((event.pos().x() - self._room().left()) // step)
-        told = self._words(place) if 0 <= place < len(self.pairs) else self.tr("Accepted of the proposed tokens")
+        told = (
+            self._words(place)
+            if 0 <= place < len(self.pairs)
+            else self.tr("Share of proposed tokens that were accepted")
+        )
         QToolTip.showText(event.globalPos(), told, self)
         return True
 
@@ -128,9 +132,7 @@ class TimeBar(QWidget):
         self.times = TimeSplit()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setToolTip(
-            self.tr(
-                "Draft: waiting for proposals. Target: its forward passes. Rest: choosing tokens, text, the window."
-            )
+            self.tr("Draft: waiting for proposals. Target: forward passes. Rest: sampling, text and the window.")
         )
         theme.changed.connect(self.update)
         self._name()

@@ -20,8 +20,11 @@ class CounterGrid(QWidget):
             "proposed": (self.tr("Proposed"), self.tr("Draft tokens that the target verified")),
             "accepted": (self.tr("Accepted"), self.tr("Proposed tokens that were kept")),
             "rate": (self.tr("Acceptance rate"), self.tr("Accepted / proposed")),
-            "length": (self.tr("Mean length"), self.tr("Tokens per round, corrections and bonuses included")),
-            "speed": (self.tr("Tokens/s"), self.tr("Of the last second while a reply is written, then of all of it")),
+            "length": (self.tr("Mean length"), self.tr("Tokens per round, including corrections and bonuses")),
+            "speed": (
+                self.tr("Tokens/s"),
+                self.tr("Over the last second while a reply is generated, then over the whole reply"),
+            ),
         }
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)

@@ -105,7 +105,7 @@ class SpeculationPanel(ScrollPage):
         layout.addWidget(self._counters)
         for title, bars in (
             (self.tr("Acceptance by position"), self.positions),
-            (self.tr("Time after the prompt"), self.times),
+            (self.tr("Where the time went"), self.times),
         ):
             caption = QLabel(title)
             caption.setObjectName("caption")
@@ -121,8 +121,9 @@ class SpeculationPanel(ScrollPage):
         self.lookahead_source = QLabel()
         self.lookahead_source.setObjectName("caption")
         help_text = self.tr(
-            "The lookahead K is the number of tokens proposed per round; auto chooses it in each round for the most "
-            "tokens per second, by what rounds cost on this machine and how many proposals are accepted."
+            "The lookahead is the number of tokens proposed per round. Auto chooses it each round for the "
+            "highest speed, based on the measured cost of a round on this computer and on how many proposals are "
+            "accepted."
         )
         for label in (self.lookahead, self.lookahead_source):
             label.setToolTip(help_text)

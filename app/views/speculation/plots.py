@@ -112,7 +112,7 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self._level: float | None = None
         self._dragged: tuple[float, int] | None = None
         self.bar = _Bar()
-        self.bar.setAccessibleName(self.tr("Scroll: {plot}").format(plot=name))
+        self.bar.setAccessibleName(self.tr("Scroll {plot}").format(plot=name))
         self.bar.setSingleStep(round(_STEPS * window * _NOTCH))
         self.bar.setPageStep(round(_STEPS * window))
         self.bar.setRange(0, 0)

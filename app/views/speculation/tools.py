@@ -39,7 +39,7 @@ class PanelTools(QWidget):
         self.save_button = icon_button(theme, "download-simple", self.tr("Save the plots"), self)
         self.save_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self)
-        menu.addAction(self.tr("As a picture (PNG)…")).triggered.connect(self._ask_for_picture)
+        menu.addAction(self.tr("As an image (PNG)…")).triggered.connect(self._ask_for_picture)
         menu.addAction(self.tr("As a table (CSV)…")).triggered.connect(self._ask_for_table)
         menu.aboutToHide.connect(lambda: settle_hover(self.save_button))
         self.save_button.setMenu(menu)
@@ -60,19 +60,19 @@ class PanelTools(QWidget):
         layout.addWidget(self.said)
 
     def _pause(self, paused: bool) -> None:
-        words = self.tr("Go on drawing") if paused else self.tr("Pause the plots")
+        words = self.tr("Resume the plots") if paused else self.tr("Pause the plots")
         keep_icon(self.pause_button, self._theme, "play" if paused else "pause")
         self.pause_button.setToolTip(words)
         self.pause_button.setAccessibleName(words)
         self.paused.emit(paused)
 
     def _ask_for_picture(self) -> None:
-        path = self._ask(self.tr("Save the plots as a picture"), "speculation.png", self.tr("Pictures (*.png)"))
+        path = self._ask(self.tr("Save the plots as an image"), "speculation.png", self.tr("Images (*.png)"))
         if path is not None:
             self.save_picture(path)
 
     def _ask_for_table(self) -> None:
-        path = self._ask(self.tr("Save the figures as a table"), "speculation.csv", self.tr("Tables (*.csv)"))
+        path = self._ask(self.tr("Save the data as a table"), "speculation.csv", self.tr("Tables (*.csv)"))
         if path is not None:
             self.save_table(path)
 

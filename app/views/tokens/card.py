@@ -47,7 +47,7 @@ def origin_words(origin: Origin) -> str:
     return {
         "accepted": QCoreApplication.translate("Tokens", "accepted from the draft"),
         "correction": QCoreApplication.translate("Tokens", "correction by the target"),
-        "bonus": QCoreApplication.translate("Tokens", "bonus of the target"),
+        "bonus": QCoreApplication.translate("Tokens", "bonus by the target"),
         "plain": QCoreApplication.translate("Tokens", "plain: nothing was proposed"),
     }[origin]
 
@@ -137,7 +137,7 @@ class TokenCard(QFrame):
         layout.addSpacing(4)
         layout.addLayout(self._make_models())
         layout.addSpacing(8)
-        self.alternatives_title = QLabel(self.tr("The target's best"), self)
+        self.alternatives_title = QLabel(self.tr("The target's best tokens"), self)
         self.alternatives_title.setObjectName("caption")
         layout.addWidget(self.alternatives_title)
         layout.addLayout(self._make_alternatives())

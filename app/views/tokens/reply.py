@@ -115,7 +115,7 @@ class TokenReply(QWidget):
         super().__init__(parent)
         self.text = TokenText(theme, self)
         self.legend = TokenLegend(theme, self)
-        self.note = QLabel(self.tr("No record of this reply's tokens."), self)
+        self.note = QLabel(self.tr("There is no token record for this reply."), self)
         self.note.setObjectName("summary")
         self.note.hide()
         layout = QVBoxLayout(self)

@@ -61,7 +61,7 @@ class AboutDialog(Dialog):
         self.tabs.addTab(self._make_program(), self.tr("Program"))
         self.tabs.addTab(self._make_licences(), self.tr("Licences"))
         self.copy_button = QPushButton(self.tr("Copy versions"), self)
-        self.copy_button.setToolTip(self.tr("Copy the versions, for a report"))
+        self.copy_button.setToolTip(self.tr("Copy the versions for a bug report"))
         self.copy_button.setAutoDefault(False)
         self.copy_button.clicked.connect(self._copy)
         self.close_button = QPushButton(self.tr("Close"), self)
@@ -163,7 +163,7 @@ class AboutDialog(Dialog):
         self.notice.setTextFormat(Qt.TextFormat.PlainText)
         self.notice.hide()
         self.list = QListWidget(page)
-        self.list.setAccessibleName(self.tr("Parts of the program"))
+        self.list.setAccessibleName(self.tr("Components"))
         self.list.setUniformItemSizes(True)
         self.list.currentRowChanged.connect(self._show)
         self.splitter = QSplitter(Qt.Orientation.Horizontal, page)
@@ -243,7 +243,7 @@ class AboutDialog(Dialog):
             text = text_of(part)
         except ResourceDamaged as damage:
             text = say_error(damage)
-        self.text.setPlainText(text or self.tr("No text of the licence was installed with this part."))
+        self.text.setPlainText(text or self.tr("No licence text was installed with this component."))
 
     def _copy(self) -> None:
         lines = [f"{name}: {number}" for name, number in self.versions]

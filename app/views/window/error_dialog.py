@@ -25,8 +25,8 @@ class ErrorDialog(Dialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         text = QLabel(
             self.tr(
-                "This is what the makers of Outrider need to find the mistake: versions, the names of the models, and "
-                "where in the program it happened. No word of your conversations is in it."
+                "The developers need this to find the bug: versions, model names, and where in the program the "
+                "error occurred. It contains nothing from your chats."
             ),
             self,
         )

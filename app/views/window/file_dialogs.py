@@ -13,9 +13,9 @@ def ask_where_to_save(parent: QWidget, name: str, kind: str) -> Path | None:
     suffix = ".md" if kind == "markdown" else ".json"
     kinds = {
         "markdown": QCoreApplication.translate("Files", "Markdown (*.md)"),
-        "json": QCoreApplication.translate("Files", "Conversation (*.json)"),
+        "json": QCoreApplication.translate("Files", "Chat (*.json)"),
     }
-    title = QCoreApplication.translate("Files", "Export the conversation")
+    title = QCoreApplication.translate("Files", "Export the chat")
     chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_documents() / name), kinds[kind])
     if not chosen:
         return None
@@ -27,8 +27,8 @@ def ask_where_to_save(parent: QWidget, name: str, kind: str) -> Path | None:
 
 def ask_what_to_import(parent: QWidget) -> Path | None:
     """The file of a conversation; None: none."""
-    title = QCoreApplication.translate("Files", "Import a conversation")
-    kinds = QCoreApplication.translate("Files", "Conversation (*.json)")
+    title = QCoreApplication.translate("Files", "Import a chat")
+    kinds = QCoreApplication.translate("Files", "Chat (*.json)")
     chosen, _ = QFileDialog.getOpenFileName(parent, title, str(_documents()), kinds)
     return Path(chosen) if chosen else None
 
@@ -42,7 +42,7 @@ def ask_what_to_attach(parent: QWidget) -> list[Path]:
 
 def ask_for_models_folder(parent: QWidget, start: Path | None) -> Path | None:
     """A folder with models; None: none. `start`: where to begin to look."""
-    title = QCoreApplication.translate("Files", "Add a models folder")
+    title = QCoreApplication.translate("Files", "Add a model folder")
     chosen = QFileDialog.getExistingDirectory(parent, title, str(start or Path.home()))
     return Path(chosen) if chosen else None
 

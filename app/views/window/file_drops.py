@@ -70,12 +70,12 @@ class DropVeil(QFrame):
         self._window = window
         self.setObjectName("veil")
         self.setAcceptDrops(True)
-        title = QLabel(self.tr("Drop it here"), self)
+        title = QLabel(self.tr("Drop here"), self)
         title.setObjectName("panelTitle")
         text = QLabel(
             self.tr(
-                "A model becomes the target, a folder is searched for models, a conversation (.json) is imported, "
-                "a text goes with the question."
+                "A model becomes the target, a folder is searched for models, a chat (.json) is imported, and a "
+                "text file is attached to your message."
             ),
             self,
         )

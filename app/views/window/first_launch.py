@@ -23,7 +23,7 @@ class TwoModels(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._names = (self.tr("draft"), self.tr("target"))
-        self.setAccessibleName(self.tr("The draft guesses five words, the target keeps four and corrects the last."))
+        self.setAccessibleName(self.tr("The draft guesses five words; the target keeps four and corrects the last."))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         theme.changed.connect(self.update)
 
@@ -128,9 +128,7 @@ class FirstLaunchView(ColumnPage):
         layout.addWidget(self._label(self.tr("Two models, one text"), "welcome", centre=True))
         layout.addWidget(
             self._label(
-                self.tr(
-                    "The text is exactly what the large model would have written alone. Only the waiting is shorter."
-                ),
+                self.tr("The text is exactly what the large model would have written alone. Only the wait is shorter."),
                 "hint",
                 centre=True,
             )
@@ -150,12 +148,12 @@ class FirstLaunchView(ColumnPage):
         texts = (
             (
                 self.tr("The draft"),
-                self.tr("is small and quick. It runs ahead and guesses the next few words."),
+                self.tr("is small and fast. It runs ahead and guesses the next few words."),
             ),
             (
                 self.tr("The target"),
-                self.tr("is large and decides. It checks all the guesses in one go, keeps what it would have written "
-                        "itself, and puts the first wrong one right."),
+                self.tr("is large and decides. It checks all guesses at once, keeps what it would have written "
+                        "itself, and corrects the first wrong one."),
             ),
         )  # fmt: skip
         for place, (name, text) in enumerate(texts):
@@ -167,8 +165,8 @@ class FirstLaunchView(ColumnPage):
     def _begin_here(self, *, has_demo: bool) -> QVBoxLayout:
         self.demo.setObjectName("primary")
         self.demo.setEnabled(has_demo)
-        self.demo.setToolTip(self.tr("A small pair that comes with the program: it is there at once"))
-        self.folder.setToolTip(self.tr("A folder with GGUF models that are on this computer already"))
+        self.demo.setToolTip(self.tr("A small pair that comes with Outrider, ready to use"))
+        self.folder.setToolTip(self.tr("A folder with GGUF models on this computer"))
         buttons = self._buttons = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         buttons.setSpacing(8)
         buttons.addStretch(1)
@@ -181,7 +179,10 @@ class FirstLaunchView(ColumnPage):
         rows.addLayout(buttons)
         rows.addWidget(
             self._label(
-                self.tr("The demo pair is tiny: it shows how it works. For real answers choose models of your own."),
+                self.tr(
+                    "The demo pair is tiny: it only shows how speculation works. For useful replies, choose "
+                    "your own models."
+                ),
                 "caption",
                 centre=True,
             )

@@ -65,12 +65,14 @@ class WelcomeView(ColumnPage):
         self._fill(starters)
 
     def _fill(self, starters: Sequence[StarterPrompt]) -> None:
-        text = self.tr("A small draft model rides ahead, the target confirms. Watch it happen at the side.")
+        text = self.tr(
+            "A small draft model rides ahead, and the target confirms. Watch it happen in the Speculation panel."
+        )
         layout = QVBoxLayout(self.column)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
         layout.addStretch(1)
-        layout.addWidget(self._label(self.tr("What shall we talk about?"), "welcome", centre=True))
+        layout.addWidget(self._label(self.tr("What would you like to talk about?"), "welcome", centre=True))
         layout.addWidget(self._label(text, "hint", centre=True))
         layout.addSpacing(16)
         grid = QGridLayout()

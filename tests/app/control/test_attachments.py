@@ -239,7 +239,7 @@ def test_refusals_are_told_in_the_window(open_window: OpenWindow, tmp_path: Path
     window = open_window(Script())
     (tmp_path / "a.bin").write_bytes(b"\0\1\2")
     attach(window, tmp_path / "a.bin")
-    assert "a.bin is no text" in window.main.notice.text.text()
+    assert "a.bin is not a text file" in window.main.notice.text.text()
     assert window.prompt.chips.isHidden()
     for number in range(MOST + 1):
         (tmp_path / f"{number}.txt").write_text(f"file {number}", encoding="utf-8")

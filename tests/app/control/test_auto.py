@@ -32,7 +32,7 @@ def said(window: Window) -> str:
 def measuring(window: Window) -> bool:
     """Whether the window says that it measures, with a button to stop it."""
     strip = window.main.strip
-    return strip.isVisible() and strip.word.text() == "Measuring this pair, once…" and strip.button.isVisible()
+    return strip.isVisible() and strip.word.text() == "Measuring this pair (only once)…" and strip.button.isVisible()
 
 
 def test_auto_comes_first_and_is_chosen(open_window: OpenWindow) -> None:
@@ -54,32 +54,32 @@ def test_a_stored_number_stays(open_window: OpenWindow) -> None:
     script = Script(measure_s=5.0)
     window = open_window(script, settings=Settings(lookahead=4))
     assert window.main.bar.lookahead.currentText() == "4"
-    assert said(window) == "K = 4 (fixed)"
+    assert said(window) == "4 ahead · fixed"
     window.ask("Hello")
     assert script.lookaheads == [4]
     assert script.measured == [], "nobody asked for it"
-    assert said(window) == "K = 4 (fixed)"
+    assert said(window) == "4 ahead · fixed"
 
 
 def test_the_panel_says_what_auto_does(open_window: OpenWindow) -> None:
     script = Script(LONG, round_s=0.01, speedups=(1.42,))
     window = open_window(script)
     panel = window.main.panel
-    assert said(window) == "auto: by measurement"
-    assert "tokens per second" in panel.lookahead.toolTip()
+    assert said(window) == "auto · chosen by measurement"
+    assert "highest speed" in panel.lookahead.toolTip()
     height, below = panel.lookahead.height(), panel.rate_figure.y()
     exchange = window.send("Hello")
-    window.wait(lambda: said(window) == "K = 4, expected 1.42×")
+    window.wait(lambda: said(window) == "4 ahead · about 1.4× faster expected")
     assert not exchange.ended, "while it is written"
     window.main.cancel_wanted.emit()
     window.ended(exchange)
-    assert said(window) == "K = 4, expected 1.42×", "and after"
+    assert said(window) == "4 ahead · about 1.4× faster expected", "and after"
     script.speedups = (1.0,)
     script.reply = LONG[:400]
     window.ask("And now?")
-    window.wait(lambda: said(window) == "plain: this draft doesn't pay here")
+    window.wait(lambda: said(window) == "plain · this draft does not pay here")
     pick(window.main.bar.lookahead, "9")
-    window.wait(lambda: said(window) == "K = 9 (fixed)")
+    window.wait(lambda: said(window) == "9 ahead · fixed")
     assert (panel.lookahead.height(), panel.rate_figure.y()) == (height, below), "nothing moves"
 
 
@@ -134,7 +134,7 @@ def test_a_label_has_room_for_the_longest_text(open_window: OpenWindow) -> None:
     label = window.main.panel.lookahead
     window.main.panel.setFixedWidth(240)
     window.wait(lambda: label.width() < 220)
-    for text in ("short", "plain: this draft doesn't pay here"):
+    for text in ("short", "plain · this draft does not pay here"):
         label.setText(text)
         assert label.height() == label.room_for(label.width())
     narrow = SteadyLabel(["a few words", "some more words than that"])
@@ -150,11 +150,11 @@ def test_the_bundled_pair_is_measured_once_for_all_time(open_window: OpenWindow,
     assert exchange.status == "done"
     note = window.controller.metrics.lookahead
     assert note.kind in ("drafting", "trying", "plain")
-    window.wait(lambda: said(window) != "auto: by measurement")
+    window.wait(lambda: said(window) != "auto · chosen by measurement")
     pick(window.main.bar.lookahead, "3")
     fixed = window.ask("Tell me a story about a shy dragon.", 60_000)
     assert window.stats(fixed).proposed > 0
-    assert said(window) == "K = 3 (fixed)"
+    assert said(window) == "3 ahead · fixed"
     assert window.close()
     written = remembered[0].stat().st_mtime_ns
     with pytest.MonkeyPatch.context() as patch:

@@ -71,7 +71,7 @@ def is_away(window: Window) -> bool:
 
 def told_once(window: Window, folder: Path) -> bool:
     (notice,) = window.notices()
-    return notice.startswith(f"The models folder {folder} cannot be read at present (")
+    return notice.startswith(f"The model folder {folder} is currently not available (")
 
 
 def test_a_folder_that_is_renamed_and_comes_back(window: Window, copies: Pair) -> None:
@@ -146,7 +146,7 @@ def test_permissions_that_are_taken_away(open_window: OpenWindow, copies: Pair, 
             assert exchange.status == "done"
             window.wait(window.notices)
             assert told_once(window, folder)
-            assert "may not read it" in window.notices()[0]
+            assert "no permission to read it" in window.notices()[0]
             assert window.ask("Hello!").status == "done"
             window.desk.unload()
             window.wait(lambda: window.desk.settled)

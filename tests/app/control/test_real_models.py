@@ -85,7 +85,7 @@ def test_pickers_show_the_folder(open_window: OpenWindow, story_pair: Pair, tmp_
     assert baby not in drafts
     enabled, why = drafts[f"{baby} · slower"]
     assert enabled
-    assert "go through text, which is slower" in why
+    assert "are translated through text, which is slower" in why
     assert [*drafts][:3] == ["automatic · stories-draft43K · 60K F32", "n-gram", "none"]
     assert bar.lookahead.count() == 34
     choose(window, baby)

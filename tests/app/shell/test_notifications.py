@@ -37,7 +37,7 @@ def test_the_end_of_a_long_reply(open_window: OpenWindow, monkeypatch: pytest.Mo
     monkeypatch.setattr("app.shell.notifications.LONG_MS", 0.0)
     window = open_window(Script("A reply."))
     window.ask("Hello")
-    assert [title for title, _ in desktop.messages] == ["The reply is written"]
+    assert [title for title, _ in desktop.messages] == ["The reply is ready"]
     assert desktop.messages[0][1] == window.view(window.first()).summary.text()
     assert "Hello" not in str(desktop.messages), "what was said is nobody else's business"
     assert desktop.alerts == [window.main]
@@ -75,7 +75,7 @@ def test_a_reply_in_another_chat_a_failure_and_a_cancelled_one(
     told.note(exchange)
     assert len(desktop.messages) == 1, "whoever cancels it knows it"
     told.note(Exchange("Hello", problem=Problem("No room."), status="failed"))
-    assert desktop.messages[-1] == ("The reply could not be written", "No room.")
+    assert desktop.messages[-1] == ("The reply could not be generated", "No room.")
     told._hide()
     assert desktop.shown[-1] is False
     assert not told._over.isActive(), "nothing runs while nothing is shown"

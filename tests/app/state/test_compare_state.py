@@ -154,20 +154,13 @@ def test_doubts() -> None:
 def test_text_of_a_comparison() -> None:
     told = report(way("plain", 50.0), way("4", 68.5, 1.37), other_programs=0.03)
     assert compare_text(told, "Why is\nthe sky blue?") == (
-        "Outrider: plain against speculative decoding\n"
-        "target big (8.2M, 1 thread, cpu), draft small (795K, 1 thread, cpu)\n"
-        "greedy, 5 turns of up to 96 tokens, prompt of 13 tokens\n"
-        "A processor, 2 cores, 8.0 GiB, A system\n"
-        "Outrider 0.1.0, Python 3.11, llama-cpp-python 0.3\n"
-        "\n"
-        "plain   50.0 (49.0 to 51.0) tok/s\n"
-        "K = 4   68.5 (67.1 to 69.9) tok/s, speedup 1.37 (1.34 to 1.40), 72 % accepted, 3.10 tokens a round\n"
-        "\n"
-        "Outputs: identical, 96 of 96 tokens.\n"
-        "Figures are medians, with the middle half of the turns.\n"
-        "Other programs took 3 % of the processors meanwhile.\n"
-        "Plain decoding varied by 1 % between turns.\n"
-        "Prompt: Why is the sky blue?\n"
+        "Outrider: plain against speculative decoding\ntarget big (8.2M, 1 thread, cpu), draft small (795K, 1 "
+        "thread, cpu)\ngreedy, 5 runs of up to 96 tokens, prompt of 13 tokens\nA processor, 2 cores, 8.0 GiB, A "
+        "system\nOutrider 0.1.0, Python 3.11, llama-cpp-python 0.3\n\nplain   50.0 (49.0–51.0) tok/s\nK = 4   "
+        "68.5 (67.1–69.9) tok/s, speedup 1.37 (1.34–1.40), 72 % accepted, 3.10 tokens per round\n\nOutputs: "
+        "identical, 96 of 96 tokens.\nFigures are medians; the range is half of the runs.\nOther programs used "
+        "3 % of the processors meanwhile.\nPlain decoding varied by 1 % between runs.\nPrompt: Why is the sky "
+        "blue?\n"
     )
 
 
@@ -175,7 +168,7 @@ def test_text_of_a_partial_drawn_comparison_without_a_draft() -> None:
     sampling = SamplingConfig(temperature=0.7)
     changes: dict[str, Any] = {"draft": None, "partial": True, "sampling": sampling, "machine": {}}
     text = compare_text(report(way("plain", 50.0), way("auto", 60.0, 1.2, equality=()), **changes), "word " * 100)
-    for part in ("temperature 0.7", "PARTIAL", "drawn from the same distribution", "K = 4.0 on average", "…"):
+    for part in ("temperature 0.7", "PARTIAL", "sampled from the same distribution", "lookahead 4.0 on average", "…"):
         assert part in text
     assert "draft" not in text
     assert max(map(len, text.splitlines())) < 220
@@ -184,9 +177,9 @@ def test_text_of_a_partial_drawn_comparison_without_a_draft() -> None:
 @pytest.mark.parametrize(
     ("equality", "said"),
     [
-        (Equality("near tie", 40, 96, 0.0004), "a tie after 40 of 96 tokens (the two best logits lie too close"),
+        (Equality("near tie", 40, 96, 0.0004), "a tie after 40 of 96 tokens (the two best logits are too close"),
         (Equality("different", 60, 96, 0.4), "DIFFERENT after 60 of 96"),
-        (Equality("not examined", 7, 96), "part after 7 of 96"),
+        (Equality("not examined", 7, 96), "differ after 7 of 96"),
     ],
 )
 def test_text_of_outputs_that_part(equality: Equality, said: str) -> None:
@@ -197,10 +190,10 @@ def test_text_of_a_sweep() -> None:
     ways = way("plain", 50.0), way("1", 60.0, 1.2), way("2", None), way("auto", 61.0, 1.22)
     text = sweep_text(report(*ways, best_fixed="1", not_told_apart=("plain",), partial=True), "Why?")
     lines = text.splitlines()
-    assert "    K    tok/s      middle half  speedup" in lines
-    assert "    0     50.0     49.0 to 51.0  1.00x" in lines
-    assert " auto     61.0     59.8 to 62.2  1.22x" in lines
-    assert "Fastest: K = 1; not told apart from it: 0." in lines
+    assert "    K    tok/s     half of runs  speedup" in lines
+    assert "    0     50.0        49.0–51.0  1.00x" in lines
+    assert " auto     61.0        59.8–62.2  1.22x" in lines
+    assert "Fastest lookahead: 1; no measurable difference from 0." in lines
     assert not any(line.lstrip().startswith("2 ") for line in lines)
 
 

@@ -14,8 +14,8 @@ def best(query: str, *lines: str) -> str | None:
 @pytest.mark.parametrize(
     ("query", "wanted"),
     [
-        ("comp", "Compare plain and speculative…"),
-        ("cps", "Compare plain and speculative…"),
+        ("comp", "Compare plain and speculative decoding…"),
+        ("cps", "Compare plain and speculative decoding…"),
         ("THEME DARK", "Theme: dark"),
         ("dark th", "Theme: dark"),
         ("chat", "New chat"),
@@ -26,8 +26,8 @@ def best(query: str, *lines: str) -> str | None:
     ],
 )
 def test_the_line_that_is_meant(query: str, wanted: str | None) -> None:
-    lines = ("Show the chats", "Compare plain and speculative…", "Theme: dark", "Theme: light", "New chat")
-    assert best(query, *lines, "Export as JSON…", "Search the conversations") == wanted
+    lines = ("Show the chat list", "Compare plain and speculative decoding…", "Theme: dark", "Theme: light", "New chat")
+    assert best(query, *lines, "Export as JSON…", "Search chats") == wanted
 
 
 def test_the_places_that_were_typed() -> None:

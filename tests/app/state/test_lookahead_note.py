@@ -53,11 +53,11 @@ def watch() -> LookaheadWatch:
 @pytest.mark.parametrize(
     ("lookahead", "draft", "words"),
     [
-        ("auto", DRAFT, "auto: by measurement"),
-        ("auto", None, "auto: by measurement"),
-        (4, DRAFT, "K = 4 (fixed)"),
-        (0, DRAFT, "plain: the lookahead is 0"),
-        (4, None, "plain: no draft is chosen"),
+        ("auto", DRAFT, "auto · chosen by measurement"),
+        ("auto", None, "auto · chosen by measurement"),
+        (4, DRAFT, "4 ahead · fixed"),
+        (0, DRAFT, "plain · the lookahead is 0"),
+        (4, None, "plain · no draft is chosen"),
     ],
 )
 def test_before_a_reply_the_choice_is_told(lookahead: Lookahead, draft: Path | None, words: str) -> None:
@@ -69,15 +69,15 @@ def test_before_a_reply_the_choice_is_told(lookahead: Lookahead, draft: Path | N
 def test_a_fixed_lookahead_is_told_whatever_the_rounds_are() -> None:
     watch = LookaheadWatch()
     watch.choose(selection(4))
-    assert lookahead_words(Reply(watch).rounds(drafted(2, None), 20)) == "K = 4 (fixed)"
+    assert lookahead_words(Reply(watch).rounds(drafted(2, None), 20)) == "4 ahead · fixed"
 
 
 def test_what_is_expected_is_told_while_it_drafts(watch: LookaheadWatch) -> None:
     reply = Reply(watch)
-    assert lookahead_words(reply.rounds(drafted())) == "K = 3, expected 1.42×"
+    assert lookahead_words(reply.rounds(drafted())) == "3 ahead · about 1.4× faster expected"
     for proposed in (5, 2, 3, 3, 4, 1, 3):
         reply.rounds(drafted(proposed, 1.5))
-    assert lookahead_words(watch.note) == "K = 3, expected 1.49×", "typical of the last rounds"
+    assert lookahead_words(watch.note) == "3 ahead · about 1.5× faster expected", "typical of the last rounds"
     assert lookahead_source(watch.note) == "Lookahead"
 
 
@@ -93,7 +93,7 @@ def test_plain_is_told_once_most_rounds_are(watch: LookaheadWatch) -> None:
     reply = Reply(watch)
     reply.rounds(drafted(), ROUNDS)
     assert reply.rounds(PLAIN, MOST - 1).kind == "drafting"
-    assert lookahead_words(reply.rounds(PLAIN)) == "plain: this draft doesn't pay here"
+    assert lookahead_words(reply.rounds(PLAIN)) == "plain · this draft does not pay here"
     for _ in range(5):
         assert reply.rounds(drafted(1, 1.0)).kind == "plain", "a probe changes nothing"
         assert reply.rounds(PLAIN, 6).kind == "plain"
@@ -111,17 +111,17 @@ def test_a_round_that_finds_nothing_to_propose_is_not_plain(watch: LookaheadWatc
 def test_without_a_draft_the_text_is_what_does_not_pay() -> None:
     watch = LookaheadWatch()
     watch.choose(selection(draft=None))
-    assert lookahead_words(Reply(watch).rounds(PLAIN, 3)) == "plain: the text repeats too little"
+    assert lookahead_words(Reply(watch).rounds(PLAIN, 3)) == "plain · the text repeats too little"
 
 
 def test_where_auto_has_nothing_to_choose_from_it_says_so() -> None:
     watch = LookaheadWatch()
     watch.choose(selection(draft=None))
-    assert lookahead_words(Reply(watch).rounds(drafted(0, None))) == "plain: no draft is chosen"
+    assert lookahead_words(Reply(watch).rounds(drafted(0, None))) == "plain · no draft is chosen"
 
 
 def test_proposals_that_do_not_pay_yet_are_a_trial(watch: LookaheadWatch) -> None:
-    assert lookahead_words(Reply(watch).rounds(drafted(2, 1.0), 3)) == "K = 2, trying whether it pays"
+    assert lookahead_words(Reply(watch).rounds(drafted(2, 1.0), 3)) == "2 ahead · testing whether it pays"
 
 
 def test_it_changes_twice_a_second_at_most(watch: LookaheadWatch) -> None:

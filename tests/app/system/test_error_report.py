@@ -82,7 +82,7 @@ def test_in_the_window(open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch,
     assert "Ottilie" not in text
     dialog.log_button.click()
     assert not opened
-    assert "no log yet" in window.main.notice.text.text()
+    assert "no log in" in window.main.notice.text.text()
     (tmp_path / "log").mkdir()
     window.main.commands.run("program.log")
     assert [Path(url.toLocalFile()) for url in opened] == [tmp_path / "log"]

@@ -174,7 +174,7 @@ def check_report(done: subprocess.CompletedProcess[str], *words: str) -> None:
     first, *rest = done.stderr.splitlines()
     assert (done.returncode, done.stdout, rest) == (3, "", [])
     assert first.startswith("outrider: Outrider cannot start")
-    assert first.endswith("Install Outrider again, from where you got it.")
+    assert first.endswith("Reinstall Outrider from where you got it.")
     log = log_text()
     assert "ERROR damaged" in log
     for word in words:
@@ -200,7 +200,7 @@ def test_without_qt_the_system_shows_it(bundle: Path, zenity: Path) -> None:
     check_report(run_frozen("app.__main__", bundle, env=env), f"{PLUGIN} is missing")
     said = Path(f"{zenity}.said").read_text(encoding="utf-8")
     assert "--title=Outrider" in said
-    assert f"{PLUGIN} is missing\n\nInstall Outrider again" in said
+    assert f"{PLUGIN} is missing\n\nReinstall Outrider" in said
     inherited = Path(f"{zenity}.environment").read_text(encoding="utf-8")
     assert "QT_PLUGIN_PATH" not in inherited
     assert "\nLD_LIBRARY_PATH=" not in f"\n{inherited}"
@@ -224,7 +224,7 @@ def test_without_a_screen_it_is_one_line(bundle: Path) -> None:
 
 def test_the_dialog_names_a_few_and_counts_the_rest() -> None:
     text = explanation(InstallationDamaged([f"f{number}" for number in range(9)], ["g"]))
-    assert text.splitlines()[-3:] == ["and 5 more", "", "Install Outrider again, from where you got it."]
+    assert text.splitlines()[-3:] == ["and 5 more", "", "Reinstall Outrider from where you got it."]
 
 
 @pytest.mark.usefixtures("demo_pair")

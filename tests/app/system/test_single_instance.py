@@ -19,7 +19,7 @@ from helpers.paths import ROOT
 from helpers.processes import run_python
 from helpers.window.app_window import OpenWindow
 
-RUNNING = "Outrider is running already: its window was brought to the front.\n"
+RUNNING = "Outrider is already running: its window was brought to the front.\n"
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_who_does_not_answer_is_told_about(store: Path) -> None:
     )
     done = run_python("-c", code, env=offscreen())
     assert (done.returncode, done.stdout) == (2, "")
-    assert "does not answer" in done.stderr
+    assert "does not respond" in done.stderr
     assert done.stderr.count("\n") == 1
     claim.release()
 

@@ -110,7 +110,9 @@ def test_numbers_and_counted_words(german: None) -> None:
 def test_numbers_larger_than_those_of_qt_are_said_too(german: None) -> None:
     large = 2**64 - 1
     damaged = Phrase(
-        "its header claims {tensor_count} tensors and {value_count} entries.", tensor_count=large, value_count=2
+        "its header claims an impossible number of tensors ({tensor_count}) or entries ({value_count}).",
+        tensor_count=large,
+        value_count=2,
     )
     assert str(large) in say(damaged)
     assert fill("{n:,}", n=2**70) == f"{2**70:,}"

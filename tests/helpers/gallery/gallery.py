@@ -151,7 +151,7 @@ async def _trouble(parts: Parts, gallery: Gallery) -> None:
     await gallery.windows("report")
     window.notice.show_trouble("The disk is full: the conversation is not saved for now. Free some space.")
     await gallery.shot("notice")
-    window.notice.show_good_news("Everything is saved again.")
+    window.notice.show_good_news("All changes are saved again.")
     await gallery.shot("good-news")
     window.notice.hide()
     window.notice.show_offer("Deleted", "Undo")

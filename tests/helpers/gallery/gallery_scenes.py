@@ -323,7 +323,7 @@ async def proof(parts: Parts, gallery: Gallery) -> None:
         run.take(ProofProgress("measuring", 3, 10, 4.2))
         dialog.show_run(run)
         await gallery.shot(f"{kind}-running", dialog)
-        run.fail("The target needs about 9.8 GB of memory, and 5.6 GB are free. Choose a smaller one.")
+        run.fail("The target needs about 9.8 GB of memory, but only 5.6 GB are free. Choose a smaller one.")
         dialog.show_run(run)
         await gallery.shot(f"{kind}-failed", dialog)
         dialog.show_run(parts.proof.runs[kind])

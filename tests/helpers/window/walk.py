@@ -10,7 +10,7 @@ STORY = "Tell me a story about a shy dragon."
 OTHER_STORY = "Tell me a bedtime story about a sleepy bear."
 CODE = "Write a Python function that counts the vowels of a word."
 TABLE = "Make a table of countries and their capital."
-BEFORE, AFTER = "The version of your message before", "The next version of your message"
+BEFORE, AFTER = "Previous version of your message", "Next version of your message"
 
 
 class Walk:
@@ -34,14 +34,14 @@ class Walk:
         walker.reads("Two models, one text")
         self.shot(0, "first-start")
         walker.click("Try the demo pair")
-        walker.reads("What shall we talk about?")
+        walker.reads("What would you like to talk about?")
         assert walker.find("Target", kind="Picker").text.startswith("Outrider demo target")
         assert self.conversations() == []
         walker.click("Settings")
-        walker.find(kind="row", name="Theme: as the system")
+        walker.find(kind="row", name="Theme: follow system")
         self.shot(1, "menu")
         walker.click(kind="row", name=f"Theme: {theme}")
-        walker.wait(lambda: not walker.sees(kind="row", name="Theme: as the system"), "the menu closed")
+        walker.wait(lambda: not walker.sees(kind="row", name="Theme: follow system"), "the menu closed")
         walker.wait(lambda: not walker.sees(object="progress"), "the models loaded")
         walker.move(5, 5)
         self.shot(2, "welcome")
@@ -49,9 +49,9 @@ class Walk:
     def choose_folder(self) -> None:
         """A models folder is added to the library, in the file dialog."""
         walker = self.walker
-        walker.click("Models and their folders")
+        walker.click("Models and model folders")
         walker.click("Add folder…", window="Models")
-        walker.answer("Add a models folder", self.folder)
+        walker.answer("Add a model folder", self.folder)
         walker.click("Close", window="Models")
         self.pick("Target", "my-target")
         self.pick("Draft", "my-draft")
@@ -131,7 +131,7 @@ class Walk:
         assert {"correction by the target", "accepted from the draft"} <= set(seen)
         walker.move(min(seen["accepted from the draft"])[1], line)
         walker.reads("accepted from the draft")
-        assert "The target's best" in walker.texts()
+        assert "The target's best tokens" in walker.texts()
         self.shot(5, "colours")
         walker.move(x + 5, y - 20)
         walker.wait(lambda: not walker.sees(object="tokenCard"), "the card gone")
@@ -161,9 +161,9 @@ class Walk:
         """Plain against speculative; both say the same."""
         walker = self.walker
         walker.key("ctrl+shift+c")
-        title = "Compare plain and speculative"
+        title = "Compare plain and speculative decoding"
         walker.find("Prompt", window=title, text=STORY)
-        self.pick("Turns: how often each way answers", str(turns))
+        self.pick("Runs: how often each mode answers the prompt", str(turns))
         walker.click("Start", window=title)
         walker.wait(lambda: walker.sees("Copy as text", on=True), "the end of the comparison", seconds)
         assert "identical, 96 of 96 tokens" in walker.find("Outputs").text
@@ -210,7 +210,7 @@ class Walk:
         """Another reply to the same question, beside the first; then so many places have two versions."""
         walker = self.walker
         walker.hover(walker.find(object="replyText"))
-        walker.click("Write another reply")
+        walker.click("Generate another reply")
         walker.wait(lambda: len(walker.all("Version 2 of 2")) == places, "two versions of the reply")
         self.replied(question)
 
@@ -218,7 +218,7 @@ class Walk:
         """A new chat, with code and a table."""
         walker = self.walker
         walker.click("New chat")
-        walker.reads("What shall we talk about?")
+        walker.reads("What would you like to talk about?")
         self.plain_text()
         self.ask(CODE)
         walker.reads("def count_vowels")
@@ -266,7 +266,7 @@ class Walk:
         markdown, data = self.folder.parent / "chat.md", self.folder.parent / "chat.json"
         for words, path in (("Export as Markdown…", markdown), ("Export as JSON…", data)):
             self.menu(title, words)
-            self.walker.answer("Export the conversation", path)
+            self.walker.answer("Export the chat", path)
             self.walker.wait(path.is_file, str(path))
         text = markdown.read_text("utf-8")
         assert title in text

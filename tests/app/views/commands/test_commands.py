@@ -65,14 +65,14 @@ def test_some_letters_and_enter(open_window: OpenWindow) -> None:
 def test_the_arrows_pass_over_what_is_not_possible(open_window: OpenWindow) -> None:
     window = open_window(Script())
     palette = palette_of(window)
-    QTest.keyClicks(palette.field, "conversation")
+    QTest.keyClicks(palette.field, "chat")
     seen = []
     for _ in palette.rows.lines:
         seen.append(palette.rows.lines[palette.list.currentIndex().row()])
         press(window, Qt.Key.Key_Down)
     assert all(line.possible for line in seen)
-    assert "Delete this conversation" in texts(palette)
-    assert "Delete this conversation" not in [line.text for line in seen]
+    assert "Delete this chat" in texts(palette)
+    assert "Delete this chat" not in [line.text for line in seen]
     QTest.keyClicks(palette.field, " zzzzz")
     assert palette.nothing.isVisible()
     press(window, Qt.Key.Key_Return)

@@ -78,9 +78,9 @@ def test_compare_measures_what_is_chosen(open_window: OpenWindow, proof: Scripte
     assert (asked["repeats"], asked["max_tokens"], asked["sampling"].temperature) == (5, 96, 0.0)
     assert dialog.speeds.plain.figure.text() == "50 tok/s"
     assert dialog.speeds.speculative.figure.text() == "68 tok/s"
-    assert dialog.speeds.speculative.name.text() == "Speculative, K = 4"
+    assert dialog.speeds.speculative.name.text() == "Speculative, lookahead 4"
     assert dialog.speedup.text() == "1.37×"
-    assert "faster than plain decoding" in dialog.outcome.text()
+    assert "the speed of plain decoding" in dialog.outcome.text()
     assert dialog.verdict.text() == "✓ identical, 96 of 96 tokens"
     assert dialog.start.text() == "Start"
     window.click(dialog.copy_button)
@@ -130,7 +130,7 @@ def test_cancel_keeps_what_was_measured(open_window: OpenWindow, proof: Scripted
     assert run.status == "cancelled"
     assert run.report is not None
     assert run.report.partial
-    assert "Cancelled: the figures so far" in dialog.word.text()
+    assert "Cancelled. Partial figures" in dialog.word.text()
     assert dialog.copy_button.isEnabled()
 
 
@@ -188,9 +188,7 @@ def test_errors_are_told_in_the_dialog(
     assert _until_over(window, "compare").status == "failed"
     assert dialog.problem.isVisible()
     assert "Traceback" not in dialog.problem.text()
-    assert (
-        "The model has left." if isinstance(error, EngineError) else "Something unexpected"
-    ) in dialog.problem.text()
+    assert ("The model has left." if isinstance(error, EngineError) else "An unexpected error") in dialog.problem.text()
     window.click(dialog.start)
     assert _until_over(window, "compare").status == "done"
     assert not dialog.problem.isVisible()
@@ -218,7 +216,7 @@ def test_it_says_that_the_window_asks(
     window.wait(lambda: window.desk.settled)
     monkeypatch.setattr(engine, "available_memory", lambda: 1_000_000)
     dialog = _begun(window)
-    window.wait(lambda: dialog.word.text() == "The main window asks whether the models shall be loaded")
+    window.wait(lambda: dialog.word.text() == "Confirm in the main window that the models may be loaded")
     window.desk.decline_load()
     assert _until_over(window, "compare").status == "cancelled"
 
@@ -231,8 +229,8 @@ def test_sweep_sets_the_picker_to_the_best(open_window: OpenWindow, proof: Scrip
     window.click(dialog.start)
     assert _until_over(window, "sweep").status == "done"
     assert proof.asked[0]["ways"] == (*range(1, 17), "auto")
-    assert dialog.best.text() == "The fastest: K = 5"
-    assert dialog.use.text() == "Use K = 5"
+    assert dialog.best.text() == "Fastest lookahead: 5"
+    assert dialog.use.text() == "Use lookahead 5"
     window.click(dialog.use)
     assert window.desk.models.selection.lookahead == 5
     assert window.main.bar.lookahead.currentText() == "5"
@@ -324,10 +322,10 @@ def test_a_prompt_that_does_not_fit(open_window: OpenWindow, story_pair: Callabl
 @pytest.mark.parametrize(
     ("equality", "temperature", "says", "explains"),
     [
-        (Equality("near tie", 40, 96, 0.0004), 0.0, "up to a tie after 40 of 96 tokens", "rounds the last bits"),
+        (Equality("near tie", 40, 96, 0.0004), 0.0, "up to a tie after 40 of 96 tokens", "round the last bits"),
         (Equality("different", 60, 96, 0.4), 0.0, "DIFFERENT after 60 of 96 tokens", ""),
-        (Equality("not examined", 7, 96), 0.0, "They part after 7 of 96 tokens", ""),
-        (None, 0.7, "✓ drawn alike", "target's own distribution"),
+        (Equality("not examined", 7, 96), 0.0, "The outputs differ after 7 of 96 tokens", ""),
+        (None, 0.7, "✓ same distribution", "target's own distribution"),
     ],
 )
 def test_outputs_that_are_not_identical_are_explained(
@@ -344,7 +342,7 @@ def test_outputs_that_are_not_identical_are_explained(
     assert says in dialog.verdict.text()
     assert explains in dialog.verdict_help.text()
     assert dialog.verdict_help.isVisible() == bool(explains)
-    assert "Other programs took 40 %" in dialog.doubts.text()
+    assert "Other programs used 40 %" in dialog.doubts.text()
 
 
 def test_the_prompt_follows_the_chat_until_a_person_writes_one(open_window: OpenWindow, proof: ScriptedProof) -> None:
@@ -389,4 +387,7 @@ def test_every_control_of_the_dialogs_says_what_it_is(open_window: OpenWindow, p
     [([5], "5"), ([2, 3], "2, 3"), ([0, 2, 3, 5, 6, 7, 8, 16], "0, 2, 3, 5–8, 16"), (list(range(16)), "0–15")],
 )
 def test_many_that_are_as_good_are_said_in_ranges(others: list[int], said: str) -> None:
-    assert best_words(4, others) == f"K = 4 has the highest median speedup; its lead on {said} is within the spread"
+    assert (
+        best_words(4, others)
+        == f"Lookahead 4 has the highest median speedup, but its lead over {said} is within the spread"
+    )

@@ -54,7 +54,7 @@ def test_a_newer_store_is_left_alone_and_told(open_window: OpenWindow, tmp_path:
     window = open_window(Script())
     window.wait(window.main.notice.isVisible)
     assert "newer version" in window.main.notice.text.text()
-    assert "is not kept" in window.main.notice.text.text()
+    assert "are not saved" in window.main.notice.text.text()
     assert window.ask("Does it work?").status == "done"
     assert titles(window) == ["Today", "Does it work?"], "for this run"
     window.main.notice.button.click()
@@ -112,7 +112,7 @@ def test_trouble_with_saving_is_told_and_that_it_is_over(
     assert "cannot be saved" in window.main.notice.text.text()
     other.execute("ROLLBACK")
     other.close()
-    window.wait(lambda: window.main.notice.text.text() == "Everything is saved again.")
+    window.wait(lambda: window.main.notice.text.text() == "All changes are saved again.")
     assert window.close()
     again = open_window(Script())
     again.wait(lambda: questions(again) == ["Before", "Meanwhile"])

@@ -330,7 +330,7 @@ def test_what_does_not_fit_is_told(make_reply: MakeReply, monkeypatch: pytest.Mo
     text = "A line.\n\n" * 1_000
     reply.stream(text, 500)
     reply.finish(text)
-    assert reply.shown.rstrip().endswith("Copying the reply gives all of it.")
+    assert reply.shown.rstrip().endswith("Copy the reply to get all of it.")
     assert 20 < reply.shown.count("A line.") < 500
     assert 2_000 < reply.view.height() < 15_000
 

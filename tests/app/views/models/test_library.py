@@ -16,15 +16,15 @@ from helpers.models.model_zoo import MODELS, PARTS, write_cut, write_model, writ
 
 GIGABYTES = 10**9
 OURS = "They have different tokenizers (SentencePiece with 405 tokens and "
-SLOWER = ", so drafts go through text, which is slower. "
+SLOWER = ", so proposals are translated through text, which is slower. "
 SAME = "Same vocabulary. "
-PROJECTOR = "It is the image part of a model (a projector), not a model that writes text."
-HEAD = "It is a draft head, which belongs to a target, not a model of its own."
-ADAPTER = "It is an adapter (LoRA) that goes with a model, not a model."
-EMBEDDING = "It is an embedding model: it measures texts and does not write any."
-CUT = "It is cut off: the tensor 'blk.0.ffn_up.weight' reaches 265629312 bytes past its end. Download or copy it again."
-TORN = "It ends in the middle of its header, as if it had been cut off. Download or copy it again."
-WELL = "a speedup can be expected."
+PROJECTOR = "It is the vision part of a model (a projector), which does not generate text."
+HEAD = "It is a draft head for a target, not a model of its own."
+ADAPTER = "It is an adapter (LoRA) for a model, not a model of its own."
+EMBEDDING = "It is an embedding model, which does not generate text."
+CUT = "The file is incomplete: 254 MB are missing. Download or copy it again."
+TORN = "The file is incomplete: it ends within its header. Download or copy it again."
+WELL = "a speedup is likely."
 TIMES = "The target is {} times as large as the draft: "
 
 PAIRINGS = [
@@ -36,14 +36,14 @@ PAIRINGS = [
     ("lama-8b", "plus", 0, True, SAME + TIMES.format("8.5") + WELL),
     ("lama-8b", "unbegun", 0, True, SAME + TIMES.format("8.5") + WELL),
     ("lama-8b", "lama-3b", 0, True, SAME + TIMES.format("2.7") + "a small speedup at best."),
-    ("lama-8b", "lama-tiny", 0, True, SAME + TIMES.format("106") + "it may be too small to be right often."),
+    ("lama-8b", "lama-tiny", 0, True, SAME + TIMES.format("106") + "the draft may be too small to guess well."),
     ("lama-8b", "lama-7b", 0, True, SAME + "The draft is hardly smaller than the target: little or no speedup."),
     ("lama-8b", "lama-8b", 0, True, SAME + "The draft is the target itself: no speedup."),
     ("lama-8b", "lama-8b-exact", 0, True, SAME + "The draft is not smaller than the target: no speedup."),
     (
         *("lama-8b", "wide", 0, True),
         OURS
-        + "SentencePiece with 605 tokens): the draft has 200 tokens more"
+        + "SentencePiece with 605 tokens): the draft has 200 more tokens"
         + SLOWER
         + TIMES.format("8.5")
         + "a speedup is possible.",
@@ -75,7 +75,7 @@ PAIRINGS = [
     (
         *("lama-8b", "pairs-half", 0, True),
         OURS
-        + "byte-pair with 405 tokens): they are of different kinds"
+        + "byte-pair with 405 tokens): they have different types"
         + SLOWER
         + TIMES.format("8.5")
         + "a speedup is possible.",
@@ -83,24 +83,24 @@ PAIRINGS = [
     (
         *("lama-8b", "pairs-7b", 0, True),
         OURS
-        + "byte-pair with 405 tokens): they are of different kinds"
+        + "byte-pair with 405 tokens): they have different types"
         + SLOWER
         + "The draft is hardly smaller than the target: little or no speedup.",
     ),
     ("pairs-7b", "pairs-half", 0, True, SAME + TIMES.format("7.4") + WELL),
     (
         *("pairs-7b", "lama-coarse", 0, True),
-        "They have different tokenizers (byte-pair with 405 tokens and SentencePiece with 405 tokens): "
-        "they are of different kinds" + SLOWER + TIMES.format("24") + "a speedup is possible.",
+        "They have different tokenizers (byte-pair with 405 tokens and SentencePiece with 405 tokens): they have "
+        "different types" + SLOWER + TIMES.format("24") + "a speedup is possible.",
     ),
     (
         *("wide", "lama-tiny", 0, True),
-        "They have different tokenizers (SentencePiece with 605 tokens and SentencePiece with 405 tokens): "
-        "the target has 200 tokens more" + SLOWER + TIMES.format("12") + "a speedup is possible.",
+        "They have different tokenizers (SentencePiece with 605 tokens and SentencePiece with 405 tokens): the "
+        "target has 200 more tokens" + SLOWER + TIMES.format("12") + "a speedup is possible.",
     ),
     (
         *("unbegun", "lama-tiny", 0, True),
-        "Same vocabulary, though the draft is used to begin token 1 and is given none. " + TIMES.format("12") + WELL,
+        "Same vocabulary, but the draft expects begin token 1 and gets none. " + TIMES.format("12") + WELL,
     ),
     ("lama-tiny", "lama-half", 0, True, SAME + "The draft is not smaller than the target: no speedup."),
     # What cannot be used
@@ -108,22 +108,22 @@ PAIRINGS = [
     ("lama-8b", "head", 0, False, HEAD),
     ("lama-8b", "adapter", 0, False, ADAPTER),
     ("lama-8b", "embedding", 0, False, EMBEDDING),
-    ("lama-8b", "matrix", 0, False, "It holds imatrix data, not a model."),
-    ("lama-8b", "diffusion", 0, False, "It does not write text token by token: it writes by diffusion."),
+    ("lama-8b", "matrix", 0, False, "It contains imatrix data, not a model."),
+    ("lama-8b", "diffusion", 0, False, "It does not generate text token by token: it is a diffusion model."),
     ("lama-8b", "wordless", 0, False, "It has no vocabulary. Convert the model again."),
     ("lama-8b", "klingon", 0, False, "Its tokenizer 'klingon' is unknown."),
     ("lama-8b", "cut", 0, False, CUT),
     ("lama-8b", "torn", 0, False, TORN),
     ("lama-8b", "garbage", 0, False, "It is not a GGUF file."),
     ("lama-8b", "empty", 0, False, "It is empty. Download or copy it again."),
-    ("lama-8b", "gap", 0, False, "A part of it is missing: gap-00002-of-00003.gguf."),
+    ("lama-8b", "gap", 0, False, "Part of it is missing: gap-00002-of-00003.gguf."),
     ("lama-8b", "stray", 0, False, "It is part 2 of 2, and the first part is missing."),
     # What does not fit into memory beside its target
     ("lama-3b", "lama-half", 3, True, SAME + TIMES.format("3.2") + "a small speedup at best."),
-    ("lama-3b", "lama-7b", 3, False, "It needs about 3.9 GB of memory; beside the target 1.1 GB are free."),
-    ("lama-8b", "lama-half", 5, False, "It needs about 741.1 MB of memory; beside the target 290.2 MB are free."),
-    ("lama-8b", "lama-tiny", 5, True, SAME + TIMES.format("106") + "it may be too small to be right often."),
-    ("lama-8b", "lama-tiny", 4, False, "It needs about 252.3 MB of memory; beside the target 0 are free."),
+    ("lama-3b", "lama-7b", 3, False, "It needs about 3.9 GB of memory; 1.1 GB are free beside the target."),
+    ("lama-8b", "lama-half", 5, False, "It needs about 741.1 MB of memory; 290.2 MB are free beside the target."),
+    ("lama-8b", "lama-tiny", 5, True, SAME + TIMES.format("106") + "the draft may be too small to guess well."),
+    ("lama-8b", "lama-tiny", 4, False, "It needs about 252.3 MB of memory; 0 are free beside the target."),
     ("lama-8b", "projector", 3, False, PROJECTOR),
 ]
 FOREIGN = ("notes-{}.md", "weights-{}.bin", "half-{}.gguf.part", ".hidden-{}.gguf", "model-{}.safetensors")
@@ -168,7 +168,7 @@ def test_pairings(zoo: Zoo, target: str, draft: str, free: float, good: bool, re
     line = zoo.drafts()[draft]
     assert (line.problem is None) is good
     assert (line.problem or line.hint.splitlines()[-1]) == reason
-    assert line.slower is ("drafts go through text" in reason)
+    assert line.slower is ("proposals are translated through text" in reason)
     assert line.label.endswith(" · slower") is line.slower
 
 
@@ -213,7 +213,7 @@ def test_targets_that_do_not_fit_can_be_chosen_all_the_same(zoo: Zoo) -> None:
     zoo.choose("lama-half", 2)
     lines = {line.path.stem: worded(line) for line in zoo.models.targets() if line.path is not None}
     assert lines["lama-8b"].problem is None
-    assert lines["lama-8b"].hint.splitlines()[-1] == "It needs about 4.7 GB of memory, and 2.0 GB are free."
+    assert lines["lama-8b"].hint.splitlines()[-1] == "It needs about 4.7 GB of memory; 2.0 GB are free."
     assert lines["projector"].problem == PROJECTOR
 
 
@@ -229,9 +229,17 @@ def expected(folder: Path) -> dict[Path, tuple[str, str, str]]:
         named = replace(model, name=f"{model.name} no {number}", context=1024 * (1 + number % 7))
         rows[named.write(folder / f"good-{number}.gguf")] = ("model", "ok", "")
     for number in range(30):
-        rows[write_cut(folder / f"cut-{number}.gguf", good[number % len(good)])] = ("model", "problem", "It is cut off")
+        rows[write_cut(folder / f"cut-{number}.gguf", good[number % len(good)])] = (
+            "model",
+            "problem",
+            "The file is incomplete: ",
+        )
     for number in range(20):
-        rows[write_torn(folder / f"torn-{number}.gguf", good[number % len(good)])] = ("model", "problem", "It ends in")
+        rows[write_torn(folder / f"torn-{number}.gguf", good[number % len(good)])] = (
+            "model",
+            "problem",
+            "The file is incomplete: it ends",
+        )
     for number in range(15):
         path = folder / f"garbage-{number}.gguf"
         path.write_bytes(os.urandom(1000 + number))
@@ -241,7 +249,7 @@ def expected(folder: Path) -> dict[Path, tuple[str, str, str]]:
         rows[folder / f"empty-{number}.gguf"] = ("model", "problem", "It is empty.")
     for number in range(10):
         rows[write_split(folder, f"split{number}", 3)] = ("model", "ok", "")
-        rows[write_split(folder, f"gap{number}", 3, without=2)] = ("model", "problem", "A part of it is missing: gap")
+        rows[write_split(folder, f"gap{number}", 3, without=2)] = ("model", "problem", "Part of it is missing: gap")
     for number in range(5):
         rows[write_split(folder, f"stray{number}", 2, without=1)] = ("model", "problem", "It is part 2 of 2, and the")
     roles = {
@@ -249,7 +257,7 @@ def expected(folder: Path) -> dict[Path, tuple[str, str, str]]:
         "head": ("draft-head", HEAD),
         "adapter": ("adapter", ADAPTER),
         "embedding": ("embedding", EMBEDDING),
-        "matrix": ("other", "It holds imatrix data"),
+        "matrix": ("other", "It contains imatrix data"),
     }
     for number in range(40):
         stem, (role, reason) = list(roles.items())[number % len(roles)]
@@ -338,7 +346,7 @@ def test_a_folder_that_is_away_keeps_its_rows(zoo: Zoo) -> None:
     assert {row.state for row in Library(zoo.models).rows()} == {"away"}
     lines = {line.path.stem: worded(line) for line in zoo.models.targets() if line.path is not None}
     assert lines["lama-8b"].problem is None, "it is loaded, and goes on working"
-    assert lines["lama-half"].problem == "Its folder is not there at present."
+    assert lines["lama-half"].problem == "Its folder is not available."
     assert zoo.models.best_draft() is None
     assert zoo.models.set_found(folder, zoo.found), "it is back"
     assert not zoo.models.set_found(folder, zoo.found), "nothing new"

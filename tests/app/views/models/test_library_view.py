@@ -18,7 +18,7 @@ from app.views.widgets.theme import Theme
 from app.words.library import COLUMNS
 from helpers.window.library_rows import library_row
 
-PROJECTOR = "It is the image part of a model (a projector), not a model that writes text."
+PROJECTOR = "It is the vision part of a model (a projector), which does not generate text."
 FOLDER = Path("/models")
 
 
@@ -68,7 +68,7 @@ def test_each_state_is_in_words(dialog: LibraryDialog) -> None:
         "eyes": PROJECTOR,
         "Model 1B": "Draft, not loaded yet",
         "Model 2B": "Loaded as target",
-        "Model 4B": "Its folder is not there at present",
+        "Model 4B": "Its folder is not available",
         "Model 7B": "Needs 7.1 GB, 6.0 GB free",
         "Model 13B": "Needs 13.1 GB, 6.0 GB free",
     }
@@ -121,7 +121,7 @@ def test_typing_in_the_table_filters(dialog: LibraryDialog, qtbot: QtBot) -> Non
     assert shown(dialog) == ["eyes"]
     dialog.search.setText("no such thing")
     assert dialog.empty.isVisible()
-    assert dialog.empty.text() == "No model has all of these words."
+    assert dialog.empty.text() == "No model matches the filter."
     assert not dialog.target_button.isEnabled()
     dialog.search.clear()
     assert len(shown(dialog)) == 6
@@ -163,14 +163,14 @@ def test_what_changes_leaves_the_choice_alone(dialog: LibraryDialog) -> None:
     dialog.show_library([], [], [])
     assert dialog.chosen is None
     assert dialog.name.text() == ""
-    assert dialog.empty.text().startswith("No models yet.")
+    assert dialog.empty.text().startswith("There are no models yet.")
 
 
 def test_folders_that_are_gone_say_so(dialog: LibraryDialog) -> None:
     other = Path("/mnt/usb")
     dialog.show_library([], [FOLDER, other], [other])
     lines = [dialog.folders.list.item(row).text() for row in range(dialog.folders.list.count())]
-    assert lines == [str(FOLDER), f"{other} · not there at present"]
+    assert lines == [str(FOLDER), f"{other} · not available"]
     assert not dialog.folders.remove_button.isEnabled()
     dialog.folders.list.setCurrentRow(1)
     dialog.show_library([], [FOLDER, other], [])

@@ -80,7 +80,7 @@ def test_folders_are_added_and_removed(
     assert "broken" in names(dialog)
     choose(dialog, folder / "broken.gguf")
     assert not dialog.target_button.isEnabled()
-    assert dialog.state.text() not in ("", "Fits in memory")
+    assert dialog.state.text() not in ("", "Ready")
     assert dialog.path.toolTip() == str(folder / "broken.gguf")
     assert window.parts.settings.models_folders == [str(folder)]
     dialog.folders.list.setCurrentRow(0)
@@ -119,7 +119,7 @@ def test_options_are_remembered_and_told(open_window: OpenWindow, demo_pair: Pai
     before = dialog.facts.text()
     window.click(dialog.options_button)
     (options,) = dialog.findChildren(ModelOptionsDialog)
-    assert options.windowTitle() == "Options of Outrider demo target"
+    assert options.windowTitle() == "Options for Outrider demo target"
     options.edits["context"].setText("512")
     window.click(options.save)
     window.wait(lambda: dialog.facts.text() != before)
@@ -152,7 +152,7 @@ def test_a_model_that_is_dropped_becomes_the_target(open_window: OpenWindow, dem
     copy.write_bytes(demo_pair[0].read_bytes())
     drop(window, QUrl.fromLocalFile(str(copy)))
     assert window.desk.models.selection.target == copy
-    assert notice(window) == "copy is the target now. It is loaded with the next message."
+    assert notice(window) == "copy is now the target. It is loaded with the next message."
     assert window.prompt.edit.toPlainText() == "", "its name is no prompt"
     window.wait(lambda: window.desk.settled)
     assert window.main.bar.target.currentText() == "copy · 8.2M Q8_0"
@@ -190,7 +190,7 @@ def test_a_folder_may_be_dropped_onto_the_library(open_window: OpenWindow, demo_
 def test_other_things_that_are_dropped(open_window: OpenWindow, tmp_path: Path) -> None:
     window = open_window(Script())
     drop(window, QUrl.fromLocalFile(str(tmp_path / "gone.gguf")))
-    assert notice(window) == "gone.gguf is no file and no folder that can be read."
+    assert notice(window) == "gone.gguf cannot be opened: it is not a readable file or folder."
     drop(window, QUrl("https://example.org/model.gguf"))
     assert notice(window) == "Only files and folders on this computer can be dropped here."
     text = tmp_path / "notes.txt"
@@ -234,7 +234,7 @@ def test_a_load_that_would_not_fit_is_announced(
     window.desk.load_now()
     window.wait(announced.isVisible)
     assert announced.text.text().startswith("Outrider demo draft needs about ")
-    assert announced.text.text().endswith("1.0 MB are free. Loading it may slow this computer down, or fail.")
+    assert announced.text.text().endswith("1.0 MB are free. Loading it may slow down this computer or fail.")
     assert len(script.loads) == loads, "nothing is tried before it is decided"
     dialog = open_library(window)
     assert dialog.announcement.isVisible()

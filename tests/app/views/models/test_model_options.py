@@ -91,7 +91,7 @@ def test_the_memory_that_it_needs_follows(open_options: Open) -> None:
     dialog = open_options(free=10**9)
     dialog.edits["context"].setText("2048")
     much = dialog.needs.text()
-    assert much.endswith("and 1.0 GB are free.")
+    assert much.endswith("; 1.0 GB are free.")
     dialog.edits["context"].setText("64")
     assert dialog.needs.text() != much
     assert not dialog.needs.property("bad")

@@ -60,12 +60,12 @@ def test_what_does_not_fit_is_greyed_with_the_reason(qtbot: QtBot) -> None:
     enabled = [bool(model.flags(model.index(row, 0)) & Qt.ItemFlag.ItemIsEnabled) for row in rows]
     assert enabled == [True, True, False, False, True, False]
     assert [picker.itemData(row, MORE_ROLE) for row in rows] == [
-        "The best draft that is there for the target",
+        "The best available draft for the target",
         "",
         "It is something else.",
-        "It needs about 9.0 GB of memory; beside the target 5.0 GB are free.",
-        "It needs about 9.0 GB of memory, and 5.0 GB are free.",
-        "Its folder is not there at present.",
+        "It needs about 9.0 GB of memory; 5.0 GB are free beside the target.",
+        "It needs about 9.0 GB of memory; 5.0 GB are free.",
+        "Its folder is not available.",
     ]
     assert [bool(picker.itemData(row, DIM_ROLE)) for row in rows] == [False, False, False, True, True, True]
 

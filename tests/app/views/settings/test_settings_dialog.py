@@ -31,7 +31,7 @@ def test_where_nothing_was_chosen_it_is_greedy(open_window: OpenWindow) -> None:
     assert script.prompts[-1] == (Message("user", "Hello"),)
     assert exchange.reply_id is not None
     dialog = open_settings(window)
-    assert dialog.generation.drawing.text().startswith("Greedy, as Outrider does it unless you choose otherwise")
+    assert dialog.generation.drawing.text().startswith("Greedy, the default")
     assert dialog.generation.presets.picker.currentText() == "Greedy"
 
 
@@ -182,7 +182,7 @@ def test_what_makes_no_sense_is_said_beside_the_field(open_window: OpenWindow, q
     for text in ("0.8x", "", "-1", "101", "nan"):
         put(page, temperature=text)
         assert field.error is not None
-        assert field.hint.text() == "Write a number from 0 to 100."
+        assert field.hint.text() == "Enter a number from 0 to 100."
         assert field.hint.objectName() == "fieldError"
         assert field.edit.accessibleDescription() == field.hint.text()
     put(page, top_k="7")

@@ -91,7 +91,7 @@ def test_a_damaged_file_is_told_in_the_window(open_window: OpenWindow, tmp_path:
     window = open_window(Script())
     assert window.parts.settings.theme == "system"
     (said,) = window.notices()
-    assert said.startswith("The settings file was damaged: the usual settings are used.")
+    assert said.startswith("The settings file was damaged, so Outrider uses the default settings.")
     assert str(tmp_path / "settings.json.damaged") in said
     assert (tmp_path / "settings.json.damaged").read_bytes() == b'{"theme": "dark"'
     assert window.ask("Hello").status == "done"

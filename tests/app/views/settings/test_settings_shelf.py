@@ -37,11 +37,11 @@ def test_presets_are_saved_renamed_and_deleted(open_window: OpenWindow) -> None:
     assert not bar.delete.isEnabled(), "it comes with the program"
     put(page, temperature="0.65", seed="3")
     assert bar.picker.currentText() == ""
-    assert bar.picker.placeholderText() == "Own values"
+    assert bar.picker.placeholderText() == "Custom values"
     bar.save.click()
     bar.name.setText("greedy")
     assert not bar.use.isEnabled()
-    assert bar.said.text() == "There is one of this name."
+    assert bar.said.text() == "This name is already taken."
     bar.name.setText("Mine")
     bar.use.click()
     assert bar.picker.currentText() == "Mine"
@@ -94,10 +94,14 @@ def test_presets_go_to_another_machine(open_window: OpenWindow, tmp_path: Path) 
     whole = (tmp_path / "mine.json").read_bytes()
     before = page.presets.shelf.to_list()
     for name, data, says in (
-        ("cut.json", whole[:-20], "it is no JSON, or damaged"),
-        ("wrong.json", whole.replace(b"0.65", b"650"), "in entry 1 “Temperature” makes no sense"),
-        ("prompts.json", whole.replace(b"presets", b"prompts"), "it holds something else"),
-        ("newer.json", whole.replace(b'"version": 1', b'"version": 2'), "a newer version of Outrider wrote it"),
+        ("cut.json", whole[:-20], "it is not valid JSON"),
+        ("wrong.json", whole.replace(b"0.65", b"650"), "entry 1 has an invalid value for “Temperature”"),
+        ("prompts.json", whole.replace(b"presets", b"prompts"), "it contains something else"),
+        (
+            "newer.json",
+            whole.replace(b'"version": 1', b'"version": 2'),
+            "it was written by a newer version of Outrider",
+        ),
     ):
         (tmp_path / name).write_bytes(data)
         opener.bring_in(page.presets, tmp_path / name)

@@ -185,7 +185,7 @@ def test_paused_it_stands_still_and_goes_on_with_all_there_is(panel: Panel, qtbo
     shown.refresh()
     qtbot.waitUntil(lambda: shown.counters["rounds"].text() == "20")
     shown.tools.pause_button.click()
-    assert shown.tools.pause_button.accessibleName() == "Go on drawing"
+    assert shown.tools.pause_button.accessibleName() == "Resume the plots"
     write(metrics, 30, begin=False, first=21)
     QTest.qWait(150)
     shown.refresh()

@@ -147,9 +147,9 @@ def test_text_around_the_record_has_no_colour(show: Show) -> None:
     assert reply.text._places.span(0) == (8, 11)
     behind = show(trace, "one two and more")
     assert behind.text.toPlainText() == "one two and more"
-    bare = show(TokenTrace(), "No record")
+    bare = show(TokenTrace(), "There is no token record")
     assert bare.note.isVisible()
-    assert bare.text.toPlainText() == "No record"
+    assert bare.text.toPlainText() == "There is no token record"
 
 
 def test_a_reply_as_it_grows(qtbot: QtBot, show: Show) -> None:

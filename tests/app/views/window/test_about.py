@@ -145,7 +145,7 @@ def test_licences_are_shown_when_looked_at(open_about: Callable[[], AboutDialog]
     assert dialog.text.toPlainText() == "our terms"
     dialog.list.setCurrentRow(1)
     assert dialog.home.text() == "https://x.org"
-    assert "No text" in dialog.text.toPlainText()
+    assert "No licence text" in dialog.text.toPlainText()
     (frozen / "zed" / "LICENSE").unlink()
     dialog.list.setCurrentRow(2)
     assert "is missing or damaged" in dialog.text.toPlainText()

@@ -254,7 +254,7 @@ def test_conversations_that_cannot_be_read(open_pseudo: OpenWindow, left_out: Le
     (tmp_path / "conversations.sqlite3").write_bytes(b"no conversations at all")
     window = open_pseudo(Script())
     assert window.main.notice.isVisible()
-    assert pseudo("What you write now is not kept.") in window.main.notice.text.text()
+    assert pseudo("Messages that you send now are not saved.") in window.main.notice.text.text()
     _nothing(left_out)
 
 
