@@ -13,7 +13,7 @@ _HEAD = """\
 # Outrider's demo pair
 
 Two small chat models that come with Outrider, so that the first launch needs no download: a *target* that writes, and a
-*draft* that rides ahead of it. They are made to show speculative decoding, not to know things.
+*draft* that rides ahead of it. They are made to demonstrate speculative decoding, not to answer questions of fact.
 
 | file | role | parameters | layers | width | size |
 |---|---|---|---|---|---|
@@ -31,38 +31,38 @@ The system turn may be left out. `<|end|>` ends every turn and every reply.
 ## How they were made
 
 All text comes from the project's own grammars and templates; no text, weights or outputs of other models were used. The
-recipe is in `packaging/demo_models` (its README tells all), one command:
+recipe is in `packaging/demo_models` (its README explains it), one command:
 
 ```
 python packaging/demo_models/build.py --out build/demo-models
 ```
 
-A *seedling* of the draft's size learns the corpus and then, with drills, to copy from the prompt. The target grows out of it
-(it begins with the seedling's weights inside its own); the draft is a blend of the seedling and the seedling
-taught what the target would say.
+A *seedling* of the draft's size learns the corpus and then, with drills, to copy from the prompt. The target grows out of the
+seedling: it starts with the seedling's weights inside its own. The draft is a blend of the seedling and a copy of the
+seedling that was trained on the target's replies.
 
 {training}
 
-CPU minutes are those of all threads together, so two free cores need about half as long. The corpus and the tokenizer repeat
-exactly; the weights do so only on the same kind of processor with the same torch and number of threads.
+CPU minutes are summed over all threads, so two free cores take about half as long. The corpus and the tokenizer are
+exactly reproducible; the weights only on the same kind of processor with the same torch and number of threads.
 
 ## Figures
 
-Measured with Outrider's engine through llama.cpp, greedy, lookahead {lookahead}, on {count} held-out prompts. They are in
-`packaging/demo_models/heldout.json`, and the corpus leaves them out.
+Measured with Outrider's engine through llama.cpp, greedy, lookahead {lookahead}, on {count} held-out prompts. They are listed in
+`packaging/demo_models/heldout.json` and are not part of the corpus.
 Acceptance rate = accepted / proposed.
 
-| category | prompts | ended by itself | acceptance rate | mean length |
+| category | prompts | ended on its own | acceptance rate | mean length |
 |---|---|---|---|---|
 {rows}
 
-Starter prompts of the empty chat: {started} of {starters} replies end by themselves{judged}. They read:
+Starter prompts of the empty chat: {started} of {starters} replies end on their own{judged}. They read:
 
 {replies}
 
 {notes}## Limits
 
-The models know what their templates know: small talk, what Outrider shows, short stories, some everyday facts, lists and
+The models know only what their templates contain: small talk, what Outrider shows, short stories, some everyday facts, lists and
 tables, a few dozen Python functions, repeating and rewriting a text. Other questions get a modest answer or a wrong one.
 Facts, sums and code can be wrong. English only. Do not rely on them for anything; choose a larger model for real work.
 
