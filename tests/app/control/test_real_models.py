@@ -50,7 +50,7 @@ def test_a_prompt_longer_than_the_context(open_window: OpenWindow, story_pair: P
     window = open_window(pair=story_pair)
     exchange = window.ask("Once upon a time there was a dog. " * 200)
     assert exchange.problem is not None
-    assert "the context holds 512" in exchange.problem.text
+    assert "the context holds only 512" in exchange.problem.text
     assert window.ask("Once upon a time").status == "done"
 
 
