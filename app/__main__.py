@@ -83,7 +83,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
 
 
 def _check_files() -> Installation | None:
-    """What the frozen program consists of, after the quick part of the check. Raises InstallationDamaged."""
+    """Run the quick check of a frozen program's files; None if it is not frozen. Raises InstallationDamaged."""
     folder = installation_folder()
     if folder is None:
         return None
@@ -133,7 +133,7 @@ def _make_parser() -> argparse.ArgumentParser:
 
 
 def _no_screen() -> str | None:
-    """Why no window can be shown, where that is known before Qt gives up on its own (it would abort)."""
+    """Return why no window can be shown, if that is known before Qt fails (it would abort the process)."""
     if sys.platform != "linux" or os.environ.get("QT_QPA_PLATFORM"):
         return None
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):

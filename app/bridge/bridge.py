@@ -119,11 +119,11 @@ class EngineBridge:
         return self._worker.submit(Job(self._loop, lambda _cancel: self._unload()))
 
     def has(self, wanted: Loaded, how: Ways) -> bool:
-        """Whether just this is loaded, in this way."""
+        """Return whether exactly this is loaded, with these options."""
         return all(self.kept(wanted, how)) and self.loaded.draft == wanted.draft
 
     def kept(self, wanted: Loaded, how: Ways) -> tuple[bool, bool]:
-        """Whether there is nothing to be loaded for the target, and for the draft."""
+        """Return whether nothing needs to be loaded for the target, and for the draft."""
         have, now = self.loaded, self._how
         target = wanted.target is None or (wanted.target, how.target) == (have.target, now.target)
         return target, wanted.draft is None or (wanted.draft, how.draft) == (have.draft, now.draft)
@@ -173,13 +173,13 @@ class EngineBridge:
         return self._worker.submit(Job(self._loop, work, background=True))
 
     def inspect(self, path: Path) -> Job[ModelFile]:
-        """What a single model is, in the background. Raises ModelFileBroken, ModelNotSupported, Cancelled."""
+        """Inspect a single model in the background. Raises ModelFileBroken, ModelNotSupported, Cancelled."""
         return self._worker.submit(Job(self._loop, lambda _cancel: engine.inspect_model(path), background=True))
 
     def count_tokens(
         self, messages: Sequence[Message], texts: Sequence[str] = (), max_tokens: int | None = None
     ) -> Job[TokenCount]:
-        """How much of the context these messages would take, and what each text has, in tokens; in the background.
+        """Count in the background the tokens that these messages would take of the context, and those of each text.
 
         Raises ModelNotLoaded, ChatTemplateFailed, TextNotEncodable, Cancelled.
         """

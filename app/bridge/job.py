@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is in a models folder, and which folders and files tell of changes there (app.system.folder_watch).
+    """Hold the contents of a model folder, and the folders and files to watch for changes (app.system.folder_watch).
 
     `fresh`: one of the files was being written, and is to be looked at again.
     """
@@ -28,7 +28,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """How target and draft are loaded. `despite_memory`: although memory seems too short."""
+    """Hold the load options of target and draft. `despite_memory`: load although memory seems too short."""
 
     target: LoadChoice = AS_THE_ENGINE_DOES
     draft: LoadChoice = AS_THE_ENGINE_DOES

@@ -1,4 +1,4 @@
-"""Carries out what the views ask of a chat: keeps what is on the screen, has replies written, and all of it kept."""
+"""Control a chat: handle the views' intents, track what is shown, have replies generated and stored."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ class ChatController(QObject):
 
     @property
     def activity(self) -> Activity:
-        """What is going on, for the progress bar."""
+        """Return the current activity, for the progress bar."""
         own = self._own_turn()
         return self._turns.activity if own in (None, self._turns.running) else Activity("queued")
 
     @property
     def busy(self) -> bool:
-        """Whether a question of the chat on the screen is being answered, or waits for that."""
+        """Return whether a message of the shown chat is being answered, or waits to be."""
         return self._own_turn() is not None
 
     @property
@@ -296,7 +296,7 @@ class ChatController(QObject):
         return turn
 
     def _selection(self) -> Selection:
-        """What is chosen, as the next reply is asked with it."""
+        """Return the chosen models and settings, as the next reply uses them."""
         return self.choices.applied(self.desk.models.selection)
 
     def _begin(self, turn: Turn) -> None:
@@ -347,7 +347,7 @@ class ChatController(QObject):
         return self._place(turn.exchange) is not None
 
     def _place(self, exchange: Exchange) -> int | None:
-        """Where an exchange is on the screen; most asked for are at the end."""
+        """Return the index of a shown exchange, searched from the end, where most are."""
         entries = self.transcript.entries
         return next((place for place in reversed(range(len(entries))) if entries[place] is exchange), None)
 

@@ -1,4 +1,4 @@
-"""What replies are asked with: of the chat on the screen, and of new ones."""
+"""Hold the generation settings: of the shown chat, and of new chats."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class ChoiceDesk(QObject):
 
     @property
     def defaults(self) -> GenerationChoice:
-        """What new conversations begin with."""
+        """Return the settings that new chats start with."""
         speculation = {name: getattr(self._settings, name) for name in SPECULATION}
         return GenerationChoice.from_mapping({**self._settings.sampling, **speculation})
 
     @property
     def own(self) -> GenerationChoice:
-        """What the next reply of the chat on the screen is asked with."""
+        """Return the settings for the next reply of the shown chat."""
         shown = self._conversations.open
         kept = self._settings.next_sampling if shown is None else shown.settings
         return GenerationChoice.from_mapping({name: kept[name] for name in CONVERSATION if name in kept}, self.defaults)
@@ -50,7 +50,7 @@ class ChoiceDesk(QObject):
         return replace(own, method=method)
 
     def applied(self, selection: Selection) -> Selection:
-        """What is chosen, with the lookahead that the next reply is really asked with."""
+        """Return the choice with the lookahead that the next reply really uses."""
         has_draft = selection.draft is not None
         lookahead = self.asked(selection).lookahead_for(selection.lookahead, has_draft=has_draft)
         return replace(selection, lookahead=lookahead)
@@ -86,5 +86,5 @@ class ChoiceDesk(QObject):
 
 
 def as_kept(choice: GenerationChoice, lookahead: Lookahead) -> dict[str, Any]:
-    """What a reply was asked with, as it is kept with the message."""
+    """Return the settings of a reply in the form that is stored with the message."""
     return {"lookahead": lookahead, **choice.to_mapping(FIELDS)}

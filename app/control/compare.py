@@ -47,7 +47,7 @@ class _Mail:
         drawn.wait(_PATIENCE_S)
 
     def take(self) -> tuple[ProofProgress, threading.Event] | None:
-        """What was posted last and not taken yet, and what to set once it is drawn."""
+        """Return the last post that was not taken yet, and the event to set once it is drawn."""
         last, self._last = self._last, None
         return last
 
@@ -92,7 +92,7 @@ class ProofDesk(QObject):
 
     @property
     def pair(self) -> ComparedModels:
-        """What is chosen now."""
+        """Return the current choice."""
         models = self._desk.models
         chosen = models.selection
         return ComparedModels(self._desk.name_of(chosen.target), self._desk.name_of(chosen.draft), chosen.lookahead)

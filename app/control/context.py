@@ -26,7 +26,7 @@ _LONG = 400_000
 
 
 class ContextDesk(QObject):
-    """What the model would read if the question were sent now.
+    """Track what the model would read if the message were sent now.
 
     Attribute: use, None where it is not known (no target is loaded, the engine is at work elsewhere).
     Signal: changed(). `typed` gives the question as it stands in the prompt box, with its files.
@@ -68,11 +68,11 @@ class ContextDesk(QObject):
 
     @property
     def settled(self) -> bool:
-        """Whether nothing is being counted, or is about to be."""
+        """Return whether no count is running or about to start."""
         return not self._timer.isActive() and not self._tasks
 
     def note_typed(self) -> None:
-        """What is typed has changed: it is counted in a moment."""
+        """Note that the typed text changed, and count it in a moment."""
         if not self._stopped:
             self._timer.start(LONG_WAIT_MS if self._size() > _LONG else WAIT_MS)
 

@@ -85,7 +85,7 @@ class ConversationDesk(QObject):
 
     @property
     def can_undelete(self) -> bool:
-        """Whether a deletion can be undone."""
+        """Return whether a deletion can be undone."""
         return self._deleted is not None
 
     # The store --------------------------------------------------------------------------------------------------------

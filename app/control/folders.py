@@ -45,7 +45,7 @@ class FolderDesk(QObject):
 
     @property
     def settled(self) -> bool:
-        """Whether everything that was begun here is over."""
+        """Return whether everything that was started here has finished."""
         return not self._tasks
 
     def cancel(self) -> None:

@@ -35,12 +35,12 @@ class LoadGate:
         self._accepted: set[tuple[Loaded, Ways]] = set()
 
     def ways(self, wanted: Loaded) -> Ways:
-        """How these models are to be loaded."""
+        """Return the load options of these models."""
         plain = Ways(self._models.options(wanted.target), self._models.options(wanted.draft))
         return replace(plain, despite_memory=(wanted, plain) in self._accepted)
 
     def shortage(self, wanted: Loaded, how: Ways) -> Shortage | None:
-        """What of a load needs more memory than is free, or None if it fits.
+        """Return the part of a load that needs more memory than is free, or None if all fits.
 
         None also where nothing is known of the models, and where the user wants it all the same. What is loaded stays
         until the other is there, so its memory is not free.
@@ -58,12 +58,12 @@ class LoadGate:
         return Shortage(tuple(paths), needed, free) if needed > free else None
 
     def is_chosen(self, wanted: Loaded) -> bool:
-        """Whether nothing else was chosen since this was wanted."""
+        """Return whether this is still the current choice."""
         chosen = self._models.selection
         return chosen.target == wanted.target and wanted.draft in (None, chosen.draft)
 
     def spared(self, chosen: Selection) -> Selection:
-        """What is chosen, but without a draft that automatic took and that memory is too short for at present."""
+        """Return the choice, without the automatic draft if it does not fit in memory now."""
         wanted = Loaded(chosen.target, chosen.draft)
         asked = chosen.drafting != "automatic" or chosen.draft is None
         return chosen if asked or self.shortage(wanted, self.ways(wanted)) is None else replace(chosen, draft=None)

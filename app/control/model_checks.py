@@ -26,7 +26,7 @@ class CostDesk(QObject):
 
     @property
     def measuring(self) -> bool:
-        """Whether a measurement is under way, or waits for its turn."""
+        """Return whether a measurement is under way, or waits for its turn."""
         return self._job is not None
 
     def begin(self) -> None:

@@ -118,7 +118,7 @@ class ModelDesk(QObject):
         self._remember()
 
     def choose_lookahead(self, lookahead: Lookahead) -> None:
-        """Propose so many tokens a round from the next message on."""
+        """Set how many tokens are proposed per round, from the next message on."""
         self.models.choose(lookahead=lookahead)
         self._remember()
         self._costs.begin()
@@ -161,13 +161,13 @@ class ModelDesk(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a load, a measurement or a scan is running."""
+        """Return whether a load, a measurement or a scan is running."""
         loading = self._loading is not None and self._loading is not self._gate.held
         return loading or self._costs.measuring or self._folders.scanning is not None
 
     @property
     def settled(self) -> bool:
-        """Whether everything that was begun here is over."""
+        """Return whether everything that was started here has finished."""
         return not self._tasks and self._folders.settled
 
     def nothing_chosen(self) -> EngineError:
@@ -293,7 +293,7 @@ class ModelDesk(QObject):
         self.models.free = engine.available_memory()
 
     def activity(self) -> Activity:
-        """What is going on here."""
+        """Return the current activity."""
         if self._loading is not None and self._loading is self._gate.held:
             return Activity("asking", self.name_of(self._wanted.target), 0.0)
         if self._loading is not None:
@@ -310,7 +310,7 @@ class ModelDesk(QObject):
         return Activity()
 
     def name_of(self, path: Path | None) -> str:
-        """What a model is called in the window; empty for none."""
+        """Return the name of a model in the window; empty for none."""
         model = self.models.by_path(path)
         return model.name if model is not None else file_label(path) if path is not None else ""
 
@@ -334,7 +334,7 @@ class ModelDesk(QObject):
 
     @property
     def affordable(self) -> Selection:
-        """What is chosen, as it is to be loaded now: automatic does without a draft that is too much for memory."""
+        """Return the choice as it is to be loaded now: automatic skips a draft that does not fit in memory."""
         return self._gate.spared(self.models.selection)
 
     async def _load_ahead(self) -> None:

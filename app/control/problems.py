@@ -40,7 +40,7 @@ def _action(error: BaseException) -> Action | None:
 
 
 def details(error: BaseException) -> str:
-    """Where and under what an error happened, for a report.
+    """Return where and in which circumstances an error occurred, for a report.
 
     No text of the conversation is in it: messages that may quote one are left out. Nor is the user's folder.
     """

@@ -1,4 +1,4 @@
-"""What runs on the event loop for one part of the program."""
+"""Keep the tasks that run on the event loop for one part of the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of the choice of models is remembered in the settings."""
+"""Remember the choice of models in the settings."""
 
 from __future__ import annotations
 

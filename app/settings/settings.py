@@ -1,4 +1,4 @@
-"""What the program remembers between two runs, in one JSON file. What is damaged in it is replaced by the default."""
+"""Keep the settings in one JSON file. Damaged values are replaced by their defaults."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Settings:
         return settings
 
     def to_mapping(self) -> dict[str, Any]:
-        """What the file says."""
+        """Return the settings as written to the file."""
         return {name: getattr(self, name) for name in NAMES}
 
 
@@ -187,7 +187,7 @@ _READERS: dict[str, Callable[[object], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class SettingsTrouble:
-    """What went wrong with the file.
+    """Describe a problem with the settings file.
 
     `kind`: damaged (it was put `aside`; None: it could not be moved), unreadable (nothing is saved in this run, so that
     what is in it is not lost), unwritable. `reason`: in the system's words.
@@ -211,7 +211,7 @@ def _object(data: bytes) -> dict[str, Any] | None:
 
 
 def _content(path: Path) -> bytes:
-    """What is in a file. Raises OSError, also for what would be read without end."""
+    """Read a file. Raises OSError, also for one that never ends."""
     mode = path.stat().st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))

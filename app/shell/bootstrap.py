@@ -76,7 +76,7 @@ _SLICE_S = 0.008
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What the command line asks for, for this run: the models folder, and a target (absolute paths)."""
+    """Hold the command line's options for this run: the model folder and a target (absolute paths)."""
 
     models_folder: Path | None = None
     model: Path | None = None
@@ -209,7 +209,7 @@ def _begin_work(parts: Parts, problems: list[Problem]) -> None:
 
 
 def _load_readers() -> None:
-    """What replies are read with, aside: the window's thread would stand still for as long as it takes."""
+    """Prepare the Markdown readers on another thread: on the window's thread it would freeze the window."""
     markdown_parser.prepare()
     code_colors.prepare_usual()
 

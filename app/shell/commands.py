@@ -35,7 +35,7 @@ def register(parts: Parts, *, export: ExportOpen, bring_in: Callable[[], None], 
 
 
 class HelpWindows:
-    """What helps to find a command; made when it is asked for the first time. Attribute: palette."""
+    """Open the command palette and the shortcut sheet, each made at first use. Attribute: palette."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts

@@ -1,4 +1,4 @@
-"""Which signal goes where."""
+"""Connect the signals."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _spare_collections(parts: Parts, last: list[int]) -> None:
 
 
 def leave_out() -> None:
-    """Leave what lives now out of later collections, which are short then."""
+    """Freeze the live objects, so that later garbage collections skip them and stay short."""
     gc.collect(1)  # what is young and garbage would stay for ever
     gc.freeze()
 

@@ -23,7 +23,7 @@ _SHOWN_MS = 10_000
 
 
 def in_front() -> bool:
-    """Whether the user works with this program."""
+    """Return whether the user works with this program."""
     return QGuiApplication.applicationState() == Qt.ApplicationState.ApplicationActive
 
 

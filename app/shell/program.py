@@ -1,4 +1,4 @@
-"""What makes up the running program."""
+"""Hold the parts of the running program."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from engine import Installation, InstallationDamaged
 
 @dataclass(slots=True)
 class Parts:
-    """What makes up the running program.
+    """Hold the parts of the running program.
 
     `installation`: None unless it is frozen; `damage`: what is wrong with it; `watcher`: None where nobody can call.
     """

@@ -1,4 +1,4 @@
-"""What belongs to the prompt: its files, and how full the context is; the first look at it all; error reports."""
+"""Wire the prompt: its files and the context meter; the first launch; error reports."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _connect_meter(parts: Parts, context: ContextDesk) -> None:
 
 
 def _note_plain_speed(parts: Parts, kind: ProofKind) -> None:
-    """What was measured of plain decoding is what the replies of this target are compared with."""
+    """Compare the replies of this target with the measured plain speed."""
     run = parts.proof.runs[kind]
     if run.running or run.report is None or run.request is None:
         return

@@ -119,7 +119,7 @@ class SettingsWindows(QObject):
         bar.say("")
 
     def _keep(self, shelf: Shelf[Any]) -> None:
-        """What a shelf holds belongs to the settings."""
+        """Save the entries of a shelf in the settings."""
         if self.dialog is None:
             return
         name = "presets" if shelf is self.dialog.generation.presets.shelf else "prompts"

@@ -1,4 +1,4 @@
-"""What belongs to the models: the pickers, the library, what is dropped onto the window."""
+"""Wire the models: the pickers, the library and what is dropped onto the window."""
 
 from __future__ import annotations
 

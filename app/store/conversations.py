@@ -76,7 +76,7 @@ class StoreKeeper:
     # Reading ------------------------------------------------------------------------------------------------------
 
     def conversations(self) -> list[ConversationSummary]:
-        """What is on the disk, for the list when the program starts: `Store.conversations`."""
+        """List what is on the disk when the program starts: `Store.conversations`."""
         return self.store.conversations()
 
     def search(self, typed: str, limit: int = 100) -> list[SearchHit]:
@@ -121,7 +121,7 @@ class StoreKeeper:
         self.writer.submit(lambda store: store.pin(conversation_id, pinned), conversation)
 
     def set_settings(self, conversation: Conversation, settings: Mapping[str, Any]) -> None:
-        """What the next replies of a conversation are asked with. Of one without messages: from the first on."""
+        """Set the settings for the next replies of a conversation; for one without messages from the first reply on."""
         kept = conversation.settings = _plain(settings)
         if len(conversation):
             self.writer.submit(lambda store: store.set_settings(conversation.id, kept), conversation)

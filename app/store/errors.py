@@ -1,4 +1,4 @@
-"""What can go wrong with the kept conversations: one class a cause, each composing its own message."""
+"""Define the errors of the store: one class per cause, each composing its own message."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def message_of(row: tuple[object, ...]) -> StoredMessage:
 
 
 def settings_of(told: object) -> dict[str, Any]:
-    """What a conversation's replies are asked with, as it was kept. What cannot be read counts as nothing."""
+    """Return a conversation's generation settings as stored. Unreadable values count as none."""
     try:
         settings = json.loads(told) if isinstance(told, str) else None
     except (ValueError, RecursionError):

@@ -37,7 +37,7 @@ def quoted(words: Sequence[str]) -> str:
 
 
 def words_of(typed: str) -> list[str]:
-    """What was typed, in words. Signs alone are none, nor is what comes after the sixteenth."""
+    """Split what was typed into words. Punctuation is dropped, and so is everything after the sixteenth word."""
     parts = typed.encode("utf-8", "replace").decode("utf-8").replace('"', " ").replace("\0", " ").split()
     return [part for part in parts if any(sign.isalnum() for sign in part)][:_MOST_WORDS]
 

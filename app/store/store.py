@@ -167,7 +167,7 @@ class Store:
             return conversation
 
     def load_trace(self, message_id: int) -> bytes | None:
-        """How a reply came about, token by token, in the form that it was saved in; None where that is not kept."""
+        """Load the token record of a reply in the form in which it was saved; None if there is none."""
         with self._reading():
             row = self.connection.execute("SELECT trace FROM traces WHERE message = ?", (message_id,)).fetchone()
             return None if row is None else bytes(row[0])
@@ -220,7 +220,7 @@ class Store:
         self.connection.execute("UPDATE conversations SET pinned = ? WHERE id = ?", (pinned, conversation_id))
 
     def set_settings(self, conversation_id: int, settings: Mapping[str, Any]) -> None:
-        """What the next replies of a conversation are asked with."""
+        """Set the settings for the next replies of a conversation."""
         told = json.dumps(settings)
         self.connection.execute("UPDATE conversations SET settings = ? WHERE id = ?", (told, conversation_id))
 

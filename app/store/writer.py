@@ -84,12 +84,12 @@ class StoreWriter:
 
     @property
     def failing(self) -> bool:
-        """Whether changes are waiting because they cannot be written."""
+        """Return whether changes are waiting because they cannot be written."""
         return self._failing
 
     @property
     def pending(self) -> int:
-        """How many changes are not on the disk yet."""
+        """Return how many changes are not on the disk yet."""
         with self._changed:
             return len(self._queue)
 

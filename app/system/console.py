@@ -16,7 +16,7 @@ _ERROR_BOX = 0x10
 
 @contextlib.contextmanager
 def spoken() -> Iterator[None]:
-    """What is printed in this block is read by somebody: in the console, in that of the parent, or in a message box.
+    """Show what is printed in this block: in the console, in the parent's console, or in a message box.
 
     Afterwards `sys.stdout` and `sys.stderr` are files in any case, if only the one that forgets everything.
     """

@@ -43,13 +43,13 @@ def report(damage: InstallationDamaged, *, attended: bool = True, has_screen: bo
 
 
 def explanation(damage: InstallationDamaged) -> str:
-    """Which files it is about, a line each, and what to do."""
+    """Name the damaged files, one per line, and say what to do."""
     more = [f"and {damage.more} more"] if damage.more else []
     return "\n".join([*damage.listed, *more, "", damage.ADVICE])
 
 
 def _lost_qt(damage: InstallationDamaged) -> bool:
-    """Whether parts of Qt are lost, so that it may fail, or end the process: then it is the last that is tried."""
+    """Return whether parts of Qt are lost, so that Qt may fail or end the process: then it is tried last."""
     return any(name.startswith(_QT) for name in (*damage.missing, *damage.changed))
 
 

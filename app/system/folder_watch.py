@@ -49,7 +49,7 @@ def places_to_watch(folder: Path, since: float) -> tuple[tuple[str, ...], tuple[
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is such a file or folder, and it can be looked at."""
+    """Return whether there is such a file or folder, and it can be looked at."""
     try:
         return path.exists()
     except OSError:
@@ -57,7 +57,7 @@ def is_there(path: Path) -> bool:
 
 
 def _identity(folder: Path) -> tuple[int, int] | None:
-    """Which folder a name stands for now; None where it stands for none that can be read."""
+    """Return the identity of the folder that a name stands for now; None if it cannot be read."""
     try:
         status = folder.stat()
         with os.scandir(folder):
@@ -173,7 +173,7 @@ class FolderWatch(QObject):
         self._mounts = None
 
     def look(self) -> None:
-        """Whether each name still stands for the same folder."""
+        """Return whether each name still stands for the same folder."""
         self._soon(self._others())
 
     def _others(self) -> set[Path]:
@@ -199,7 +199,7 @@ class FolderWatch(QObject):
             (self._slow.start if away else self._slow.stop)()
 
     def _stir(self, path: str) -> None:
-        """What it was is looked at in a while: a folder around may be full of life that is no business of ours."""
+        """Look at the change in a while: a folder around ours may change often without concerning us."""
         self._stirred |= {folder for folder in self._owners.get(path, ()) if not _lies_in(folder, path)}
         if not self._short.isActive():
             self._short.start()
@@ -234,7 +234,7 @@ class FolderWatch(QObject):
 
 
 def _lies_in(folder: Path, path: str) -> bool:
-    """Whether a models folder lies in another, and is not that one itself."""
+    """Return whether a models folder lies in another, and is not that one itself."""
     around = Path(path)
     return around != folder and around in folder.absolute().parents
 

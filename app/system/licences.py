@@ -1,4 +1,4 @@
-"""What the program is made of and on what terms: from the folder of licences of a frozen program, else as installed.
+"""List the components and their licences: from the licences folder of a frozen program, else as installed.
 
 Nothing here needs Qt.
 """
@@ -78,7 +78,7 @@ def text_of(component: Component) -> str:
 
 
 def _listed(folder: Path) -> Iterator[Component]:
-    """What a frozen program's list says."""
+    """Read the list of a frozen program."""
     try:
         items = json.loads((folder / "components.json").read_text(encoding="utf-8"))
         for item in items:

@@ -82,7 +82,7 @@ def note_error(error: BaseException) -> None:
 
 
 def trace_of(error: BaseException) -> str:
-    """Where and under what an error happened, without what its message may quote of a conversation."""
+    """Return the trace of an error without its message, which may quote a conversation."""
     return "\n".join(_trace(error))
 
 

@@ -1,4 +1,4 @@
-"""Where the program is and where it keeps things; and what programs that it starts must not inherit from it.
+"""Find the folders of the program and its data; and tell what programs it starts must not inherit.
 
 Nothing here needs Qt or a display.
 """
@@ -36,17 +36,17 @@ def settings_path() -> Path:
 
 
 def data_folder() -> Path:
-    """Where what the user made is kept. It may not exist."""
+    """Return the folder of the user's data. It may not exist."""
     return user_data_path(_NAME, appauthor=False)
 
 
 def log_folder() -> Path:
-    """Where the log is. It may not exist."""
+    """Return the folder of the log. It may not exist."""
     return user_log_path(_NAME, appauthor=False)
 
 
 def is_frozen() -> bool:
-    """Whether this is a program of its own, and not run by a Python that was there before."""
+    """Return whether this is a frozen program, not run by an installed Python."""
     return installation_folder() is not None
 
 
@@ -62,7 +62,7 @@ def flavour() -> str:
 
 
 def describe(settings: Path | None = None) -> str:
-    """What `--paths` prints, a line of `key: value` each. `settings`: the file in place of the usual one."""
+    """Return what `--paths` prints, one `key: value` per line. `settings`: the file in place of the default one."""
     here = Path(__file__).resolve().parents[1] / "__main__.py"
     told = {
         "version": __version__,

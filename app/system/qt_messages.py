@@ -1,4 +1,4 @@
-"""What Qt itself has to say: to stderr, as without us, and into the log if it is a warning or worse."""
+"""Pass Qt's own messages on: to stderr, and into the log from warnings upwards."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class NoAnswer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What the second start asks of the first: paths as text, empty for none; `token`: Wayland's leave to come up."""
+    """Hold the request of a second start: paths as text, empty for none; `token`: Wayland's permission to be raised."""
 
     model: str = ""
     models_folder: str = ""

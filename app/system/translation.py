@@ -65,7 +65,7 @@ def say(text: str) -> str:
 
 
 def say_error(error: BaseException) -> str:
-    """What an error of ours says, in the language of the window."""
+    """Return the message of one of our errors in the language of the window."""
     told = error.args[0] if error.args else ""
     return say(told) if isinstance(told, Phrase) else str(error)
 
@@ -106,7 +106,7 @@ _FORMATTER = _Formatter()
 
 
 def _locale(code: str) -> QLocale:
-    """How numbers and dates are written: as in the system's country, where that speaks the language."""
+    """Return the locale for numbers and dates: the system's country if it speaks the language."""
     system = QLocale.system()
     return system if choose("", [system.name()]) == code and system.language() != QLocale.Language.C else QLocale(code)
 

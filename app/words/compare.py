@@ -1,4 +1,4 @@
-"""What Compare and the lookahead sweep say."""
+"""Say the figures of Compare and the lookahead sweep."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def duration(seconds: float) -> str:
 
 
 def pair_words(pair: ComparedModels, kind: ProofKind) -> str:
-    """What would be measured: target demo-target · draft demo-draft · lookahead auto."""
+    """Name what would be measured: target demo-target · draft demo-draft · lookahead auto."""
     if not pair.target:
         return QCoreApplication.translate("Proof", "No target is chosen.")
     parts = [QCoreApplication.translate("Proof", "Target {name}").format(name=pair.target)]
@@ -42,7 +42,7 @@ def pair_words(pair: ComparedModels, kind: ProofKind) -> str:
 
 
 def way_words(name: str) -> str:
-    """A way of decoding: Plain, Speculative, K = 4."""
+    """Name a mode of decoding: Plain; Speculative, lookahead 4."""
     if name == PLAIN:
         return QCoreApplication.translate("Proof", "Plain")
     if name == AUTO:
@@ -51,7 +51,7 @@ def way_words(name: str) -> str:
 
 
 def progress_words(run: ProofRun) -> str:
-    """How far it is; empty where there is nothing to say."""
+    """Describe the progress; empty if there is nothing to say."""
     patterns = {
         "waiting": QCoreApplication.translate("Proof", "Waiting for the current task to finish"),
         "asking": QCoreApplication.translate("Proof", "Confirm in the main window that the models may be loaded"),
@@ -72,7 +72,7 @@ def progress_words(run: ProofRun) -> str:
 
 
 def ended_words(run: ProofRun) -> str:
-    """What was measured, once it is over."""
+    """Describe what was measured, after the end."""
     report = run.report
     if run.status not in ("done", "cancelled"):
         return ""
@@ -108,7 +108,7 @@ def speedup_words(way: WayFigures | None) -> str:
 
 
 def outcome_words(way: WayFigures | None) -> str:
-    """Whether that is faster, with the spread."""
+    """Say whether that is faster, with the spread."""
     if way is None or way.speedup is None:
         return QCoreApplication.translate("Proof", "speedup")
     words = {
@@ -124,7 +124,7 @@ def outcome_words(way: WayFigures | None) -> str:
 
 
 def rounds_words(way: WayFigures | None) -> str:
-    """How the drafts did: 72 % accepted · 3.1 tokens a round."""
+    """Describe the proposals: 72 % accepted · 3.1 tokens per round."""
     if way is None or way.acceptance_rate is None:
         return ""
     parts = [accepted(way.acceptance_rate)]
@@ -138,7 +138,7 @@ def rounds_words(way: WayFigures | None) -> str:
 
 
 def verdict_words(found: OutputEquality) -> str:
-    """Whether the outputs are the same."""
+    """Say whether the outputs are the same."""
     patterns = {
         "identical": QCoreApplication.translate("Proof", "✓ identical, {alike} of {tokens} tokens"),
         "tie": QCoreApplication.translate(
@@ -160,7 +160,7 @@ def verdict_words(found: OutputEquality) -> str:
 
 
 def verdict_help(found: OutputEquality) -> str:
-    """What that means, where it needs to be said."""
+    """Explain the verdict if it needs an explanation."""
     if found.kind == "drawn":
         return QCoreApplication.translate(
             "Proof",
@@ -178,7 +178,7 @@ def verdict_help(found: OutputEquality) -> str:
 
 
 def doubts_words(report: WaysReport | None) -> str:
-    """Why the figures are to be taken with care; mostly empty."""
+    """Give the reasons to doubt the figures; usually empty."""
     lines = []
     for doubt in doubts(report) if report is not None else ():
         if report is not None and doubt == "busy":
@@ -200,7 +200,7 @@ def use_words(lookahead: int | None) -> str:
 
 
 def best_words(lookahead: int | None, others: list[int]) -> str:
-    """Which lookahead is fastest."""
+    """Name the fastest lookahead."""
     if lookahead is None:
         return ""
     name = str(lookahead)

@@ -24,7 +24,7 @@ def context_words(use: ContextUse | None) -> str:
 
 
 def context_details(use: ContextUse | None) -> str:
-    """What stands behind it, for the tooltip: what the model reads, and what it would be shown no more."""
+    """Give the details for the tooltip: what the model reads and what is left out."""
     if use is None:
         return ""
     if not use.fits:
@@ -61,7 +61,7 @@ def context_details(use: ContextUse | None) -> str:
 
 
 def refusal(error: NotAttached) -> str:
-    """Why a file cannot go with the question, and what to do."""
+    """Say why a file cannot be attached, and what to do."""
     patterns = {
         "missing": QCoreApplication.translate("Attachments", "{name} no longer exists. Choose another file."),
         "folder": QCoreApplication.translate("Attachments", "{name} is a folder. Attach its files one by one."),

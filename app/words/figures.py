@@ -31,7 +31,7 @@ def lines(count: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """How long something took: 0.4 s, 12 s, 3 min 20 s."""
+    """Format a duration: 0.4 s, 12 s, 3 min 20 s."""
     if seconds < 0.05:
         return QCoreApplication.translate("Figures", "under {seconds} s").format(seconds=number(0.1, 1))
     if seconds < 9.95:
@@ -92,7 +92,7 @@ def lookahead_source(note: LookaheadNote) -> str:
 
 
 def without_oldest(count: int) -> str:
-    """How many messages the model was not shown: without the oldest 2 messages."""
+    """Say how many messages were not sent to the model: without the oldest 2 messages."""
     return QCoreApplication.translate("Figures", "without the oldest %Ln messages", None, count)
 
 
@@ -134,7 +134,7 @@ def _endings(exchange: Exchange) -> list[str]:
 
 
 def activity_word(activity: Activity) -> str:
-    """What is going on, for the progress bar; empty where no bar is needed."""
+    """Name the current activity for the progress bar; empty if no bar is needed."""
     patterns = {
         "checking": QCoreApplication.translate("Activity", "Checking {subject}"),
         "loading": QCoreApplication.translate("Activity", "Loading {subject}"),

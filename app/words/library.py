@@ -16,7 +16,7 @@ COLUMNS = ("name", "parameters", "quantisation", "size", "context", "memory", "s
 
 
 def heading(column: str) -> str:
-    """What stands over a column."""
+    """Return the heading of a column."""
     words = {
         "name": QCoreApplication.translate("Library", "Name"),
         "parameters": QCoreApplication.translate("Library", "Parameters"),
@@ -30,7 +30,7 @@ def heading(column: str) -> str:
 
 
 def heading_help(column: str) -> str:
-    """What a column tells."""
+    """Return the tooltip of a column's heading."""
     words = {
         "context": QCoreApplication.translate("Library", "Context length in tokens: as loaded / as trained"),
         "memory": QCoreApplication.translate("Library", "Estimated memory needed to run the model, and free memory"),
@@ -39,7 +39,7 @@ def heading_help(column: str) -> str:
 
 
 def cell(row: LibraryRow, column: str) -> str:
-    """What stands in a column."""
+    """Return the text of a cell."""
     if column == "name":
         return row.name
     if column == "parameters":
@@ -59,7 +59,7 @@ def cell(row: LibraryRow, column: str) -> str:
 
 
 def sort_value(row: LibraryRow, column: str) -> str | float:
-    """What a column is sorted by: one type a column, as Qt would compare small and large whole numbers wrongly.
+    """Return the sort key of a column: one type per column, as Qt compares small and large whole numbers wrongly.
 
     States: loaded, chosen, what fits, too large, not there, not usable.
     """
@@ -87,7 +87,7 @@ def context_words(row: LibraryRow) -> str:
 
 
 def state_words(row: LibraryRow) -> str:
-    """Whether it can be used, and why not."""
+    """Say whether a model can be used, and why not."""
     loaded = {
         "target": QCoreApplication.translate("Library", "Loaded as target"),
         "draft": QCoreApplication.translate("Library", "Loaded as draft"),
@@ -123,7 +123,7 @@ def facts(row: LibraryRow) -> str:
 
 
 def free_words(free: int) -> str:
-    """How much memory is free: 5.6 GB free."""
+    """Say how much memory is free: 5.6 GB free."""
     return (
         QCoreApplication.translate("Library", "{free} of memory free").format(free=say(file_size(free))) if free else ""
     )

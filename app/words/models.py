@@ -40,13 +40,13 @@ def worded(choice: PickerLine) -> PickerLine:
 
 
 def shortage_words(needed: int, free: int) -> str:
-    """Why a model does not fit: bytes that it needs and that are free."""
+    """Say why a model does not fit: bytes needed and bytes free."""
     text = QCoreApplication.translate("Models", "It needs about {needed} of memory; {free} are free.")
     return text.format(needed=say(file_size(needed)), free=say(file_size(free)) or "0")
 
 
 def announcement(names: Sequence[str], needed: int, free: int) -> str:
-    """What is said before models are loaded that need more bytes than are free."""
+    """Announce a load that needs more bytes than are free."""
     if len(names) == 2:
         text = QCoreApplication.translate(
             "Models",

@@ -11,7 +11,7 @@ from app.system.translation import fill, number
 
 
 def trouble_words(trouble: SettingsTrouble) -> str:
-    """What went wrong with the file of the settings, and what became of it."""
+    """Say what went wrong with the settings file, and what became of it."""
     words = {
         "damaged": QCoreApplication.translate(
             "Settings",
@@ -36,7 +36,7 @@ def trouble_words(trouble: SettingsTrouble) -> str:
 
 
 def field_name(name: str) -> str:
-    """What a field is called."""
+    """Return the label of a field."""
     words = {
         "temperature": QCoreApplication.translate("Settings", "Temperature"),
         "top_k": QCoreApplication.translate("Settings", "Top-k"),
@@ -59,7 +59,7 @@ def field_name(name: str) -> str:
 
 
 def field_hint(name: str) -> str:
-    """What a field does, in a few words, with its unit."""
+    """Return the hint of a field, with its unit."""
     words = {
         "temperature": QCoreApplication.translate("Settings", "0 = greedy: always the most likely token"),
         "top_k": QCoreApplication.translate("Settings", "sample from this many of the most likely tokens · 0 = off"),
@@ -94,7 +94,7 @@ def field_hint(name: str) -> str:
 
 
 def field_rule(name: str) -> str:
-    """What may be typed into a field, said when something else was."""
+    """Say what a field accepts, after an invalid entry."""
     words = {
         "temperature": QCoreApplication.translate("Settings", "Enter a number from 0 to 100."),
         "top_k": QCoreApplication.translate("Settings", "Enter 0 or a whole number above 0."),
@@ -116,7 +116,7 @@ def field_rule(name: str) -> str:
 
 
 def drawing_words(choice: GenerationChoice) -> str:
-    """What the sampling comes to."""
+    """Describe the effect of the sampling settings."""
     if choice.temperature == 0:
         return QCoreApplication.translate(
             "Settings",
@@ -134,7 +134,7 @@ def drawing_words(choice: GenerationChoice) -> str:
 
 
 def preset_names() -> dict[str, str]:
-    """What the presets are called that come with the program, by their keys."""
+    """Return the names of the bundled presets by their keys."""
     return {
         "greedy": QCoreApplication.translate("Settings", "Greedy"),
         "balanced": QCoreApplication.translate("Settings", "Balanced"),
@@ -144,7 +144,7 @@ def preset_names() -> dict[str, str]:
 
 
 def prompt_names() -> dict[str, str]:
-    """What the system prompts are called that come with the program, by their keys."""
+    """Return the names of the bundled system prompts by their keys."""
     return {
         "brief": QCoreApplication.translate("Settings", "Brief"),
         "steps": QCoreApplication.translate("Settings", "Explains step by step"),
@@ -167,7 +167,7 @@ def prompt_text(prompt: SystemPrompt) -> str:
 
 
 def name_words(problem: NameProblem) -> str:
-    """What is wrong with a name."""
+    """Say what is wrong with a name."""
     words = {
         "empty": QCoreApplication.translate("Settings", "Enter a name."),
         "long": QCoreApplication.translate("Settings", "Enter at most {length} characters."),
@@ -178,7 +178,7 @@ def name_words(problem: NameProblem) -> str:
 
 
 def refusal_words(refused: PresetsRefused, file_name: str) -> str:
-    """Why a file of presets or prompts was not imported."""
+    """Say why a file of presets or prompts was not imported."""
     reasons = {
         "large": QCoreApplication.translate("Settings", "it is too large"),
         "json": QCoreApplication.translate("Settings", "it is not valid JSON"),
@@ -200,7 +200,7 @@ def refusal_words(refused: PresetsRefused, file_name: str) -> str:
 
 
 def imported_words(added: int, renamed: int) -> str:
-    """What came of an import."""
+    """Say the result of an import."""
     if not added:
         return QCoreApplication.translate("Settings", "All of its entries exist already.")
     said = fill(QCoreApplication.translate("Settings", "Imported: {count}."), count=added)

@@ -1,4 +1,4 @@
-"""What the program is busy with, for the thin progress bar."""
+"""Describe what the program is busy with, for the thin progress bar."""
 
 from __future__ import annotations
 

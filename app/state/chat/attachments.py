@@ -54,7 +54,7 @@ class Attachment:
 
     @property
     def block(self) -> str:
-        """How it stands in the question: named, between fences that are longer than any in it."""
+        """Return the file as it is quoted: named, between fences that are longer than any in it."""
         return _block(self.name, self.text)
 
 
@@ -135,7 +135,7 @@ def join_question(typed: str, attachments: Sequence[Attachment]) -> str:
 
 @lru_cache(maxsize=16)
 def split_question(question: str) -> tuple[str, tuple[Attachment, ...]]:
-    """What was typed, and the files before it. Where there are none the question is what was typed."""
+    """Split a message into the typed text and the files quoted before it. Without files it is all text."""
     found: list[Attachment] = []
     at = 0
     while (head := _HEAD_LINES.match(question, at)) is not None:
@@ -152,7 +152,7 @@ def split_question(question: str) -> tuple[str, tuple[Attachment, ...]]:
 
 
 def _find_end(question: str, start: int, fence: str) -> int | None:
-    """Where the text of a file ends: before a line that is the fence, with a gap or nothing behind it."""
+    """Find the end of a quoted file: before a line that is the fence, followed by a blank line or nothing."""
     # The text may be empty: its end is then the line break before it.
     end = question.find(fence, max(start - 1, 0))
     while end >= 0:

@@ -25,7 +25,7 @@ _SHOWN = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Letters:
-    """What a text's height is estimated from: the width it has, and the width and height of a letter, in pixels."""
+    """Hold what a text's height is estimated from: its width, and the width and height of a letter, in pixels."""
 
     width: int
     letter: float
@@ -67,7 +67,7 @@ class Column:
 
     @property
     def letters(self) -> Letters:
-        """What heights are estimated from."""
+        """Return the letters that heights are estimated from."""
         return self._letters
 
     @property
@@ -100,7 +100,7 @@ class Column:
         return self._places.get(id(entry))
 
     def top(self, place: int) -> int:
-        """Where an entry begins; for the number after the last, where one more would."""
+        """Return the top of an entry; for the index after the last, the top that one more would have."""
         total = 0
         while place > 0:
             total += self._tree[place]
@@ -108,11 +108,11 @@ class Column:
         return total
 
     def height(self, place: int) -> int:
-        """How tall an entry is, as far as it is known."""
+        """Return the height of an entry, measured or estimated."""
         return self._heights[place]
 
     def measured(self, place: int) -> int:
-        """How tall an entry was at this width when it was measured, 0 if it was not."""
+        """Return the measured height of an entry at this width, 0 if it was not measured."""
         width, height = self._measured.get(id(self.entries[place]), (0, 0))
         return height if width == self._letters.width else 0
 
@@ -162,7 +162,7 @@ class Column:
 
 
 def same_entries(old: Sequence[Entry], new: Sequence[Entry]) -> dict[int, int]:
-    """Which of the old entries are among the new ones: old number → new number.
+    """Map the old entries that are among the new ones: old index → new index.
 
     They are the same object, or were kept as the same messages in the store.
     """

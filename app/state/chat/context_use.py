@@ -1,4 +1,4 @@
-"""How full the context is: what the model would read of a conversation, and what it would be shown no more."""
+"""Describe how full the context is: what the model would read of a chat, and what would be left out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TokenCount:
-    """What was counted at one time: a conversation, and texts beside it (their tokens)."""
+    """Hold the tokens counted at one time: of a chat, and of texts beside it."""
 
     fit: PromptFit
     texts: tuple[int, ...] = ()
@@ -36,12 +36,12 @@ class ContextUse:
 
     @property
     def fraction(self) -> float:
-        """How full it is, 0..1."""
+        """Return how full it is, 0..1."""
         return min(self.used / self.available, 1.0) if self.available > 0 else 1.0
 
 
 def use_of(fit: PromptFit) -> ContextUse:
-    """What the meter shows of a count."""
+    """Return what the meter shows of a count."""
     return ContextUse(fit.tokens, fit.context_length, fit.typed, fit.dropped_turns, fit.fits)
 
 

@@ -1,4 +1,4 @@
-"""What a file or a folder is that was dropped onto the window."""
+"""Tell what kind of file or folder was dropped onto the window."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAGIC = b"GGUF"
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """What was dropped, by what it is. `files`: other files, which may be texts; `missing`: what is not there."""
+    """Hold dropped paths by kind. `files`: other files, which may be text; `missing`: paths that do not exist."""
 
     models: tuple[Path, ...] = ()
     folders: tuple[Path, ...] = ()
@@ -27,7 +27,7 @@ class Dropped:
 
 
 def sort_out(paths: Iterable[Path]) -> Dropped:
-    """What each of these is; of a model in several files, each counts as its first. Each is listed once."""
+    """Sort paths by kind, each listed once; every file of a split model counts as its first."""
     found: dict[Kind, dict[Path, None]] = {kind: {} for kind in ("model", "folder", "conversation", "file", "missing")}
     for path in paths:
         kind, meant = kind_of(path)
@@ -36,7 +36,7 @@ def sort_out(paths: Iterable[Path]) -> Dropped:
 
 
 def kind_of(path: Path) -> tuple[Kind, Path]:
-    """What it is, and the path under which that is known: a part of a split model stands for the first one.
+    """Return the kind of a path, and the path it stands for: a part of a split model stands for the first part.
 
     A folder with the weights of a single model (safetensors) is a model; so is a file of these weights in it.
     """

@@ -21,7 +21,7 @@ Happening = Literal["said", "thought", "begins", "ends", "was thought"]
 
 @dataclass(frozen=True, slots=True)
 class ReplyPiece:
-    """What happens next in the reply; `text` of what is said or thought."""
+    """Hold the next piece of a reply; `text` of what is said or thought."""
 
     what: Happening
     text: str = ""
@@ -118,7 +118,7 @@ class Thoughts:
         return after
 
     def _opening(self, line: str) -> str | None:
-        """What follows on the line if it opens a thought."""
+        """Return the rest of the line if it opens a thought."""
         stripped = line.lstrip()
         if not stripped.startswith(OPENING):
             return None
@@ -144,13 +144,13 @@ class Thoughts:
 
 
 def _may_open(line: str) -> bool:
-    """Whether a line that is not complete may become one that opens a thought."""
+    """Return whether a line that is not complete may become one that opens a thought."""
     stripped = line.lstrip()
     return bool(stripped) and OPENING.startswith(stripped)
 
 
 def _beginning_of(tag: str, text: str) -> int:
-    """How many characters at the end of a text are the beginning of a tag."""
+    """Return how many characters at the end of a text may begin a tag."""
     for size in range(min(len(tag) - 1, len(text)), 0, -1):
         if text.endswith(tag[:size]):
             return size

@@ -1,4 +1,4 @@
-"""What is known of each token of a reply: where it came from, how probable it was, what else there might have been."""
+"""Record each token of a reply: its origin, its probability and its alternatives."""
 
 from __future__ import annotations
 
@@ -141,11 +141,11 @@ class TokenTrace:
             yield Alternative(token, self._names.get(token), self._top_logprobs[place])
 
     def origin(self, index: int) -> Origin:
-        """Where the token at this index came from."""
+        """Return the origin of the token at this index."""
         return ORIGINS[self._origins[index]]
 
     def text_of(self, index: int) -> str:
-        """What the token at this index added to the reply."""
+        """Return the text that the token at this index added to the reply."""
         return self._texts[index]
 
     @property
@@ -155,7 +155,7 @@ class TokenTrace:
 
     @property
     def counts(self) -> Mapping[Origin, int]:
-        """How many tokens came from where."""
+        """Count the tokens by origin."""
         return MappingProxyType(self._counts)
 
     # To keep it -------------------------------------------------------------------------------------------------------

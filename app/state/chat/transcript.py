@@ -18,7 +18,7 @@ Action = Literal["choose-folder", "new-chat"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What went wrong, for a person. `details` is for a report to the makers, None where `text` says it all."""
+    """Describe a problem to a person. `details` is for a report to the developers, None if `text` says everything."""
 
     text: str
     details: str | None = None
@@ -77,18 +77,18 @@ class Exchange:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will come."""
+        """Return whether the reply is complete or given up."""
         return self.status in ("done", "cancelled", "failed", "interrupted")
 
     @property
     def unfinished(self) -> bool:
-        """Whether the reply broke off, so that it can be continued."""
+        """Return whether the reply broke off and can be continued."""
         cut = self.finish_reason == "length" or self.status in ("cancelled", "interrupted")
         return self.answered and cut
 
     @property
     def answered(self) -> bool:
-        """Whether it belongs to the conversation that the model reads: it has a reply, perhaps a partial one."""
+        """Return whether the model reads it: it has a reply, perhaps a partial one."""
         return self.ended and bool(self.reply.strip())
 
     def add(self, text: str) -> None:

@@ -13,14 +13,14 @@ _MOST = 200
 
 @dataclass(frozen=True, slots=True)
 class FuzzyMatch:
-    """How well a line fits (more is better), and where: the places of the letters that were typed."""
+    """Hold how well a line matches (more is better), and the indices of the typed letters."""
 
     score: float
     places: tuple[int, ...]
 
 
 def match(query: str, text: str) -> FuzzyMatch | None:
-    """How `text` fits what was typed; None where a word of it is not there. Case does not matter.
+    """Match `text` with what was typed; None if a typed word is missing. Case does not matter.
 
     Each word of the query is looked for on its own: its letters together, else one after the other.
     """
@@ -85,7 +85,7 @@ def _from(word: str, line: str, start: int) -> FuzzyMatch | None:
 
 
 def _next_start(letter: str, line: str, after: int) -> int:
-    """Where the letter comes next: at once, or at the beginning of a word, or anywhere."""
+    """Find the next index of a letter: at once, at the beginning of a word, or anywhere."""
     near = line.find(letter, after)
     if near == after:
         return near

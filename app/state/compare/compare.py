@@ -37,7 +37,7 @@ _BUSY, _UNSTEADY = 0.05, 0.15
 
 @dataclass(frozen=True, slots=True)
 class ComparedModels:
-    """What would be measured now: names for the eye. `target`, `draft` "": none is chosen."""
+    """Name the pair that would be measured now. `target`, `draft` "": none is chosen."""
 
     target: str
     draft: str
@@ -46,7 +46,7 @@ class ComparedModels:
 
 @dataclass(frozen=True, slots=True)
 class ProofSettings:
-    """How it is measured. `turns`: how often each way answers; `tokens`: new tokens a reply at most."""
+    """Hold the settings of a measurement. `turns`: runs of each mode; `tokens`: maximum of new tokens per reply."""
 
     temperature: float = 0.0
     turns: int = 5
@@ -55,7 +55,7 @@ class ProofSettings:
 
 @dataclass(frozen=True, slots=True)
 class ProofRequest:
-    """What is to be measured: ways beside plain decoding, with these models."""
+    """Request a measurement: modes beside plain decoding, with these models."""
 
     prompt: str
     ways: tuple[Way, ...]
@@ -65,7 +65,7 @@ class ProofRequest:
 
 @dataclass(frozen=True, slots=True)
 class ProofProgress:
-    """How far the engine is; `report` None: no figures yet. `seconds_left` None: not known yet."""
+    """Hold the progress of the engine; `report` None: no figures yet. `seconds_left` None: not known yet."""
 
     stage: Literal["calibrating", "warming up", "measuring", "comparing"]
     done: int = 0
@@ -92,7 +92,7 @@ class ProofRun:
 
     @property
     def running(self) -> bool:
-        """Whether it is under way."""
+        """Return whether it is running."""
         return self.status not in ("idle", "done", "cancelled", "failed")
 
     def begin(self, request: ProofRequest) -> None:
@@ -146,7 +146,7 @@ class ProofRun:
 
 
 def ways_to_compare(lookahead: Lookahead, *, has_draft: bool) -> tuple[Way, ...]:
-    """What is compared with plain decoding: the lookahead that is chosen, auto where that is plain decoding itself."""
+    """Return what to compare with plain decoding: the chosen lookahead, or auto if that is plain decoding itself."""
     return (lookahead,) if lookahead != 0 and has_draft else ("auto",)
 
 
@@ -160,7 +160,7 @@ def ways_to_sweep() -> tuple[Way, ...]:
 
 @dataclass(frozen=True, slots=True)
 class OutputEquality:
-    """Whether the outputs are the same.
+    """Say whether the outputs are the same.
 
     `kind`: identical (token for token); tie (they part where the two best logits lie too close to tell, `gap` apart);
     different; unexamined; drawn (tokens were drawn: not to be compared one by one); none (nothing to say yet).
@@ -187,7 +187,7 @@ def figures(report: WaysReport | None, name: str) -> WayFigures | None:
 
 
 def verdict(report: WaysReport | None) -> OutputEquality:
-    """Whether the speculative replies were the plain one."""
+    """Return whether the speculative replies equal the plain one."""
     way = speculative(report)
     if report is None or way is None or not way.replies:
         return OutputEquality("none")
@@ -207,7 +207,7 @@ def verdict(report: WaysReport | None) -> OutputEquality:
 
 
 def outcome(way: WayFigures | None) -> Literal["faster", "slower", "level", "unknown"]:
-    """Whether a way is faster than plain decoding, by more than its spread."""
+    """Return whether a way is faster than plain decoding, by more than its spread."""
     if way is None or way.speedup is None or way.speedup.values < ENOUGH:
         return "unknown"
     if way.speedup.low > 1.0:
@@ -227,7 +227,7 @@ class SweepPoint:
 
 
 def sweep_points(report: WaysReport | None) -> list[SweepPoint]:
-    """What was measured so far, by lookahead; 0 is plain decoding."""
+    """Return the figures so far by lookahead; 0 is plain decoding."""
     points = []
     for way in () if report is None else report.ways:
         lookahead = as_lookahead(way.name)
@@ -262,7 +262,7 @@ def rivals(report: WaysReport | None) -> list[int]:
 
 
 def doubts(report: WaysReport | None) -> list[Literal["busy", "unsteady", "few"]]:
-    """Why the figures are to be taken with care, once they are there."""
+    """Return reasons to doubt the figures, once there are some."""
     if report is None or not any(way.replies for way in report.ways):
         return []
     found: list[Literal["busy", "unsteady", "few"]] = []

@@ -169,7 +169,7 @@ class Conversation:
             self.point(message.parent, message.id)
 
     def point(self, parent: int | None, child: int | None) -> None:
-        """Which of the messages right below a message is shown when it is; None is the newest."""
+        """Choose the message to show below another one; None is the newest."""
         if self._pointed(parent) == child:
             return
         self._moved[parent] = child
@@ -211,7 +211,7 @@ class Conversation:
             self.point(first.parent, first.id)
 
     def take_moved(self) -> dict[int | None, int | None]:
-        """Which `chosen` were changed since the last call: by message, None for the conversation's own."""
+        """Return the `chosen` that changed since the last call, by message; None for the conversation's own."""
         moved, self._moved = self._moved, {}
         return moved
 

@@ -54,7 +54,7 @@ class ExportFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What a file held: the conversation, with new ids, and how its replies came about by the id of the reply."""
+    """Hold an imported conversation with new ids, and the token records by the id of the reply."""
 
     conversation: Conversation
     traces: Mapping[int, bytes]
@@ -127,7 +127,7 @@ def from_json(data: bytes, new_id: Callable[[], int], name: str = "the file") ->
 
 
 class _Senseless(ValueError):
-    """What makes no sense in a file, in words."""
+    """Say what is invalid in a file."""
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -122,5 +122,5 @@ def _exchange(question: StoredMessage, reply: StoredMessage | None) -> Exchange:
 
 
 def models(target: str, draft: str) -> str:
-    """What wrote a reply, for people."""
+    """Return the names of the models that wrote a reply."""
     return f"{target} + {draft}" if target and draft else target

@@ -1,4 +1,4 @@
-"""What the list at the left shows: conversations in groups, or what a search found."""
+"""Hold the rows of the chat list: chats in groups, or the results of a search."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ConversationList:
         self.rows = list(items)
 
     def row_of(self, conversation: int | None) -> int | None:
-        """Where a conversation stands."""
+        """Return the row of a conversation."""
         for row, item in enumerate(self.rows):
             if isinstance(item, ConversationItem) and item.id == conversation:
                 return row
@@ -86,7 +86,7 @@ def grouped(items: Iterable[ConversationItem], now: datetime, zone: tzinfo | Non
 
 
 def group_of(item: ConversationItem, now: datetime, zone: tzinfo | None = None) -> Group:
-    """Where a conversation belongs, by calendar days, not by hours."""
+    """Return the group of a conversation, by calendar days, not by hours."""
     if item.pinned:
         return "pinned"
     changed = datetime.fromtimestamp(item.changed, UTC)

@@ -181,7 +181,7 @@ class MarkdownBlocks:
             self._cut_lines()
 
     def _goes_on(self, line: str, item: re.Match[str] | None, fence: re.Match[str] | None) -> bool:
-        """Whether a line belongs to the open list."""
+        """Return whether a line belongs to the open list."""
         if item is not None or line.startswith(("  ", "\t")):
             return True
         return not (self._blank_in_list or fence or _HEADING.match(line) or _RULE.match(line))
@@ -274,5 +274,5 @@ def _closes(line: str, fence: str) -> bool:
 
 
 def _may_close(line: str, fence: str) -> bool:
-    """Whether a line that is not complete may yet become the end of a fence."""
+    """Return whether a line that is not complete may yet become the end of a fence."""
     return bool(line) and not line.strip().strip(fence[0])

@@ -1,4 +1,4 @@
-"""What the parts of a piece of code are, for its colours: Pygments, for the languages that replies are written in.
+"""Tell the kinds of code parts, for their colours, with Pygments, for the languages that replies are written in.
 
 The language is what stands after the fence, and nothing is guessed. The lexers come one by one, when they are needed.
 """
@@ -168,7 +168,7 @@ def parts(code: str, info: str) -> Iterator[tuple[Part, str]]:
 
 
 def _is_tame(code: str) -> bool:
-    """Whether no regular expression will go over the same text again and again."""
+    """Return whether no regular expression will go over the same text again and again."""
     return max(map(len, code.split("\n"))) <= LONGEST_LINE and _LONG_SPACE.search(code) is None
 
 

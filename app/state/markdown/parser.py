@@ -101,7 +101,7 @@ def visible_code(text: str) -> str:
 
 
 def is_safe_link(address: str) -> bool:
-    """Whether an address may be opened, after asking."""
+    """Return whether an address may be opened, after asking."""
     return _SAFE.match(address) is not None
 
 

@@ -1,4 +1,4 @@
-"""What the library shows of the models in the chosen folders: one row a model, with what it takes and what is free."""
+"""Hold the library's rows: one per model of the chosen folders, with the memory that it needs and that is free."""
 
 from __future__ import annotations
 

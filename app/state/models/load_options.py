@@ -1,4 +1,4 @@
-"""How a model is loaded, as chosen and remembered for its path."""
+"""Hold the load options of a model, as chosen and remembered for its path."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LoadChoice:
         return options
 
     def to_mapping(self) -> dict[str, Any]:
-        """What is kept in a file: only what was chosen."""
+        """Return the mapping that is stored in a file: only the chosen options."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     def config(self, path: Path, *, trusted: bool = False, despite_memory: bool = False) -> LoadConfig:
@@ -60,7 +60,7 @@ FIELDS: tuple[Field, ...] = get_args(Field)
 
 
 def check(field: Field, text: str) -> str | None:
-    """What is wrong with what was typed for an option, in the engine's words; None if nothing. Empty is allowed."""
+    """Return what is wrong with a typed option, in the engine's words; None if nothing. Empty is allowed."""
     try:
         read(field, text)
     except InvalidRequest as error:
@@ -84,7 +84,7 @@ def read(field: Field, text: str) -> Any:
 
 
 def needs_with(model: ModelFile, options: LoadChoice) -> MemoryNeeds:
-    """What a model takes with these options."""
+    """Return the memory that a model needs with these options."""
     return engine.memory_needs(
         model, context_length=options.context, cache_type=options.cache_type, gpu_layers=options.gpu_layers
     )

@@ -74,7 +74,7 @@ class PickerLine:
 
     @property
     def key(self) -> DraftKey:
-        """What names it."""
+        """Return the key that identifies it."""
         return self.path if self.kind in ("model", "none") else self.kind  # type: ignore[return-value]
 
 
@@ -83,7 +83,7 @@ _PAYS = 1.5
 
 
 class ModelList:
-    """What the pickers show. The bundled pair comes first.
+    """Hold the models of the pickers. The bundled pair comes first.
 
     Attributes: selection; loaded; folders (the models folders, in the order in which they were added); away (those that
     are not there at present); free (bytes of memory that are free, 0 where nobody looked).
@@ -140,16 +140,16 @@ class ModelList:
         return self._home.get(path) if self.models else None
 
     def is_away(self, path: Path) -> bool:
-        """Whether its folder is not there at present."""
+        """Return whether its folder is not there at present."""
         return self.folder_of(path) in self.away
 
     def can_be_used(self, path: Path) -> bool:
-        """Whether a model is there and was read, and is one that can be loaded."""
+        """Return whether a model is there and was read, and is one that can be loaded."""
         model = self.by_path(path)
         return model is not None and model.usable and not self.is_away(path)
 
     def set_bundled(self, models: tuple[ModelFile, ...]) -> None:
-        """What a look into the bundled files told."""
+        """Take the facts read from the bundled files."""
         read = {model.path.name: model for model in models}
         self._bundled_models = tuple(
             replace(read.get(model.path.name, model), path=model.path) for model in self._bundled_models
@@ -157,7 +157,7 @@ class ModelList:
         self._all = None
 
     def set_found(self, folder: Path, models: tuple[ModelFile, ...]) -> bool:
-        """What is in a models folder, which is there (again). Whether that is something new."""
+        """Take the content of a model folder that is available (again). Return whether anything is new."""
         if folder not in self.away and self._found.get(folder) == models:
             return False
         self.folders = tuple(dict.fromkeys((*self.folders, folder)))
@@ -189,7 +189,7 @@ class ModelList:
     # How they are loaded ----------------------------------------------------------------------------------------------
 
     def options(self, path: Path | None) -> LoadChoice:
-        """How a model is loaded."""
+        """Return the load options of a model."""
         return AS_THE_ENGINE_DOES if path is None else self._options.get(path, AS_THE_ENGINE_DOES)
 
     def set_options(self, path: Path, options: LoadChoice) -> None:
@@ -197,13 +197,13 @@ class ModelList:
         self._options[path] = options
 
     def needs(self, model: ModelFile) -> MemoryNeeds:
-        """What a model takes with its options."""
+        """Return the memory that a model needs with its options."""
         return needs_with(model, self.options(model.path))
 
     # Pickers ----------------------------------------------------------------------------------------------------------
 
     def set_fits(self, fits: Mapping[Path, Fit]) -> None:
-        """Which drafts fit the chosen target."""
+        """Take which drafts fit the chosen target."""
         self._fits = fits
 
     def targets(self) -> list[PickerLine]:
@@ -339,7 +339,7 @@ def _unread(path: Path) -> ModelFile:
 
 
 def _out_of_question(choice: PickerLine) -> bool:
-    """Whether it cannot be loaded as things are, so that it stands behind what can."""
+    """Return whether it cannot be loaded as things are, so that it stands behind what can."""
     return choice.problem is not None or choice.shortage is not None or choice.away
 
 

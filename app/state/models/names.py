@@ -1,4 +1,4 @@
-"""What models and their figures are called."""
+"""Name models and format their figures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def label(model: ModelFile) -> str:
 
 
 def labels(models: Sequence[ModelFile]) -> dict[Path, str]:
-    """What each is called, by its path. Of those of one name the later go by their file, then with its folder too."""
+    """Name each model by its path. Of equal names the later ones use their file name, then their folder as well."""
     names: dict[Path, str] = {}
     taken: set[str] = set()
     for model in models:
@@ -37,7 +37,7 @@ def hint(model: ModelFile) -> str:
 
 
 def file_label(path: Path) -> str:
-    """What a model is called before it was read. The dot in a folder's name, as in Qwen2.5-0.5B, begins no suffix."""
+    """Name a model before it is read. The dot in a folder's name, as in Qwen2.5-0.5B, begins no suffix."""
     return path.stem if path.suffix.lower() in (".gguf", ".safetensors") else path.name
 
 

@@ -1,4 +1,4 @@
-"""What a reply is asked with: how tokens are chosen, when it ends, what the model is told first, how it speculates."""
+"""Hold the settings of a reply: sampling, its end, the system prompt, speculation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ LONGEST_SYSTEM = 200_000
 
 @dataclass(frozen=True, slots=True)
 class GenerationChoice:
-    """What a reply is asked with. The default is what the program does where nothing was chosen: greedy.
+    """Hold the settings of a reply. The default is what the program does if nothing was chosen: greedy.
 
     Sampling as in the engine's SamplingConfig (`temperature` 0: greedy; `seed` None: another one each time).
     `max_tokens`: new tokens at most, None: until the end of the context; `stop`: texts that end a reply; `system`: what
@@ -73,7 +73,7 @@ class GenerationChoice:
     # What the engine takes --------------------------------------------------------------------------------------------
 
     def sampling(self) -> SamplingConfig:
-        """How tokens are chosen."""
+        """Return the sampling settings."""
         return SamplingConfig(**{name: getattr(self, name) for name in SAMPLING})
 
     def options(self, lookahead: Lookahead) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class GenerationChoice:
 
     @property
     def repeats(self) -> bool:
-        """Whether a reply that is drawn is to come out the same again."""
+        """Return whether a reply that is drawn is to come out the same again."""
         return self.seed is not None and self.temperature > 0
 
     def lookahead_for(self, lookahead: Lookahead, *, has_draft: bool) -> Lookahead:
@@ -105,7 +105,7 @@ class GenerationChoice:
         return DEFAULT_LOOKAHEAD if lookahead == "auto" and self.repeats and judged else lookahead
 
     def messages(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """What the model reads: the system prompt first, where there is one."""
+        """Return the messages that the model reads: the system prompt first, if there is one."""
         return (Message("system", self.system), *messages) if self.system.strip() else tuple(messages)
 
     # As it is kept ----------------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def _stops(value: object) -> tuple[str, ...] | None:
 
 
 def parse(name: str, text: str) -> Any:
-    r"""What was typed into a field, as its value. Raises InvalidRequest and its kinds, in the engine's words.
+    r"""Parse the text of a field. Raises InvalidRequest and its kinds, in the engine's words.
 
     A number may be written with a comma. Stop strings: one a line; \n, \t and \\ are a line's end, a tab, a backslash.
     """
@@ -176,7 +176,7 @@ def parse(name: str, text: str) -> Any:
 
 
 def check(name: str, text: str) -> str | None:
-    """What is wrong with what was typed into a field, from the engine's own checks. None: nothing."""
+    """Return what is wrong with the text of a field, by the engine's own checks. None: nothing."""
     try:
         value = parse(name, text)
     except EngineError as error:

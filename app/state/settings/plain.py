@@ -1,4 +1,4 @@
-"""What JSON can say, checked: for values whose meaning is judged elsewhere."""
+"""Check plain JSON values whose meaning is judged elsewhere."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def applied(preset: GenerationPreset, choice: GenerationChoice) -> GenerationCho
 
 
 def fits(preset: GenerationPreset, choice: GenerationChoice) -> bool:
-    """Whether a choice has the values of a preset."""
+    """Return whether a choice has the values of a preset."""
     return all(getattr(preset.values, name) == getattr(choice, name) for name in PRESET)
 
 
@@ -133,11 +133,11 @@ class Shelf(Generic[Item]):
         return next((each for each in self if _same(self.shown(each), name)), None)
 
     def shown(self, item: Item) -> str:
-        """What an item is called in the window."""
+        """Return the name of an item in the window."""
         return self.words.get(item.key, item.name) if item.key else item.name
 
     def name_problem(self, name: str, *, besides: str | None = None) -> NameProblem | None:
-        """What is wrong with a name for another item; `besides`: one of one's own that is to have it instead."""
+        """Return what is wrong with a name for another item; `besides`: the user's own item that gets it."""
         name = _tidy(name)
         if not name:
             return "empty"

@@ -1,4 +1,4 @@
-"""What the Speculation panel draws, at one moment: it can be kept while the reply goes on, and written as a table."""
+"""Hold what the Speculation panel draws at one moment: it can be kept while the reply goes on, and saved as a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Points = tuple[list[float], list[float]]
 
 @dataclass(frozen=True, slots=True)
 class TimeSplit:
-    """Where the time after the prompt went, in milliseconds: waiting for the draft, in the target, and all the rest."""
+    """Split the time after the prompt, in milliseconds: waiting for the draft, the target, and all the rest."""
 
     draft_ms: float = 0.0
     target_ms: float = 0.0
@@ -84,7 +84,7 @@ class Figures:
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing to save."""
+        """Return whether there is nothing to save."""
         return not (self.rates[0] or self.speeds[0] or self.times.total_ms)
 
     def to_csv(self) -> str:

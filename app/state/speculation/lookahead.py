@@ -1,4 +1,4 @@
-"""What the lookahead does and why, in a form that is calm enough to be read while a reply is written."""
+"""Describe what the lookahead does and why, calmly enough to be read while a reply is written."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Kind = Literal["ready", "drafting", "trying", "plain", "fixed", "off"]
 
 @dataclass(frozen=True, slots=True)
 class LookaheadNote:
-    """What is told of the lookahead.
+    """Hold what is told of the lookahead.
 
     `kind`: ready (auto, and nothing was written yet), drafting, trying (proposing to see whether it pays), plain
     (nothing pays), fixed (a number was chosen), off (0 was chosen, or there is nothing to propose from).
@@ -111,7 +111,7 @@ class LookaheadWatch:
         )
 
     def _is_plain(self, rounds: list[RoundEvent]) -> bool:
-        """Whether the rounds went plain. A probe now and then, or a round that only looked around, changes nothing."""
+        """Return whether the rounds went plain. A rare probe, or a round that only explored, changes nothing."""
         plain = sum(not event.proposed and (event.speedup or 1.0) <= 1.0 for event in rounds)
         if self.note.kind == "plain":
             return len(rounds) - plain < MOST

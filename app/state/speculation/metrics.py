@@ -212,12 +212,12 @@ class Metrics:
 
     @property
     def lookahead(self) -> LookaheadNote:
-        """What the lookahead does and why."""
+        """Return what the lookahead does and why."""
         return self._lookahead.note
 
     @property
     def times(self) -> TimeSplit:
-        """Where the time after the prompt went so far, or in the whole reply."""
+        """Return the time after the prompt by part, so far or of the whole reply."""
         if self._final is not None:
             return TimeSplit.of_stats(self._final)
         rest = 1000.0 * self.speeds.seconds - self._draft_ms - self._target_ms

@@ -1,4 +1,4 @@
-"""What can be done with a message: small buttons that come with the mouse or the keyboard, and the branches' picker."""
+"""Show the actions of a message: small buttons that appear with the mouse or the keyboard, and the branch picker."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ShyButton(QToolButton):
 
     @property
     def revealed(self) -> bool:
-        """Whether it is to be seen."""
+        """Return whether it is visible."""
         focus = QApplication.focusWidget()
         return self._message.underMouse() or (focus is not None and self._message.isAncestorOf(focus))
 
@@ -36,7 +36,7 @@ class ShyButton(QToolButton):
 
 
 class BranchPicker(QWidget):
-    """Which of several versions is shown, as 2/3 between two arrows. Signal: stepped(-1 or 1)."""
+    """Show which of several versions is visible, as 2/3 between two arrows. Signal: stepped(-1 or 1)."""
 
     stepped = Signal(int)
 
@@ -125,7 +125,7 @@ class ActionRow(QWidget):
 
     @property
     def is_built(self) -> bool:
-        """Whether there are buttons."""
+        """Return whether the buttons exist."""
         return self._picker is not None
 
     @property
@@ -205,7 +205,7 @@ class ActionRow(QWidget):
 
 
 def question_row(theme: Theme, message: QWidget) -> ActionRow:
-    """What can be done with a question."""
+    """Make the actions of a user message."""
     translate = QCoreApplication.translate
     specs = (
         ActionSpec("edit", "pencil-simple", translate("MessageActions", "Edit and send again")),
@@ -218,7 +218,7 @@ def question_row(theme: Theme, message: QWidget) -> ActionRow:
 
 
 def reply_row(theme: Theme, message: QWidget) -> ActionRow:
-    """What can be done with a reply."""
+    """Make the actions of a reply."""
     translate = QCoreApplication.translate
     specs = (
         ActionSpec("regenerate", "arrow-counter-clockwise", translate("MessageActions", "Generate another reply")),

@@ -58,7 +58,7 @@ class ColumnView(QAbstractScrollArea):
 
     @property
     def is_drawn(self) -> bool:
-        """Whether all that belongs into the viewport stands there."""
+        """Return whether everything in the viewport is drawn."""
         width = self._column_width()
         ready = all(self._is_ready(place, width) for place in self._range())
         return ready and all(view.is_drawn for place, view in self._placed() if place in self._range())

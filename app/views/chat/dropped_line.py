@@ -1,4 +1,4 @@
-"""Where the part of a conversation ends that the model is not shown any more."""
+"""Mark where the part of a chat ends that is not sent to the model."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ def _discard(view: EntryView) -> None:
 
 
 def stops_of(view: QWidget) -> list[QWidget]:
-    """What Tab stops at in a view, in the order in which it is read."""
+    """Return the tab stops of a view, in reading order."""
     stops = [child for child in _focusable(view) if child.isVisibleTo(view) and child.isEnabled()]
 
     def place(child: QWidget) -> tuple[int, int]:

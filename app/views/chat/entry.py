@@ -1,4 +1,4 @@
-"""What all entries of the transcript have, and the simplest of them: a problem."""
+"""Define the base of all transcript entries, and the simplest of them: a problem."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.views.widgets.theme import Theme
 
 
 class EntryView(QFrame):
-    """What all entries have. Signal: resized() (it may need another height).
+    """Be the base of all entries. Signal: resized() (it may need another height).
 
     Attributes: needed, the height (pixels) that was found last, 0 before; floor, the height that it keeps until it is
     taller or all drawn: a reply that goes on is written anew from its beginning.
@@ -28,12 +28,12 @@ class EntryView(QFrame):
 
     @property
     def pinned(self) -> bool:
-        """Whether it must not be taken away."""
+        """Return whether it must not be removed."""
         return False
 
     @property
     def is_drawn(self) -> bool:
-        """Whether all that is to be seen of it is there."""
+        """Return whether its visible part is drawn."""
         return True
 
     def mark_dropped(self, on: bool) -> None:
@@ -80,7 +80,7 @@ class EntryView(QFrame):
 
 
 class ProblemView(EntryView):
-    """What went wrong and what to do. Signals: acted(action), details_wanted(Problem)."""
+    """Show a problem and what to do. Signals: acted(action), details_wanted(Problem)."""
 
     acted = Signal(str)
     details_wanted = Signal(object)

@@ -106,7 +106,7 @@ class ExchangeView(EntryView):
 
     @property
     def pinned(self) -> bool:
-        """Whether it must not be taken away: it grows, is being edited, has the focus, or a selection."""
+        """Return whether it must not be removed: it grows, is being edited, has the focus, or a selection."""
         focus = QApplication.focusWidget()
         focused = focus is not None and self.isAncestorOf(focus)
         selected = any(text.textCursor().hasSelection() for text in self.findChildren(QTextEdit))
@@ -114,12 +114,12 @@ class ExchangeView(EntryView):
 
     @property
     def is_drawn(self) -> bool:
-        """Whether all that is to be seen of it is there."""
+        """Return whether its visible part is drawn."""
         drawn = self.reply if self.tokens is None else self.tokens
         return drawn.isHidden() or drawn.is_settled or self._finished is None
 
     def shows(self, exchange: Exchange) -> bool:
-        """Whether what is to be seen of an exchange is what stands here."""
+        """Return whether it shows the current state of an exchange."""
         if exchange.question != self.exchange.question or exchange.problem is not self.exchange.problem:
             return False
         if exchange.ended:
@@ -192,7 +192,7 @@ class ExchangeView(EntryView):
 
     @property
     def folds(self) -> tuple[bool, ...]:
-        """Which of the reply's thoughts are folded."""
+        """Return which of the reply's thoughts are folded."""
         return tuple(thought.folded for thought in self.reply.thoughts) if self.reply.is_settled else self._folds
 
     def fold_as(self, folds: tuple[bool, ...]) -> None:

@@ -44,11 +44,11 @@ class QuotedFile(QWidget):
 
     @property
     def folded(self) -> bool:
-        """Whether only its name is to be seen."""
+        """Return whether only its name is visible."""
         return not self.header.isChecked()
 
     def wanted(self, width: int) -> int:
-        """How wide it would be, of this width at most."""
+        """Return its preferred width, at most this one."""
         return width if not self.folded else min(self._header_size().width(), width)
 
     def fit_into(self, width: int) -> None:

@@ -82,12 +82,12 @@ class TranscriptView(ColumnView):
 
     @property
     def following(self) -> bool:
-        """Whether the view stays at the end as the reply grows."""
+        """Return whether the view stays at the end as the reply grows."""
         return self._following
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """What is shown, in order."""
+        """Return the shown entries, in order."""
         return tuple(self._column.entries)
 
     def show_tokens(self, on: bool) -> None:
@@ -171,7 +171,7 @@ class TranscriptView(ColumnView):
         self._open()
 
     def _focused_action(self, same: dict[int, int], entries: Sequence[Entry]) -> tuple[int, bool, str] | None:
-        """Which action has the focus: the entry's new number, whether it is the question's, its name."""
+        """Return the focused action: the entry's new index, whether it is the question's, its name."""
         focus = QApplication.focusWidget()
         for place, view in self._placed():
             if focus is None or not isinstance(view, ExchangeView):
@@ -191,7 +191,7 @@ class TranscriptView(ColumnView):
             (view.question_actions if question else view.reply_actions).focus_on(name)
 
     def _anchor(self, shown: range, same: dict[int, int], entries: Sequence[Entry]) -> tuple[int, int] | None:
-        """What keeps its place among other entries: its new number, and its distance from the viewport's top."""
+        """Return the entry that keeps its position: its new index, and its distance from the viewport's top."""
         old = self._column.entries
         for place in (*shown, *reversed(range(shown.start))):
             new = same.get(place)

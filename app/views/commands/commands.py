@@ -1,4 +1,4 @@
-"""What can be done in the program, each thing once: menus, the command palette and the shortcut sheet read it here."""
+"""Register every command once: menus, the command palette and the shortcut sheet read it here."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Command:
 
     @property
     def text(self) -> str:
-        """What it is called, without the mark of a mnemonic."""
+        """Return its text without the mnemonic mark."""
         return self.action.text()
 
     @property

@@ -40,7 +40,7 @@ class Line:
     marks: tuple[int, ...] = ()
 
     def found(self, query: str) -> FuzzyMatch | None:
-        """How well it fits what was typed. A command is also found by the name of its section."""
+        """Match it with what was typed. A command is also found by the name of its section."""
         hit = match(query, self.text)
         if hit is None and not self.title:
             both = match(query, f"{self.text} {self.section}")
@@ -89,7 +89,7 @@ class PaletteRows(QAbstractListModel):
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """What is not possible now is only to be read."""
+        """Return the flags; a command that is not possible now cannot be chosen."""
         if not index.isValid() or not self.lines[index.row()].possible:
             return Qt.ItemFlag.NoItemFlags
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable

@@ -73,7 +73,7 @@ class CompareDialog(ProofDialog):
         self.show_run(self.run)
 
     def show_pair(self, pair: ComparedModels) -> None:
-        """What would be measured now."""
+        """Show what would be measured now."""
         super().show_pair(pair)
         chosen = str(ways_to_compare(pair.lookahead, has_draft=bool(pair.draft))[0])
         if chosen != self._chosen and not self.run.running:
@@ -81,7 +81,7 @@ class CompareDialog(ProofDialog):
             self.show_figures()
 
     def advice(self) -> str:
-        """What it does."""
+        """Return what it does."""
         return self.tr(
             "Answers the prompt with plain and with speculative decoding, alternating. Messages that "
             "you send meanwhile wait."

@@ -1,4 +1,4 @@
-"""What Compare and the lookahead sweep have in common: the prompt, the settings, the progress, the buttons."""
+"""Share the base of Compare and the lookahead sweep: the prompt, the settings, the progress, the buttons."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class ProofDialog(Dialog):
 
     @property
     def settings(self) -> ProofSettings:
-        """How it is to be measured."""
+        """Return the settings of the measurement."""
         chosen = (picker.currentData(_DATA) for picker in (self.sampling, self.turns, self.tokens))
         temperature, turns, tokens = chosen
         return ProofSettings(float(temperature), int(turns), int(tokens))
@@ -193,14 +193,14 @@ class ProofDialog(Dialog):
     # Rendering --------------------------------------------------------------------------------------------------------
 
     def show_pair(self, pair: ComparedModels) -> None:
-        """What would be measured now; while something is measured that stays."""
+        """Show what would be measured now; during a measurement nothing changes."""
         if not self.run.running:
             self.pair.setText(pair_words(pair, self.kind))
             self._ready = self.can_measure(pair)
             self._show_start()
 
     def show_run(self, run: ProofRun) -> None:
-        """How far it is, and what it tells."""
+        """Show the progress and the result."""
         self.run = run
         running = run.running
         if running and self.focusWidget() is self.prompt:
@@ -222,7 +222,7 @@ class ProofDialog(Dialog):
         self.show_figures()
 
     def has_figures(self) -> bool:
-        """Whether something was measured."""
+        """Return whether something was measured."""
         return self.run.report is not None and any(way.replies for way in self.run.report.ways)
 
     def _show_start(self) -> None:
@@ -233,11 +233,11 @@ class ProofDialog(Dialog):
     # For the classes below --------------------------------------------------------------------------------------------
 
     def can_measure(self, pair: ComparedModels) -> bool:
-        """Whether this can be measured."""
+        """Return whether this can be measured."""
         return bool(pair.target)
 
     def advice(self) -> str:
-        """What is said before the first start."""
+        """Return the hint before the first start."""
         return ""
 
     def show_figures(self) -> None:

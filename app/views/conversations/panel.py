@@ -318,7 +318,7 @@ class ConversationPanel(QFrame):
     # The menu ---------------------------------------------------------------------------------------------------------
 
     def make_menu(self, item: ConversationItem | None) -> QMenu:
-        """What can be done with a conversation (None: with the list)."""
+        """Make the menu of a conversation (None: of the list)."""
         menu = QMenu(self)
         if item is not None:
             number = item.id

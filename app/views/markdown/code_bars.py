@@ -1,4 +1,4 @@
-"""What stands above a piece of code: its language, and a button that copies it."""
+"""Show a bar above a piece of code: its language, and a button that copies it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class CodeBars:
         self._placed = (0, 0)
 
     def lack(self, boxes: list[CodeBox]) -> bool:
-        """Whether there is code without a bar."""
+        """Return whether there is code without a bar."""
         return len(self.bars) < min(len(boxes), MOST)
 
     def add(self, boxes: list[CodeBox]) -> None:

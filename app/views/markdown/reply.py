@@ -62,7 +62,7 @@ class ReplyView(QWidget):
 
     @property
     def is_settled(self) -> bool:
-        """Whether the reply is complete and drawn."""
+        """Return whether the reply is complete and drawn."""
         return self._settled
 
     @property
@@ -72,7 +72,7 @@ class ReplyView(QWidget):
 
     @property
     def texts(self) -> list[MarkdownText]:
-        """What it says, without its thoughts."""
+        """Return its text without its thoughts."""
         return [part for part in self._parts if isinstance(part, MarkdownText)]
 
     @property
@@ -259,7 +259,7 @@ class ReplyView(QWidget):
         part.show()
 
     def _end_part(self) -> None:
-        """What comes next is something else. How long a thought took is known only to who saw it come."""
+        """End the current part. The time of a thought is known only if it was seen while it came."""
         last = self._parts[-1] if self._parts else None
         if isinstance(last, MarkdownText):
             last.end()

@@ -108,7 +108,7 @@ class MarkdownText(QWidget):
 
     @property
     def busy(self) -> bool:
-        """Whether there is something to write."""
+        """Return whether there is something to write."""
         more = self._job or self._waiting or self._unread or (self._ending and not self._ended)
         return bool(more) or self.page.bars.lack(self.page.writer.boxes)
 

@@ -1,4 +1,4 @@
-"""What a model thought before it answered: a line that unfolds."""
+"""Show what a model thought before it answered: a line that unfolds."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ class ThoughtView(QWidget):
 
     @property
     def folded(self) -> bool:
-        """Whether only its header is to be seen."""
+        """Return whether only its header is visible."""
         return not self.header.isChecked()
 
     @property
     def ended(self) -> bool:
-        """Whether the thought is complete."""
+        """Return whether the thought is complete."""
         return not self._live
 
     @property
     def busy(self) -> bool:
-        """Whether there is something to write. What is folded is written only when it is unfolded."""
+        """Return whether there is text to write. Folded text is written only when it is unfolded."""
         return not self.folded and (bool(self._unread) or self.body.busy)
 
     @property
@@ -131,5 +131,5 @@ class ThoughtView(QWidget):
             self.fit()
 
     def to_plain_text(self) -> str:
-        """What is shown of it."""
+        """Return the shown text."""
         return self.header.text() if self.folded else f"{self.header.text()}\n{self.body.to_plain_text()}"

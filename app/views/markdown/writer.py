@@ -79,7 +79,7 @@ def paragraph_format(*, top: float = 0.0, bottom: float = GAP) -> QTextBlockForm
 
 
 def code_header_height(font: QFont) -> int:
-    """How much room there is above code for its language and its button, in pixels."""
+    """Return the space above code for its language and its button, in pixels."""
     return max(QFontMetrics(font).height() + 10, 28)
 
 

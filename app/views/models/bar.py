@@ -152,7 +152,7 @@ class ModelBar(QFrame):
         self._fold()
 
     def _fold(self) -> None:
-        """Where it is narrow the words stand above the pickers; where it is wide they do not drift apart."""
+        """Put the labels above the pickers in a narrow window; keep them together in a wide one."""
         box = self.layout()
         if isinstance(box, QBoxLayout):
             box.setStretch(self._gap, 0 if self.width() < _NARROW else 1 if self.width() < _WIDE else 8)

@@ -1,4 +1,4 @@
-"""How one model is loaded: context, cache, threads, GPU layers; checked while it is typed."""
+"""Edit the load options of one model: context, cache, threads, GPU layers; checked while typing."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ class ModelOptionsDialog(Dialog):
 
     @property
     def options(self) -> LoadChoice | None:
-        """What is chosen; None while something is wrong."""
+        """Return the chosen options; None while one is invalid."""
         if any(self._problem(field, edit.text()) for field, edit in self.edits.items()):
             return None
         values = {field: read(field, edit.text()) for field, edit in self.edits.items()}

@@ -71,7 +71,7 @@ class LibraryModel(QAbstractTableModel):
     def headerData(  # noqa: N802 - Qt's name
         self, section: int, orientation: Qt.Orientation, role: int = _DISPLAY
     ) -> Any:
-        """What the columns are called."""
+        """Return the names of the columns."""
         if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(COLUMNS):
             return None
         column = COLUMNS[section]
@@ -133,7 +133,7 @@ class LibraryFilter(QSortFilterProxyModel):
             self.invalidate()
 
     def filterAcceptsRow(self, source_row: int, source_parent: Index) -> bool:  # noqa: N802 - Qt's name
-        """Whether all words are there."""
+        """Return whether the row contains all words."""
         if not self._words:
             return True
         row: LibraryRow = self.sourceModel().index(source_row, 0, source_parent).data(ROW_ROLE)

@@ -56,7 +56,7 @@ class LibraryTable(QTableView):
         self._fit()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """What is there is given to it."""
+        """Return a small preferred size: the layout gives the table all available space."""
         return QSize(_NAME_LEAST + _STATE_LEAST, 6 * self.verticalHeader().defaultSectionSize())
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
@@ -70,7 +70,7 @@ class LibraryTable(QTableView):
         self.scrollTo(index)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """What can be written goes to the filter."""
+        """Send printable keys to the filter."""
         text = event.text()
         command = event.modifiers() & (Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier)
         if text and text.isprintable() and not text.isspace() and not command:

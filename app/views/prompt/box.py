@@ -1,4 +1,4 @@
-"""Where the user writes: grows with the text, takes files; one button that is Send or Cancel."""
+"""Show the prompt box: it grows with the text and takes files; one button is Send or Cancel."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class PromptEdit(QPlainTextEdit):
 
     @property
     def composing(self) -> bool:
-        """Whether an input method is putting a word together: it is not in the text yet, and Enter only ends it."""
+        """Return whether an input method is composing a word: it is not in the text yet, and Enter only ends it."""
         return bool(self.textCursor().block().layout().preeditAreaText())
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:  # noqa: N802 - Qt's name
@@ -184,7 +184,7 @@ class PromptBox(QFrame):
 
     @property
     def question(self) -> str:
-        """What would be sent now."""
+        """Return the message that would be sent now."""
         return join_question(self.edit.toPlainText(), self._files)
 
     def set_busy(self, busy: bool) -> None:

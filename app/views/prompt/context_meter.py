@@ -1,4 +1,4 @@
-"""How full the context is: a short bar with its figures, under the prompt."""
+"""Show how full the context is: a short bar with its figures, under the prompt."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Field(QObject):
 
     @property
     def text(self) -> str:
-        """What is typed there."""
+        """Return the typed text."""
         return self.edit.text() if isinstance(self.edit, QLineEdit) else self.edit.toPlainText()
 
     def show(self, choice: GenerationChoice, *, anew: bool = False) -> None:

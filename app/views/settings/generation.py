@@ -83,7 +83,7 @@ class GenerationPage(QWidget):
         column.addStretch(1)
 
     def _fold(self) -> None:
-        """Where it is narrow, or letters are large, what a field means stands below it."""
+        """Put the hint below its field in a narrow window or with a large font."""
         narrow = self.width() < self.fontMetrics().averageCharWidth() * _NARROW
         if narrow != self._narrow:
             self._narrow = narrow
@@ -125,7 +125,7 @@ class GenerationPage(QWidget):
 
     @property
     def choice(self) -> GenerationChoice:
-        """What the fields are about."""
+        """Return the choice that the fields show."""
         return self._own if self.own.isChecked() else self._defaults
 
     def show_choices(self, own: GenerationChoice, defaults: GenerationChoice, *, anew: bool = False) -> None:

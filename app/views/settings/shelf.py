@@ -19,7 +19,7 @@ from app.words.settings import name_words
 
 
 class NameField(QLineEdit):
-    """Where a name is typed. Signal: left() (with Esc, which closes no dialog here)."""
+    """Edit a name. Signal: left() (with Esc, which closes no dialog here)."""
 
     left = Signal()
 
@@ -172,7 +172,7 @@ class ShelfBar(QWidget):
         self._end_naming()
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802 - Qt's name
-        """What was begun and not saved is over when the dialog is closed."""
+        """Discard an unfinished edit when the dialog is closed."""
         super().hideEvent(event)
         if not self.window().isVisible():
             self._end_naming()

@@ -58,7 +58,7 @@ class PositionBars(QWidget):
         return QSize(120, self.sizeHint().height())
 
     def _room(self) -> QRectF:
-        """Where the bars stand: beside the numbers, above the positions."""
+        """Return the area of the bars: beside the numbers, above the positions."""
         height = self.fontMetrics().height()
         beside = max(50.0, self.fontMetrics().horizontalAdvance(percent(1.0)) + 10.0)
         return QRectF(self.rect()).adjusted(beside, height / 2, -12.0, -(2.0 * height + 4.0))
@@ -201,7 +201,7 @@ class TimeBar(QWidget):
             y += metrics.height() + 4
 
     def _sided(self, box: QRectF) -> QRectF:
-        """Where a box is that begins at the left in texts from left to right."""
+        """Mirror a box where text runs from right to left."""
         if self.layoutDirection() == Qt.LayoutDirection.RightToLeft:
             box.moveLeft(self.width() - box.right())
         return box

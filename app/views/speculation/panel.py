@@ -115,7 +115,7 @@ class SpeculationPanel(ScrollPage):
         layout.addStretch(1)
 
     def _make_lookahead(self, layout: QVBoxLayout) -> None:
-        """What the lookahead does and why, and where the proposals come from."""
+        """Make the line that says what the lookahead does and why, and where the proposals come from."""
         self.lookahead = SteadyLabel([lookahead_words(note) for note in _NOTES])
         self.lookahead.setObjectName("lookahead")
         self.lookahead_source = QLabel()
@@ -225,7 +225,7 @@ class SpeculationPanel(ScrollPage):
 
     @property
     def is_drawn(self) -> bool:
-        """Whether everything of now is drawn."""
+        """Return whether everything of now is drawn."""
         return not self._left and self._metrics.version == self._drawn
 
     def _draw_bars(self) -> None:
@@ -265,7 +265,7 @@ class SpeculationPanel(ScrollPage):
 
     @property
     def figures(self) -> Figures:
-        """What is drawn."""
+        """Return the drawn figures."""
         return self._figures
 
     def _pause(self, paused: bool) -> None:
@@ -274,7 +274,7 @@ class SpeculationPanel(ScrollPage):
         self.refresh()
 
     def _picture(self) -> QPixmap:
-        """What is drawn, all of it, as it looks now."""
+        """Render everything as it looks now."""
         while self._left:
             self._left.pop(0)()
         return self._charts.grab()
@@ -283,7 +283,7 @@ class SpeculationPanel(ScrollPage):
         return self._figures.to_csv()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        """What changed while it was hidden is drawn now."""
+        """Draw what changed while it was hidden."""
         super().showEvent(event)
         QTimer.singleShot(0, self, self._draw_next)
         QTimer.singleShot(0, self, self.refresh)

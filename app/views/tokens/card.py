@@ -43,7 +43,7 @@ def probability_words(logprob: float | None) -> str:
 
 
 def origin_words(origin: Origin) -> str:
-    """Where a token came from, in a few words."""
+    """Return a token's origin in a few words."""
     return {
         "accepted": QCoreApplication.translate("Tokens", "accepted from the draft"),
         "correction": QCoreApplication.translate("Tokens", "correction by the target"),
@@ -53,7 +53,7 @@ def origin_words(origin: Origin) -> str:
 
 
 def whence(record: TokenRecord) -> str:
-    """Where a token came from: accepted from the draft · round 12."""
+    """Return a token's origin: accepted from the draft · round 12."""
     round_words = QCoreApplication.translate("Tokens", "round {number}").format(number=number(record.round))
     return origin_words(record.origin) + SEPARATOR + round_words
 
@@ -217,7 +217,7 @@ class TokenCard(QFrame):
         self.raise_()
 
     def _watch_scrolling(self) -> None:
-        """What scrolls takes the token away from its card."""
+        """Dismiss the card when a scroll moves the token away from it."""
         widget = self._owner.parentWidget()
         while widget is not None and not isinstance(widget, QAbstractScrollArea):
             widget = widget.parentWidget()

@@ -1,4 +1,4 @@
-"""What stands in the place of a reply while tokens are coloured: its tokens, and a legend that counts them."""
+"""Show a reply while tokens are coloured: its tokens, and a legend that counts them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _word(origin: Origin) -> str:
 
 
 class TokenLegend(QWidget):
-    """What the colours mean, and how many tokens have each. As wide as it may be, in as many lines as it needs."""
+    """Explain the colours and count their tokens, in as many lines as the width requires."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -130,7 +130,7 @@ class TokenReply(QWidget):
 
     @property
     def is_settled(self) -> bool:
-        """Whether the reply is complete and drawn."""
+        """Return whether the reply is complete and drawn."""
         return self.text.is_settled
 
     @property

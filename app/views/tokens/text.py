@@ -81,12 +81,12 @@ class TokenText(TallText):
 
     @property
     def is_settled(self) -> bool:
-        """Whether the reply is complete and drawn."""
+        """Return whether the reply is complete and drawn."""
         return self._settled
 
     @property
     def shown(self) -> int:
-        """How many tokens are drawn."""
+        """Return how many tokens are drawn."""
         return self._drawn
 
     def follow(self, trace: TokenTrace, head: str = "") -> None:
@@ -213,7 +213,7 @@ class TokenText(TallText):
                 self.viewport().update(piece.rect.adjusted(-2.0, -2.0, 2.0, 3.0).toAlignedRect())
 
     def place_of(self, index: int) -> QRect:
-        """Where a token stands in this widget; where it is on two lines, its part on the first."""
+        """Return the rectangle of a token in this widget; of a token on two lines the part on the first."""
         pieces = self._painter.pieces_of(index)
         rect = pieces[0].rect if pieces else QRectF()
         return rect.toAlignedRect().translated(self.viewport().pos())
@@ -296,7 +296,7 @@ class TokenText(TallText):
         return (asked and keeps_escape(event)) or super().event(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
-        """Who comes with the keys sees where they are."""
+        """Show the current token when the focus comes by keyboard."""
         super().focusInEvent(event)
         if event.reason() in (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason):
             self._go(0)

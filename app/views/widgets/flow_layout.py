@@ -20,11 +20,11 @@ class FlowLayout(QLayout):
         self._items.append(item)
 
     def add_stretch(self) -> None:
-        """What follows stands at the end."""
+        """Put everything that follows at the end."""
         self.addItem(QSpacerItem(0, 0, QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum))
 
     def count(self) -> int:
-        """How many there are."""
+        """Return the number of items."""
         return len(self._items)
 
     def itemAt(self, index: int) -> QLayoutItem | None:  # noqa: N802 - Qt's name

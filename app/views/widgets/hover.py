@@ -1,4 +1,4 @@
-"""Where the mouse is, once a list or a menu has closed."""
+"""Track the mouse after a list or a menu has closed."""
 
 from __future__ import annotations
 

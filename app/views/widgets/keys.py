@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog
 
 
 def presses_button(event: QKeyEvent) -> bool:
-    """Whether this was Enter on a button, which is pressed then. For keys that nobody else has taken."""
+    """Press the button if this is Enter on one; return whether it was. For keys that nobody else has taken."""
     button = QApplication.focusWidget()
     plain = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier == Qt.KeyboardModifier.NoModifier
     if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter) or not plain or not isinstance(button, QAbstractButton):

@@ -1,4 +1,4 @@
-"""What the lines above the prompt have in common: words, something to answer them with, and a cross."""
+"""Share the base of the notices above the prompt: words, buttons to answer them, and a close button."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may draw when: what is drawn by itself takes turns, so that several drawings never add up to a gap."""
+"""Let timed drawings take turns, so that several of them never add up to a pause."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class Theme(QObject):
 
     @property
     def scale(self) -> float:
-        """How much larger the letters are than the platform's."""
+        """Return how much larger the font is than the platform's."""
         return self.points / self._platform_font.pointSizeF()
 
     def set_font_points(self, points: int) -> None:
@@ -135,7 +135,7 @@ class Theme(QObject):
 
     @property
     def dark(self) -> bool:
-        """Whether the dark theme is in use."""
+        """Return whether the dark theme is in use."""
         if self.mode == "system":
             return self._system_is_dark()
         return self.mode == "dark"

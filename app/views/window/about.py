@@ -37,7 +37,7 @@ _COPIED_MS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Whereabouts:
-    """What the window tells about this installation: `flavour` is none where the program is not frozen."""
+    """Hold facts about this installation: `flavour` is none if the program is not frozen."""
 
     flavour: str
     settings: str

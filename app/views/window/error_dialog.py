@@ -1,4 +1,4 @@
-"""What happened, in a form that can be sent to the makers: shown before it is copied."""
+"""Show an error report for the developers before it is copied."""
 
 from __future__ import annotations
 

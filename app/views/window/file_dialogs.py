@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 
 def ask_where_to_save(parent: QWidget, name: str, kind: str) -> Path | None:
-    """Where to put an export ("markdown" or "json"); None: nowhere. An ending that is missing is added."""
+    """Ask where to save an export ("markdown" or "json"); None: cancelled. A missing suffix is added."""
     suffix = ".md" if kind == "markdown" else ".json"
     kinds = {
         "markdown": QCoreApplication.translate("Files", "Markdown (*.md)"),
@@ -48,7 +48,7 @@ def ask_for_models_folder(parent: QWidget, start: Path | None) -> Path | None:
 
 
 def ask_where_to_put(parent: QWidget, title: str, name: str) -> Path | None:
-    """Where to write a JSON file; None: nowhere. An ending that is missing is added."""
+    """Ask where to write a JSON file; None: cancelled. A missing suffix is added."""
     kinds = QCoreApplication.translate("Files", "JSON (*.json)")
     chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_documents() / name), kinds)
     if not chosen:

@@ -1,4 +1,4 @@
-"""Where a window was, and whether it can be seen there: screens come and go."""
+"""Remember where a window was, and check that it is visible there: screens come and go."""
 
 from __future__ import annotations
 

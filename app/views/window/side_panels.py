@@ -73,7 +73,7 @@ class SidePanels(QObject):
         self.changed.emit()
 
     def note_widths(self) -> None:
-        """What the user made of the panels; where there is no room it says nothing."""
+        """Note the panel widths that the user chose; without enough space they mean nothing."""
         if self._narrow is not False:
             return
         left, _, right = self._splitter.sizes()

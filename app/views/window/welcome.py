@@ -87,6 +87,6 @@ class WelcomeView(ColumnPage):
         layout.addStretch(2)
 
     def set_enabled(self, enabled: bool) -> None:
-        """Whether a prompt can be chosen now."""
+        """Return whether a prompt can be chosen now."""
         for card in self.cards:
             card.setEnabled(enabled)
