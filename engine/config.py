@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from engine.errors import InvalidLookahead, InvalidRequest, InvalidSampling, UnknownMethod
+from engine.sampling_rules import RULES
 from engine.translatable import Phrase
 
 MAX_LOOKAHEAD = 32
@@ -24,6 +25,15 @@ DTYPES = ("auto", "float32", "bfloat16", "float16")
 CacheType = Literal["f16", "q8_0", "q4_0"]
 CACHE_TYPES: tuple[CacheType, ...] = ("f16", "q8_0", "q4_0")
 _MOST_TOKENS = 2**31
+_RANGES = {
+    "[0, 1]": Phrase("a number from 0 to 1"),
+    "[0, 100]": Phrase("a number from 0 to 100"),
+    "[-100, 100]": Phrase("a number from -100 to 100"),
+    "(0, 1]": Phrase("a number above 0, at most 1"),
+    "(0, 100]": Phrase("a number above 0, at most 100"),
+}
+"""What the numbers of sampling_rules.def may be, in words."""
+_OFF, _ALL = Phrase("0 (off) or a whole number above 0"), Phrase("0 (all) or a whole number above 0")
 _DEVICE = re.compile(r"auto|cpu|mps|cuda(:[0-9]{1,3})?")
 
 Lookahead = int | Literal["adaptive", "auto", "default"]
@@ -65,10 +75,11 @@ Prompt = str | Sequence[Message | Mapping[str, str]] | Sequence[int]
 class SamplingConfig:
     """How the target's distribution is made from its logits. Temperature 0 is greedy.
 
-    The order is: penalties, logit bias and banned tokens, temperature, top-k, typical, top-p, min-p. Off is: `top_k` 0,
-    `top_p` 1, `min_p` 0, `typical` 1, `repeat_penalty` 1, presence and frequency 0. `penalty_window` is how many of the
-    last tokens the penalties look at (0: all). `logit_bias` (a mapping, or pairs) is added to the logits of token ids;
-    `banned_tokens` are never written. `seed` None draws a new one for each request.
+    Its numbers, their defaults and their ranges are those of sampling_rules.def. The order is: penalties, logit bias
+    and banned tokens, temperature, top-k, typical, top-p, min-p. Off is: `top_k` 0, `top_p` 1, `min_p` 0, `typical` 1,
+    `repeat_penalty` 1, presence and frequency 0. `penalty_window` is how many of the last tokens the penalties look at
+    (0: all). `logit_bias` (a mapping, or pairs) is added to the logits of token ids; `banned_tokens` are never written.
+    `seed` None draws a new one for each request.
     Raises InvalidSampling.
     """
 
@@ -86,22 +97,12 @@ class SamplingConfig:
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        _check_number("temperature", self.temperature, Phrase("a number from 0 to 100"), 0.0, 100.0)
-        _check_whole("top_k", self.top_k, Phrase("0 (off) or a whole number above 0"))
-        _check_number("top_p", self.top_p, Phrase("a number above 0, at most 1"), 0.0, 1.0, above=True)
-        _check_number("min_p", self.min_p, Phrase("a number from 0 to 1"), 0.0, 1.0)
-        _check_number("typical", self.typical, Phrase("a number above 0, at most 1"), 0.0, 1.0, above=True)
-        _check_number(
-            "repeat_penalty",
-            self.repeat_penalty,
-            Phrase("a number above 0, at most 100"),
-            0.0,
-            100.0,
-            above=True,
-        )
-        _check_number("presence_penalty", self.presence_penalty, Phrase("a number from -100 to 100"), -100.0, 100.0)
-        _check_number("frequency_penalty", self.frequency_penalty, Phrase("a number from -100 to 100"), -100.0, 100.0)
-        _check_whole("penalty_window", self.penalty_window, Phrase("0 (all) or a whole number above 0"))
+        for rule in RULES:
+            value = getattr(self, rule.name)
+            if rule.type == "int64_t":
+                _check_whole(rule.name, value, _ALL if rule.off else _OFF, rule.most)
+            else:
+                _check_number(rule.name, value, _RANGES[rule.range], rule.least, rule.most, above=rule.above)
         object.__setattr__(self, "logit_bias", _bias(self.logit_bias))
         object.__setattr__(self, "banned_tokens", _token_ids("banned_tokens", self.banned_tokens))
         if self.seed is not None:

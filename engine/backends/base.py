@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cancel import CancelToken
+from engine.sampling.rows import NUMPY, Rows
 
 Logits = NDArray[np.float32]
 
@@ -60,7 +61,7 @@ class Backend(ABC):
     Attributes: name; vocab_size; context_length (tokens that the cache holds); eos_token_ids (tokens that end a turn
     or a text); rewind (how the cache can go back); tokenizer; device (where it computes: "cpu", "cuda:0"…); threads
     (processor threads that it computes rounds with); threads_adjustable (whether that number can be changed);
-    parameters (number of weights) and weight_bytes (their size), 0 where not known.
+    parameters (number of weights) and weight_bytes (their size), 0 where not known; rows (what draws from its logits).
     """
 
     name: str
@@ -74,6 +75,7 @@ class Backend(ABC):
     threads_adjustable: bool = False
     parameters: int = 0
     weight_bytes: int = 0
+    rows: Rows = NUMPY
 
     @property
     @abstractmethod

@@ -28,6 +28,7 @@ from engine.decoder import SpeculativeDecoder, load
 from engine.errors import Cancelled, InvalidLookahead, InvalidRequest, NotAvailable, PairWarning
 from engine.events import Finished, GenerationResult, LoadProgress, TokenEvent
 from engine.library.presets import apply_preset
+from engine.sampling_rules import RULES
 
 EXIT_DONE, EXIT_CANCELLED = 0, 130
 _LATER = "it is planned for a later version"
@@ -143,20 +144,9 @@ def _add_speculation(parser: argparse.ArgumentParser) -> None:
 def add_sampling_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that make a SamplingConfig."""
     sampling = parser.add_argument_group("sampling")
-    sampling.add_argument("--temperature", type=float, metavar="X", help="0 = greedy (default: 0)")
-    sampling.add_argument("--top-k", type=int, metavar="N")
-    sampling.add_argument("--top-p", type=float, metavar="X")
-    sampling.add_argument("--min-p", type=float, metavar="X")
-    sampling.add_argument("--typical", type=float, metavar="X")
-    sampling.add_argument("--repeat-penalty", type=float, metavar="X")
-    sampling.add_argument("--presence-penalty", type=float, metavar="X")
-    sampling.add_argument("--frequency-penalty", type=float, metavar="X")
-    sampling.add_argument(
-        "--penalty-window",
-        type=int,
-        metavar="N",
-        help="number of recent tokens that penalties apply to; 0 = all (default: 64)",
-    )
+    for rule in RULES:
+        kind, shown = (int, "N") if rule.type == "int64_t" else (float, "X")
+        sampling.add_argument(rule.option, type=kind, metavar=shown, help=rule.help)
     sampling.add_argument("--logit-bias", type=_bias, action="append", metavar="ID=X", help="add X to a token's logit")
     sampling.add_argument("--ban", type=int, action="append", metavar="ID", help="never generate this token")
     sampling.add_argument("--seed", type=int, metavar="N", help="make sampling repeatable")

@@ -12,6 +12,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from engine.library.presets import Preset, PresetFiles, all_presets, match_presets
+from engine.sampling_rules import RULES
+
+_ALWAYS = ("temperature", "top_k", "top_p", "min_p")
+"""Said of every preset; other rules only where they are on."""
 
 
 def run(folder: str | Path | None, as_json: bool, console: Console) -> int:
@@ -43,10 +47,9 @@ def _to_dict(item: PresetFiles) -> dict[str, Any]:
         "method": preset.speculation.method,
         "lookahead": preset.speculation.lookahead,
         "sampling": {
-            "temperature": sampling.temperature,
-            "top_k": sampling.top_k,
-            "top_p": sampling.top_p,
-            "min_p": sampling.min_p,
+            rule.name: getattr(sampling, rule.name)
+            for rule in RULES
+            if rule.name in _ALWAYS or getattr(sampling, rule.name) != rule.off
         },
         "sampling_source": preset.sampling_source,
         "note": preset.note,

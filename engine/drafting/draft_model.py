@@ -12,10 +12,9 @@ from engine.cancel import CancelToken
 from engine.config import SamplingConfig
 from engine.drafting.base import Draft, Drafter, GoesOn
 from engine.sampling.candidates import Drawn
-from engine.sampling.distribution import best_with_logprob, candidates, logprob, uniform
+from engine.sampling.distribution import candidates, logprob, uniform
 from engine.sampling.history import History
-from engine.sampling.native_draw import Proposal
-from engine.sampling.rows import rows_in_use
+from engine.sampling.rows import NUMPY, Proposal, Rows
 from engine.thawed import thawed
 
 _make_draft = thawed(Draft)
@@ -30,7 +29,7 @@ class DraftModelDrafter(Drafter):
     """Proposes what a smaller model of the same vocabulary would write.
 
     `vocab_size` is the target's: ids that it lacks are never proposed, ids that the draft lacks have probability 0.
-    `sampling` is how the draft draws; greedy drafts carry no probabilities.
+    `sampling` is how the draft draws, with `rows`; greedy drafts carry no probabilities.
     """
 
     name = "draft-model"
@@ -44,6 +43,7 @@ class DraftModelDrafter(Drafter):
         *,
         stop_tokens: frozenset[int] = frozenset(),
         min_confidence: float = 0.0,
+        rows: Rows = NUMPY,
     ) -> None:
         self._backend = backend
         self._vocab_size = vocab_size
@@ -53,7 +53,8 @@ class DraftModelDrafter(Drafter):
         self._seed = seed
         self._stop_tokens = stop_tokens | backend.eos_token_ids
         self._min_confidence = min_confidence
-        self._sampler = rows_in_use().sampler(self._sampling, seed, min_confidence)
+        self._rows = rows
+        self._sampler = rows.sampler(self._sampling, seed, min_confidence)
         self._cancel = CancelToken()
         self._committed: list[int] = []
         self._history = History(sampling.penalty_window)
@@ -172,14 +173,15 @@ class DraftModelDrafter(Drafter):
         history = self._before() if self._penalised else ()
         row = rows[0][: self._shared_vocab]
         if self._greedy:
-            best, share = best_with_logprob(row)
+            best, share = self._rows.best(row)
             unsure = self._min_confidence and exp(share) < self._min_confidence
             return None if unsure else Proposal(best, None, share)
-        probs = candidates(row, sampling, history, self._vocab_size)
+        probs = candidates(row, sampling, history, self._vocab_size, self._rows)
         if self._min_confidence and probs.highest < self._min_confidence:
             return None
-        token = probs.draw(0.0 if sampling.greedy else uniform(self._seed, position, "draft"))
-        return Proposal(token, None if sampling.greedy else probs, logprob(row, token, probs))
+        u = 0.0 if sampling.greedy else uniform(self._seed, position, "draft")
+        token = probs.draw(u, self._rows.quantile)
+        return Proposal(token, None if sampling.greedy else probs, logprob(row, token, probs, self._rows))
 
     def _before(self) -> History:
         """All tokens before the next proposal."""

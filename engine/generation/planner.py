@@ -36,6 +36,7 @@ from engine.loading.open import LATER_METHODS
 from engine.lookahead.auto import AutoLookahead, LookaheadPolicy, make_policy
 from engine.lookahead.costs import cautious_cost
 from engine.lookahead.knowledge import PairKnowledge
+from engine.sampling.rows import NUMPY, Rows
 from engine.stats import GenerationStats
 from engine.translatable import Phrase
 
@@ -58,6 +59,12 @@ class Models:
     through_text: bool = False
     past: GenerationStats = field(default_factory=GenerationStats)
     knowledge: PairKnowledge | None = None
+
+    @property
+    def rows(self) -> Rows:
+        """What draws from the logits of both: compiled functions, where either brings them."""
+        both = [self.target] if self.draft is None else [self.target, self.draft]
+        return next((model.rows for model in both if model.rows is not NUMPY), NUMPY)
 
 
 def make_request(
@@ -134,7 +141,7 @@ def make_job(
     return Job(
         target=target,
         drafter=_join(parts, policy, open_end=request.speculation.lookahead == "default"),
-        verifier=Verifier(target, request.sampling, speculation.acceptance, seed, request.top),
+        verifier=Verifier(target, request.sampling, speculation.acceptance, seed, request.top, rows=models.rows),
         policy=policy,
         prompt=tokens,
         reply=ReplyText(target.tokenizer, request.stop),
@@ -290,6 +297,7 @@ def _draft_model(request: GenerationRequest, models: Models, seed: int, stop_tok
         seed,
         stop_tokens=stop_tokens,
         min_confidence=confidence,
+        rows=models.rows,
     )
 
 

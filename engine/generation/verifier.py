@@ -15,10 +15,10 @@ from engine.errors import DegenerateDistribution
 from engine.events import Origin
 from engine.sampling.acceptance import accept, residual_distribution
 from engine.sampling.candidates import Candidates, Drawn
-from engine.sampling.distribution import best_with_logprob, candidates, logprob, sample, top_tokens, uniform
+from engine.sampling.distribution import candidates, logprob, top_tokens, uniform
 from engine.sampling.history import History
-from engine.sampling.native_draw import Judged, Top, records_of
-from engine.sampling.rows import rows_in_use
+from engine.sampling.native_draw import records_of
+from engine.sampling.rows import NUMPY, Judged, Rows, Top
 
 
 class Verdict(NamedTuple):
@@ -38,9 +38,18 @@ class Verdict(NamedTuple):
 
 
 class Verifier:
-    """Judges drafts with the target's distribution after all processors."""
+    """Judges drafts with the target's distribution after all processors. `rows`: what draws."""
 
-    def __init__(self, target: Backend, sampling: SamplingConfig, acceptance: Acceptance, seed: int, top: int) -> None:
+    def __init__(
+        self,
+        target: Backend,
+        sampling: SamplingConfig,
+        acceptance: Acceptance,
+        seed: int,
+        top: int,
+        *,
+        rows: Rows = NUMPY,
+    ) -> None:
         self._target = target
         self._sampling = sampling
         self._greedy = sampling.greedy and not sampling.reshaped
@@ -49,7 +58,8 @@ class Verifier:
         self._seed = seed
         self._top = top
         self._past = History(sampling.penalty_window)
-        self._sampler = rows_in_use().sampler(sampling, seed, 0.0, top)
+        self._rows = rows
+        self._sampler = rows.sampler(sampling, seed, 0.0, top)
 
     def verify(
         self,
@@ -124,17 +134,17 @@ class Verifier:
         """The token at one position, whether it is the draft's, and its log-probability by the row itself."""
         proposed = draft.tokens[index] if index < len(draft.tokens) else None
         if self._greedy:
-            token, share = best_with_logprob(row)
+            token, share = self._rows.best(row)
             return token, token == proposed, share
-        target = candidates(row, self._sampling, history)
+        target = candidates(row, self._sampling, history, rows=self._rows)
         if proposed is None or draft.probs is None or self._exact or self._sampling.greedy:
             u = 0.0 if self._sampling.greedy else uniform(self._seed, position, "target")
-            token = target.draw(u)
+            token = target.draw(u, self._rows.quantile)
             kept = token == proposed
         else:
             draft_probs = draft.probs.candidates[index] if isinstance(draft.probs, Drawn) else draft.probs[index]
             token, kept = self._reject_or_accept(proposed, draft_probs, target, position)
-        return token, kept, logprob(row, token, target)
+        return token, kept, logprob(row, token, target, self._rows)
 
     def _reject_or_accept(
         self,
@@ -151,7 +161,8 @@ class Verifier:
             theirs = draft_probs.at(tokens)
         else:
             theirs = draft_probs if tokens is None else draft_probs[tokens]
-        place = sample(residual_distribution(target.at(tokens), theirs), uniform(self._seed, position, "correction"))
+        residual = residual_distribution(target.at(tokens), theirs)
+        place = self._rows.quantile(residual, uniform(self._seed, position, "correction"))
         return (place if tokens is None else int(tokens[place])), False
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.sampling.rows import Tokens, Weights, rows_in_use, total
+from engine.sampling.cuts import Tokens, Weights, quantile, total
 
 
 class Candidates:
@@ -59,9 +59,9 @@ class Candidates:
         """The probability of the likeliest token."""
         return float(self._weights.max()) / self._mass
 
-    def draw(self, u: float) -> int:
-        """The token at quantile `u` in [0, 1), in the order of the ids."""
-        place = rows_in_use().quantile(self._weights, u)
+    def draw(self, u: float, quantile: Callable[[Weights, float], int] = quantile) -> int:
+        """The token at quantile `u` in [0, 1), in the order of the ids. `quantile`: see Rows."""
+        place = quantile(self._weights, u)
         return place if self._tokens is None else int(self._tokens[place])
 
     def at(self, tokens: Tokens | None) -> NDArray[np.float64]:

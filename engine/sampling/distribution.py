@@ -1,7 +1,6 @@
 """From logits to a distribution to a token, as pure functions.
 
-Sources: top-k: Fan et al. 2018; top-p: Holtzman et al. 2020; locally typical: Meister et al. 2023; min-p: Nguyen et al.
-2024; repetition penalty: Keskar et al. 2019 (CTRL), section 4.1.
+Source of the repetition penalty: Keskar et al. 2019 (CTRL), section 4.1; of the cuts: see engine.sampling.cuts.
 """
 
 from __future__ import annotations
@@ -17,14 +16,13 @@ from numpy.typing import NDArray
 from engine.config import SamplingConfig
 from engine.errors import TokenOutOfRange
 from engine.sampling.candidates import Candidates
+from engine.sampling.cuts import best_places, check_peak, choose, peak_of, quantile
 from engine.sampling.history import counts
-from engine.sampling.rows import Cuts, best_places, check_peak, peak_of, rows_in_use
+from engine.sampling.rows import NUMPY, Rows
 
 Purpose = Literal["draft", "accept", "correction", "target"]
 
 _PURPOSES: dict[Purpose, int] = {"draft": 1, "accept": 2, "correction": 3, "target": 4}
-_FIRST_CANDIDATES = 1024
-"""How many of the best tokens are sorted before a whole vocabulary is (top-p rarely needs more)."""
 
 
 def uniform(seed: int, position: int, purpose: Purpose) -> float:
@@ -42,7 +40,7 @@ def sample(probs: NDArray[np.float64], u: float) -> int:
 
     `probs` need not sum to 1. Raises DegenerateDistribution where they have no mass or are not numbers.
     """
-    return rows_in_use().quantile(probs, u)
+    return quantile(probs, u)
 
 
 def best_token(logits: NDArray[np.float32]) -> int:
@@ -50,11 +48,6 @@ def best_token(logits: NDArray[np.float32]) -> int:
     token = int(logits.argmax())
     check_peak(float(logits[token]))
     return token
-
-
-def best_with_logprob(row: NDArray[np.float32]) -> tuple[int, float]:
-    """The best token of a row of shape (vocab_size,) and its natural log-probability. Raises DegenerateDistribution."""
-    return rows_in_use().best(row)
 
 
 def log_normaliser(logits: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -66,13 +59,13 @@ def log_normaliser(logits: NDArray[np.float32]) -> NDArray[np.float32]:
     return result
 
 
-def logprob(row: NDArray[np.float32], token: int, found: Candidates | None = None) -> float:
+def logprob(row: NDArray[np.float32], token: int, found: Candidates | None = None, rows: Rows = NUMPY) -> float:
     """Natural log-probability of a token by a row of shape (vocab_size,). Raises DegenerateDistribution.
 
     `found`: candidates that were made of this row; they may know what all tokens have in common.
     """
     if found is None or found.normaliser is None:
-        return rows_in_use().logprob(row, token)
+        return rows.logprob(row, token)
     return float(row[token]) - found.normaliser
 
 
@@ -89,62 +82,43 @@ def distribution(logits: NDArray[np.float32], config: SamplingConfig, history: S
     `logits`: shape (vocab_size,), not changed. `history`: all tokens before this one, for the penalties.
     Returns shape (vocab_size,), summing to 1. Raises DegenerateDistribution, TokenOutOfRange.
     """
-    if config.penalised:
-        logits = penalise(logits, config, history)
-    if config.logit_bias or config.banned_tokens:
-        logits = bias(logits, config)
+    logits = _reshaped(logits, config, history)
+    probs = np.zeros(len(logits))
     if config.greedy:
-        probs = np.zeros(len(logits))
         probs[best_token(logits)] = 1.0
         return probs
-    peak = peak_of(logits)
-    candidates = _top_k(logits, config.top_k)
-    chosen = logits if candidates is None else logits[candidates]
-    kept = np.exp((chosen.astype(np.float64) - peak) / config.temperature)
-    kept /= kept.sum()
-    for limit, off, rule in (
-        (config.typical, 1.0, _typical),
-        (config.top_p, 1.0, _top_p),
-        (config.min_p, 0.0, _min_p),
-    ):
-        if limit != off:
-            kept = np.where(rule(kept, limit), kept, 0.0)
-            kept /= kept.sum()
-    if candidates is None:
-        return kept
-    probs = np.zeros(len(logits))
-    probs[candidates] = kept
+    weights, tokens, mass, _ = choose(logits, config, np.float64)
+    probs[slice(None) if tokens is None else tokens] = weights
+    probs /= mass
     return probs
 
 
 def candidates(
-    logits: NDArray[np.float32], config: SamplingConfig, history: Sequence[int], size: int | None = None
+    logits: NDArray[np.float32],
+    config: SamplingConfig,
+    history: Sequence[int],
+    size: int | None = None,
+    rows: Rows = NUMPY,
 ) -> Candidates:
     """What `distribution` gives, up to the rounding of float32, in the form that is cheapest to draw from.
 
     `size`: of the vocabulary that the token is for, where that is larger than the number of logits.
     """
     size, row = size or len(logits), logits
+    logits = _reshaped(logits, config, history)
+    if config.greedy:
+        return Candidates(size, np.ones(1), np.array([best_token(logits)]))
+    weights, chosen, mass, normaliser = rows.choose(logits, config)
+    return Candidates(size, weights, chosen, mass, normaliser if logits is row else None)
+
+
+def _reshaped(logits: NDArray[np.float32], config: SamplingConfig, history: Sequence[int]) -> NDArray[np.float32]:
+    """The logits after penalties, bias and bans."""
     if config.penalised:
         logits = penalise(logits, config, history)
     if config.logit_bias or config.banned_tokens:
         logits = bias(logits, config)
-    if config.greedy:
-        return Candidates(size, np.ones(1), np.array([best_token(logits)]))
-    if config.typical != 1.0:
-        probs = distribution(logits, _shape_only(config), ())
-        tokens = np.flatnonzero(probs)
-        return Candidates(size, probs[tokens], tokens)
-    cuts = Cuts(config.temperature, config.top_k, config.top_p, config.min_p)
-    weights, chosen, mass, normaliser = rows_in_use().choose(logits, cuts)
-    return Candidates(size, weights, chosen, mass, normaliser if logits is row else None)
-
-
-def _shape_only(config: SamplingConfig) -> SamplingConfig:
-    """Without what changes the logits."""
-    return SamplingConfig(
-        config.temperature, config.top_k, top_p=config.top_p, min_p=config.min_p, typical=config.typical
-    )
+    return logits
 
 
 def penalise(logits: NDArray[np.float32], config: SamplingConfig, history: Sequence[int]) -> NDArray[np.float32]:
@@ -173,43 +147,3 @@ def bias(logits: NDArray[np.float32], config: SamplingConfig) -> NDArray[np.floa
         result[token] += amount
     result[list(config.banned_tokens)] = -np.inf
     return result
-
-
-def _top_k(logits: NDArray[np.float32], k: int) -> NDArray[np.intp] | None:
-    if not 0 < k < len(logits):
-        return None
-    return np.sort(np.argpartition(logits, len(logits) - k)[-k:])
-
-
-def _top_p(probs: NDArray[np.float64], p: float) -> NDArray[np.bool_]:
-    """The smallest set of best tokens whose mass reaches p."""
-    if len(probs) > 4 * _FIRST_CANDIDATES:
-        best = np.argpartition(probs, len(probs) - _FIRST_CANDIDATES)[-_FIRST_CANDIDATES:]
-        if float(probs[best].sum()) >= p:
-            mask = np.zeros(len(probs), dtype=np.bool_)
-            mask[best[_smallest_set(probs[best], -probs[best], p)]] = True
-            return mask
-    return _smallest_set(probs, -probs, p)
-
-
-def _typical(probs: NDArray[np.float64], mass: float) -> NDArray[np.bool_]:
-    """The smallest set of tokens, nearest to the expected information first, whose mass reaches `mass`."""
-    with np.errstate(divide="ignore"):
-        information = -np.log(probs)
-    positive = probs > 0
-    entropy = float((probs[positive] * information[positive]).sum())
-    return _smallest_set(probs, np.abs(information - entropy), mass)
-
-
-def _min_p(probs: NDArray[np.float64], share: float) -> NDArray[np.bool_]:
-    mask: NDArray[np.bool_] = probs >= share * probs.max()
-    return mask
-
-
-def _smallest_set(probs: NDArray[np.float64], rank: NDArray[np.float64], mass: float) -> NDArray[np.bool_]:
-    """Tokens in ascending `rank` until their mass reaches `mass`, the one that crosses it included."""
-    order = np.argsort(rank, kind="stable")
-    reached = int(np.searchsorted(np.cumsum(probs[order]), mass, side="left"))
-    mask = np.zeros(len(probs), dtype=np.bool_)
-    mask[order[: reached + 1]] = True
-    return mask

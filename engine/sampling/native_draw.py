@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from engine.config import MAX_LOOKAHEAD, SamplingConfig
 from engine.errors import DegenerateDistribution, TokenOutOfRange
 from engine.sampling.candidates import Candidates, Drawn
+from engine.sampling.cuts import NO_PEAK
 from engine.sampling.history import History, counter
-from engine.sampling.rows import NO_PEAK
+from engine.sampling.native_rules import Counted, Named, Work, rules_of
+from engine.sampling.rows import Judged, Proposal, Top
 
 _PROPOSAL = struct.Struct("@qqPPdd")
 """Token, number of weights, where its tokens are (0: all ids from 0 on) and its weights, their sum, log-probability."""
@@ -26,91 +28,14 @@ _CHUNK = 1 << 18
 """Bytes in which drafts' distributions are put one behind the other."""
 _ALIGNED = 64
 _FLOAT, _TOKEN = 4, 8
-_MOST = MAX_LOOKAHEAD + 2
-_MOST_TOP = 5
 _BEHIND = 4 * MAX_LOOKAHEAD
 """Tokens behind the committed ones that the functions take: more than a draft and what is drafted ahead of it."""
-_POINTER, _INT, _DOUBLE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
+_POINTER, _INT = ctypes.c_void_p, ctypes.c_int64
 _SIGNATURES: dict[str, list[Any]] = {
     "outrider_work_size": [],
     "outrider_draw_proposal": [_POINTER, _POINTER, _INT, _INT, _POINTER, _INT, _POINTER],
     "outrider_judge_draft": [_POINTER, _POINTER, _INT, _INT, _INT, _INT, _POINTER, _INT, _POINTER],
 }
-
-
-class _Rules(ctypes.Structure):
-    """How the distribution is made of a row (draw.cpp: Rules)."""
-
-    _fields_ = (
-        *(("temperature", _DOUBLE), ("top_k", _INT), ("top_p", _DOUBLE), ("min_p", _DOUBLE)),
-        *(("repeat", ctypes.c_float), ("presence", ctypes.c_float), ("frequency", ctypes.c_float)),
-        *(("penalised", ctypes.c_int32), ("seed", ctypes.c_uint64), ("least", _DOUBLE)),
-        *(("biased_count", _INT), ("banned_count", _INT)),
-        *(("biased", _POINTER), ("amounts", _POINTER), ("banned", _POINTER)),
-    )
-
-
-class _Named:
-    """The arrays of the tokens that the rules name, as the functions read them."""
-
-    def __init__(self, sampling: SamplingConfig) -> None:
-        biased, banned = sampling.logit_bias, sampling.banned_tokens
-        self.biased = (_INT * len(biased))(*(token for token, _ in biased))
-        self.amounts = (ctypes.c_float * len(biased))(*(amount for _, amount in biased))
-        self.banned = (_INT * len(banned))(*banned)
-        self.highest = max((*self.biased, *self.banned), default=-1)
-
-
-def _rules(sampling: SamplingConfig, seed: int, least: float, named: _Named) -> _Rules:
-    return _Rules(
-        *(sampling.temperature, sampling.top_k, sampling.top_p, sampling.min_p),
-        *(sampling.repeat_penalty, sampling.presence_penalty, sampling.frequency_penalty),
-        *(sampling.penalised, seed, least, len(named.biased), len(named.banned)),
-        *(ctypes.addressof(each) for each in (named.biased, named.amounts, named.banned)),
-    )
-
-
-class _Counted(ctypes.Structure):
-    """The committed tokens that are penalised, how often each came, and which ones leave the window first."""
-
-    _fields_ = (
-        *(("count", _INT), ("tokens", _POINTER), ("numbers", _POINTER)),
-        *(("oldest", _POINTER), ("window", _INT), ("held", _INT)),
-    )
-
-
-class _Work(ctypes.Structure):
-    """What the functions are told once, and where they put what they found (draw.cpp: Work)."""
-
-    _fields_ = (
-        *(("rules", _Rules), ("counted", _Counted), ("token", _INT), ("logprob", _DOUBLE)),
-        *(("kept", _INT), ("tokens", _INT * _MOST), ("logprobs", _DOUBLE * _MOST)),
-        *(("top", _INT), ("top_tokens", _INT * (_MOST * _MOST_TOP)), ("top_logprobs", _DOUBLE * (_MOST * _MOST_TOP))),
-    )
-
-
-class Proposal(NamedTuple):
-    """A drafted token, the distribution that it was drawn from (None: no draw), and its own log-probability."""
-
-    token: int
-    probs: Candidates | None
-    logprob: float
-
-
-Top = tuple[tuple[int, float], ...]
-"""The best (token, natural log-probability) of a row, best first, lower ids first among equals."""
-
-
-class Judged(NamedTuple):
-    """The tokens of a round as far as they were judged, how many of them are proposals, and log-probabilities.
-
-    `top`: of each token's row, where it was asked for.
-    """
-
-    tokens: list[int]
-    kept: int
-    logprobs: list[float]
-    top: list[Top]
 
 
 class NativeCandidates(Candidates):
@@ -150,11 +75,7 @@ class _Chunk:
 
 
 class NativeSampler:
-    """Draws and judges by fixed rules and a seed. For one model and one thread at a time.
-
-    `least`: a draft's token is not proposed where the likeliest one's probability is below it. `top`: how many of each
-    judged row's best tokens are wanted, 0..5. Raises AttributeError where the library lacks the functions.
-    """
+    """A Sampler (see rows) of compiled functions. Raises AttributeError where the library lacks them."""
 
     def __init__(
         self, library: ctypes.PyDLL, sampling: SamplingConfig, seed: int, least: float = 0.0, top: int = 0
@@ -163,14 +84,14 @@ class NativeSampler:
         for name, arguments in _SIGNATURES.items():
             function = functions[name] = getattr(library, name)
             function.argtypes, function.restype = arguments, _INT
-        if functions["outrider_work_size"]() != ctypes.sizeof(_Work):
+        if functions["outrider_work_size"]() != ctypes.sizeof(Work):
             raise AttributeError("the library was compiled with other functions")
         self._call_draw, self._call_judge = functions["outrider_draw_proposal"], functions["outrider_judge_draft"]
         self._draws = not sampling.greedy
         self._penalised, self._window, self._top = sampling.penalised, sampling.penalty_window, top
-        self._named = _Named(sampling)
+        self._named = Named(sampling)
         self._highest_named = self._named.highest
-        self._work = _Work(_rules(sampling, seed, least, self._named), _Counted(window=self._window), top=top)
+        self._work = Work(rules_of(sampling, seed, least, self._named), Counted(), top=top)
         self._place = ctypes.addressof(self._work)
         self._logprobs, self._tokens = self._work.logprobs, self._work.tokens
         self._history: History | None = None
@@ -192,12 +113,6 @@ class NativeSampler:
         history: Sequence[int] = (),
         behind: Sequence[int] = (),
     ) -> Proposal | None:
-        """The draft's token at `position` of the reply, or None where the model is not sure enough.
-
-        `rows`: shape (1, n), of which the first `count` logits count. `size`: of the vocabulary that the token is for.
-        For the penalties: `history`, and `behind` it the rest of the tokens before this one: from one call to the
-        next the same list may only grow at its end. Raises DegenerateDistribution, TokenOutOfRange.
-        """
         place = self._rows_place if rows is self._rows else self._find(rows)
         chunk = self._chunk
         if chunk.used + (_FLOAT + _TOKEN) * count + 2 * _ALIGNED > chunk.size:
@@ -226,13 +141,6 @@ class NativeSampler:
         position: int,
         history: Sequence[int] = (),
     ) -> Judged:
-        """Judge a part of the rows, up to the first token that is no proposal.
-
-        `proposed`: the tokens that belong to the rows from 0 on; `records`: where their distributions are (see
-        `records_of`), or None where a proposal is kept if the target draws the same. `position`: of row 0's token in
-        the reply. `history`: for the penalties, the tokens before row 0's. Raises DegenerateDistribution with the
-        position, TokenOutOfRange.
-        """
         place = self._rows_place if rows is self._rows else self._find(rows)
         size = rows.shape[1]
         if self._highest_named >= size:

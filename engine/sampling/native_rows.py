@@ -11,8 +11,10 @@ import numpy as np
 
 from engine.config import SamplingConfig
 from engine.errors import DegenerateDistribution
+from engine.sampling.cuts import NO_MASS, NO_PEAK, Choice, Row, Weights
 from engine.sampling.native_draw import NativeSampler
-from engine.sampling.rows import NO_MASS, NO_PEAK, Choice, Cuts, Row, Weights
+from engine.sampling.native_rules import Cuts, check_rules, cuts_of
+from engine.sampling.rows import Sampler
 
 _FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _Byte: Any = ctypes.c_char * 1
@@ -22,8 +24,7 @@ _SIGNATURES: dict[str, tuple[list[Any], Any]] = {
     "outrider_normaliser": ([ctypes.c_void_p, ctypes.c_int64], ctypes.c_double),
     "outrider_choose": (
         [
-            *(ctypes.c_void_p, ctypes.c_int64),
-            *(ctypes.c_double, ctypes.c_int64, ctypes.c_double, ctypes.c_double),
+            *(ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(Cuts)),
             *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
         ],
         ctypes.c_int64,
@@ -34,9 +35,14 @@ _SIGNATURES: dict[str, tuple[list[Any], Any]] = {
 
 
 class _Room(threading.local):
-    """Where the functions write what is left, in each thread its own: most often that is little of a large room."""
+    """Where the functions write what is left, in each thread its own: most often that is little of a large room.
+
+    And the rules that they were told last, which are mostly those of the next call.
+    """
 
     size = 0
+    sampling: SamplingConfig | None = None
+    cuts: Cuts
 
     def grow(self, size: int) -> None:
         """Make room for `size` tokens."""
@@ -51,10 +57,12 @@ class NativeRows:
     """The rows' functions of a compiled library (see engine.sampling.rows.Rows).
 
     `library` must keep the interpreter lock during calls (ctypes.PyDLL): they take microseconds, and who lets go of
-    the lock may wait for milliseconds until a busy window gives it back. Raises AttributeError where it lacks one.
+    the lock may wait for milliseconds until a busy window gives it back. Raises AttributeError where it lacks one, and
+    OtherRules.
     """
 
     def __init__(self, library: ctypes.PyDLL) -> None:
+        check_rules(library)
         functions: dict[str, Any] = {}
         for name, (arguments, result) in _SIGNATURES.items():
             function = functions[name] = getattr(library, name)
@@ -80,26 +88,18 @@ class NativeRows:
             raise DegenerateDistribution(NO_PEAK)
         return float(row[token]) - normaliser
 
-    def choose(self, row: Row, cuts: Cuts) -> Choice:
-        count = len(row)
-        temperature, top_k, top_p, min_p = cuts
-        if top_p == 1.0 and min_p == 0.0 and not 0 < top_k < count:
-            facts = _Facts()
-            weights = np.empty(count, _FLOAT)
-            left = self._choose(_floats(row), count, temperature, 0, 1.0, 0.0, None, _Byte.from_buffer(weights), facts)
-            if left < 0:
-                raise DegenerateDistribution(NO_PEAK)
-            return Choice(weights, None, facts[0], facts[1])
-        room = self._room
+    def choose(self, row: Row, sampling: SamplingConfig) -> Choice:
+        count, room = len(row), self._room
         if room.size < count:
             room.grow(count)
+        if sampling is not room.sampling:
+            room.sampling, room.cuts = sampling, cuts_of(sampling)
         facts = room.facts
-        left = self._choose(
-            _floats(row), count, temperature, top_k, top_p, min_p, room.tokens_place, room.weights_place, facts
-        )
+        left = self._choose(_floats(row), count, room.cuts, room.tokens_place, room.weights_place, facts)
         if left < 0:
             raise DegenerateDistribution(NO_PEAK)
-        return Choice(room.weights[:left].copy(), room.tokens[:left].copy(), facts[0], facts[1])
+        tokens = None if left == count else room.tokens[:left].copy()
+        return Choice(room.weights[:left].copy(), tokens, facts[0], facts[1])
 
     def quantile(self, weights: Weights, u: float) -> int:
         if weights.dtype is _FLOAT:
@@ -110,9 +110,7 @@ class NativeRows:
             raise DegenerateDistribution(NO_MASS)
         return int(place)
 
-    def sampler(self, sampling: SamplingConfig, seed: int, least: float = 0.0, top: int = 0) -> NativeSampler | None:
-        if sampling.typical != 1.0:
-            return None
+    def sampler(self, sampling: SamplingConfig, seed: int, least: float = 0.0, top: int = 0) -> Sampler | None:
         try:
             return NativeSampler(self.library, sampling, seed, least, top)
         except AttributeError:  # It was compiled without these.

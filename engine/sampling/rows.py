@@ -1,87 +1,119 @@
-"""What drawing a token needs of one row of logits, behind one interface with two implementations.
+"""What is asked of a row of logits, behind one interface with two implementations; and of whole drafts.
 
-`NumpyRows` works everywhere. A backend whose library was compiled with the functions of llama_cpp/kernels/rows.cpp
-offers those (see native_rows), which are several times as fast. Up to the rounding of float32 both give the same.
+`NumpyRows` is the reference and works everywhere. A library that was compiled with the functions of
+llama_cpp/kernels/rows.cpp offers those (see native_rows), which are several times as fast. Up to the rounding of
+float32 both give the same. A backend says which one draws from its logits.
 """
 
 from __future__ import annotations
 
-from math import isfinite, log
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Sequence
+from math import log
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import DegenerateDistribution
-from engine.translatable import Phrase
+from engine.config import SamplingConfig
+from engine.sampling import cuts
+from engine.sampling.candidates import Candidates
+from engine.sampling.cuts import Choice, Row, Weights, peak_of
 
-if TYPE_CHECKING:
-    from engine.config import SamplingConfig
-    from engine.sampling.native_draw import NativeSampler
-
-Row = NDArray[np.float32]
-Weights = NDArray[np.float32] | NDArray[np.float64]
-Tokens = NDArray[np.intp]
-
-_BLOCK = 128
-"""Weights that are added up together before a cumulative sum is made: that one goes entry by entry, and is slow."""
-_LARGE = 16_384
-"""From this size on a sample of the logits tells where the best ones begin."""
-_SAMPLED = 16
-"""It is every so many-th one."""
-_SPREAD = 64
-"""How many tokens share what top-p leaves out, at a first guess."""
 _LOWEST, _HIGHEST = -40.0, 70.0
 """Peaks between which no sum of exponentials in float32 overflows or loses what counts."""
-NO_MASS = Phrase("its probabilities sum to zero or are not finite numbers")
-NO_PEAK = Phrase("its best logit is not a finite number")
+
+Top = tuple[tuple[int, float], ...]
+"""The best (token, natural log-probability) of a row, best first, lower ids first among equals."""
 
 
-class Cuts(NamedTuple):
-    """What changes a distribution and cuts it: see SamplingConfig. `top_k` 0, `top_p` 1 and `min_p` 0 cut nothing."""
+class Proposal(NamedTuple):
+    """A drafted token, the distribution that it was drawn from (None: no draw), and its own log-probability."""
 
-    temperature: float
-    top_k: int = 0
-    top_p: float = 1.0
-    min_p: float = 0.0
+    token: int
+    probs: Candidates | None
+    logprob: float
 
 
-class Choice(NamedTuple):
-    """The tokens that may be drawn, ascending (None: all of the row), their weights and the sum of these.
+class Judged(NamedTuple):
+    """The tokens of a round as far as they were judged, how many of them are proposals, and log-probabilities.
 
-    `normaliser`: log(sum(exp(logits))) of the whole row, where it came along.
+    `top`: of each token's row, where it was asked for.
     """
 
-    weights: Weights
-    tokens: Tokens | None
-    mass: float
-    normaliser: float | None
+    tokens: list[int]
+    kept: int
+    logprobs: list[float]
+    top: list[Top]
+
+
+class Sampler(Protocol):
+    """Draws and judges by fixed rules and a seed, in one call each. For one model and one thread at a time."""
+
+    def propose(
+        self,
+        rows: NDArray[np.float32],
+        count: int,
+        size: int,
+        position: int,
+        history: Sequence[int] = (),
+        behind: Sequence[int] = (),
+    ) -> Proposal | None:
+        """Return the draft's token at `position` of the reply, or None where the model is not sure enough.
+
+        `rows`: shape (1, n), of which the first `count` logits count. `size`: of the vocabulary that the token is for.
+        For the penalties: `history`, and `behind` it the rest of the tokens before this one: from one call to the
+        next the same list may only grow at its end. Raises DegenerateDistribution, TokenOutOfRange.
+        """
+
+    def judge(
+        self,
+        rows: NDArray[np.float32],
+        part: range,
+        proposed: Sequence[int],
+        records: bytes | None,
+        position: int,
+        history: Sequence[int] = (),
+    ) -> Judged:
+        """Judge a part of the rows, up to the first token that is no proposal.
+
+        `proposed`: the tokens that belong to the rows from 0 on; `records`: where their distributions are (see
+        `records_of`), or None where a proposal is kept if the target draws the same. `position`: of row 0's token in
+        the reply. `history`: for the penalties, the tokens before row 0's. Raises DegenerateDistribution with the
+        position, TokenOutOfRange.
+        """
 
 
 class Rows(Protocol):
     """Rows have shape (vocab_size,). All raise DegenerateDistribution where a best logit is no finite number."""
 
     def best(self, row: Row) -> tuple[int, float]:
-        """The token of the highest logit, the lowest id on ties, and its natural log-probability."""
+        """Return the token of the highest logit, the lowest id on ties, and its natural log-probability."""
 
     def logprob(self, row: Row, token: int) -> float:
-        """Natural log-probability of a token."""
+        """Return the natural log-probability of a token."""
 
-    def choose(self, row: Row, cuts: Cuts) -> Choice:
-        """The weights exp((logit - best) / temperature) of the tokens that top-k, then top-p and min-p leave."""
+    def choose(self, row: Row, sampling: SamplingConfig) -> Choice:
+        """Return the weights of the tokens that the temperature and the cuts of `sampling` leave.
+
+        Weights are exp((logit - best) / temperature). The penalties and the bias are not looked at.
+        """
 
     def quantile(self, weights: Weights, u: float) -> int:
-        """The first index at which the weights up to it exceed `u` of their sum; never one of weight 0.
+        """Return the first index at which the weights up to it exceed `u` of their sum; never one of weight 0.
 
         `u` in [0, 1). Raises DegenerateDistribution where they have no mass or are no numbers.
         """
 
-    def sampler(self, sampling: SamplingConfig, seed: int, least: float = 0.0, top: int = 0) -> NativeSampler | None:
-        """What draws and judges by these rules in one call, or None where nothing does (see NativeSampler)."""
+    def sampler(self, sampling: SamplingConfig, seed: int, least: float = 0.0, top: int = 0) -> Sampler | None:
+        """Return what draws and judges by these rules in one call, or None where nothing does.
+
+        `least`: a draft's token is not proposed where the likeliest one's probability is below it. `top`: how many of
+        each judged row's best tokens are wanted, 0..5.
+        """
 
 
 class NumpyRows:
-    """The rules as array operations."""
+    """The rules as array operations (see engine.sampling.cuts)."""
 
     def best(self, row: Row) -> tuple[int, float]:
         token = int(row.argmax())
@@ -94,150 +126,15 @@ class NumpyRows:
         # einsum adds several times as fast as sum does.
         return float(row[token]) - shift - log(np.einsum("i->", weights))
 
-    def choose(self, row: Row, cuts: Cuts) -> Choice:
-        peak = peak_of(row)
-        mass: float | None = None
-        if 0 < cuts.top_k < len(row):
-            tokens = best_places(row, cuts.top_k)
-        elif cuts.top_p != 1.0:
-            tokens, mass = _likely(_weights(row, peak, cuts.temperature), cuts.top_p)
-        elif cuts.min_p:
-            margin = 0.001 - cuts.temperature * log(cuts.min_p)
-            tokens = (row >= peak - margin).nonzero()[0]
-        else:
-            every = _weights(row, peak, cuts.temperature)
-            return Choice(every, None, total(every), None)
-        weights = np.exp((row[tokens].astype(np.float64) - peak) / cuts.temperature)
-        kept = _cut(weights, cuts, mass)
-        if kept is not None:
-            weights, tokens = weights[kept], tokens[kept]
-        return Choice(weights, tokens, total(weights), None)
+    def choose(self, row: Row, sampling: SamplingConfig) -> Choice:
+        return cuts.choose(row, sampling)
 
     def quantile(self, weights: Weights, u: float) -> int:
-        count = len(weights)
-        if count <= 4 * _BLOCK:
-            return _search(weights, u, relative=True)[0]
-        whole = count - count % _BLOCK
-        sums = np.einsum("ij->i", weights[:whole].reshape(-1, _BLOCK))
-        if whole < count:
-            sums = np.append(sums, weights[whole:].sum())
-        block, wanted = _search(sums, u, relative=True)
-        first = block * _BLOCK
-        return first + _search(weights[first : first + _BLOCK], wanted, relative=False)[0]
+        return cuts.quantile(weights, u)
 
     def sampler(self, sampling: SamplingConfig, seed: int, least: float = 0.0, top: int = 0) -> None:
         return None
 
 
-class _InUse:
-    """The implementation that all drawing goes through."""
-
-    rows: Rows = NumpyRows()
-
-
-def use(rows: Rows) -> Rows:
-    """From now on draw with these; gives the ones before."""
-    before = _InUse.rows
-    _InUse.rows = rows
-    return before
-
-
-def rows_in_use() -> Rows:
-    """What draws now."""
-    return _InUse.rows
-
-
-def peak_of(row: Row) -> float:
-    """The highest logit. Raises DegenerateDistribution where it is no finite number, or any is no number."""
-    # Finding its place is several times as fast as taking the maximum.
-    return check_peak(float(row[row.argmax()]))
-
-
-def check_peak(peak: float) -> float:
-    """The highest logit, if it is a finite number. Raises DegenerateDistribution."""
-    if not isfinite(peak):
-        raise DegenerateDistribution(NO_PEAK)
-    return peak
-
-
-def total(weights: Weights) -> float:
-    """Their sum. Raises DegenerateDistribution where that is 0 or no finite number."""
-    # einsum adds several times as fast as sum does, in as many parts as a register has places.
-    mass = float(np.einsum("i->", weights))
-    if not 0.0 < mass < np.inf:
-        raise DegenerateDistribution(NO_MASS)
-    return mass
-
-
-def _weights(row: Row, peak: float, temperature: float) -> NDArray[np.float32]:
-    """Of each token, the best one's being 1."""
-    weights = row - np.float32(peak)
-    if temperature != 1.0:
-        weights *= np.float32(1.0 / temperature)
-    np.exp(weights, out=weights)
-    return weights
-
-
-def _cut(weights: NDArray[np.float64], cuts: Cuts, mass: float | None) -> Tokens | None:
-    """Places of the weights that top-p and min-p keep, ascending; None: of all. The best one is 1.
-
-    `mass`: the sum over the whole vocabulary, None where there is nothing but these.
-    """
-    if cuts.top_p != 1.0:
-        falling = np.sort(weights)[::-1]  # Many times as fast as sorting places.
-        sums = falling.cumsum()
-        wanted = cuts.top_p * float(sums[-1] if mass is None else mass)
-        count = min(int(sums.searchsorted(wanted, "left")) + 1, len(sums))
-        kept = _from(weights, falling[count - 1], count)
-        return kept[weights[kept] >= cuts.min_p] if cuts.min_p else kept
-    return (weights >= cuts.min_p).nonzero()[0] if cuts.min_p else None
-
-
-def _likely(weights: Weights, p: float) -> tuple[Tokens, float]:
-    """Ids, ascending, among which is the smallest set of best tokens whose mass reaches p; and the mass of all."""
-    mass = total(weights)
-    left_out = (1.0 - p) * mass
-    tokens = (weights >= left_out / _SPREAD).nonzero()[0]
-    if float(weights[tokens].sum(dtype=np.float64)) <= p * mass:
-        # Tokens below this limit have less than what is left out together, whatever the distribution.
-        tokens = (weights >= left_out / len(weights)).nonzero()[0]
-    return tokens, mass
-
-
-def best_places(row: Row, k: int) -> Tokens:
-    """Ids of the k best logits, ascending; the lowest ids on ties."""
-    count = len(row)
-    tokens = None
-    if count > _LARGE and k < count // (2 * _SAMPLED):
-        few = row[::_SAMPLED]
-        expected = len(few) - 4 - 2 * k // _SAMPLED
-        tokens = (row >= np.partition(few, expected)[expected]).nonzero()[0]
-        if len(tokens) < k:
-            tokens = None
-    chosen = row if tokens is None else row[tokens]
-    limit = np.partition(chosen, len(chosen) - k)[len(chosen) - k]
-    places = _from(chosen, limit, k)
-    return places if tokens is None else tokens[places]
-
-
-def _from(values: Weights, limit: float, count: int) -> Tokens:
-    """Places, ascending, of the `count` highest values, of which `limit` is the lowest; the first ones on ties."""
-    places: Tokens = (values >= limit).nonzero()[0]
-    if len(places) > count:
-        above = (values > limit).nonzero()[0]
-        tied = (values == limit).nonzero()[0]
-        places = np.sort(np.concatenate((above, tied[: count - len(above)])))
-    return places
-
-
-def _search(weights: Weights, wanted: float, *, relative: bool) -> tuple[int, float]:
-    """The first index whose cumulative sum is above `wanted`, and how far `wanted` lies above the sum before it."""
-    sums = weights.cumsum(dtype=np.float64)
-    if relative:
-        if not 0.0 < sums[-1] < np.inf:
-            raise DegenerateDistribution(NO_MASS)
-        wanted *= float(sums[-1])
-    place = int(sums.searchsorted(wanted, "right"))
-    if place == len(weights):  # By rounding.
-        place = int(np.flatnonzero(weights)[-1])
-    return place, wanted - float(sums[place - 1]) if place else wanted
+NUMPY: Rows = NumpyRows()
+"""What draws where nothing else was handed in."""

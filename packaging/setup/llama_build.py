@@ -5,6 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = ROOT / "engine" / "backends" / "llama_cpp" / "kernels"
+RULES = ROOT / "engine" / "sampling_rules.def"
 
 
 def settings() -> dict[str, str]:
@@ -18,7 +19,8 @@ def settings() -> dict[str, str]:
 
 def kernel_files() -> list[Path]:
     """What is compiled into llama.cpp, in a fixed order."""
-    return sorted(path for path in KERNELS.iterdir() if path.suffix in (".cmake", ".cpp", ".h"))
+    kernels = sorted(path for path in KERNELS.iterdir() if path.suffix in (".cmake", ".cpp", ".h"))
+    return [*kernels, RULES]
 
 
 def digest() -> str:

@@ -21,6 +21,9 @@ def test_a_changed_kernel_is_another_build(tmp_path: Path, monkeypatch: pytest.M
     before = llama_build.digest()
     monkeypatch.setattr(llama_build, "KERNELS", tmp_path)
     assert llama_build.digest() == before, "the folder must not count"
-    kernel = next(tmp_path.glob("*.cpp"))
-    kernel.write_bytes(kernel.read_bytes() + b"\n")
-    assert llama_build.digest() != before
+    monkeypatch.setattr(llama_build, "RULES", tmp_path / llama_build.RULES.name)
+    assert llama_build.digest() == before
+    for kernel in (next(tmp_path.glob("*.cpp")), llama_build.RULES):
+        kernel.write_bytes(kernel.read_bytes() + b"\n")
+        assert llama_build.digest() != before
+        before = llama_build.digest()

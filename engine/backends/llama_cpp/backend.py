@@ -13,7 +13,7 @@ import llama_cpp
 import numpy as np
 
 from engine.backends.base import Backend, Logits, Rewind
-from engine.backends.llama_cpp.library import computes_alike, log_lines, prepare_library
+from engine.backends.llama_cpp.library import computes_alike, library_rows, log_lines, prepare_library
 from engine.backends.llama_cpp.recurrent import RecurrentState, snapshot_depth, worth_saving
 from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
 from engine.cancel import CancelToken
@@ -72,6 +72,7 @@ class LlamaCppBackend(Backend):
     def __init__(
         self, model: Any, context: Any, name: str, context_length: int, batch_size: int, device: str = "cpu"
     ) -> None:
+        self.rows = library_rows()
         self._context = context
         self._memory: Any = llama_cpp.llama_get_memory(context)
         self._batch = llama_cpp.llama_batch_init(batch_size, 0, 1)

@@ -8,9 +8,10 @@ itself, llama.cpp would look beside the executable and in the current folder, wh
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 import sys
-from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,11 @@ import llama_cpp
 
 from engine.errors import NotAvailable
 from engine.sampling.native_rows import NativeRows
-from engine.sampling.rows import use
+from engine.sampling.native_rules import OtherRules
+from engine.sampling.rows import NUMPY, Rows
 from engine.translatable import Phrase
 
+_log = logging.getLogger(__name__)
 _LOG_WARN, _LOG_ERROR = 3, 4
 _KEPT = 20
 
@@ -33,9 +36,20 @@ def prepare_library() -> None:
     llama_cpp.llama_log_set(_log_callback, ctypes.c_void_p(0))
     _load_modules()
     llama_cpp.llama_backend_init()
-    # One that `make setup` or an installer did not compile lacks the functions: numpy does the same.
-    with suppress(OSError, AttributeError):
-        use(NativeRows(processor_library()))
+
+
+@cache
+def library_rows() -> Rows:
+    """Return what draws from the logits of models that this library runs: its own functions, where it has them."""
+    try:
+        return NativeRows(processor_library())
+    except OtherRules:
+        _log.warning(
+            "llama.cpp was compiled with another table of sampling rules: tokens are drawn more slowly, by numpy."
+        )
+    except (OSError, AttributeError):
+        pass  # One that `make setup` or an installer did not compile lacks the functions: numpy does the same.
+    return NUMPY
 
 
 def _keep_log(level: int, text: bytes, _data: object) -> None:

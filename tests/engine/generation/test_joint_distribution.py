@@ -5,7 +5,7 @@ acceptance rule or the caches wrong moves some cell of the joint.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from time import sleep
@@ -21,7 +21,6 @@ from engine.config import Acceptance, SamplingConfig, SpeculationConfig
 from engine.drafting.base import Draft, GoesOn
 from engine.drafting.draft_model import DraftModelDrafter
 from engine.sampling.distribution import distribution
-from engine.sampling.rows import NumpyRows, use
 from helpers.decoding.joint import (
     PROMPT,
     Prefix,
@@ -306,14 +305,12 @@ class GuessesWithOldProbabilities(DraftModelDrafter):
 
 
 @pytest.fixture(params=SAMPLINGS)
-def sound(request: pytest.FixtureRequest) -> Iterator[Setting]:
+def sound(request: pytest.FixtureRequest) -> Setting:
     """The setting of test_rejection, which passes: what fails below fails by the break alone.
 
     The rules are those in Python, which are broken here (see test_native_joint for the compiled ones).
     """
-    before = use(NumpyRows())
-    yield _setting(request.param, lookahead=4)
-    use(before)
+    return _setting(request.param, lookahead=4)
 
 
 def test_accepting_always_fails(sound: Setting, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """What the penalties count, against counting anew."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from time import thread_time
 
 import numpy as np
@@ -18,7 +18,6 @@ from engine.drafting.draft_model import DraftModelDrafter
 from engine.generation.verifier import Verifier
 from engine.sampling.distribution import penalise
 from engine.sampling.history import History, counts
-from engine.sampling.rows import NumpyRows, use
 
 tokens = st.integers(0, 5)
 
@@ -106,15 +105,6 @@ def test_penalised_logits_are_the_same_to_the_last_bit() -> None:
         committed += [*proposed[:2], int(rng.integers(0, 512))]
 
 
-@pytest.fixture
-def _rules_in_python() -> Iterator[None]:
-    """Not the compiled ones, whose penalties are compared with these in test_native_sampler."""
-    before = use(NumpyRows())
-    yield
-    use(before)
-
-
-@pytest.mark.usefixtures("_rules_in_python")
 @pytest.mark.parametrize("window", [0, 7])
 def test_verifier_and_draft_see_the_true_history_in_every_round(window: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that they ask the penalties about, against lists of their own."""

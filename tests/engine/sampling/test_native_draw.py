@@ -2,7 +2,7 @@
 
 import ctypes
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,9 +19,9 @@ from engine.generation.verifier import Verdict, Verifier
 from engine.sampling.candidates import Candidates, Drawn
 from engine.sampling.distribution import candidates, logprob, uniform
 from engine.sampling.history import History
-from engine.sampling.native_draw import NativeSampler, Proposal, records_of
+from engine.sampling.native_draw import NativeSampler, records_of
 from engine.sampling.native_rows import NativeRows
-from engine.sampling.rows import NumpyRows, Rows, use
+from engine.sampling.rows import NumpyRows, Proposal, Rows, Sampler
 from helpers.decoding.compiled_rows import compiled_rows
 
 SEED, POSITION = 5, 40
@@ -34,6 +34,8 @@ RULES = {
     "top-k": SamplingConfig(0.9, top_k=12),
     "top-p": SamplingConfig(0.8, top_p=0.95),
     "min-p": SamplingConfig(1.2, min_p=0.03),
+    "typical": SamplingConfig(0.8, typical=0.8),
+    "typical, cut": SamplingConfig(1.1, top_k=30, typical=0.6, top_p=0.9, min_p=0.1, frequency_penalty=0.2),
     "cut": SamplingConfig(0.8, top_k=40, top_p=0.9, min_p=0.01),
     "penalties": SamplingConfig(0.8, repeat_penalty=1.3, presence_penalty=0.2, frequency_penalty=0.4),
     "cut, penalties": SamplingConfig(0.8, top_k=40, top_p=0.95, repeat_penalty=1.1, penalty_window=6),
@@ -52,14 +54,7 @@ def compiled() -> NativeRows:
     return compiled_rows(whole_drafts=True)
 
 
-@pytest.fixture(autouse=True)
-def _numpy_otherwise() -> Iterator[None]:
-    before = use(NumpyRows())
-    yield
-    use(before)
-
-
-def _sampler(compiled: NativeRows, sampling: SamplingConfig, seed: int = SEED, least: float = 0.0) -> NativeSampler:
+def _sampler(compiled: NativeRows, sampling: SamplingConfig, seed: int = SEED, least: float = 0.0) -> Sampler:
     found = compiled.sampler(sampling, seed, least)
     assert found is not None
     return found
@@ -100,15 +95,10 @@ class _Given(FakeBackend):
 
 
 def _verdict(rows: Rows, logits: Logits, draft: Draft, sampling: SamplingConfig, **options: Any) -> Verdict:
-    before = use(rows)
-    try:
-        verifier = Verifier(
-            _Given(logits), sampling, options.get("acceptance", "rejection"), SEED, options.get("top", 0)
-        )
-        history = [token % logits.shape[1] for token in (1, 0, 2, 1, 7, 7, 3)]
-        return verifier.verify(0, draft, history, POSITION, options.get("guess"))
-    finally:
-        use(before)
+    acceptance, top = options.get("acceptance", "rejection"), options.get("top", 0)
+    verifier = Verifier(_Given(logits), sampling, acceptance, SEED, top, rows=rows)
+    history = [token % logits.shape[1] for token in (1, 0, 2, 1, 7, 7, 3)]
+    return verifier.verify(0, draft, history, POSITION, options.get("guess"))
 
 
 def _drawn(compiled: NativeRows, logits: Logits, sampling: SamplingConfig) -> list[Proposal]:
@@ -266,7 +256,7 @@ def test_rows_that_are_no_numbers_are_an_error(compiled: NativeRows, bad: Any, n
         _sampler(compiled, RULES[name]).propose(logits[2:], 20, 20, 0, [1])
 
 
-@pytest.mark.parametrize("name", ["greedy", "T=0.8", "cut", "greedy, penalties"])
+@pytest.mark.parametrize("name", ["greedy", "T=0.8", "cut", "typical", "greedy, penalties"])
 def test_not_sure_enough(compiled: NativeRows, name: str) -> None:
     row = np.zeros((1, 10), dtype=np.float32)
     row[0, 4] = 2.0
@@ -388,8 +378,7 @@ def test_other_functions_of_the_same_names_are_not_called(compiled: NativeRows) 
         NativeSampler(Other(), SamplingConfig(), 0)  # type: ignore[arg-type]
 
 
-def test_what_it_does_not_do_is_left_to_the_arrays(compiled: NativeRows) -> None:
-    assert compiled.sampler(SamplingConfig(0.8, typical=0.9), 0) is None
+def test_what_it_does_not_do_is_left_to_the_arrays() -> None:
     arrays: Rows = NumpyRows()
     assert arrays.sampler(SamplingConfig(), 0) is None
     assert records_of((np.full(3, 1 / 3), np.full(3, 1 / 3)), 2) is None

@@ -1,7 +1,6 @@
 """The joint distribution of the first three tokens, where compiled functions draw and judge whole drafts."""
 
 from array import array
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,8 +8,8 @@ import pytest
 from engine.backends.fake import FakeBackend
 from engine.config import SamplingConfig, SpeculationConfig
 from engine.sampling.history import History
-from engine.sampling.native_draw import Judged, NativeSampler, records_of
-from engine.sampling.rows import use
+from engine.sampling.native_draw import NativeSampler, records_of
+from engine.sampling.rows import Judged
 from helpers.decoding.compiled_rows import compiled_rows
 from helpers.decoding.joint import Setting, chi_square_p, draw_many, exact_joint
 
@@ -20,6 +19,7 @@ RULES = [
     pytest.param(SamplingConfig(1.0), id="t1"),
     pytest.param(SamplingConfig(0.7, top_p=0.9), id="t0.7-top-p0.9"),
     pytest.param(SamplingConfig(1.3, top_k=4, min_p=0.08), id="top-k-min-p"),
+    pytest.param(SamplingConfig(1.1, typical=0.7, min_p=0.1), id="typical-min-p"),
     pytest.param(SamplingConfig(1.0, repeat_penalty=1.5, presence_penalty=0.4, frequency_penalty=0.7), id="penalty"),
     pytest.param(SamplingConfig(1.0, frequency_penalty=1.5, penalty_window=2), id="penalty-window"),
     pytest.param(SamplingConfig(1.0, repeat_penalty=1.4, logit_bias=((1, 1.0),), banned_tokens=(4,)), id="bias-banned"),
@@ -27,15 +27,9 @@ RULES = [
 PENALTIES = SamplingConfig(1.0, presence_penalty=1.5, frequency_penalty=1.5)
 
 
-@pytest.fixture(autouse=True)
-def _compiled() -> Iterator[None]:
-    before = use(compiled_rows(whole_drafts=True))
-    yield
-    use(before)
-
-
 def _p_value(sampling: SamplingConfig, **speculation: Any) -> float:
-    setting = Setting(FakeBackend(6, 11), FakeBackend(6, 23), sampling, SpeculationConfig(**speculation))
+    rows = compiled_rows(whole_drafts=True)
+    setting = Setting(FakeBackend(6, 11), FakeBackend(6, 23), sampling, SpeculationConfig(**speculation), rows=rows)
     return chi_square_p(draw_many(setting, SAMPLES), exact_joint(setting.target, sampling))
 
 

@@ -4,7 +4,6 @@ import pytest
 
 from engine.config import SamplingConfig
 from engine.sampling.native_rows import NativeRows
-from engine.sampling.rows import rows_in_use, use
 
 
 def compiled_rows(*, whole_drafts: bool = False) -> NativeRows:
@@ -12,9 +11,7 @@ def compiled_rows(*, whole_drafts: bool = False) -> NativeRows:
     pytest.importorskip("llama_cpp")
     from engine.backends.llama_cpp.library import prepare_library, processor_library  # noqa: PLC0415 - loads llama.cpp
 
-    before = rows_in_use()
     prepare_library()
-    use(before)
     try:
         found = NativeRows(processor_library())
     except AttributeError:

@@ -27,6 +27,7 @@ from engine.generation.verifier import Verifier
 from engine.lookahead.auto import make_policy
 from engine.sampling.candidates import Candidates
 from engine.sampling.distribution import candidates, distribution
+from engine.sampling.rows import NUMPY, Rows
 
 PROMPT = (1, 2)
 LENGTH = 3
@@ -38,7 +39,7 @@ MakeDrafter = Callable[..., Drafter]
 
 @dataclass(frozen=True)
 class Setting:
-    """One way to draw replies. `make_drafter` is for drafters that are broken on purpose."""
+    """One way to draw replies. `make_drafter` is for drafters that are broken on purpose; `rows`: what draws."""
 
     target: FakeBackend
     draft: FakeBackend | None
@@ -46,13 +47,14 @@ class Setting:
     speculation: SpeculationConfig = field(default_factory=SpeculationConfig)
     draft_sampling: SamplingConfig | None = None
     make_drafter: MakeDrafter = DraftModelDrafter
+    rows: Rows = NUMPY
 
     def draw(self, seed: int, length: int = LENGTH) -> Prefix:
         """The first tokens of a reply through the generation loop, which goes on: drafts are as long as they may be."""
         job = Job(
             target=self.target,
             drafter=self._drafter(seed),
-            verifier=Verifier(self.target, self.sampling, self.speculation.acceptance, seed, 0),
+            verifier=Verifier(self.target, self.sampling, self.speculation.acceptance, seed, 0, rows=self.rows),
             policy=make_policy(self.speculation if self.draft else replace(self.speculation, lookahead=0)),
             prompt=list(PROMPT),
             reply=ReplyText(self.target.tokenizer),
@@ -81,6 +83,7 @@ class Setting:
             self.draft_sampling or self.sampling,
             seed,
             min_confidence=self.speculation.min_draft_confidence,
+            **({} if self.rows is NUMPY else {"rows": self.rows}),
         )
 
 
@@ -96,11 +99,11 @@ def remembered_distributions() -> Iterator[None]:
     known: dict[tuple[bytes, SamplingConfig, Prefix, int | None], Candidates] = {}
 
     def remembered(
-        logits: Logits, config: SamplingConfig, history: Sequence[int], size: int | None = None
+        logits: Logits, config: SamplingConfig, history: Sequence[int], size: int | None = None, rows: Rows = NUMPY
     ) -> Candidates:
         key = logits.tobytes(), config, tuple(history), size
         if key not in known:
-            known[key] = candidates(logits, config, history, size)
+            known[key] = candidates(logits, config, history, size, rows)
         return known[key]
 
     with pytest.MonkeyPatch.context() as patch:

@@ -1,10 +1,11 @@
 // One call for all that a drafted token needs, and one for the verdict on a draft (see engine/sampling/native_draw.py).
 //
-// What they do is engine/sampling/distribution.py and engine/sampling/acceptance.py, number by number, with the same random numbers.
+// What they do is engine/sampling/distribution.py and engine/sampling/acceptance.py, number by number, with the same
+// random numbers.
 
 #if defined(__AVX512F__) || (defined(__AVX2__) && defined(__FMA__))
 
-#include "row_parts.h"
+#include "cuts.h"
 
 namespace outrider {
 namespace {
@@ -12,8 +13,9 @@ namespace {
 /// How the distribution is made of a row. Without a temperature the best token is taken.
 struct Rules {
     Cuts cuts;
-    float repeat, presence, frequency;
-    int32_t penalised;
+#define SAMPLING_PENALTY(name, type, off, range, help) type name;
+#include "../../../sampling_rules.def"
+    int64_t penalised;
     uint64_t seed;
     /// A draft's token is not proposed where the best one's probability is below this.
     double least;
@@ -26,14 +28,14 @@ struct Rules {
     bool reshape() const { return penalised || biased_count > 0 || banned_count > 0; }
 };
 
-/// The committed tokens that are penalised, and how often each came: those of the last `window` (0: of all).
+/// The committed tokens that are penalised, and how often each came: those of the window (see Rules; 0: of all).
 struct Counted {
     int64_t count;
     const int64_t * tokens;
     const float * numbers;
     /// The first ones of the window in their order, and how many it holds.
     const int64_t * oldest;
-    int64_t window, held;
+    int64_t held;
 };
 
 /// Tokens behind the committed ones.
@@ -52,7 +54,7 @@ struct Proposal {
 
 constexpr int64_t MOST_JUDGED = 34, MOST_TOP = 5, ALIGNED = 64;
 
-/// What one sampler is told once, and where it finds what was drawn and judged (engine.native_sampler._Work).
+/// What one sampler is told once, and where it finds what was drawn and judged (engine/sampling/native_rules.py: Work).
 struct Work {
     Rules rules;
     Counted counted;
@@ -80,7 +82,8 @@ constexpr uint8_t ORDER[10][16] = {
 
 uint64_t turned(uint64_t value, int bits) { return value >> bits | value << (64 - bits); }
 
-/// A number in [0, 1) of this key alone: engine.sampling.uniform. It is BLAKE2b (RFC 7693) of one block of 17 bytes.
+/// A number in [0, 1) of this key alone: engine.sampling.distribution.uniform. It is BLAKE2b (RFC 7693) of one block of
+/// 17 bytes.
 double uniform(uint64_t seed, int64_t position, Purpose purpose) {
     const uint64_t message[16] = {seed, static_cast<uint64_t>(position), purpose};
     uint64_t first = INITIAL[0] ^ 0x01010000 ^ 8;  // No key; eight bytes are asked for.
@@ -116,7 +119,7 @@ double uniform(uint64_t seed, int64_t position, Purpose purpose) {
     return static_cast<double>((first ^ v[0] ^ v[8]) >> 11) * 0x1p-53;
 }
 
-/// The penalties for what stands in the window (engine.sampling.penalise).
+/// The penalties for what stands in the window (engine.sampling.distribution.penalise).
 void penalise(float * values, int64_t size, const Rules & rules, const Counted & counted, Behind behind) {
     thread_local std::vector<float> held;
     float * numbers = room(held, size);  // All are 0 from one call to the next.
@@ -132,7 +135,7 @@ void penalise(float * values, int64_t size, const Rules & rules, const Counted &
     for (int64_t i = 0; i < behind.count; i++) {
         add(behind.tokens[i], 1.0f);
     }
-    const int64_t gone = counted.window > 0 ? counted.held + behind.count - counted.window : 0;
+    const int64_t window = rules.penalty_window, gone = window > 0 ? counted.held + behind.count - window : 0;
     for (int64_t i = 0; i < gone; i++) {
         add(i < counted.held ? counted.oldest[i] : behind.tokens[i - counted.held], -1.0f);
     }
@@ -141,11 +144,11 @@ void penalise(float * values, int64_t size, const Rules & rules, const Counted &
             return;
         }
         float & value = values[token];
-        if (rules.repeat != 1.0f) {
-            value = value > 0.0f ? value / rules.repeat : value * rules.repeat;
+        if (rules.repeat_penalty != 1.0f) {
+            value = value > 0.0f ? value / rules.repeat_penalty : value * rules.repeat_penalty;
         }
-        value -= rules.presence;
-        value -= rules.frequency * numbers[token];
+        value -= rules.presence_penalty;
+        value -= rules.frequency_penalty * numbers[token];
         numbers[token] = 0.0f;
     };
     std::for_each(counted.tokens, counted.tokens + counted.count, shape);
@@ -191,7 +194,7 @@ struct Distribution {
     int64_t id(int64_t place) const { return tokens == nullptr ? place : tokens[place]; }
 };
 
-/// The weights of what may be drawn: engine.sampling.candidates. The normaliser is always the row's own.
+/// The weights of what may be drawn: engine.sampling.distribution.candidates. The normaliser is always the row's own.
 Distribution distribution(Row row, const Work & work, Behind behind, int64_t * tokens, float * weights) {
     const Rules & rules = work.rules;
     const Row shaped = rules.reshape() ? reshaped(row, rules, work.counted, behind) : row;
@@ -216,7 +219,8 @@ Distribution distribution(Row row, const Work & work, Behind behind, int64_t * t
     return {left, draws && left.count == row.count ? nullptr : tokens, weights};
 }
 
-/// engine.acceptance.residual_distribution, times the target's mass, of the target's tokens; then the token at `u` of it.
+/// engine.sampling.acceptance.residual_distribution, times the target's mass, of the target's tokens; then the token at
+/// `u` of it.
 int64_t draw_residual(const Distribution & target, const Proposal & draft, double u) {
     thread_local std::vector<double> held;
     double * residual = room(held, target.left.count);
@@ -292,7 +296,7 @@ using outrider::Proposal;
 using outrider::Row;
 using outrider::Work;
 
-/// engine.sampling.uniform, for a test.
+/// engine.sampling.distribution.uniform, for a test.
 OUTRIDER_API double outrider_uniform(uint64_t seed, int64_t position, int64_t purpose) {
     return outrider::uniform(seed, position, static_cast<outrider::Purpose>(purpose));
 }
@@ -317,8 +321,8 @@ OUTRIDER_API int64_t outrider_draw_proposal(Work * work, const float * logits, i
     }
     const bool draws = rules.cuts.temperature > 0.0;
     if (rules.least > 0.0 && (draws || !rules.reshape())) {
-        // A best token has the weight 1.
-        const double highest = draws ? 1.0 / drawn.left.mass : std::exp(logits[drawn.id(0)] - drawn.left.normaliser);
+        const outrider::Left & left = drawn.left;
+        const double highest = draws ? left.best / left.mass : std::exp(logits[drawn.id(0)] - left.normaliser);
         if (highest < rules.least) {
             return outrider::DECLINED;
         }

@@ -1,4 +1,4 @@
-// Parts of what is asked of a row of logits, sixteen of them at once: sums, the best ones, cuts, quantiles.
+// Parts of what is asked of a row of logits, sixteen of them at once: sums, the best ones, quantiles.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,6 @@ namespace {  // Each file has its own: the compiler fits them to their callers.
 constexpr float INF = std::numeric_limits<float>::infinity();
 /// Numbers that are added in float32 before their sum goes on in float64.
 constexpr int64_t BLOCK = 128;
-/// How many tokens share what top-p leaves out, at a first guess.
-constexpr double SPREAD = 64.0;
 
 struct Row {
     const float * values;
@@ -229,30 +227,6 @@ int64_t keep_best(Row row, int64_t k, float peak, int64_t * tokens, float * kept
     return apply({limit, k - count_from({kept, count}, std::nextafter(limit, INF))}, count, tokens, kept);
 }
 
-/// Keeps the smallest set of best tokens whose sum reaches `wanted`. No weight is above 1, which one of them is.
-int64_t keep_sum(int64_t count, double wanted, int64_t * tokens, float * weights) {
-    const Row row{weights, count};
-    const float limit = last_of(0.0f, 1.0f, [=](float least) {
-        const double sum = total_from(row, least);
-        // Just enough: without any of these, none of which is less than `least`, it would not be.
-        return sum < wanted ? Found::too_few : sum - least < wanted ? Found::just_enough : Found::enough;
-    });
-    const double missing = wanted - total_from(row, std::nextafter(limit, INF));
-    const double ties = limit > 0.0f ? std::max(1.0, std::ceil(missing / limit)) : static_cast<double>(count);
-    return apply({limit, static_cast<int64_t>(std::min(ties, static_cast<double>(count)))}, count, tokens, weights);
-}
-
-/// Keeps those among which is the smallest set of best tokens whose mass reaches `p` of all.
-int64_t keep_likely(Row weights, double mass, double p, int64_t * tokens, float * kept) {
-    const double left_out = (1.0 - p) * mass;
-    double limit = left_out / SPREAD;
-    if (total_from(weights, static_cast<float>(limit)) <= p * mass * (1.0 + 1e-6)) {
-        // Tokens below this limit have less than what is left out together, whatever the distribution.
-        limit = left_out / static_cast<double>(weights.count) * (1.0 - 1e-6);
-    }
-    return keep_from(weights, static_cast<float>(limit), tokens, kept);
-}
-
 template <typename Number> double block_sum(const Number * weights, int64_t count) {
     double lanes[8] = {};
     int64_t i = 0;
@@ -303,62 +277,6 @@ template <typename Number> int64_t quantile(const Number * weights, int64_t coun
         count--;
     }
     return count - 1;
-}
-
-/// `top_k`: 0 for all; `top_p`: 1 for all; `min_p`: 0 for all.
-struct Cuts {
-    double temperature;
-    int64_t top_k;
-    double top_p, min_p;
-};
-
-/// What is left of a row: how many tokens, the sum of their weights, and log(sum(exp(logits))) over the whole row.
-struct Left {
-    int64_t count;
-    double mass, normaliser;
-};
-
-/// The weights exp((logit - best) / temperature) of the tokens that top-k, then top-p and min-p leave.
-///
-/// `tokens`, `weights`: room for all of the row each. What is left gets its ids there, ascending, and its weights.
-/// Without a rule `tokens` stays as it is, the weights are those of all. `count` is -1 where the best logit is no finite
-/// number or one is no number at all. Without `normalises` the normaliser is left out.
-Left choose(Row row, const Cuts & cuts, int64_t * tokens, float * weights, bool normalises = true) {
-    const float peak = highest(row);
-    if (!std::isfinite(peak)) {
-        return {-1, 0.0, 0.0};
-    }
-    const float scale = static_cast<float>(std::min<double>(1.0 / cuts.temperature, std::numeric_limits<float>::max()));
-    Left left = {row.count, 0.0, 0.0};
-    if (cuts.top_k > 0 && cuts.top_k < row.count) {
-        left.count = keep_best(row, cuts.top_k, peak, tokens, weights);
-        left.mass = weigh({weights, left.count}, peak, scale, weights);
-        left.normaliser = normalises ? peak + std::log(weigh(row, peak, 1.0f, nullptr)) : 0.0;
-    } else {
-        if (normalises) {
-            const Sums sums = weigh_twice(row, peak, scale, weights);
-            left.mass = sums.scaled;
-            left.normaliser = peak + std::log(sums.plain);
-        } else {
-            left.mass = weigh(row, peak, scale, weights);
-        }
-        if (cuts.top_p != 1.0) {
-            left.count = keep_likely({weights, left.count}, left.mass, cuts.top_p, tokens, weights);
-        } else if (cuts.min_p > 0.0) {
-            left.count = keep_from({weights, left.count}, static_cast<float>(cuts.min_p), tokens, weights);
-        }
-    }
-    if (cuts.top_p != 1.0) {
-        left.count = keep_sum(left.count, cuts.top_p * left.mass, tokens, weights);
-    }
-    if (cuts.min_p > 0.0) {
-        const float limit = std::nextafter(static_cast<float>(cuts.min_p), -1.0f);
-        left.count = apply({limit, 0}, left.count, tokens, weights);
-    }
-    if (left.count < row.count) {
-        left.mass = total_from({weights, left.count}, 0.0f);
-    }
-    return left;
 }
 
 /// The place of the highest value, the first one on ties.

@@ -1,5 +1,5 @@
-// What drawing a token needs of one row of logits: the best one, log-probabilities, the weights that top-k, top-p and
-// min-p leave, and the token at a quantile of them.
+// What drawing a token needs of one row of logits: the best one, log-probabilities, the weights that the rules of
+// engine/sampling_rules.def leave, and the token at a quantile of them.
 //
 // A round does this for every token that is drafted or verified, mostly over a few thousand logits; array by array in
 // Python it costs more than some models do. All of it is linear in the size of the vocabulary.
@@ -9,7 +9,7 @@
 
 #if defined(__AVX512F__) || (defined(__AVX2__) && defined(__FMA__))
 
-#include "row_parts.h"
+#include "cuts.h"
 
 using outrider::Row;
 
@@ -36,10 +36,19 @@ OUTRIDER_API double outrider_normaliser(const float * logits, int64_t count) {
     return peak + std::log(outrider::weigh({logits, count}, peak, 1.0f, nullptr));
 }
 
+/// The table that this was compiled with, as engine/sampling_rules.py writes it: both sides must mean the same.
+OUTRIDER_API const char * outrider_sampling_rules() {
+    return ""
+#define SAMPLING_CUT(name, type, off, range, help) "cut " #name " " #type " " #off "\n"
+#define SAMPLING_PENALTY(name, type, off, range, help) "penalty " #name " " #type " " #off "\n"
+#include "../../../sampling_rules.def"
+        ;
+}
+
 /// See outrider::choose. Gives how many tokens are left, or -1; `facts`: the sum of their weights, the normaliser.
-OUTRIDER_API int64_t outrider_choose(const float * logits, int64_t count, double temperature, int64_t top_k, double top_p,
-                                     double min_p, int64_t * tokens, float * weights, double * facts) {
-    const outrider::Left left = outrider::choose({logits, count}, {temperature, top_k, top_p, min_p}, tokens, weights);
+OUTRIDER_API int64_t outrider_choose(const float * logits, int64_t count, const outrider::Cuts * cuts, int64_t * tokens,
+                                     float * weights, double * facts) {
+    const outrider::Left left = outrider::choose({logits, count}, *cuts, tokens, weights);
     facts[0] = left.mass;
     facts[1] = left.normaliser;
     return left.count;
