@@ -30,7 +30,8 @@ def check_rules(library: ctypes.PyDLL) -> None:
         raise OtherRules
 
 
-def _fields(rules: tuple[Rule, ...]) -> tuple[tuple[str, Any], ...]:
+def fields_of(rules: tuple[Rule, ...]) -> tuple[tuple[str, Any], ...]:
+    """Return the fields of a structure with these rules."""
     return tuple((rule.name, _TYPES[rule.type]) for rule in rules)
 
 
@@ -41,7 +42,7 @@ def _values(rules: tuple[Rule, ...], sampling: SamplingConfig) -> tuple[Any, ...
 class Cuts(ctypes.Structure):
     """What changes a distribution and cuts it (cuts.h: Cuts)."""
 
-    _fields_ = _fields(CUTS)
+    _fields_ = fields_of(CUTS)
 
 
 def cuts_of(sampling: SamplingConfig) -> Cuts:
@@ -53,7 +54,7 @@ class Rules(ctypes.Structure):
     """How the distribution is made of a row (draw.cpp: Rules)."""
 
     _fields_ = (
-        *(("cuts", Cuts), *_fields(PENALTIES), ("penalised", _INT), ("seed", ctypes.c_uint64), ("least", _DOUBLE)),
+        *(("cuts", Cuts), *fields_of(PENALTIES), ("penalised", _INT), ("seed", ctypes.c_uint64), ("least", _DOUBLE)),
         *(("biased_count", _INT), ("banned_count", _INT)),
         *(("biased", _POINTER), ("amounts", _POINTER), ("banned", _POINTER)),
     )

@@ -139,6 +139,7 @@ def test_libraries(place: str, kept: bool) -> None:
         ("resources/translations/outrider_de.qm", True),
         ("resources/translations/outrider_de.ts", False),
         ("resources/styles/window.qss", True),
+        ("engine/sampling_rules.def", True),
         ("llama_cpp_python-0.3.36.dist-info/METADATA", True),
         ("llama_cpp_python-0.3.36.dist-info/RECORD", False),
     ],
