@@ -29,7 +29,7 @@ _SAMPLED = 16
 """It is every so many-th one."""
 _SPREAD = 64
 """How many tokens share what top-p leaves out, at a first guess."""
-NO_MASS = Phrase("its probabilities have no mass, or are not finite numbers")
+NO_MASS = Phrase("its probabilities sum to zero or are not finite numbers")
 NO_PEAK = Phrase("its best logit is not a finite number")
 
 

@@ -3303,6 +3303,34 @@
             <translation>Nachrichten brauchen die Chatvorlage: Lassen Sie raw weg.</translation>
         </message>
         <message>
+            <source>a number from 0 to 1</source>
+            <translation>eine Zahl von 0 bis 1</translation>
+        </message>
+        <message>
+            <source>a number from 0 to 100</source>
+            <translation>eine Zahl von 0 bis 100</translation>
+        </message>
+        <message>
+            <source>a number from -100 to 100</source>
+            <translation>eine Zahl von -100 bis 100</translation>
+        </message>
+        <message>
+            <source>a number above 0, at most 1</source>
+            <translation>eine Zahl über 0, höchstens 1</translation>
+        </message>
+        <message>
+            <source>a number above 0, at most 100</source>
+            <translation>eine Zahl über 0, höchstens 100</translation>
+        </message>
+        <message>
+            <source>0 (off) or a whole number above 0</source>
+            <translation>0 (aus) oder eine ganze Zahl über 0</translation>
+        </message>
+        <message>
+            <source>0 (all) or a whole number above 0</source>
+            <translation>0 (alle) oder eine ganze Zahl über 0</translation>
+        </message>
+        <message>
             <source>A message's role must be system, user or assistant, not {role!r}.</source>
             <translation>Die Rolle einer Nachricht muss system, user oder assistant sein, nicht {role!r}.</translation>
         </message>
@@ -3313,34 +3341,6 @@
         <message>
             <source>A message must be an object with "role" and "content".</source>
             <translation>Eine Nachricht muss ein Objekt mit "role" und "content" sein.</translation>
-        </message>
-        <message>
-            <source>a number from 0 to 100</source>
-            <translation>eine Zahl von 0 bis 100</translation>
-        </message>
-        <message>
-            <source>0 (off) or a whole number above 0</source>
-            <translation>0 (aus) oder eine ganze Zahl über 0</translation>
-        </message>
-        <message>
-            <source>a number above 0, at most 1</source>
-            <translation>eine Zahl über 0, höchstens 1</translation>
-        </message>
-        <message>
-            <source>a number from 0 to 1</source>
-            <translation>eine Zahl von 0 bis 1</translation>
-        </message>
-        <message>
-            <source>a number above 0, at most 100</source>
-            <translation>eine Zahl über 0, höchstens 100</translation>
-        </message>
-        <message>
-            <source>a number from -100 to 100</source>
-            <translation>eine Zahl von -100 bis 100</translation>
-        </message>
-        <message>
-            <source>0 (all) or a whole number above 0</source>
-            <translation>0 (alle) oder eine ganze Zahl über 0</translation>
         </message>
         <message>
             <source>a whole number from 0 to 2^64 - 1</source>

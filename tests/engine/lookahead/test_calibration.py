@@ -55,14 +55,14 @@ class Timed(FakeBackend):
         super().__init__(**options)  # type: ignore[arg-type]
         self.clock = clock
         self.cost = cost
-        self.rows: list[int] = []
+        self.row_counts: list[int] = []
         self.watched: list[CancelToken | None] = []
         self._first = first
 
     def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
         seldom = self._first if len(tokens) not in self.forwards else 1.0
         self.clock.now += self.cost(len(tokens)) * seldom / 1000.0
-        self.rows.append(n_outputs)
+        self.row_counts.append(n_outputs)
         return super().forward(tokens, n_outputs)
 
     def watch(self, cancel: CancelToken | None) -> None:
@@ -89,8 +89,8 @@ def test_with_time_enough_every_size_is_measured_as_it_is(clock: Clock) -> None:
     costs = calibrate(target, draft, budget_s=60.0, clock=clock)
     assert costs.measured == pytest.approx({1: 10.0, **{n: steps(n) for n in sorted(SIZES)}})
     assert costs.draft() == pytest.approx(2.0)
-    assert target.rows == target.forwards
-    assert set(draft.forwards) == set(draft.rows) == {1}
+    assert target.row_counts == target.forwards
+    assert set(draft.forwards) == set(draft.row_counts) == {1}
 
 
 def test_the_budget_is_kept_and_the_most_useful_sizes_come_first(clock: Clock) -> None:
@@ -150,7 +150,7 @@ def test_a_size_that_is_dearer_than_a_larger_one_stays_so_and_is_not_looked_at_f
     measured = calibrate(backend, None, budget_s=1.5, clock=clock).measured
     assert measured[6] == pytest.approx(60.0)
     assert measured[9] == pytest.approx(29.0)
-    assert backend.rows.count(6) <= 9
+    assert backend.row_counts.count(6) <= 9
 
 
 def test_a_short_context_has_fewer_sizes(clock: Clock) -> None:
