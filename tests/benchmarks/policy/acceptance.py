@@ -1,4 +1,7 @@
-"""Acceptance by rule: rejection, exact match on the same drawn tokens, exact match on the draft's best token."""
+"""Acceptance by rule: rejection, exact match on the same drawn tokens, exact match on the draft's best token.
+
+make bench ARGS="acceptance [--target FILE --draft FILE] [--seeds N]"
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ def rates(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--target", default=None)
     parser.add_argument("--draft", default=None)
     parser.add_argument("--seeds", type=int, default=20)

@@ -8,9 +8,9 @@ in the midst of a pass is not ours; the figures are means over the rounds of a r
     make bench ARGS="overhead TARGET DRAFT"         any pair of GGUF files
 """
 
-import sys
+import argparse
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,12 +128,20 @@ def _table(title: str, found: list[Overhead]) -> str:
     return "\n".join(lines)
 
 
-def main(files: list[str]) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument(
+        "target", type=Path, nargs="?", help="a GGUF file, in place of the pairs that are measured otherwise"
+    )
+    parser.add_argument("draft", type=Path, nargs="?")
+    args = parser.parse_args(arguments)
+    if args.target and not args.draft:
+        parser.error("TARGET needs a DRAFT")
     print("## What a round of our loop costs outside llama.cpp's decode calls\n")
     print(f"One thread each; means over a reply's rounds, each round's quickest of {PASSES} passes.\n")
-    if files:
-        print(_table(" and ".join(files), measure_overhead(Path(files[0]), Path(files[1]))))
+    if args.target:
+        print(_table(f"{args.target} and {args.draft}", measure_overhead(args.target, args.draft)))
         return
     print(_table("The bundled pair", measure_overhead(*bundled_pair())))
     with tempfile.TemporaryDirectory() as folder:
@@ -142,4 +150,4 @@ def main(files: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

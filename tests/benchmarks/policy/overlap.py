@@ -1,7 +1,11 @@
-"""Overlapped drafting against the ideal: target and draft that only wait, each for a known time a forward."""
+"""Overlapped drafting against the ideal: target and draft that only wait, each for a known time a forward.
+
+make bench ARGS="overlap"
+"""
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Sequence
 from statistics import median
@@ -51,6 +55,7 @@ def measure(target: float, draft: float, lookahead: int, sharpness: float, overl
 
 def main() -> None:
     """Print for each case how near the overlapped time comes to the ideal one."""
+    argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0]).parse_args()
     print("## Overlapped drafting against the ideal\n")
     print(
         "A target and a draft that only wait, each for a known time a forward. Medians (least to most) of 3 replies.\n"

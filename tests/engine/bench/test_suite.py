@@ -1,6 +1,8 @@
 """`make bench`: the page that it writes, the parts that it runs, and what it says of auto."""
 
+import ast
 import os
+import re
 import subprocess
 import sys
 from argparse import Namespace
@@ -158,6 +160,29 @@ def test_a_part_without_room_is_not_begun(tmp_path: Path, monkeypatch: pytest.Mo
     outcome = run_part(part, part.options, SETTING)
     assert outcome.status == NOT_MEASURED
     assert "it needs 1e+06 GiB of free memory" in outcome.text
+
+
+def _told_commands(source: str) -> tuple[set[str], set[str]]:
+    """Return what a benchmark's docstring has people type: names behind `make bench`, and files behind `python`."""
+    text = ast.get_docstring(ast.parse(source)) or ""
+    return set(re.findall(r'make bench ARGS="(\w+)', text)), set(re.findall(r"python (\S+\.py)", text))
+
+
+def test_every_benchmark_tells_how_it_is_called() -> None:
+    folder = ROOT / "tests" / "benchmarks"
+    scripts = {path: path.read_text(encoding="utf-8") for path in folder.rglob("*.py") if path.name != "run.py"}
+    assert len({path.stem for path in scripts}) == len(scripts), "`make bench` looks for names, in all folders"
+    for path, source in scripts.items():
+        if '__name__ == "__main__"' in source:
+            names, files = _told_commands(source)
+            assert names <= {path.stem}, path
+            assert files <= {path.relative_to(ROOT).as_posix()}, path
+            assert names | files, path
+
+
+def test_a_wrong_command_would_be_seen() -> None:
+    told = '"""Speed.\n\n    make bench ARGS="speed --json"\n    python tests/benchmarks/old.py [--json]\n"""\n'
+    assert _told_commands(told) == ({"speed"}, {"tests/benchmarks/old.py"})
 
 
 def test_every_part_is_a_benchmark_that_takes_its_options() -> None:
