@@ -3519,14 +3519,6 @@
             <translation>enthält nur einen Tokenizer, keine Modellgewichte.</translation>
         </message>
         <message>
-            <source>it is part {part} of {parts}, but its name does not say so, so the other parts cannot be found. Give all parts their original names.</source>
-            <translation>sie ist Teil {part} von {parts}, aber ihr Name sagt das nicht, daher werden die anderen Teile nicht gefunden. Geben Sie allen Teilen ihre ursprünglichen Namen.</translation>
-        </message>
-        <message>
-            <source>its parts do not belong together. Download or copy all of them again.</source>
-            <translation>ihre Teile gehören nicht zusammen. Laden oder kopieren Sie alle noch einmal.</translation>
-        </message>
-        <message>
             <source>its header lacks {name!r}.</source>
             <translation>ihrem Kopf fehlt {name!r}.</translation>
         </message>
@@ -3709,6 +3701,14 @@
         <message>
             <source>it is part {part} of {parts}, and the first part is missing.</source>
             <translation>sie ist Teil {part} von {parts}, und der erste Teil fehlt.</translation>
+        </message>
+        <message>
+            <source>it is part {part} of {parts}, but its name does not say so, so the other parts cannot be found. Give all parts their original names.</source>
+            <translation>sie ist Teil {part} von {parts}, aber ihr Name sagt das nicht, daher werden die anderen Teile nicht gefunden. Geben Sie allen Teilen ihre ursprünglichen Namen.</translation>
+        </message>
+        <message>
+            <source>its parts do not belong together. Download or copy all of them again.</source>
+            <translation>ihre Teile gehören nicht zusammen. Laden oder kopieren Sie alle noch einmal.</translation>
         </message>
         <message>
             <source>the file is incomplete: it ends within its header. Download or copy it again.</source>

@@ -83,11 +83,11 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ThematicBreak:
     """A line across."""
 
 
-Node = Paragraph | Code | Table | Rule
+Node = Paragraph | Code | Table | ThematicBreak
 
 
 def visible(text: str) -> str:
@@ -215,7 +215,7 @@ class _Walk:
 
     def take_rule(self, _token: Token) -> None:
         self._leave_item()
-        self.nodes.append(Rule())
+        self.nodes.append(ThematicBreak())
 
     def enter_table(self, _token: Token) -> None:
         self._leave_item()

@@ -32,7 +32,7 @@ from PySide6.QtGui import (
 
 from app.state.markdown.blocks import Block
 from app.state.markdown.code_colors import parts
-from app.state.markdown.parser import Code, ListItem, Node, Paragraph, Rule, Run, Table, parse, visible_code
+from app.state.markdown.parser import Code, ListItem, Node, Paragraph, Run, Table, ThematicBreak, parse, visible_code
 from app.views.widgets.theme import LINE_HEIGHT, Theme, fixed_font
 
 GAP = 10.0
@@ -141,7 +141,7 @@ class MarkdownWriter:
                 yield from self._write_code(cursor, node.text, node.language, quotes=node.quotes, depth=node.depth)
             case Table():
                 yield from self._write_table(cursor, node)
-            case Rule():
+            case ThematicBreak():
                 self._write_rule(cursor)
         self._after_code = False
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from engine.errors import ModelFileBroken, ModelNotSupported
 from engine.formats.gguf import types
+from engine.formats.gguf.parts import check_parts
 from engine.formats.gguf.reader import GgufFile, Tensor
 from engine.formats.gguf.vocabulary import TOKENS_KEY, TYPES_KEY
 from engine.formats.text_table import TextTable
@@ -47,7 +48,7 @@ def check_model(header: GgufFile, others: Sequence[GgufFile] = (), *, skip_vocab
     tensors = dict(header.tensors)
     for part in others:
         tensors |= part.tensors
-    _check_parts(header, others, len(tensors))
+    check_parts(header, others, len(tensors))
     architecture = header.text("general.architecture")
     if not architecture:
         raise ModelFileBroken(header.path, Phrase("its header does not name the model architecture."))
@@ -63,31 +64,6 @@ def check_model(header: GgufFile, others: Sequence[GgufFile] = (), *, skip_vocab
         checks.vocabulary()
     checks.shapes()
     checks.formats()
-
-
-def _check_parts(header: GgufFile, others: Sequence[GgufFile], tensors: int) -> None:
-    """What the parts of a split model say of each other, against the names by which they were found."""
-    parts = header.number("split.count") or 1
-    number = header.number("split.no") or 0
-    if parts <= 1:
-        return
-    if number or parts != len(others) + 1:
-        raise ModelFileBroken(
-            header.path,
-            Phrase(
-                "it is part {part} of {parts}, but its name does not say so, so the other parts cannot be found. "
-                "Give all parts their original names.",
-                part=number + 1,
-                parts=parts,
-            ),
-        )
-    numbers = [part.number("split.no") for part in others]
-    expected = header.number("split.tensors.count")
-    strange = any(told is not None and told != place for place, told in enumerate(numbers, 1))
-    if strange or (expected is not None and expected != tensors):
-        raise ModelFileBroken(
-            header.path, Phrase("its parts do not belong together. Download or copy all of them again.")
-        )
 
 
 class _Checks:

@@ -11,7 +11,17 @@ import pytest
 from app.state.chat.thoughts import ReplyPiece, Thoughts
 from app.state.markdown.blocks import MarkdownBlocks
 from app.state.markdown.code_colors import LEXER_MODULES, LONGEST_LINE, language_name, parts
-from app.state.markdown.parser import Code, Node, Paragraph, Rule, Table, is_safe_link, parse, visible, visible_code
+from app.state.markdown.parser import (
+    Code,
+    Node,
+    Paragraph,
+    Table,
+    ThematicBreak,
+    is_safe_link,
+    parse,
+    visible,
+    visible_code,
+)
 
 
 def text_of(nodes: list[Node]) -> str:
@@ -25,7 +35,7 @@ def text_of(nodes: list[Node]) -> str:
                 found.append(node.text)
             case Table():
                 found += ["".join(run.text for run in cell) for row in node.rows for cell in row]
-            case Rule():
+            case ThematicBreak():
                 pass
     return "\n".join(found)
 
@@ -58,7 +68,7 @@ def test_lists() -> None:
 def test_headings_quotes_rules_and_code() -> None:
     nodes = parse("## Two\n\n> a\n>> b\n\n---\n\n    x  y\n\n- a\n  ```py\n  z\n  ```\n")
     assert [type(node).__name__ for node in nodes] == [
-        *("Paragraph", "Paragraph", "Paragraph", "Rule", "Code", "Paragraph", "Code")
+        *("Paragraph", "Paragraph", "Paragraph", "ThematicBreak", "Code", "Paragraph", "Code")
     ]
     assert [node.level for node in nodes if isinstance(node, Paragraph)] == [2, 0, 0, 0]
     assert [node.quotes for node in nodes if isinstance(node, Paragraph)] == [0, 1, 2, 0]
