@@ -2840,7 +2840,7 @@
         </message>
         <message>
             <source>accepted from the draft</source>
-            <translation>vom Entwurfsmodell angenommen</translation>
+            <translation>angenommener Vorschlag</translation>
         </message>
         <message>
             <source>correction by the target</source>

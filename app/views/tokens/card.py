@@ -6,7 +6,7 @@ from math import exp
 
 from PySide6.QtCore import QCoreApplication, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from app.state.chat.trace import TOP, Alternative, TokenRecord
 from app.system.translation import number
@@ -142,19 +142,20 @@ class TokenCard(QFrame):
         layout.addWidget(self.alternatives_title)
         layout.addLayout(self._make_alternatives())
 
-    def _make_models(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(4)
+    def _make_models(self) -> QGridLayout:
+        """One line each: in German the names are too long for one."""
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(2)
+        grid.setColumnStretch(1, 1)
         self.target, self.draft = QLabel(self), QLabel(self)
-        for word, value in ((self.tr("Target"), self.target), (self.tr("Draft"), self.draft)):
+        for row, (word, value) in enumerate(((self.tr("Target"), self.target), (self.tr("Draft"), self.draft))):
             name = QLabel(word, self)
             name.setObjectName("counterName")
             value.setObjectName("counterValue")
-            row.addWidget(name)
-            row.addWidget(value)
-            row.addSpacing(12)
-        row.addStretch(1)
-        return row
+            grid.addWidget(name, row, 0)
+            grid.addWidget(value, row, 1)
+        return grid
 
     def _make_alternatives(self) -> QGridLayout:
         grid = QGridLayout()
