@@ -193,7 +193,9 @@ def update(language: str, texts: dict[Text, None]) -> int:
     path = FOLDER / f"outrider_{language}.ts"
     before = read_ts(path)
     wanted = [text for text in texts if text.plural or language != SOURCE_LANGUAGE]
-    after = {text: before.get(text, []) for text in wanted}
+    # A text that has moved to another context, and is not in its old one any more, keeps its translation.
+    moved = {(text.source, text.plural): forms for text, forms in before.items() if text not in texts}
+    after = {text: before.get(text) or moved.get((text.source, text.plural), []) for text in wanted}
     write_ts(path, language, after)
     return sum(not forms for forms in after.values())
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.settings.settings import Settings, SettingsFile, SettingsTrouble
+from app.settings.settings import SETTINGS, Settings, SettingsFile, SettingsTrouble
 
 LAYOUT_MS = 400
 """Sizes change with every pixel that the mouse goes: they are saved when it rests."""
-_LAYOUT = ("geometry", "left_width", "right_width")
 
 
 class SettingsKeeper(QObject):
@@ -43,7 +42,7 @@ class SettingsKeeper(QObject):
         self.save()
 
     def _note(self, name: str) -> None:
-        if name in _LAYOUT:
+        if SETTINGS[name].resting:
             if not self._timer.isActive() or self._timer.interval() == LAYOUT_MS:
                 self._timer.start(LAYOUT_MS)
         else:

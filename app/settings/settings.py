@@ -6,37 +6,73 @@ import contextlib
 import errno
 import json
 import os
-import re
 import stat
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from app.settings.entry import (
+    Setting,
+    either,
+    flag,
+    folders,
+    kept,
+    missing,
+    one_of,
+    options_by_path,
+    path_text,
+    plain_list,
+    setting,
+    shown,
+    text_like,
+    whole,
+)
 from app.state.models.models import Lookahead
-from app.state.settings.generation import ACCEPTANCES, METHODS, OVERLAPS, GenerationChoice
-from app.state.settings.plain import plain_mapping
+from app.state.settings.fields import Option
+from app.state.settings.generation import GENERATION, GenerationChoice
 from app.system.file_writing import write_whole
 from app.system.places import settings_path
-from engine import MAX_LOOKAHEAD
+from app.system.translation import LANGUAGES
+from engine import MAX_LOOKAHEAD, Phrase
 
-THEMES = ("system", "light", "dark")
-DRAFTINGS = ("", "model", "automatic", "ngram", "none")
 FONT_POINTS = (6, 40)
 """The smallest and the largest size of the font that can be chosen."""
+_LISTED_POINTS = (8, 9, 10, 11, 12, 13, 14, 16, 18, 20, 24, 28, 32)
+_WIDTH = whole(0, 4_000)
+_LANGUAGE = r"|[A-Za-z]{2,3}([_-][A-Za-z0-9]{1,8}){0,3}"
 _LARGEST = 2**30
 """Bytes: more than all that can be kept, with every preset and prompt as long as it may be."""
-_MOST_FOLDERS = 64
 _OLD_S = 60.0
-_MOST_OPTIONS = 10_000
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([_-][A-Za-z0-9]{1,8}){0,3}")
+
+
+def _points(size: int) -> str:
+    return Phrase("{size} pt", size=size)
+
+
+def _sampling(value: object) -> dict[str, Any]:
+    return GenerationChoice.from_mapping(value).to_mapping() if isinstance(value, Mapping) and value else {}
+
+
+def _speculation(name: str) -> Mapping[str, Setting]:
+    """Return a setting that is a field of every GenerationChoice."""
+    known = GENERATION[name]
+    return shown("speculation", one_of(*(each.value for each in known.options)), known.label, known.options, known.hint)
+
+
+_SYSTEM = Phrase("Follow system")
+_THEMES = (Option("system", _SYSTEM), Option("light", Phrase("Light")), Option("dark", Phrase("Dark")))
+_LANGUAGES = (Option("", _SYSTEM), *(Option(code, name) for code, name in LANGUAGES.items()))
+_SIZES = (Option(0, _SYSTEM), *(Option(size, _points(size)) for size in _LISTED_POINTS))
+_NOTIFY = (Option(True, Phrase("When a long reply finishes in the background")), Option(False, Phrase("Never")))
 
 
 @dataclass(slots=True)
 class Settings:
-    """Remembered choices. `target` "" is the bundled one; `draft` "" is none, None the bundled one.
+    """Remembered choices, and the register of all settings: the metadata of each field describes it (see SETTINGS).
 
+    `target` "" is the bundled one; `draft` "" is none, None the bundled one.
     `drafting`: how the draft was chosen (`Drafting` in app.state.models.models), "" in old files;
     `models_folders`: in their order;
     `load_options`: how a model is loaded, by its path; `geometry` is Qt's own form in base64; `left_width`,
@@ -50,38 +86,55 @@ class Settings:
     the `listener` by its name, which saves all of them (see app.settings.keeper).
     """
 
-    models_folders: list[str] = field(default_factory=list)
-    target: str = ""
-    draft: str | None = None
-    drafting: str = ""
-    lookahead: Lookahead = "auto"
-    load_options: dict[str, dict[str, Any]] = field(default_factory=dict)
-    theme: str = "system"
-    language: str = ""
-    font_points: int = 0
-    notify: bool = True
-    first_launch: bool = True
-    geometry: str = ""
-    left_shown: bool = True
-    right_shown: bool = True
-    left_width: int = 220
-    right_width: int = 300
-    conversation: int = 0
-    tokens_colored: bool = False
-    method: str = "auto"
-    acceptance: str = "rejection"
-    overlap: str = "auto"
-    sampling: dict[str, Any] = field(default_factory=dict)
-    next_sampling: dict[str, Any] = field(default_factory=dict)
-    presets: list[dict[str, Any]] = field(default_factory=list)
-    prompts: list[dict[str, Any]] = field(default_factory=list)
+    models_folders: list[str] = field(default_factory=list, metadata=kept(folders))
+    target: str = field(default="", metadata=kept(path_text))
+    draft: str | None = field(default=None, metadata=kept(either(missing, path_text)))
+    drafting: str = field(default="", metadata=kept(one_of("", "model", "automatic", "ngram", "none")))
+    lookahead: Lookahead = field(default="auto", metadata=kept(either(one_of("auto"), whole(0, MAX_LOOKAHEAD))))
+    load_options: dict[str, dict[str, Any]] = field(default_factory=dict, metadata=kept(options_by_path))
+    theme: str = field(
+        default="system", metadata=shown("general", one_of("system", "light", "dark"), Phrase("Theme"), _THEMES)
+    )
+    language: str = field(
+        default="",
+        metadata=shown(
+            "general", text_like(_LANGUAGE), Phrase("Language"), _LANGUAGES, Phrase("Takes effect after restart")
+        ),
+    )
+    font_points: int = field(
+        default=0,
+        metadata=shown(
+            "general",
+            either(whole(0, 0), whole(*FONT_POINTS)),
+            Phrase("Font size"),
+            _SIZES,
+            Phrase("Also: Ctrl + and Ctrl −"),
+            unlisted=_points,
+        ),
+    )
+    notify: bool = field(default=True, metadata=shown("general", flag, Phrase("Notifications"), _NOTIFY))
+    first_launch: bool = field(default=True, metadata=kept(flag))
+    geometry: str = field(default="", metadata=kept(path_text, resting=True))
+    left_shown: bool = field(default=True, metadata=kept(flag))
+    right_shown: bool = field(default=True, metadata=kept(flag))
+    left_width: int = field(default=220, metadata=kept(_WIDTH, resting=True))
+    right_width: int = field(default=300, metadata=kept(_WIDTH, resting=True))
+    conversation: int = field(default=0, metadata=kept(whole(0, 2**63 - 1)))
+    tokens_colored: bool = field(default=False, metadata=kept(flag))
+    method: str = field(default="auto", metadata=_speculation("method"))
+    acceptance: str = field(default="rejection", metadata=_speculation("acceptance"))
+    overlap: str = field(default="auto", metadata=_speculation("overlap"))
+    sampling: dict[str, Any] = field(default_factory=dict, metadata=kept(_sampling))
+    next_sampling: dict[str, Any] = field(default_factory=dict, metadata=kept(_sampling))
+    presets: list[dict[str, Any]] = field(default_factory=list, metadata=kept(plain_list))
+    prompts: list[dict[str, Any]] = field(default_factory=list, metadata=kept(plain_list))
     listener: Callable[[str], None] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __setattr__(self, name: str, value: object) -> None:
         before = getattr(self, name, None)
         object.__setattr__(self, name, value)
         listener = getattr(self, "listener", None)
-        if listener is not None and name in NAMES and value != before:
+        if listener is not None and name in SETTINGS and value != before:
             listener(name)
 
     @property
@@ -99,90 +152,27 @@ class Settings:
         settings = cls()
         if not isinstance(data, Mapping):
             return settings
-        for name in NAMES:
-            value: Any = data.get(name)
-            if name in _READERS:
-                setattr(settings, name, _READERS[name](value))
-            elif _sensible(name, value):
-                setattr(settings, name, value)
-        old = data.get("models_folder")
-        if "models_folders" not in data and isinstance(old, str) and _is_path(old):
-            settings.models_folder = old
+        for name, each in SETTINGS.items():
+            if name in data:
+                with contextlib.suppress(ValueError):
+                    setattr(settings, name, each.read(data[name]))
+        if "models_folders" not in data and "models_folder" in data:
+            with contextlib.suppress(ValueError):
+                settings.models_folder = path_text(data["models_folder"])
         return settings
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the settings as written to the file."""
-        return {name: getattr(self, name) for name in NAMES}
+        return {name: getattr(self, name) for name in SETTINGS}
 
 
-NAMES = tuple(each.name for each in fields(Settings) if each.name != "listener")
-_FLAGS = ("left_shown", "right_shown", "tokens_colored", "notify", "first_launch")
-_ONE_OF = {"theme": THEMES, "drafting": DRAFTINGS, "method": METHODS, "acceptance": ACCEPTANCES, "overlap": OVERLAPS}
-_RANGES = {
-    "conversation": (0, 2**63 - 1),
-    "lookahead": (0, MAX_LOOKAHEAD),
-    "left_width": (0, 4_000),
-    "right_width": (0, 4_000),
-}
+def _register() -> Mapping[str, Setting]:
+    found = {each.name: setting(each.metadata) for each in fields(Settings)}
+    return {name: replace(entry, name=name) for name, entry in found.items() if entry is not None}
 
 
-def _sensible(name: str, value: object) -> bool:
-    if name == "draft" and value is None:
-        return True
-    if name == "lookahead" and value == "auto":
-        return True
-    if name in _FLAGS:
-        return isinstance(value, bool)
-    if name in _ONE_OF:
-        return isinstance(value, str) and value in _ONE_OF[name]
-    if name == "font_points":
-        return _is_whole(value, 0, 0) or _is_whole(value, *FONT_POINTS)
-    if name in _RANGES:
-        return _is_whole(value, *_RANGES[name])
-    if name == "language":
-        return isinstance(value, str) and (value == "" or _LANGUAGE.fullmatch(value) is not None)
-    return _is_path(value)
-
-
-def _is_whole(value: object, least: int, most: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-
-
-def _is_path(value: object) -> bool:
-    return isinstance(value, str) and "\0" not in value
-
-
-def _folders(value: object) -> list[str]:
-    """The folders that make sense, each once."""
-    listed = value if isinstance(value, list) else []
-    return list(dict.fromkeys(each for each in listed if each and _is_path(each)))[:_MOST_FOLDERS]
-
-
-def _options(value: object) -> dict[str, dict[str, Any]]:
-    """Plain options by path; what they mean is judged where they are used."""
-    if not isinstance(value, Mapping):
-        return {}
-    found = {path: plain_mapping(each) for path, each in value.items() if path and _is_path(path)}
-    return dict([(path, each) for path, each in found.items() if each][:_MOST_OPTIONS])
-
-
-def _sampling(value: object) -> dict[str, Any]:
-    return GenerationChoice.from_mapping(value).to_mapping() if isinstance(value, Mapping) and value else {}
-
-
-def _plain_list(value: object) -> list[dict[str, Any]]:
-    listed = value if isinstance(value, list) else []
-    return [each for each in map(plain_mapping, listed) if each]
-
-
-_READERS: dict[str, Callable[[object], Any]] = {
-    "models_folders": _folders,
-    "load_options": _options,
-    "sampling": _sampling,
-    "next_sampling": _sampling,
-    "presets": _plain_list,
-    "prompts": _plain_list,
-}
+SETTINGS = _register()
+"""The register of the settings, by name."""
 
 
 @dataclass(frozen=True, slots=True)

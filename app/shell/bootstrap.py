@@ -111,7 +111,8 @@ def build(
     starters = _or_none(starter_prompts, problems)
     sheet = _or_none(lambda: read_text("styles", "window.qss"), problems)
     icons = str(files("resources").joinpath("icons")).replace("\\", "/")
-    theme = Theme(app, sheet or "", icons, settings.theme, settings.font_points)  # type: ignore[arg-type]
+    theme = Theme(app, sheet or "", icons, settings)
+    keeper.changed.connect(theme.refresh)
     models = ModelList(bundled)
     lost = _choose_as_before(models, settings)
     bridge = EngineBridge(loop, trusted=bundled or (), make_decoder=make_decoder)

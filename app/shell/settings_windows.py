@@ -19,7 +19,6 @@ from app.state.settings.presets import (
     prompts,
 )
 from app.system.file_writing import write_whole
-from app.system.translation import LANGUAGES
 from app.views.commands.commands import CHAT, PROGRAM
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ class SettingsWindows(QObject):
             settings = self._parts.settings
             sampling, texts = presets(settings.presets), prompts(settings.prompts)
             sampling.words, texts.words = preset_names(), prompt_names()
-            self.dialog = SettingsDialog(self._parts.theme, sampling, texts, LANGUAGES, self._parts.window)
+            self.dialog = SettingsDialog(self._parts.theme, sampling, texts, self._parts.window)
             self._connect(self.dialog)
         self.dialog.open_at(page)
 
@@ -71,7 +70,7 @@ class SettingsWindows(QObject):
         choices, page = self._parts.controller.choices, dialog.generation
         dialog.shown.connect(self._fill)
         dialog.general.changed.connect(self._set)
-        dialog.speculation.changed.connect(choices.choose_speculation)
+        dialog.speculation.changed.connect(self._speculate)
         page.own_changed.connect(choices.choose)
         page.defaults_changed.connect(choices.choose_defaults)
         page.presets.save_wanted.connect(lambda name: self._save(page.presets, _preset(name, page.choice)))
@@ -85,13 +84,14 @@ class SettingsWindows(QObject):
     # What is set ------------------------------------------------------------------------------------------------------
 
     def _set(self, name: str, value: Any) -> None:
-        window = self._parts.window
-        if name == "theme":
-            window.choose_theme(value)
-        elif name == "font_points":
-            window.set_font_points(value)
-        else:
-            setattr(self._parts.settings, name, value)
+        """Take a setting over; what depends on it hears of it from the keeper of the settings, or asks when it acts."""
+        setattr(self._parts.settings, name, value)
+
+    def _speculate(self, name: str, value: Any) -> None:
+        choices = self._parts.controller.choices
+        changed = choices.defaults.with_value(name, value)
+        if changed is not None:
+            choices.choose_speculation(changed)
 
     def _fill(self) -> None:
         if self.dialog is not None:

@@ -1,13 +1,13 @@
-"""Settings in words: what went wrong with their file, what a field holds, and what may be typed there."""
+"""Settings in words: what went wrong with their file, what the sampling comes to, and what came of an import."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication
 
 from app.settings.settings import SettingsTrouble
-from app.state.settings.generation import LONGEST_STOP, LONGEST_SYSTEM, MOST_STOPS, GenerationChoice
+from app.state.settings.generation import GENERATION, GenerationChoice
 from app.state.settings.presets import LONGEST_NAME, MOST, NameProblem, PresetsRefused, SystemPrompt
-from app.system.translation import fill, number
+from app.system.translation import fill, say
 
 
 def trouble_words(trouble: SettingsTrouble) -> str:
@@ -33,86 +33,6 @@ def trouble_words(trouble: SettingsTrouble) -> str:
         )
     reason = trouble.reason or QCoreApplication.translate("Settings", "unknown reason")
     return words_here.format(path=trouble.path, aside=trouble.aside, reason=reason)
-
-
-def field_name(name: str) -> str:
-    """Return the label of a field."""
-    words = {
-        "temperature": QCoreApplication.translate("Settings", "Temperature"),
-        "top_k": QCoreApplication.translate("Settings", "Top-k"),
-        "top_p": QCoreApplication.translate("Settings", "Top-p"),
-        "min_p": QCoreApplication.translate("Settings", "Min-p"),
-        "repeat_penalty": QCoreApplication.translate("Settings", "Repeat penalty"),
-        "presence_penalty": QCoreApplication.translate("Settings", "Presence penalty"),
-        "frequency_penalty": QCoreApplication.translate("Settings", "Frequency penalty"),
-        "penalty_window": QCoreApplication.translate("Settings", "Penalty window"),
-        "seed": QCoreApplication.translate("Settings", "Seed"),
-        "max_tokens": QCoreApplication.translate("Settings", "Max tokens"),
-        "stop": QCoreApplication.translate("Settings", "Stop strings"),
-        "system": QCoreApplication.translate("Settings", "System prompt"),
-        "text": QCoreApplication.translate("Settings", "Text"),
-        "method": QCoreApplication.translate("Settings", "Method"),
-        "acceptance": QCoreApplication.translate("Settings", "Acceptance rule"),
-        "overlap": QCoreApplication.translate("Settings", "Overlap"),
-    }
-    return words.get(name, name)
-
-
-def field_hint(name: str) -> str:
-    """Return the hint of a field, with its unit."""
-    words = {
-        "temperature": QCoreApplication.translate("Settings", "0 = greedy: always the most likely token"),
-        "top_k": QCoreApplication.translate("Settings", "sample from this many of the most likely tokens · 0 = off"),
-        "top_p": QCoreApplication.translate(
-            "Settings", "sample from the likeliest tokens up to this total probability · 1 = off"
-        ),
-        "min_p": QCoreApplication.translate(
-            "Settings", "drop tokens below this share of the best one's probability · 0 = off"
-        ),
-        "repeat_penalty": QCoreApplication.translate(
-            "Settings", "weakens tokens already used by this factor · 1 = off"
-        ),
-        "presence_penalty": QCoreApplication.translate(
-            "Settings", "subtracted once for every token already used · 0 = off"
-        ),
-        "frequency_penalty": QCoreApplication.translate("Settings", "subtracted for every use of a token · 0 = off"),
-        "penalty_window": QCoreApplication.translate(
-            "Settings", "number of recent tokens that penalties apply to · 0 = all"
-        ),
-        "seed": QCoreApplication.translate(
-            "Settings", "the same seed gives the same reply · empty = a new seed each time"
-        ),
-        "max_tokens": QCoreApplication.translate(
-            "Settings", "new tokens per reply · empty = until the context is full"
-        ),
-        "stop": QCoreApplication.translate(
-            "Settings", "Texts that end a reply, one per line. Write \\n for a line break and \\t for a tab."
-        ),
-        "system": QCoreApplication.translate("Settings", "Instructions that the model reads before every chat"),
-    }
-    return words.get(name, "")
-
-
-def field_rule(name: str) -> str:
-    """Say what a field accepts, after an invalid entry."""
-    words = {
-        "temperature": QCoreApplication.translate("Settings", "Enter a number from 0 to 100."),
-        "top_k": QCoreApplication.translate("Settings", "Enter 0 or a whole number above 0."),
-        "top_p": QCoreApplication.translate("Settings", "Enter a number above 0, at most 1."),
-        "min_p": QCoreApplication.translate("Settings", "Enter a number from 0 to 1."),
-        "repeat_penalty": QCoreApplication.translate("Settings", "Enter a number above 0, at most 100."),
-        "presence_penalty": QCoreApplication.translate("Settings", "Enter a number from -100 to 100."),
-        "frequency_penalty": QCoreApplication.translate("Settings", "Enter a number from -100 to 100."),
-        "penalty_window": QCoreApplication.translate("Settings", "Enter 0 or a whole number above 0."),
-        "seed": QCoreApplication.translate("Settings", "Enter a whole number from 0 to 2⁶⁴ − 1, or leave this empty."),
-        "max_tokens": QCoreApplication.translate("Settings", "Enter a whole number above 0, or leave this empty."),
-        "stop": QCoreApplication.translate(
-            "Settings", "Enter at most {count} stop strings of up to {length} characters each."
-        ),
-        "system": QCoreApplication.translate("Settings", "Enter at most {length} characters."),
-    }
-    lengths = {"stop": LONGEST_STOP, "system": LONGEST_SYSTEM}
-    return fill(words.get(name, ""), count=MOST_STOPS, length=number(lengths.get(name, 0)))
 
 
 def drawing_words(choice: GenerationChoice) -> str:
@@ -193,10 +113,17 @@ def refusal_words(refused: PresetsRefused, file_name: str) -> str:
         "value": QCoreApplication.translate("Settings", "entry {place} has an invalid value for “{field}”"),
         "nothing": QCoreApplication.translate("Settings", "it is empty"),
     }
-    field = refused.field if refused.problem == "twice" else field_name(refused.field)
+    field = refused.field if refused.problem == "twice" else _field_name(refused.field)
     reason = fill(reasons[refused.problem], place=refused.place, field=field, count=MOST)
     words = QCoreApplication.translate("Settings", "Cannot import {name}: {reason}. Nothing was changed.")
     return fill(words, name=file_name, reason=reason)
+
+
+def _field_name(name: str) -> str:
+    """Return the label of what an entry of such a file holds."""
+    if name in GENERATION:
+        return say(GENERATION[name].label)
+    return QCoreApplication.translate("Settings", "Text") if name == "text" else name
 
 
 def imported_words(added: int, renamed: int) -> str:
@@ -208,66 +135,3 @@ def imported_words(added: int, renamed: int) -> str:
         return said
     more = QCoreApplication.translate("Settings", "{said} Renamed because their names were taken: {count}.")
     return fill(more, said=said, count=renamed)
-
-
-def option_words(field: str) -> dict[str, tuple[str, str]]:
-    """The values of a field of the speculation: what each is called, and what it does."""
-    words = {
-        "method": {
-            "auto": (
-                QCoreApplication.translate("Settings", "Automatic"),
-                QCoreApplication.translate(
-                    "Settings",
-                    "Uses the draft that is chosen in the window. With lookahead auto it also uses the text so "
-                    "far, whichever promises more.",
-                ),
-            ),
-            "draft-model": (
-                QCoreApplication.translate("Settings", "Draft model"),
-                QCoreApplication.translate("Settings", "Only the draft model proposes tokens, if one is chosen."),
-            ),
-            "ngram": (
-                QCoreApplication.translate("Settings", "N-gram"),
-                QCoreApplication.translate(
-                    "Settings",
-                    "Proposes what followed earlier in the text when it begins to repeat. Needs no draft model.",
-                ),
-            ),
-            "autoregressive": (
-                QCoreApplication.translate("Settings", "Plain"),
-                QCoreApplication.translate("Settings", "Proposes nothing: the target generates one token at a time."),
-            ),
-        },
-        "acceptance": {
-            "rejection": (
-                QCoreApplication.translate("Settings", "Rejection sampling"),
-                QCoreApplication.translate(
-                    "Settings",
-                    "Keeps a proposed token with probability target / draft, at most 1. Accepts the most tokens.",
-                ),
-            ),
-            "exact": (
-                QCoreApplication.translate("Settings", "Exact match"),
-                QCoreApplication.translate(
-                    "Settings",
-                    "Keeps a proposed token if the target samples the same one. Accepts fewer tokens; with a "
-                    "seed, a reply repeats at any lookahead.",
-                ),
-            ),
-        },
-        "overlap": {
-            "auto": (
-                QCoreApplication.translate("Settings", "Automatic"),
-                QCoreApplication.translate("Settings", "On if draft and target do not run on the same cores."),
-            ),
-            "on": (
-                QCoreApplication.translate("Settings", "On"),
-                QCoreApplication.translate("Settings", "The draft keeps proposing while the target verifies."),
-            ),
-            "off": (
-                QCoreApplication.translate("Settings", "Off"),
-                QCoreApplication.translate("Settings", "The draft waits for the target."),
-            ),
-        },
-    }
-    return words[field]

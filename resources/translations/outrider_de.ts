@@ -776,57 +776,6 @@
         </message>
     </context>
     <context>
-        <name>GeneralPage</name>
-        <message>
-            <source>Follow system</source>
-            <translation>Systemeinstellung</translation>
-        </message>
-        <message>
-            <source>Light</source>
-            <translation>Hell</translation>
-        </message>
-        <message>
-            <source>Dark</source>
-            <translation>Dunkel</translation>
-        </message>
-        <message>
-            <source>Theme</source>
-            <translation>Erscheinungsbild</translation>
-        </message>
-        <message>
-            <source>Language</source>
-            <translation>Sprache</translation>
-        </message>
-        <message>
-            <source>Takes effect after restart</source>
-            <translation>Gilt nach dem Neustart</translation>
-        </message>
-        <message>
-            <source>{size} pt</source>
-            <translation>{size} pt</translation>
-        </message>
-        <message>
-            <source>Font size</source>
-            <translation>Schriftgröße</translation>
-        </message>
-        <message>
-            <source>Also: Ctrl + and Ctrl −</source>
-            <translation>Auch: Strg + und Strg −</translation>
-        </message>
-        <message>
-            <source>When a long reply finishes in the background</source>
-            <translation>Wenn eine lange Antwort im Hintergrund fertig wird</translation>
-        </message>
-        <message>
-            <source>Never</source>
-            <translation>Nie</translation>
-        </message>
-        <message>
-            <source>Notifications</source>
-            <translation>Benachrichtigungen</translation>
-        </message>
-    </context>
-    <context>
         <name>GenerationPage</name>
         <message>
             <source>This chat</source>
@@ -2125,158 +2074,6 @@
             <translation>unbekannter Grund</translation>
         </message>
         <message>
-            <source>Temperature</source>
-            <translation>Temperatur</translation>
-        </message>
-        <message>
-            <source>Top-k</source>
-            <translation>Top-k</translation>
-        </message>
-        <message>
-            <source>Top-p</source>
-            <translation>Top-p</translation>
-        </message>
-        <message>
-            <source>Min-p</source>
-            <translation>Min-p</translation>
-        </message>
-        <message>
-            <source>Repeat penalty</source>
-            <translation>Wiederholungsabzug</translation>
-        </message>
-        <message>
-            <source>Presence penalty</source>
-            <translation>Anwesenheitsabzug</translation>
-        </message>
-        <message>
-            <source>Frequency penalty</source>
-            <translation>Häufigkeitsabzug</translation>
-        </message>
-        <message>
-            <source>Penalty window</source>
-            <translation>Fenster der Abzüge</translation>
-        </message>
-        <message>
-            <source>Seed</source>
-            <translation>Startwert</translation>
-        </message>
-        <message>
-            <source>Max tokens</source>
-            <translation>Höchstzahl Tokens</translation>
-        </message>
-        <message>
-            <source>Stop strings</source>
-            <translation>Stopptexte</translation>
-        </message>
-        <message>
-            <source>System prompt</source>
-            <translation>System-Prompt</translation>
-        </message>
-        <message>
-            <source>Text</source>
-            <translation>Text</translation>
-        </message>
-        <message>
-            <source>Method</source>
-            <translation>Verfahren</translation>
-        </message>
-        <message>
-            <source>Acceptance rule</source>
-            <translation>Annahmeregel</translation>
-        </message>
-        <message>
-            <source>Overlap</source>
-            <translation>Überlappung</translation>
-        </message>
-        <message>
-            <source>0 = greedy: always the most likely token</source>
-            <translation>0 = greedy: immer das wahrscheinlichste Token</translation>
-        </message>
-        <message>
-            <source>sample from this many of the most likely tokens · 0 = off</source>
-            <translation>aus so vielen der wahrscheinlichsten Tokens ziehen · 0 = aus</translation>
-        </message>
-        <message>
-            <source>sample from the likeliest tokens up to this total probability · 1 = off</source>
-            <translation>aus den wahrscheinlichsten Tokens bis zu dieser Gesamtwahrscheinlichkeit ziehen · 1 = aus</translation>
-        </message>
-        <message>
-            <source>drop tokens below this share of the best one's probability · 0 = off</source>
-            <translation>Tokens unter diesem Anteil der Wahrscheinlichkeit des besten verwerfen · 0 = aus</translation>
-        </message>
-        <message>
-            <source>weakens tokens already used by this factor · 1 = off</source>
-            <translation>schwächt schon verwendete Tokens um diesen Faktor · 1 = aus</translation>
-        </message>
-        <message>
-            <source>subtracted once for every token already used · 0 = off</source>
-            <translation>einmal für jedes schon verwendete Token abgezogen · 0 = aus</translation>
-        </message>
-        <message>
-            <source>subtracted for every use of a token · 0 = off</source>
-            <translation>für jede Verwendung eines Tokens abgezogen · 0 = aus</translation>
-        </message>
-        <message>
-            <source>number of recent tokens that penalties apply to · 0 = all</source>
-            <translation>Zahl der letzten Tokens, für die Abzüge gelten · 0 = alle</translation>
-        </message>
-        <message>
-            <source>the same seed gives the same reply · empty = a new seed each time</source>
-            <translation>gleicher Startwert, gleiche Antwort · leer = jedes Mal ein neuer</translation>
-        </message>
-        <message>
-            <source>new tokens per reply · empty = until the context is full</source>
-            <translation>neue Tokens je Antwort · leer = bis der Kontext voll ist</translation>
-        </message>
-        <message>
-            <source>Texts that end a reply, one per line. Write \n for a line break and \t for a tab.</source>
-            <translation>Texte, die eine Antwort beenden, einer je Zeile. Schreiben Sie \n für einen Zeilenumbruch und \t für einen Tabulator.</translation>
-        </message>
-        <message>
-            <source>Instructions that the model reads before every chat</source>
-            <translation>Anweisungen, die das Modell vor jedem Chat liest</translation>
-        </message>
-        <message>
-            <source>Enter a number from 0 to 100.</source>
-            <translation>Geben Sie eine Zahl von 0 bis 100 ein.</translation>
-        </message>
-        <message>
-            <source>Enter 0 or a whole number above 0.</source>
-            <translation>Geben Sie 0 oder eine ganze Zahl über 0 ein.</translation>
-        </message>
-        <message>
-            <source>Enter a number above 0, at most 1.</source>
-            <translation>Geben Sie eine Zahl über 0 ein, höchstens 1.</translation>
-        </message>
-        <message>
-            <source>Enter a number from 0 to 1.</source>
-            <translation>Geben Sie eine Zahl von 0 bis 1 ein.</translation>
-        </message>
-        <message>
-            <source>Enter a number above 0, at most 100.</source>
-            <translation>Geben Sie eine Zahl über 0 ein, höchstens 100.</translation>
-        </message>
-        <message>
-            <source>Enter a number from -100 to 100.</source>
-            <translation>Geben Sie eine Zahl von -100 bis 100 ein.</translation>
-        </message>
-        <message>
-            <source>Enter a whole number from 0 to 2⁶⁴ − 1, or leave this empty.</source>
-            <translation>Geben Sie eine ganze Zahl von 0 bis 2⁶⁴ − 1 ein oder lassen Sie das Feld leer.</translation>
-        </message>
-        <message>
-            <source>Enter a whole number above 0, or leave this empty.</source>
-            <translation>Geben Sie eine ganze Zahl über 0 ein oder lassen Sie das Feld leer.</translation>
-        </message>
-        <message>
-            <source>Enter at most {count} stop strings of up to {length} characters each.</source>
-            <translation>Geben Sie höchstens {count} Stopptexte mit je bis zu {length} Zeichen ein.</translation>
-        </message>
-        <message>
-            <source>Enter at most {length} characters.</source>
-            <translation>Geben Sie höchstens {length} Zeichen ein.</translation>
-        </message>
-        <message>
             <source>Greedy, the default: each token is the most likely one. Top-k, top-p, min-p and the seed have no effect.</source>
             <translation>Greedy, die Voreinstellung: Jedes Token ist das wahrscheinlichste. Top-k, Top-p, Min-p und der Startwert haben keine Wirkung.</translation>
         </message>
@@ -2333,6 +2130,10 @@
             <translation>Geben Sie einen Namen ein.</translation>
         </message>
         <message>
+            <source>Enter at most {length} characters.</source>
+            <translation>Geben Sie höchstens {length} Zeichen ein.</translation>
+        </message>
+        <message>
             <source>This name is already taken.</source>
             <translation>Dieser Name ist schon vergeben.</translation>
         </message>
@@ -2385,6 +2186,10 @@
             <translation>{name} kann nicht importiert werden: {reason}. Nichts wurde geändert.</translation>
         </message>
         <message>
+            <source>Text</source>
+            <translation>Text</translation>
+        </message>
+        <message>
             <source>All of its entries exist already.</source>
             <translation>Alle Einträge sind schon vorhanden.</translation>
         </message>
@@ -2396,80 +2201,16 @@
             <source>{said} Renamed because their names were taken: {count}.</source>
             <translation>{said} Umbenannt, weil ihre Namen vergeben waren: {count}.</translation>
         </message>
-        <message>
-            <source>Automatic</source>
-            <translation>Automatisch</translation>
-        </message>
-        <message>
-            <source>Uses the draft that is chosen in the window. With lookahead auto it also uses the text so far, whichever promises more.</source>
-            <translation>Nutzt das im Fenster gewählte Entwurfsmodell. Mit der Vorausschau auto nutzt es auch den bisherigen Text, je nachdem, was mehr verspricht.</translation>
-        </message>
-        <message>
-            <source>Draft model</source>
-            <translation>Entwurfsmodell</translation>
-        </message>
-        <message>
-            <source>Only the draft model proposes tokens, if one is chosen.</source>
-            <translation>Nur das Entwurfsmodell schlägt Tokens vor, wenn eines gewählt ist.</translation>
-        </message>
-        <message>
-            <source>N-gram</source>
-            <translation>N-Gramm</translation>
-        </message>
-        <message>
-            <source>Proposes what followed earlier in the text when it begins to repeat. Needs no draft model.</source>
-            <translation>Schlägt vor, was früher im Text folgte, wenn er sich zu wiederholen beginnt. Braucht kein Entwurfsmodell.</translation>
-        </message>
-        <message>
-            <source>Plain</source>
-            <translation>Einfach</translation>
-        </message>
-        <message>
-            <source>Proposes nothing: the target generates one token at a time.</source>
-            <translation>Schlägt nichts vor: Das Zielmodell erzeugt ein Token nach dem anderen.</translation>
-        </message>
-        <message>
-            <source>Rejection sampling</source>
-            <translation>Verwerfungsmethode</translation>
-        </message>
-        <message>
-            <source>Keeps a proposed token with probability target / draft, at most 1. Accepts the most tokens.</source>
-            <translation>Behält ein vorgeschlagenes Token mit der Wahrscheinlichkeit Zielmodell / Entwurfsmodell, höchstens 1. Nimmt die meisten Tokens an.</translation>
-        </message>
-        <message>
-            <source>Exact match</source>
-            <translation>Genaue Übereinstimmung</translation>
-        </message>
-        <message>
-            <source>Keeps a proposed token if the target samples the same one. Accepts fewer tokens; with a seed, a reply repeats at any lookahead.</source>
-            <translation>Behält ein vorgeschlagenes Token, wenn das Zielmodell dasselbe zieht. Nimmt weniger Tokens an; mit einem Startwert wiederholt sich eine Antwort bei jeder Vorausschau.</translation>
-        </message>
-        <message>
-            <source>On if draft and target do not run on the same cores.</source>
-            <translation>An, wenn Entwurfs- und Zielmodell nicht auf denselben Kernen rechnen.</translation>
-        </message>
-        <message>
-            <source>On</source>
-            <translation>An</translation>
-        </message>
-        <message>
-            <source>The draft keeps proposing while the target verifies.</source>
-            <translation>Das Entwurfsmodell schlägt weiter vor, während das Zielmodell prüft.</translation>
-        </message>
-        <message>
-            <source>Off</source>
-            <translation>Aus</translation>
-        </message>
-        <message>
-            <source>The draft waits for the target.</source>
-            <translation>Das Entwurfsmodell wartet auf das Zielmodell.</translation>
-        </message>
     </context>
     <context>
         <name>SettingsDialog</name>
         <message>
             <source>Settings</source>
             <translation>Einstellungen</translation>
+        </message>
+        <message>
+            <source>No option on this page is lossy: replies are always exactly what the target would have written alone, and only the speed changes. You choose the target, the draft and the lookahead in the window; choosing n-gram or none as the draft there overrides the method.</source>
+            <translation>Keine Option auf dieser Seite ist verlustbehaftet: Antworten sind immer genau das, was das Zielmodell allein geschrieben hätte; nur die Geschwindigkeit ändert sich. Zielmodell, Entwurfsmodell und Vorausschau wählen Sie im Fenster; „N-Gramm“ oder „keines“ als Entwurfsmodell hat dort Vorrang vor dem Verfahren.</translation>
         </message>
         <message>
             <source>General</source>
@@ -2596,13 +2337,6 @@
         <message>
             <source>Undo delete</source>
             <translation>Löschen rückgängig machen</translation>
-        </message>
-    </context>
-    <context>
-        <name>SpeculationPage</name>
-        <message>
-            <source>No option on this page is lossy: replies are always exactly what the target would have written alone, and only the speed changes. You choose the target, the draft and the lookahead in the window; choosing n-gram or none as the draft there overrides the method.</source>
-            <translation>Keine Option auf dieser Seite ist verlustbehaftet: Antworten sind immer genau das, was das Zielmodell allein geschrieben hätte; nur die Geschwindigkeit ändert sich. Zielmodell, Entwurfsmodell und Vorausschau wählen Sie im Fenster; „N-Gramm“ oder „keines“ als Entwurfsmodell hat dort Vorrang vor dem Verfahren.</translation>
         </message>
     </context>
     <context>
@@ -2923,6 +2657,54 @@
     <context>
         <name>engine</name>
         <message>
+            <source>{size} pt</source>
+            <translation>{size} pt</translation>
+        </message>
+        <message>
+            <source>Follow system</source>
+            <translation>Systemeinstellung</translation>
+        </message>
+        <message>
+            <source>Light</source>
+            <translation>Hell</translation>
+        </message>
+        <message>
+            <source>Dark</source>
+            <translation>Dunkel</translation>
+        </message>
+        <message>
+            <source>When a long reply finishes in the background</source>
+            <translation>Wenn eine lange Antwort im Hintergrund fertig wird</translation>
+        </message>
+        <message>
+            <source>Never</source>
+            <translation>Nie</translation>
+        </message>
+        <message>
+            <source>Theme</source>
+            <translation>Erscheinungsbild</translation>
+        </message>
+        <message>
+            <source>Language</source>
+            <translation>Sprache</translation>
+        </message>
+        <message>
+            <source>Takes effect after restart</source>
+            <translation>Gilt nach dem Neustart</translation>
+        </message>
+        <message>
+            <source>Font size</source>
+            <translation>Schriftgröße</translation>
+        </message>
+        <message>
+            <source>Also: Ctrl + and Ctrl −</source>
+            <translation>Auch: Strg + und Strg −</translation>
+        </message>
+        <message>
+            <source>Notifications</source>
+            <translation>Benachrichtigungen</translation>
+        </message>
+        <message>
             <source>Cannot import {name}: {reason}. Nothing was changed.</source>
             <translation>{name} kann nicht importiert werden: {reason}. Nichts wurde geändert.</translation>
         </message>
@@ -3049,6 +2831,222 @@
         <message>
             <source>{count} bytes</source>
             <translation>{count} Bytes</translation>
+        </message>
+        <message>
+            <source>Automatic</source>
+            <translation>Automatisch</translation>
+        </message>
+        <message>
+            <source>Uses the draft that is chosen in the window. With lookahead auto it also uses the text so far, whichever promises more.</source>
+            <translation>Nutzt das im Fenster gewählte Entwurfsmodell. Mit der Vorausschau auto nutzt es auch den bisherigen Text, je nachdem, was mehr verspricht.</translation>
+        </message>
+        <message>
+            <source>Draft model</source>
+            <translation>Entwurfsmodell</translation>
+        </message>
+        <message>
+            <source>Only the draft model proposes tokens, if one is chosen.</source>
+            <translation>Nur das Entwurfsmodell schlägt Tokens vor, wenn eines gewählt ist.</translation>
+        </message>
+        <message>
+            <source>N-gram</source>
+            <translation>N-Gramm</translation>
+        </message>
+        <message>
+            <source>Proposes what followed earlier in the text when it begins to repeat. Needs no draft model.</source>
+            <translation>Schlägt vor, was früher im Text folgte, wenn er sich zu wiederholen beginnt. Braucht kein Entwurfsmodell.</translation>
+        </message>
+        <message>
+            <source>Plain</source>
+            <translation>Einfach</translation>
+        </message>
+        <message>
+            <source>Proposes nothing: the target generates one token at a time.</source>
+            <translation>Schlägt nichts vor: Das Zielmodell erzeugt ein Token nach dem anderen.</translation>
+        </message>
+        <message>
+            <source>Rejection sampling</source>
+            <translation>Verwerfungsmethode</translation>
+        </message>
+        <message>
+            <source>Keeps a proposed token with probability target / draft, at most 1. Accepts the most tokens.</source>
+            <translation>Behält ein vorgeschlagenes Token mit der Wahrscheinlichkeit Zielmodell / Entwurfsmodell, höchstens 1. Nimmt die meisten Tokens an.</translation>
+        </message>
+        <message>
+            <source>Exact match</source>
+            <translation>Genaue Übereinstimmung</translation>
+        </message>
+        <message>
+            <source>Keeps a proposed token if the target samples the same one. Accepts fewer tokens; with a seed, a reply repeats at any lookahead.</source>
+            <translation>Behält ein vorgeschlagenes Token, wenn das Zielmodell dasselbe zieht. Nimmt weniger Tokens an; mit einem Startwert wiederholt sich eine Antwort bei jeder Vorausschau.</translation>
+        </message>
+        <message>
+            <source>On if draft and target do not run on the same cores.</source>
+            <translation>An, wenn Entwurfs- und Zielmodell nicht auf denselben Kernen rechnen.</translation>
+        </message>
+        <message>
+            <source>On</source>
+            <translation>An</translation>
+        </message>
+        <message>
+            <source>The draft keeps proposing while the target verifies.</source>
+            <translation>Das Entwurfsmodell schlägt weiter vor, während das Zielmodell prüft.</translation>
+        </message>
+        <message>
+            <source>Off</source>
+            <translation>Aus</translation>
+        </message>
+        <message>
+            <source>The draft waits for the target.</source>
+            <translation>Das Entwurfsmodell wartet auf das Zielmodell.</translation>
+        </message>
+        <message>
+            <source>Temperature</source>
+            <translation>Temperatur</translation>
+        </message>
+        <message>
+            <source>0 = greedy: always the most likely token</source>
+            <translation>0 = greedy: immer das wahrscheinlichste Token</translation>
+        </message>
+        <message>
+            <source>Enter a number from 0 to 100.</source>
+            <translation>Geben Sie eine Zahl von 0 bis 100 ein.</translation>
+        </message>
+        <message>
+            <source>Top-k</source>
+            <translation>Top-k</translation>
+        </message>
+        <message>
+            <source>sample from this many of the most likely tokens · 0 = off</source>
+            <translation>aus so vielen der wahrscheinlichsten Tokens ziehen · 0 = aus</translation>
+        </message>
+        <message>
+            <source>Enter 0 or a whole number above 0.</source>
+            <translation>Geben Sie 0 oder eine ganze Zahl über 0 ein.</translation>
+        </message>
+        <message>
+            <source>Top-p</source>
+            <translation>Top-p</translation>
+        </message>
+        <message>
+            <source>sample from the likeliest tokens up to this total probability · 1 = off</source>
+            <translation>aus den wahrscheinlichsten Tokens bis zu dieser Gesamtwahrscheinlichkeit ziehen · 1 = aus</translation>
+        </message>
+        <message>
+            <source>Enter a number above 0, at most 1.</source>
+            <translation>Geben Sie eine Zahl über 0 ein, höchstens 1.</translation>
+        </message>
+        <message>
+            <source>Min-p</source>
+            <translation>Min-p</translation>
+        </message>
+        <message>
+            <source>drop tokens below this share of the best one's probability · 0 = off</source>
+            <translation>Tokens unter diesem Anteil der Wahrscheinlichkeit des besten verwerfen · 0 = aus</translation>
+        </message>
+        <message>
+            <source>Enter a number from 0 to 1.</source>
+            <translation>Geben Sie eine Zahl von 0 bis 1 ein.</translation>
+        </message>
+        <message>
+            <source>Repeat penalty</source>
+            <translation>Wiederholungsabzug</translation>
+        </message>
+        <message>
+            <source>weakens tokens already used by this factor · 1 = off</source>
+            <translation>schwächt schon verwendete Tokens um diesen Faktor · 1 = aus</translation>
+        </message>
+        <message>
+            <source>Enter a number above 0, at most 100.</source>
+            <translation>Geben Sie eine Zahl über 0 ein, höchstens 100.</translation>
+        </message>
+        <message>
+            <source>Presence penalty</source>
+            <translation>Anwesenheitsabzug</translation>
+        </message>
+        <message>
+            <source>subtracted once for every token already used · 0 = off</source>
+            <translation>einmal für jedes schon verwendete Token abgezogen · 0 = aus</translation>
+        </message>
+        <message>
+            <source>Enter a number from -100 to 100.</source>
+            <translation>Geben Sie eine Zahl von -100 bis 100 ein.</translation>
+        </message>
+        <message>
+            <source>Frequency penalty</source>
+            <translation>Häufigkeitsabzug</translation>
+        </message>
+        <message>
+            <source>subtracted for every use of a token · 0 = off</source>
+            <translation>für jede Verwendung eines Tokens abgezogen · 0 = aus</translation>
+        </message>
+        <message>
+            <source>Penalty window</source>
+            <translation>Fenster der Abzüge</translation>
+        </message>
+        <message>
+            <source>number of recent tokens that penalties apply to · 0 = all</source>
+            <translation>Zahl der letzten Tokens, für die Abzüge gelten · 0 = alle</translation>
+        </message>
+        <message>
+            <source>Seed</source>
+            <translation>Startwert</translation>
+        </message>
+        <message>
+            <source>the same seed gives the same reply · empty = a new seed each time</source>
+            <translation>gleicher Startwert, gleiche Antwort · leer = jedes Mal ein neuer</translation>
+        </message>
+        <message>
+            <source>Enter a whole number from 0 to 2⁶⁴ − 1, or leave this empty.</source>
+            <translation>Geben Sie eine ganze Zahl von 0 bis 2⁶⁴ − 1 ein oder lassen Sie das Feld leer.</translation>
+        </message>
+        <message>
+            <source>Max tokens</source>
+            <translation>Höchstzahl Tokens</translation>
+        </message>
+        <message>
+            <source>new tokens per reply · empty = until the context is full</source>
+            <translation>neue Tokens je Antwort · leer = bis der Kontext voll ist</translation>
+        </message>
+        <message>
+            <source>Enter a whole number above 0, or leave this empty.</source>
+            <translation>Geben Sie eine ganze Zahl über 0 ein oder lassen Sie das Feld leer.</translation>
+        </message>
+        <message>
+            <source>Stop strings</source>
+            <translation>Stopptexte</translation>
+        </message>
+        <message>
+            <source>Texts that end a reply, one per line. Write \n for a line break and \t for a tab.</source>
+            <translation>Texte, die eine Antwort beenden, einer je Zeile. Schreiben Sie \n für einen Zeilenumbruch und \t für einen Tabulator.</translation>
+        </message>
+        <message>
+            <source>Enter at most {count} stop strings of up to {length} characters each.</source>
+            <translation>Geben Sie höchstens {count} Stopptexte mit je bis zu {length} Zeichen ein.</translation>
+        </message>
+        <message>
+            <source>System prompt</source>
+            <translation>System-Prompt</translation>
+        </message>
+        <message>
+            <source>Instructions that the model reads before every chat</source>
+            <translation>Anweisungen, die das Modell vor jedem Chat liest</translation>
+        </message>
+        <message>
+            <source>Enter at most {length} characters.</source>
+            <translation>Geben Sie höchstens {length} Zeichen ein.</translation>
+        </message>
+        <message>
+            <source>Method</source>
+            <translation>Verfahren</translation>
+        </message>
+        <message>
+            <source>Acceptance rule</source>
+            <translation>Annahmeregel</translation>
+        </message>
+        <message>
+            <source>Overlap</source>
+            <translation>Überlappung</translation>
         </message>
         <message>
             <source>The chats in {path} were written by a newer version of Outrider (format {version}; this version reads up to format {known}). Nothing was changed. Open them with the newer version.</source>

@@ -2,42 +2,72 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from app.state.conversations.conversation import clean
 from app.state.models.models import Lookahead
-from engine import DEFAULT_LOOKAHEAD, EngineError, GenerationRequest, Message, SamplingConfig, SpeculationConfig
-
-METHODS = ("auto", "draft-model", "ngram", "autoregressive")
-"""Methods that can be chosen in the window: those that it has the models for."""
-ACCEPTANCES = ("rejection", "exact")
-OVERLAPS = ("auto", "on", "off")
-SAMPLING = (
-    "temperature",
-    "top_k",
-    "top_p",
-    "min_p",
-    "repeat_penalty",
-    "presence_penalty",
-    "frequency_penalty",
-    "penalty_window",
-    "seed",
+from app.state.settings.fields import GenerationField, Option, described, description
+from engine import (
+    DEFAULT_LOOKAHEAD,
+    EngineError,
+    GenerationRequest,
+    Message,
+    Phrase,
+    SamplingConfig,
+    SpeculationConfig,
 )
-"""What a SamplingConfig is made of."""
-SPECULATION = ("method", "acceptance", "overlap")
-"""What is the same for all conversations."""
-CONVERSATION = (*SAMPLING, "max_tokens", "stop", "system")
-"""What each conversation has of its own."""
-PRESET = (*SAMPLING, "max_tokens", "stop")
-"""What a preset holds."""
+
 MOST_STOPS = 32
 LONGEST_STOP = 1_000
 LONGEST_SYSTEM = 200_000
 """Characters."""
+
+
+def _count(number: int) -> Phrase:
+    """Return a number that is written with its groups of digits apart."""
+    return Phrase("{count:,}", count=number)
+
+
+METHODS = (
+    Option(
+        "auto",
+        Phrase("Automatic"),
+        Phrase(
+            "Uses the draft that is chosen in the window. With lookahead auto it also uses the text so far, "
+            "whichever promises more."
+        ),
+    ),
+    Option("draft-model", Phrase("Draft model"), Phrase("Only the draft model proposes tokens, if one is chosen.")),
+    Option(
+        "ngram",
+        Phrase("N-gram"),
+        Phrase("Proposes what followed earlier in the text when it begins to repeat. Needs no draft model."),
+    ),
+    Option("autoregressive", Phrase("Plain"), Phrase("Proposes nothing: the target generates one token at a time.")),
+)
+"""Methods that can be chosen in the window: those that it has the models for."""
+ACCEPTANCES = (
+    Option(
+        "rejection",
+        Phrase("Rejection sampling"),
+        Phrase("Keeps a proposed token with probability target / draft, at most 1. Accepts the most tokens."),
+    ),
+    Option(
+        "exact",
+        Phrase("Exact match"),
+        Phrase(
+            "Keeps a proposed token if the target samples the same one. Accepts fewer tokens; with a seed, a "
+            "reply repeats at any lookahead."
+        ),
+    ),
+)
+OVERLAPS = (
+    Option("auto", Phrase("Automatic"), Phrase("On if draft and target do not run on the same cores.")),
+    Option("on", Phrase("On"), Phrase("The draft keeps proposing while the target verifies.")),
+    Option("off", Phrase("Off"), Phrase("The draft waits for the target.")),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +80,140 @@ class GenerationChoice:
     Raises InvalidRequest and its kinds, UnknownMethod.
     """
 
-    temperature: float = 0.0
-    top_k: int = 0
-    top_p: float = 1.0
-    min_p: float = 0.0
-    repeat_penalty: float = 1.0
-    presence_penalty: float = 0.0
-    frequency_penalty: float = 0.0
-    penalty_window: int = 64
-    seed: int | None = None
-    max_tokens: int | None = None
-    stop: tuple[str, ...] = ()
-    system: str = ""
-    method: str = "auto"
-    acceptance: str = "rejection"
-    overlap: str = "auto"
+    temperature: float = field(
+        default=0.0,
+        metadata=described(
+            "sampling",
+            "number",
+            Phrase("Temperature"),
+            Phrase("0 = greedy: always the most likely token"),
+            Phrase("Enter a number from 0 to 100."),
+        ),
+    )
+    top_k: int = field(
+        default=0,
+        metadata=described(
+            "sampling",
+            "whole",
+            Phrase("Top-k"),
+            Phrase("sample from this many of the most likely tokens · 0 = off"),
+            Phrase("Enter 0 or a whole number above 0."),
+        ),
+    )
+    top_p: float = field(
+        default=1.0,
+        metadata=described(
+            "sampling",
+            "number",
+            Phrase("Top-p"),
+            Phrase("sample from the likeliest tokens up to this total probability · 1 = off"),
+            Phrase("Enter a number above 0, at most 1."),
+        ),
+    )
+    min_p: float = field(
+        default=0.0,
+        metadata=described(
+            "sampling",
+            "number",
+            Phrase("Min-p"),
+            Phrase("drop tokens below this share of the best one's probability · 0 = off"),
+            Phrase("Enter a number from 0 to 1."),
+        ),
+    )
+    repeat_penalty: float = field(
+        default=1.0,
+        metadata=described(
+            "sampling",
+            "number",
+            Phrase("Repeat penalty"),
+            Phrase("weakens tokens already used by this factor · 1 = off"),
+            Phrase("Enter a number above 0, at most 100."),
+        ),
+    )
+    presence_penalty: float = field(
+        default=0.0,
+        metadata=described(
+            "sampling",
+            "number",
+            Phrase("Presence penalty"),
+            Phrase("subtracted once for every token already used · 0 = off"),
+            Phrase("Enter a number from -100 to 100."),
+        ),
+    )
+    frequency_penalty: float = field(
+        default=0.0,
+        metadata=described(
+            "sampling",
+            "number",
+            Phrase("Frequency penalty"),
+            Phrase("subtracted for every use of a token · 0 = off"),
+            Phrase("Enter a number from -100 to 100."),
+        ),
+    )
+    penalty_window: int = field(
+        default=64,
+        metadata=described(
+            "sampling",
+            "whole",
+            Phrase("Penalty window"),
+            Phrase("number of recent tokens that penalties apply to · 0 = all"),
+            Phrase("Enter 0 or a whole number above 0."),
+        ),
+    )
+    seed: int | None = field(
+        default=None,
+        metadata=described(
+            "sampling",
+            "whole",
+            Phrase("Seed"),
+            Phrase("the same seed gives the same reply · empty = a new seed each time"),
+            Phrase("Enter a whole number from 0 to 2⁶⁴ − 1, or leave this empty."),
+            optional=True,
+        ),
+    )
+    max_tokens: int | None = field(
+        default=None,
+        metadata=described(
+            "reply",
+            "whole",
+            Phrase("Max tokens"),
+            Phrase("new tokens per reply · empty = until the context is full"),
+            Phrase("Enter a whole number above 0, or leave this empty."),
+            optional=True,
+        ),
+    )
+    stop: tuple[str, ...] = field(
+        default=(),
+        metadata=described(
+            "reply",
+            "lines",
+            Phrase("Stop strings"),
+            Phrase("Texts that end a reply, one per line. Write \\n for a line break and \\t for a tab."),
+            Phrase(
+                "Enter at most {count} stop strings of up to {length} characters each.",
+                count=MOST_STOPS,
+                length=_count(LONGEST_STOP),
+            ),
+        ),
+    )
+    system: str = field(
+        default="",
+        metadata=described(
+            "system",
+            "text",
+            Phrase("System prompt"),
+            Phrase("Instructions that the model reads before every chat"),
+            Phrase("Enter at most {length} characters.", length=_count(LONGEST_SYSTEM)),
+        ),
+    )
+    method: str = field(default="auto", metadata=described("speculation", "option", Phrase("Method"), options=METHODS))
+    acceptance: str = field(
+        default="rejection",
+        metadata=described("speculation", "option", Phrase("Acceptance rule"), options=ACCEPTANCES),
+    )
+    overlap: str = field(
+        default="auto", metadata=described("speculation", "option", Phrase("Overlap"), options=OVERLAPS)
+    )
 
     def __post_init__(self) -> None:
         GenerationRequest("-", sampling=self.sampling(), max_tokens=self.max_tokens, stop=self.stop)
@@ -110,9 +259,9 @@ class GenerationChoice:
 
     # As it is kept ----------------------------------------------------------------------------------------------------
 
-    def to_mapping(self, names: tuple[str, ...] = CONVERSATION) -> dict[str, Any]:
+    def to_mapping(self, names: tuple[str, ...] | None = None) -> dict[str, Any]:
         """As JSON can say it: those of its fields."""
-        told = {name: getattr(self, name) for name in names}
+        told = {name: getattr(self, name) for name in (CONVERSATION if names is None else names)}
         if "stop" in told:
             told["stop"] = list(self.stop)
         return told
@@ -130,11 +279,12 @@ class GenerationChoice:
 
     def with_value(self, name: str, value: object) -> GenerationChoice | None:
         """With another value of one field, as JSON says it. None where it makes no sense."""
-        if name == "stop":
+        known = GENERATION[name]
+        if known.kind == "lines":
             value = _stops(value)
-        if name in ("system", *SPECULATION) and not isinstance(value, str):
+        if known.kind in ("text", "option") and not isinstance(value, str):
             return None
-        if value is None and name not in ("seed", "max_tokens"):
+        if value is None and not known.optional:
             return None
         if isinstance(value, str) and (clean(value) != value or len(value) > LONGEST_SYSTEM):
             return None
@@ -144,9 +294,26 @@ class GenerationChoice:
             return None
 
 
-FIELDS = tuple(each.name for each in fields(GenerationChoice))
-_WHOLE = ("top_k", "penalty_window", "seed", "max_tokens")
-_MAY_BE_EMPTY = ("seed", "max_tokens", "stop", "system")
+def _described() -> Mapping[str, GenerationField]:
+    found = {each.name: description(each.metadata) for each in fields(GenerationChoice)}
+    return {name: replace(entry, name=name) for name, entry in found.items() if entry is not None}
+
+
+def _named(*groups: str) -> tuple[str, ...]:
+    return tuple(name for name, each in GENERATION.items() if each.group in groups)
+
+
+GENERATION = _described()
+"""The register of the fields, by name, in their order."""
+FIELDS = tuple(GENERATION)
+SAMPLING = _named("sampling")
+"""What a SamplingConfig is made of."""
+PRESET = _named("sampling", "reply")
+"""What a preset holds."""
+CONVERSATION = _named("sampling", "reply", "system")
+"""What each conversation has of its own."""
+SPECULATION = _named("speculation")
+"""What is the same for all conversations."""
 
 
 def _stops(value: object) -> tuple[str, ...] | None:
@@ -154,76 +321,3 @@ def _stops(value: object) -> tuple[str, ...] | None:
         return None
     good = all(isinstance(each, str) and each and len(each) <= LONGEST_STOP and clean(each) == each for each in value)
     return tuple(dict.fromkeys(value)) if good else None
-
-
-# What is typed ------------------------------------------------------------------------------------------------------
-
-
-def parse(name: str, text: str) -> Any:
-    r"""Parse the text of a field. Raises InvalidRequest and its kinds, in the engine's words.
-
-    A number may be written with a comma. Stop strings: one a line; \n, \t and \\ are a line's end, a tab, a backslash.
-    """
-    value: Any = text
-    if name == "stop":
-        value = tuple(_unescape(line) for line in text.split("\n") if line)
-    elif name in (*SAMPLING, "max_tokens"):
-        value = _number(text.strip(), whole=name in _WHOLE)
-        if value is None and name not in _MAY_BE_EMPTY:
-            value = ""
-    replace(GenerationChoice(), **{name: value})
-    return value
-
-
-def check(name: str, text: str) -> str | None:
-    """Return what is wrong with the text of a field, by the engine's own checks. None: nothing."""
-    try:
-        value = parse(name, text)
-    except EngineError as error:
-        return error.message
-    if GenerationChoice().with_value(name, value) is None:
-        most = {"stop": f"{MOST_STOPS} of {LONGEST_STOP:,} characters", "system": f"{LONGEST_SYSTEM:,} characters"}
-        return f"{name} must be text, at most {most.get(name, 'short')}."
-    return None
-
-
-def show(name: str, choice: GenerationChoice) -> str:
-    """The value of a field as it is typed: `parse` reads it again."""
-    value = getattr(choice, name)
-    if value is None:
-        return ""
-    if name == "stop":
-        return "\n".join(_escape(each) for each in value)
-    if isinstance(value, float):
-        return json.dumps(value).removesuffix(".0")
-    return str(value)
-
-
-def _number(text: str, *, whole: bool) -> float | int | str | None:
-    """A number; text that is none stays text, which the engine refuses; None where nothing was typed."""
-    if not text:
-        return None
-    try:
-        if whole:
-            return int(text)
-        number = float(text.replace(",", ".", 1))
-    except ValueError:
-        return text
-    return number if math.isfinite(number) else text
-
-
-def _escape(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
-
-
-_SIGNS = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
-
-
-def _unescape(line: str) -> str:
-    found, rest = "", line
-    while rest:
-        sign, rest = rest[0], rest[1:]
-        if sign == "\\" and rest[:1] in _SIGNS and rest:
-            sign, rest = _SIGNS[rest[0]], rest[1:]
-        found += sign
-    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Literal
 
 from PySide6.QtCore import QSize, Signal
@@ -17,9 +16,8 @@ from PySide6.QtWidgets import (
 from app.settings.settings import Settings
 from app.state.settings.generation import GenerationChoice
 from app.state.settings.presets import GenerationPreset, Shelf, SystemPrompt
-from app.views.settings.general import GeneralPage
 from app.views.settings.generation import GenerationPage
-from app.views.settings.speculation import SpeculationPage
+from app.views.settings.option_page import OptionPage
 from app.views.widgets.keys import Dialog
 from app.views.widgets.scroll_page import ScrollPage
 from app.views.widgets.theme import Theme
@@ -44,7 +42,6 @@ class SettingsDialog(Dialog):
         theme: Theme,
         presets: Shelf[GenerationPreset],
         prompts: Shelf[SystemPrompt],
-        languages: Mapping[str, str],
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -52,9 +49,14 @@ class SettingsDialog(Dialog):
         self.setWindowTitle(self.tr("Settings"))
         self.tabs = QTabWidget(self)
         self.tabs.setAccessibleName(self.tr("Settings"))
-        self.general = GeneralPage(languages, self)
+        self.general = OptionPage("general", self)
         self.generation = GenerationPage(theme, presets, prompts, self)
-        self.speculation = SpeculationPage(self)
+        promise = self.tr(
+            "No option on this page is lossy: replies are always exactly what the target would have written "
+            "alone, and only the speed changes. You choose the target, the draft and the lookahead in the "
+            "window; choosing n-gram or none as the draft there overrides the method."
+        )
+        self.speculation = OptionPage("speculation", self, promise)
         for page, words in (
             (self.general, self.tr("General")),
             (self.generation, self.tr("Generation")),
@@ -101,11 +103,11 @@ class SettingsDialog(Dialog):
     def show_choices(self, own: GenerationChoice, defaults: GenerationChoice, *, anew: bool = False) -> None:
         """Show what replies are asked with. `anew`: also in fields in which something wrong stands."""
         self.generation.show_choices(own, defaults, anew=anew)
-        self.speculation.show_choice(defaults)
 
     def show_settings(self, settings: Settings) -> None:
-        """Show the general settings."""
+        """Show the settings of the pages that are made of the register."""
         self.general.show_settings(settings)
+        self.speculation.show_settings(settings)
 
     def _reset(self) -> None:
         (self.general, self.generation, self.speculation)[self.tabs.currentIndex()].reset()

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QPlainTextEdit, QWidget
 
+from app.settings.entry import Setting
 from app.state.models.models import PickerLine
-from app.state.settings.generation import GenerationChoice, check, parse, show
+from app.state.settings.fields import GenerationField
+from app.state.settings.generation import GenerationChoice
+from app.state.settings.typed import check, parse, show
+from app.system.translation import say
 from app.views.widgets.picker import PATH_ROLE, Picker
-from app.words.settings import field_hint, field_name, field_rule, option_words
 
+_LINES = {"lines": 3, "text": 6}
+_WIDE, _WIDE_LEAST = 30, 12
+"""Characters: names that are longer get the room of two columns, in a list that may be narrower than they are."""
 _NUMBER_WIDTH = 15
 """Characters, so that half of the largest seed is seen at once."""
 
@@ -35,26 +41,27 @@ class Field(QObject):
 
     changed = Signal(str, object)
 
-    def __init__(self, name: str, parent: QWidget, *, lines: int = 0) -> None:
+    def __init__(self, field: GenerationField, parent: QWidget) -> None:
         super().__init__(parent)
-        self.name = name
+        self.name = field.name
         self.error: str | None = None
-        self.label = QLabel(field_name(name), parent)
-        self.hint = QLabel(field_hint(name), parent)
+        self._rule, self._meaning = field.rule, field.hint
+        self.label = QLabel(say(field.label), parent)
+        self.hint = QLabel(say(field.hint), parent)
         self.hint.setObjectName("hint")
         self.hint.setWordWrap(True)
         self.edit: QLineEdit | QPlainTextEdit
-        if lines:
+        self._lines = _LINES.get(field.kind, 0)
+        if self._lines:
             self.edit = QPlainTextEdit(parent)
             self.edit.setTabChangesFocus(True)
         else:
             self.edit = QLineEdit(parent)
-        self._lines = lines
         self.fit_letters(parent.fontMetrics())
-        self.edit.setAccessibleName(field_name(name))
-        self.edit.setAccessibleDescription(field_hint(name))
+        self.edit.setAccessibleName(say(field.label))
+        self.edit.setAccessibleDescription(say(field.hint))
         self.label.setBuddy(self.edit)
-        self._set(show(name, GenerationChoice()))
+        self._set(show(self.name, GenerationChoice()))
         self.edit.textChanged.connect(self._typed)
         self._showing = False
 
@@ -88,7 +95,7 @@ class Field(QObject):
 
     def _typed(self) -> None:
         self.error = check(self.name, self.text)
-        words = field_hint(self.name) if self.error is None else field_rule(self.name)
+        words = say(self._meaning if self.error is None else self._rule)
         self.hint.setText(words)
         self.edit.setAccessibleDescription(words)
         mark(self.hint, wrong=self.error is not None)
@@ -108,41 +115,54 @@ class Field(QObject):
             grid.addWidget(self.hint, row, 2)
 
 
-class OptionField(QWidget):
-    """One of a few values, and what the chosen one does. Signal: changed(name, value). Attributes: name, picker."""
+class OptionField(QObject):
+    """A setting that is one of a few values, and what it or the chosen one means. Signal: changed(name, value).
+
+    Attributes: name, label, picker, hint.
+    """
 
     changed = Signal(str, object)
 
-    def __init__(self, name: str, parent: QWidget) -> None:
+    def __init__(self, setting: Setting, parent: QWidget) -> None:
         super().__init__(parent)
-        self.name = name
-        self._words: Mapping[str, tuple[str, str]] = option_words(name)
-        label = QLabel(field_name(name), self)
-        self.picker = Picker(field_name(name), self)
-        self.picker.fill([PickerLine(None, words, hint=hint) for words, hint in self._words.values()], None, "")
-        for row, value in enumerate(self._words):
-            self.picker.setItemData(row, value, PATH_ROLE)
-        self.picker.setMinimumContentsLength(max(len(words) for words, _ in self._words.values()))
-        label.setBuddy(self.picker)
-        self.hint = QLabel(self)
+        self.name = setting.name
+        self._setting = setting
+        self._options = setting.choices()
+        self.label = QLabel(say(setting.label), parent)
+        self.picker = Picker(say(setting.label), parent)
+        names = [say(option.label) for option in self._options]
+        lines = [
+            PickerLine(None, name, hint=say(option.hint)) for name, option in zip(names, self._options, strict=True)
+        ]
+        self.picker.fill(lines, None, "")
+        for row, option in enumerate(self._options):
+            self.picker.setItemData(row, option.value, PATH_ROLE)
+        longest = max(map(len, names))
+        self._wide = longest > _WIDE
+        self.picker.setMinimumContentsLength(_WIDE_LEAST if self._wide else longest)
+        self.label.setBuddy(self.picker)
+        self.hint = QLabel(say(setting.hint), parent)
         self.hint.setObjectName("hint")
         self.hint.setWordWrap(True)
         self.picker.chosen.connect(lambda value: self.changed.emit(self.name, value))
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(12)
-        grid.addWidget(label, 0, 0)
-        grid.addWidget(self.picker, 0, 1)
-        grid.setColumnMinimumWidth(0, 140)
-        grid.setColumnStretch(2, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        column.addLayout(grid)
-        column.addWidget(self.hint)
 
-    def show_value(self, value: str) -> None:
+    def put_into(self, grid: QGridLayout, row: int) -> None:
+        """Put it into two rows of a form: name and value, the meaning below them."""
+        grid.addWidget(self.label, row, 0)
+        grid.addWidget(self.picker, row, 1, 1, 2 if self._wide else 1)
+        grid.addWidget(self.hint, row + 1, 1, 1, 2)
+        self.hint.setHidden(not self.hint.text())
+
+    def show_value(self, value: Any) -> None:
         """Show what is chosen."""
-        row = list(self._words).index(value)
+        row = next((row for row, option in enumerate(self._options) if option.value == value), -1)
+        unlisted = self._setting.unlisted
+        if row < 0 and unlisted is None:
+            row = 0
         self.picker.setCurrentIndex(row)
-        self.hint.setText(self._words[value][1])
-        self.picker.setAccessibleDescription(self._words[value][1])
+        self.picker.setPlaceholderText(say(unlisted(value)) if row < 0 and unlisted is not None else "")
+        meaning = say(self._options[row].hint) if row >= 0 else ""
+        if meaning:
+            self.hint.setText(meaning)
+            self.hint.show()
+            self.picker.setAccessibleDescription(meaning)

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QGridLayout, QHBoxLayout, QLabel, QRadioButton, QVBoxLayout, QWidget
 
-from app.state.settings.generation import SAMPLING, GenerationChoice
+from app.state.settings.generation import CONVERSATION, GENERATION, GenerationChoice
 from app.state.settings.presets import GenerationPreset, Shelf, SystemPrompt, applied, fits
 from app.views.settings.fields import Field
 from app.views.settings.shelf import ShelfBar
@@ -14,7 +14,7 @@ from app.views.widgets.theme import Theme
 from app.words.settings import drawing_words, prompt_text
 
 _LABELS = 140
-_STOP_LINES, _SYSTEM_LINES = 3, 6
+_NUMBERS = tuple(name for name in CONVERSATION if GENERATION[name].kind in ("number", "whole"))
 _NARROW = 85
 """Characters."""
 
@@ -49,9 +49,7 @@ class GenerationPage(QWidget):
         self.drawing = QLabel(self)
         self.drawing.setObjectName("hint")
         self.drawing.setWordWrap(True)
-        self.fields = {name: Field(name, self) for name in (*SAMPLING, "max_tokens")}
-        self.fields["stop"] = Field("stop", self, lines=_STOP_LINES)
-        self.fields["system"] = Field("system", self, lines=_SYSTEM_LINES)
+        self.fields = {name: Field(GENERATION[name], self) for name in CONVERSATION}
         for field in self.fields.values():
             field.changed.connect(self._take)
         self._lay_out()
@@ -87,7 +85,7 @@ class GenerationPage(QWidget):
         narrow = self.width() < self.fontMetrics().averageCharWidth() * _NARROW
         if narrow != self._narrow:
             self._narrow = narrow
-            for row, name in enumerate((*SAMPLING, "max_tokens")):
+            for row, name in enumerate(_NUMBERS):
                 self.fields[name].put_into(self._grid, 2 * row, narrow=narrow)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name

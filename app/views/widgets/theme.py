@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from string import Template
-from typing import Literal
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
-Mode = Literal["system", "light", "dark"]
+from app.settings.settings import Settings
 
 RADIUS = 8
 LINE_HEIGHT = 145
@@ -84,9 +83,9 @@ DARK = Tokens(
 
 
 class Theme(QObject):
-    """The theme in use: colours, and how large the letters are.
+    """The theme in use: colours, and how large the letters are, as the settings say.
 
-    Attributes: mode (as chosen), tokens, font_points (as chosen, 0 for the platform's). Signal: changed().
+    Attribute: tokens. Signal: changed().
     """
 
     changed = Signal()
@@ -96,27 +95,42 @@ class Theme(QObject):
         app: QApplication,
         style_sheet: str,
         icon_folder: str = "",
-        mode: Mode = "system",
-        font_points: int = 0,
+        settings: Settings | None = None,
     ) -> None:
         super().__init__()
+        self._settings = Settings() if settings is None else settings
         self._platform_font = _platform_font(app)
         self._applied: tuple[bool, int] | None = None
-        self.font_points = font_points
         self._icon_folder = icon_folder
-        self.mode: Mode = mode
+        self._scheme: str | None = None
         self.tokens = LIGHT
         self._app = app
         self._template = Template(style_sheet)
         app.styleHints().colorSchemeChanged.connect(self._apply)
-        self.set_mode(mode)
+        self.refresh()
 
-    def set_mode(self, mode: Mode) -> None:
-        """Use light, dark, or what the system uses."""
-        self.mode = mode
-        schemes = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
-        self._app.styleHints().setColorScheme(schemes.get(mode, Qt.ColorScheme.Unknown))
+    @property
+    def mode(self) -> str:
+        """Return the theme that is chosen."""
+        return self._settings.theme
+
+    @property
+    def font_points(self) -> int:
+        """Return the size of the font that is chosen, 0 for the platform's."""
+        return self._settings.font_points
+
+    def refresh(self) -> None:
+        """Look as the settings say, where they have changed."""
+        if self.mode != self._scheme:
+            self._scheme = self.mode
+            schemes = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
+            self._app.styleHints().setColorScheme(schemes.get(self.mode, Qt.ColorScheme.Unknown))
         self._apply()
+
+    def set_mode(self, mode: str) -> None:
+        """Use light, dark, or what the system uses; remembered."""
+        self._settings.theme = mode
+        self.refresh()
 
     @property
     def points(self) -> float:
@@ -129,9 +143,9 @@ class Theme(QObject):
         return self.points / self._platform_font.pointSizeF()
 
     def set_font_points(self, points: int) -> None:
-        """Use letters of this size; 0 is the platform's."""
-        self.font_points = points
-        self._apply()
+        """Use letters of this size; 0 is the platform's. Remembered."""
+        self._settings.font_points = points
+        self.refresh()
 
     @property
     def dark(self) -> bool:

@@ -227,8 +227,7 @@ class MainWindow(QMainWindow):
 
     def choose_theme(self, mode: str) -> None:
         """Light, dark, or what the system uses; remembered."""
-        self._settings.theme = mode
-        self._theme.set_mode(mode)  # type: ignore[arg-type]
+        self._theme.set_mode(mode)
 
     def change_font(self, step: int) -> None:
         """Larger or smaller letters, by `step` points; 0: the platform's size."""
@@ -237,11 +236,7 @@ class MainWindow(QMainWindow):
 
     def set_font_points(self, points: int) -> None:
         """Letters of this size; 0: the platform's. Remembered."""
-        before = self._theme.scale
-        self._panels.note_widths()
-        self._settings.font_points = points
         self._theme.set_font_points(points)
-        self._panels.widen(self._theme.scale / before)
 
     # Rendering --------------------------------------------------------------------------------------------------------
 

@@ -30,7 +30,9 @@ class SidePanels(QObject):
         self._theme = theme
         self._room = room
         self._narrow: bool | None = None
+        self._scale = theme.scale
         splitter.splitterMoved.connect(self.note_widths)
+        theme.changed.connect(self._follow_font)
 
     def show(self, panel: QWidget, *, shown: bool) -> None:
         """Show or hide one; where there is no room for both panels, the other one goes."""
@@ -54,11 +56,14 @@ class SidePanels(QObject):
         self.fold()
         self._set_widths()
 
-    def widen(self, ratio: float) -> None:
-        """The letters have grown so many times."""
-        self._settings.left_width = round(self._settings.left_width * ratio)
-        self._settings.right_width = round(self._settings.right_width * ratio)
-        self.fit_letters()
+    def _follow_font(self) -> None:
+        """Grow and shrink with the font: the panels are as wide as before, counted in letters."""
+        before, self._scale = self._scale, self._theme.scale
+        if before != self._scale:
+            self.note_widths()
+            self._settings.left_width = round(self._settings.left_width * self._scale / before)
+            self._settings.right_width = round(self._settings.right_width * self._scale / before)
+            self.fit_letters()
 
     def fold(self) -> None:
         """Below 1,000 px (with letters of the usual size) no room for side panels, unless one is asked for."""

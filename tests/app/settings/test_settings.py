@@ -11,7 +11,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.settings.keeper import LAYOUT_MS, SettingsKeeper
-from app.settings.settings import NAMES, Settings, SettingsFile, SettingsTrouble
+from app.settings.settings import SETTINGS, Settings, SettingsFile, SettingsTrouble
 from app.state.settings.generation import LONGEST_SYSTEM, GenerationChoice
 from app.state.settings.presets import presets
 from app.system.resources import ResourceDamaged, read_text, starter_prompts
@@ -132,7 +132,7 @@ FULL = Settings(
 
 def test_all_of_them_come_back(tmp_path: Path) -> None:
     file = SettingsFile(tmp_path / "settings.json")
-    assert all(getattr(FULL, name) != getattr(Settings(), name) for name in NAMES), "nothing is left out here"
+    assert all(getattr(FULL, name) != getattr(Settings(), name) for name in SETTINGS), "nothing is left out here"
     assert file.save(FULL)
     assert file.load() == FULL
 
@@ -140,13 +140,13 @@ def test_all_of_them_come_back(tmp_path: Path) -> None:
 WRONG: list[object] = [None, True, -1, 2**70, 1.5, "pink\0", "x", [], {}, [1], [None], {"a": 1}, {"": {}}, [{}], [[[]]]]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SETTINGS)
 def test_whatever_stands_there_the_rest_is_read(tmp_path: Path, name: str) -> None:
     path = tmp_path / "settings.json"
     for wrong in WRONG:
         path.write_text(json.dumps({**FULL.to_mapping(), name: wrong}), encoding="utf-8")
         read = SettingsFile(path).load()
-        for other in NAMES:
+        for other in SETTINGS:
             if other != name:
                 assert getattr(read, other) == getattr(FULL, other)
         assert SettingsFile(path).save(read)

@@ -10,10 +10,8 @@ from app.state.settings.generation import (
     LONGEST_STOP,
     MOST_STOPS,
     GenerationChoice,
-    check,
-    parse,
-    show,
 )
+from app.state.settings.typed import check, parse, show
 from engine import DEFAULT_LOOKAHEAD, InvalidRequest, InvalidSampling, Message, SamplingConfig, UnknownMethod
 
 FULL = GenerationChoice(

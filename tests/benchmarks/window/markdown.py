@@ -27,6 +27,7 @@ import psutil  # noqa: E402 - as below
 from PySide6.QtTest import QTest  # noqa: E402 - Qt must be told first which platform
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget  # noqa: E402 - as above
 
+from app.settings.settings import Settings  # noqa: E402 - as above
 from app.views.markdown.reply import ReplyView  # noqa: E402 - as above
 from app.views.widgets.theme import Theme  # noqa: E402 - as above
 from helpers.window.gap_probe import GapProbe  # noqa: E402 - as above
@@ -72,7 +73,12 @@ def reply(characters: int) -> str:
 def measure(text: str, per_second: float) -> dict[str, object]:
     """Let a reply stream. `per_second`: characters."""
     application = QApplication([])
-    theme = Theme(application, (files("resources") / "styles" / "window.qss").read_text(encoding="utf-8"), "", "light")
+    theme = Theme(
+        application,
+        (files("resources") / "styles" / "window.qss").read_text(encoding="utf-8"),
+        "",
+        Settings(theme="light"),
+    )
     area, page = QScrollArea(), QWidget()
     area.resize(808, 800)
     area.setWidget(page)

@@ -7,8 +7,9 @@ from importlib.resources import files
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.settings.settings import Settings
 from app.views.markdown.reply import ReplyView
-from app.views.widgets.theme import Mode, Theme
+from app.views.widgets.theme import Theme
 
 WIDTH = 700
 
@@ -16,10 +17,10 @@ WIDTH = 700
 class Reply:
     """A reply and its window."""
 
-    def __init__(self, qapp: QApplication, qtbot: QtBot, mode: Mode = "light") -> None:
+    def __init__(self, qapp: QApplication, qtbot: QtBot, mode: str = "light") -> None:
         self.qtbot = qtbot
         sheet = (files("resources") / "styles" / "window.qss").read_text(encoding="utf-8")
-        self.theme = Theme(qapp, sheet, "", mode)
+        self.theme = Theme(qapp, sheet, "", Settings(theme=mode))
         self.window = QWidget()
         self.window.resize(WIDTH, 600)
         self.view = ReplyView(self.theme, self.window)

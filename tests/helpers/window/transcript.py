@@ -7,6 +7,7 @@ from itertools import pairwise
 from PySide6.QtWidgets import QApplication, QTextEdit, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.settings.settings import Settings
 from app.state.chat.transcript import Entry, Exchange
 from app.system.resources import read_text
 from app.views.chat.column import GAP, MARGIN
@@ -36,7 +37,7 @@ def talk(count: int) -> list[Entry]:
 def transcript_in_window(qapp: QApplication, qtbot: QtBot) -> Iterator[TranscriptView]:
     """A transcript in a window of its own, with a field before it and one after it."""
     icons = str(files("resources").joinpath("icons"))
-    theme = Theme(qapp, read_text("styles", "window.qss"), icons, "light")
+    theme = Theme(qapp, read_text("styles", "window.qss"), icons, Settings(theme="light"))
     window = QWidget()
     column = QVBoxLayout(window)
     before, transcript, after = QTextEdit(), TranscriptView(theme), QTextEdit()

@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from app.views.markdown import text as markdown_text
 from app.views.markdown.link_question import LinkQuestion
-from app.views.widgets.theme import DARK, LIGHT, Mode, Tokens
+from app.views.widgets.theme import DARK, LIGHT, Tokens
 from helpers.window.gap_probe import GapProbe
 from helpers.window.reply_view import WIDTH, Reply
 
@@ -46,7 +46,7 @@ The end."""
 def make_reply(qapp: QApplication, qtbot: QtBot) -> MakeReply:
     """Replies, each in a window of its own."""
 
-    def make(mode: Mode = "light") -> Reply:
+    def make(mode: str = "light") -> Reply:
         return Reply(qapp, qtbot, mode)
 
     return make

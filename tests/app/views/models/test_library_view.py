@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.settings.settings import Settings
 from app.state.chat.activity import Activity
 from app.state.models.library import LibraryRow
 from app.system.resources import read_text
@@ -25,7 +26,9 @@ FOLDER = Path("/models")
 @pytest.fixture
 def theme(qapp: QApplication) -> Theme:
     """The light theme, with the program's style sheet."""
-    return Theme(qapp, read_text("styles", "window.qss"), str(files("resources").joinpath("icons")), "light")
+    return Theme(
+        qapp, read_text("styles", "window.qss"), str(files("resources").joinpath("icons")), Settings(theme="light")
+    )
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.settings.settings import Settings
 from app.state.models.load_options import LoadChoice
 from app.system.resources import read_text
 from app.views.models.options import ModelOptionsDialog
@@ -29,7 +30,9 @@ def model(bundled_target: Path) -> ModelFile:
 @pytest.fixture
 def open_options(qapp: QApplication, qtbot: QtBot, model: ModelFile) -> Open:
     """Opens the dialog of the demo target."""
-    theme = Theme(qapp, read_text("styles", "window.qss"), str(files("resources").joinpath("icons")), "light")
+    theme = Theme(
+        qapp, read_text("styles", "window.qss"), str(files("resources").joinpath("icons")), Settings(theme="light")
+    )
 
     def open_one(options: LoadChoice = AUTOMATIC, free: int = 4 * 10**9, **more: object) -> ModelOptionsDialog:
         dialog = ModelOptionsDialog(replace(model, **more), options, free, theme)  # type: ignore[arg-type]

@@ -47,15 +47,15 @@ def test_speculation_is_the_same_for_all(open_window: OpenWindow) -> None:
 def test_the_general_page_takes_effect_at_once(open_window: OpenWindow) -> None:
     window = open_window(Script(), settings=Settings(theme="light"))
     dialog = open_settings(window, "program.settings")
-    general = dialog.general
-    choose(general.theme, 2)
+    pickers = {name: field.picker for name, field in dialog.general.fields.items()}
+    choose(pickers["theme"], 2)
     assert window.parts.theme.mode == "dark"
     size = window.main.font().pointSizeF()
-    choose(general.font_size, general.font_size.findText("20 pt"))
+    choose(pickers["font_points"], pickers["font_points"].findText("20 pt"))
     assert window.parts.theme.points == 20
-    assert general.font_size.currentText() == "20 pt"
-    choose(general.notify, 1)
-    choose(general.language, general.language.findText("Deutsch"))
+    assert pickers["font_points"].currentText() == "20 pt"
+    choose(pickers["notify"], 1)
+    choose(pickers["language"], pickers["language"].findText("Deutsch"))
     window.wait(lambda: (saved(window).theme, saved(window).font_points, saved(window).notify) == ("dark", 20, False))
     assert saved(window).language == "de"
     dialog.tabs.setCurrentIndex(0)

@@ -32,7 +32,7 @@ def panel(qapp: QApplication, qtbot: QtBot) -> Panel:
     """A panel on the screen, with its plots."""
 
     def make(metrics: Metrics) -> SpeculationPanel:
-        made = SpeculationPanel(metrics, Theme(qapp, "", mode="light"))
+        made = SpeculationPanel(metrics, Theme(qapp, "", settings=Settings(theme="light")))
         qtbot.addWidget(made)
         made.resize(300, 700)
         with qtbot.waitExposed(made):

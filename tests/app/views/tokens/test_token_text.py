@@ -9,6 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.settings.settings import Settings
 from app.state.chat.trace import ORIGINS, TokenTrace
 from app.views.tokens.card import probability_words, token_words
 from app.views.tokens.reply import TokenLegend, TokenReply
@@ -21,7 +22,7 @@ from engine import Origin, TokenEvent
 @pytest.fixture
 def theme(qapp: QApplication) -> Theme:
     """The light theme."""
-    return Theme(qapp, "", mode="light")
+    return Theme(qapp, "", settings=Settings(theme="light"))
 
 
 def record(*texts: str, origins: tuple[Origin, ...] = ORIGINS) -> TokenTrace:
