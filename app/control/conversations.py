@@ -7,7 +7,6 @@ import contextlib
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from PySide6.QtCore import QObject, Signal
 
@@ -15,6 +14,7 @@ from app.state.chat.trace import DamagedTrace, TokenTrace
 from app.state.chat.transcript import Exchange, Problem
 from app.state.conversations.conversation import Conversation, ConversationSummary, StoredMessage
 from app.state.conversations.files import ConversationRefused, ExportFailed, file_name
+from app.state.conversations.formats import FORMATS
 from app.state.conversations.list import ConversationItem, ConversationList, near_hit
 from app.state.conversations.markdown import Words
 from app.store.conversations import StoreKeeper
@@ -29,7 +29,6 @@ _FLUSH_S = 0.2
 _REST_S = 0.001
 """How long the packing of a reply's tokens leaves the interpreter to the window, again and again."""
 _MOST_TRACES = 500
-Export = Literal["markdown", "json"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,28 +311,25 @@ class ConversationDesk(QObject):
 
     # Files ------------------------------------------------------------------------------------------------------------
 
-    def export_name(self, conversation: int, kind: Export) -> str:
-        """A name for the file of an export; empty where the conversation is gone."""
+    def export_name(self, conversation: int, kind: str) -> str:
+        """A name for the file of an export (`kind`: in FORMATS); empty where the conversation is gone."""
         found = self._load(conversation)
-        return "" if found is None else file_name(found, ".md" if kind == "markdown" else ".json")
+        return "" if found is None else file_name(found, FORMATS[kind].suffix)
 
-    def export(self, conversation: int, kind: Export, path: Path) -> None:
-        """Write a conversation into a file: the branch on the screen as Markdown, or all of it as JSON."""
+    def export(self, conversation: int, kind: str, path: Path) -> None:
+        """Write a conversation into a file, in a format of FORMATS."""
         found = self._load(conversation)
         if found is None:
             return
         try:
-            if kind == "markdown":
-                self.keeper.export_markdown(found, path, self._words())
-            else:
-                self.keeper.export_json(found, path)
+            self.keeper.export(found, FORMATS[kind], path, self._words())
         except (ExportFailed, StoreError) as error:
             self.failed.emit(Problem(say_error(error)))
 
     def bring_in(self, path: Path) -> Conversation | None:
-        """Add the conversation of a JSON file, and open it. None where it can't be read (that is told)."""
+        """Add the conversation of a file, and open it. None where it can't be read (that is told)."""
         try:
-            found = self.keeper.import_json(path)
+            found = self.keeper.import_file(path)
         except (ConversationRefused, StoreError) as error:
             self.failed.emit(Problem(say_error(error)))
             return None

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QKeySequence
 
-from app.control.conversations import Export
 from app.shell.program import Parts
+from app.state.conversations.formats import FORMATS
 from app.state.conversations.list import ConversationItem
+from app.system.translation import say
 from app.views.commands.commands import CHAT, CONVERSATIONS, MODELS, PROGRAM, SPECULATION, VIEW, Keys
 
 if TYPE_CHECKING:
     from app.views.commands.palette import CommandPalette, Title
 
-ExportOpen = Callable[[int, Export], None]
+ExportOpen = Callable[[int, str], None]
 
 
 def register(parts: Parts, *, export: ExportOpen, bring_in: Callable[[], None], about: Callable[[], None]) -> None:
@@ -100,7 +101,7 @@ def _register_conversations(parts: Parts, export: ExportOpen, bring_in: Callable
         if number is not None:
             parts.controller.open(number)
 
-    def save(kind: Export) -> None:
+    def save(kind: str) -> None:
         if conversations.open is not None:
             export(conversations.open.id, kind)
 
@@ -124,11 +125,11 @@ def _register_conversations(parts: Parts, export: ExportOpen, bring_in: Callable
     undo = parts.controller.undelete
     taken_back = tr("Undo deleting a chat")
     add("conversations.undo", taken_back, undo, section=section, enabled=lambda: conversations.can_undelete)
-    for kind, word in (("markdown", tr("Export as Markdown…")), ("json", tr("Export as JSON…"))):
+    for each in FORMATS.values():
         add(
-            f"conversations.export-{kind}",
-            word,
-            lambda kind=kind: save(kind),  # type: ignore[misc]
+            f"conversations.export-{each.name}",
+            say(each.menu),
+            lambda kind=each.name: save(kind),  # type: ignore[misc]
             section=section,
             enabled=is_open,
         )

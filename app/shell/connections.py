@@ -8,7 +8,6 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer
 
-from app.control.conversations import Export
 from app.shell.commands import register as register_commands
 from app.shell.notifications import Notifier
 from app.shell.program import Parts
@@ -127,7 +126,7 @@ def _connect_proof(parts: Parts) -> None:
     parts.window.closed.connect(parts.proof.stop)
 
 
-def _export(parts: Parts, conversation: int, kind: Export) -> None:
+def _export(parts: Parts, conversation: int, kind: str) -> None:
     name = parts.conversations.export_name(conversation, kind)
     path = ask_where_to_save(parts.window, name, kind) if name else None
     if path is not None:

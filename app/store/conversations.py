@@ -19,8 +19,9 @@ from app.state.conversations.conversation import (
     clean,
     title_from,
 )
-from app.state.conversations.files import Imported, read_file, to_json, write_file
-from app.state.conversations.markdown import Words, to_markdown
+from app.state.conversations.files import Imported, write_file
+from app.state.conversations.formats import ExportFormat, import_file
+from app.state.conversations.markdown import Words
 from app.store.search import SearchHit
 from app.store.store import Store
 from app.store.writer import RETRY_S, Change, OnTrouble, StoreWriter
@@ -266,24 +267,22 @@ class StoreKeeper:
 
     # Files --------------------------------------------------------------------------------------------------------
 
-    def export_markdown(self, conversation: Conversation, path: Path, words: Words | None = None) -> None:
-        """Write the branch on the screen as Markdown. Raises ExportFailed."""
-        write_file(path, to_markdown(conversation, words))
+    def export(
+        self, conversation: Conversation, export_format: ExportFormat, path: Path, words: Words | None = None
+    ) -> None:
+        """Write a conversation into a file. Raises ExportFailed, and StoreError where a trace cannot be read."""
+        traces = self._traces(conversation) if export_format.with_traces else {}
+        write_file(path, export_format.write(conversation, Words() if words is None else words, traces))
 
-    def export_json(self, conversation: Conversation, path: Path, *, traces: bool = True) -> None:
-        """Write everything as JSON. Raises ExportFailed, and StoreError where a trace cannot be read."""
-        told: dict[int, bytes] = {}
-        if traces:
-            self.writer.flush(_FLUSH_S)
-            for message in conversation:
-                trace = self.load_trace(message.id) if message.role == "assistant" else None
-                if trace is not None:
-                    told[message.id] = trace
-        write_file(path, to_json(conversation, told))
+    def _traces(self, conversation: Conversation) -> dict[int, bytes]:
+        self.writer.flush(_FLUSH_S)
+        replies = [message.id for message in conversation if message.role == "assistant"]
+        found = {reply_id: self.load_trace(reply_id) for reply_id in replies}
+        return {reply_id: trace for reply_id, trace in found.items() if trace is not None}
 
-    def import_json(self, path: Path) -> Conversation:
+    def import_file(self, path: Path) -> Conversation:
         """Add the conversation of a file as a new one, all of it or nothing. Raises ConversationRefused."""
-        imported = read_file(path, lambda: next(self._ids))
+        imported = import_file(path, lambda: next(self._ids))
         conversation = imported.conversation
         conversation.take_moved()
         self._open[conversation.id] = conversation

@@ -414,14 +414,6 @@
             <translation>Anheften</translation>
         </message>
         <message>
-            <source>Export as Markdown…</source>
-            <translation>Als Markdown exportieren…</translation>
-        </message>
-        <message>
-            <source>Export as JSON…</source>
-            <translation>Als JSON exportieren…</translation>
-        </message>
-        <message>
             <source>Import…</source>
             <translation>Importieren…</translation>
         </message>
@@ -661,14 +653,6 @@
     </context>
     <context>
         <name>Files</name>
-        <message>
-            <source>Markdown (*.md)</source>
-            <translation>Markdown (*.md)</translation>
-        </message>
-        <message>
-            <source>Chat (*.json)</source>
-            <translation>Chat (*.json)</translation>
-        </message>
         <message>
             <source>Export the chat</source>
             <translation>Chat exportieren</translation>
@@ -1132,14 +1116,6 @@
         <message>
             <source>Undo deleting a chat</source>
             <translation>Löschen eines Chats rückgängig machen</translation>
-        </message>
-        <message>
-            <source>Export as Markdown…</source>
-            <translation>Als Markdown exportieren…</translation>
-        </message>
-        <message>
-            <source>Export as JSON…</source>
-            <translation>Als JSON exportieren…</translation>
         </message>
         <message>
             <source>Import a chat…</source>
@@ -2827,6 +2803,22 @@
         <message>
             <source>it cannot be written</source>
             <translation>sie kann nicht geschrieben werden</translation>
+        </message>
+        <message>
+            <source>Export as Markdown…</source>
+            <translation>Als Markdown exportieren…</translation>
+        </message>
+        <message>
+            <source>Markdown (*.md)</source>
+            <translation>Markdown (*.md)</translation>
+        </message>
+        <message>
+            <source>Export as JSON…</source>
+            <translation>Als JSON exportieren…</translation>
+        </message>
+        <message>
+            <source>Chat (*.json)</source>
+            <translation>Chat (*.json)</translation>
         </message>
         <message>
             <source>{count} bytes</source>

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from app.state.conversations.formats import READERS
+
 Kind = Literal["model", "folder", "conversation", "file", "missing"]
 
 _PART = re.compile(r"(?P<stem>.+)-(?P<part>\d{5})-of-(?P<parts>\d{5})(?P<suffix>\.gguf)", re.IGNORECASE | re.DOTALL)
@@ -54,7 +56,7 @@ def kind_of(path: Path) -> tuple[Kind, Path]:
         return "model", _first_part(path)
     if suffix == ".safetensors" and _is_model_folder(path.parent):
         return "model", path.parent
-    if suffix == ".json":
+    if suffix in READERS:
         return "conversation", path
     return ("model", path) if not suffix and _begins_as_model(path) else ("file", path)
 

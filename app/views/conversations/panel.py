@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import (
@@ -18,7 +20,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.state.conversations.formats import FORMATS
 from app.state.conversations.list import ConversationItem, ConversationList
+from app.system.translation import say
 from app.views.conversations.rows import ROW_ROLE, ConversationPainter, ConversationRows
 from app.views.widgets.escape import keeps_escape
 from app.views.widgets.flow_layout import FlowLayout
@@ -149,7 +153,7 @@ class ConversationPanel(QFrame):
     """Renders the list, sends what is wanted.
 
     Signals: new_wanted(), chosen(id), renamed(id, title), pin_wanted(id, bool), delete_wanted(id), undo_wanted(),
-    undo_ended() (nobody wants it any more), export_wanted(id, "markdown" | "json"), import_wanted(),
+    undo_ended() (nobody wants it any more), export_wanted(id, name in FORMATS), import_wanted(),
     search_wanted(text), left() (back to the prompt).
     """
 
@@ -326,8 +330,8 @@ class ConversationPanel(QFrame):
             words = self.tr("Unpin") if item.pinned else self.tr("Pin")
             menu.addAction(words, lambda: self.pin_wanted.emit(number, not item.pinned))
             menu.addSeparator()
-            menu.addAction(self.tr("Export as Markdown…"), lambda: self.export_wanted.emit(number, "markdown"))
-            menu.addAction(self.tr("Export as JSON…"), lambda: self.export_wanted.emit(number, "json"))
+            for each in FORMATS.values():
+                menu.addAction(say(each.menu), partial(self.export_wanted.emit, number, each.name))
         menu.addAction(self.tr("Import…"), self.import_wanted.emit)
         if item is not None:
             menu.addSeparator()

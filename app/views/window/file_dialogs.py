@@ -7,16 +7,18 @@ from pathlib import Path
 from PySide6.QtCore import QCoreApplication, QStandardPaths
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from app.state.conversations.formats import FORMATS
+from app.system.translation import say
+
 
 def ask_where_to_save(parent: QWidget, name: str, kind: str) -> Path | None:
-    """Ask where to save an export ("markdown" or "json"); None: cancelled. A missing suffix is added."""
-    suffix = ".md" if kind == "markdown" else ".json"
-    kinds = {
-        "markdown": QCoreApplication.translate("Files", "Markdown (*.md)"),
-        "json": QCoreApplication.translate("Files", "Chat (*.json)"),
-    }
+    """Ask where to save an export (`kind`: in FORMATS); None: cancelled. A missing suffix is added."""
     title = QCoreApplication.translate("Files", "Export the chat")
-    chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_documents() / name), kinds[kind])
+    chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_documents() / name), say(FORMATS[kind].kind))
+    return _with_ending(chosen, FORMATS[kind].suffix)
+
+
+def _with_ending(chosen: str, suffix: str) -> Path | None:
     if not chosen:
         return None
     path = Path(chosen)
@@ -28,7 +30,7 @@ def ask_where_to_save(parent: QWidget, name: str, kind: str) -> Path | None:
 def ask_what_to_import(parent: QWidget) -> Path | None:
     """The file of a conversation; None: none."""
     title = QCoreApplication.translate("Files", "Import a chat")
-    kinds = QCoreApplication.translate("Files", "Chat (*.json)")
+    kinds = ";;".join(say(each.kind) for each in FORMATS.values() if each.read is not None)
     chosen, _ = QFileDialog.getOpenFileName(parent, title, str(_documents()), kinds)
     return Path(chosen) if chosen else None
 
@@ -51,11 +53,7 @@ def ask_where_to_put(parent: QWidget, title: str, name: str) -> Path | None:
     """Ask where to write a JSON file; None: cancelled. A missing suffix is added."""
     kinds = QCoreApplication.translate("Files", "JSON (*.json)")
     chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_documents() / name), kinds)
-    if not chosen:
-        return None
-    path = Path(chosen)
-    ending = path.with_name(path.name + ".json")
-    return path if path.suffix or ending.exists() else ending
+    return _with_ending(chosen, ".json")
 
 
 def ask_what_to_open(parent: QWidget, title: str) -> Path | None:

@@ -23,6 +23,7 @@ from app.state.conversations.files import (
     to_json,
     write_file,
 )
+from app.state.conversations.formats import FORMATS
 from app.state.conversations.markdown import Words, to_markdown
 from app.store.conversations import StoreKeeper
 from app.store.store import FILE_NAME, Store
@@ -227,7 +228,7 @@ def _refused(keeper: StoreKeeper, path: Path, data: bytes) -> ConversationRefuse
     keeper.writer.flush(10.0)
     before = list(keeper.store.connection.iterdump())
     with pytest.raises(ConversationRefused, match=r"Cannot import bad\.json: .*Nothing was changed") as told:
-        keeper.import_json(path)
+        keeper.import_file(path)
     assert keeper.writer.pending == 0
     assert list(keeper.store.connection.iterdump()) == before
     return told.value
@@ -263,9 +264,9 @@ def test_a_file_that_is_too_large_or_not_there_is_refused(
     monkeypatch.setattr(conversation_files, "_MOST_MESSAGES", 3)
     _refused(keeper, tmp_path / "bad.json", to_json(conversation).encode())
     with pytest.raises(ConversationRefused):
-        keeper.import_json(tmp_path / "not there")
+        keeper.import_file(tmp_path / "not there")
     with pytest.raises(ConversationRefused):
-        keeper.import_json(tmp_path)
+        keeper.import_file(tmp_path)
 
 
 def test_no_damage_is_anything_but_refused(conversation: Conversation) -> None:
@@ -295,15 +296,15 @@ def test_no_damage_is_anything_but_refused(conversation: Conversation) -> None:
 def test_import_keeps_all_of_it(keeper: StoreKeeper, tmp_path: Path, conversation: Conversation) -> None:
     path = tmp_path / "conversation.json"
     write_file(path, to_json(conversation, {102: b"trace"}))
-    imported = keeper.import_json(path)
+    imported = keeper.import_file(path)
     assert keeper.writer.flush(10.0)
     loaded = keeper.store.load(imported.id)
     assert loaded is not None
     assert _compared(loaded) == _compared(imported) == _compared(conversation)
-    again = keeper.import_json(path)
+    again = keeper.import_file(path)
     assert again.id != imported.id
     keeper.ask(again, "And more?")
-    keeper.export_json(imported, tmp_path / "again.json")
+    keeper.export(imported, FORMATS["json"], tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
     assert len(keeper.conversations()) == 2
     assert keeper.search("noon")
