@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from app.system.translation import LANGUAGES
+
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "resources" / "translations"
 SOURCE_LANGUAGE = "en"
 """Only the words that depend on a number are in its file: all others are as in the sources."""
-_FORMS = {"en": 2, "de": 2}
-"""How many forms a noun has, by the number before it."""
 _ENGINE = "engine"
 _FROM_DATA = frozenset({_ENGINE, "Starters"})
 """Contexts of what the program knows only when it runs: found as `Phrase`, and in a file."""
@@ -179,7 +179,7 @@ def write_ts(path: Path, language: str, translations: dict[Text, list[str]]) -> 
         ET.SubElement(message, "source").text = text.source
         told = ET.SubElement(message, "translation", {} if forms else {"type": "unfinished"})
         if text.plural:
-            for form in forms or [""] * _FORMS[language]:
+            for form in forms or [""] * LANGUAGES[language].plural_forms:
                 ET.SubElement(told, "numerusform").text = form
         elif forms:
             told.text = forms[0]
@@ -215,7 +215,7 @@ def main() -> int:
     found = find_texts()
     for mistake in found.mistakes:
         print(mistake)
-    for language in _FORMS:
+    for language in LANGUAGES:
         waiting = update(language, found.texts)
         release(language)
         print(f"{language}: {len(found.texts)} texts, {waiting} to be translated")

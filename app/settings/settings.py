@@ -63,7 +63,7 @@ def _speculation(name: str) -> Mapping[str, Setting]:
 
 _SYSTEM = Phrase("Follow system")
 _THEMES = (Option("system", _SYSTEM), Option("light", Phrase("Light")), Option("dark", Phrase("Dark")))
-_LANGUAGES = (Option("", _SYSTEM), *(Option(code, name) for code, name in LANGUAGES.items()))
+_LANGUAGES = (Option("", _SYSTEM), *(Option(code, each.name) for code, each in LANGUAGES.items()))
 _SIZES = (Option(0, _SYSTEM), *(Option(size, _points(size)) for size in _LISTED_POINTS))
 _NOTIFY = (Option(True, Phrase("When a long reply finishes in the background")), Option(False, Phrase("Never")))
 

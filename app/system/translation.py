@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,21 @@ from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
 from engine import Phrase
 
-LANGUAGES = {"en": "English", "de": "Deutsch"}
-"""Each by its own name, which is not translated: whoever looks for it reads it."""
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """Describe a language.
+
+    `name`: its own, which is not translated, since whoever looks for it reads it. `plural_forms`: how many forms a noun
+    has in it by the number before it, as Qt counts them.
+    """
+
+    name: str
+    plural_forms: int
+
+
+LANGUAGES = {"en": Language("English", 2), "de": Language("Deutsch", 2)}
+"""The register of the languages, by code."""
 FALLBACK = "en"
 _OURS = "outrider"
 _ENGINE = "engine"

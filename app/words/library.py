@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication
 
@@ -10,80 +12,18 @@ from app.state.models.library import LibraryRow
 from app.state.models.names import file_size, parameters
 from app.system.translation import fill, say
 from app.words.figures import SEPARATOR, UNKNOWN
+from engine import Phrase
 
 _NUMBER = re.compile(r"\d+")
-COLUMNS = ("name", "parameters", "quantisation", "size", "context", "memory", "state")
-
-
-def heading(column: str) -> str:
-    """Return the heading of a column."""
-    words = {
-        "name": QCoreApplication.translate("Library", "Name"),
-        "parameters": QCoreApplication.translate("Library", "Parameters"),
-        "quantisation": QCoreApplication.translate("Library", "Quantisation"),
-        "size": QCoreApplication.translate("Library", "Size"),
-        "context": QCoreApplication.translate("Library", "Context"),
-        "memory": QCoreApplication.translate("Library", "Memory"),
-        "state": QCoreApplication.translate("Library", "State"),
-    }
-    return words[column]
-
-
-def heading_help(column: str) -> str:
-    """Return the tooltip of a column's heading."""
-    words = {
-        "context": QCoreApplication.translate("Library", "Context length in tokens: as loaded / as trained"),
-        "memory": QCoreApplication.translate("Library", "Estimated memory needed to run the model, and free memory"),
-    }
-    return words.get(column, heading(column))
-
-
-def cell(row: LibraryRow, column: str) -> str:
-    """Return the text of a cell."""
-    if column == "name":
-        return row.name
-    if column == "parameters":
-        return parameters(row.parameters) or UNKNOWN
-    if column == "quantisation":
-        return row.quantisation or UNKNOWN
-    if column == "size":
-        return say(file_size(row.size)) or UNKNOWN
-    if column == "context":
-        return context_words(row)
-    if column == "memory":
-        return say(file_size(row.needed)) or UNKNOWN
-    if row.state == "large" and not row.loaded:
-        words = QCoreApplication.translate("Library", "Needs {needed}, {free} free")
-        return words.format(needed=say(file_size(row.needed)), free=say(file_size(row.free)))
-    return state_words(row)
-
-
-def sort_value(row: LibraryRow, column: str) -> str | float:
-    """Return the sort key of a column: one type per column, as Qt compares small and large whole numbers wrongly.
-
-    States: loaded, chosen, what fits, too large, not there, not usable.
-    """
-    if column == "name":
-        # 7B before 13B.
-        return _NUMBER.sub(lambda found: found[0].zfill(8), row.name.casefold())
-    if column == "quantisation":
-        return row.quantisation.casefold()
-    if column == "context":
-        return float(row.context_max)
-    if column == "state":
-        if row.loaded:
-            return 0.0
-        return 1.0 if row.chosen else 2.0 + ("ok", "large", "away", "problem").index(row.state)
-    return float({"parameters": row.parameters, "size": row.size, "memory": row.needed}[column])
 
 
 def context_words(row: LibraryRow) -> str:
     """Tokens that it is loaded with, of those that it was trained for: 4,096 / 32,768."""
-    if not row.context_max:
+    if not row.model.context_length:
         return UNKNOWN
-    if row.context and row.context != row.context_max:
-        return fill("{used:,} / {most:,}", used=row.context, most=row.context_max)
-    return fill("{most:,}", most=row.context_max)
+    if row.context and row.context != row.model.context_length:
+        return fill("{used:,} / {most:,}", used=row.context, most=row.model.context_length)
+    return fill("{most:,}", most=row.model.context_length)
 
 
 def state_words(row: LibraryRow) -> str:
@@ -96,7 +36,7 @@ def state_words(row: LibraryRow) -> str:
     if row.loaded:
         return loaded[row.loaded]
     if row.state == "problem":
-        return say(row.reason)
+        return say(row.model.problem or "")
     if row.state == "away":
         return QCoreApplication.translate("Library", "Its folder is not available")
     if row.state == "large":
@@ -112,8 +52,8 @@ def state_words(row: LibraryRow) -> str:
 
 def facts(row: LibraryRow) -> str:
     """All figures of a model in a line."""
-    parts = [parameters(row.parameters), row.quantisation, say(file_size(row.size))]
-    if row.context_max:
+    parts = [parameters(row.model.parameters), row.model.quantisation, say(file_size(row.model.size_bytes))]
+    if row.model.context_length:
         words = QCoreApplication.translate("Library", "context {context}")
         parts.append(words.format(context=context_words(row)))
     if row.needed:
@@ -131,4 +71,103 @@ def free_words(free: int) -> str:
 
 def row_words(row: LibraryRow) -> str:
     """A whole row, as it is read out."""
-    return SEPARATOR.join(part for part in (row.name, facts(row), state_words(row)) if part)
+    return SEPARATOR.join(part for part in (row.model.name, facts(row), state_words(row)) if part)
+
+
+# The table -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Describe a column of the library's table.
+
+    `heading`, `help`: phrases. `cell`: what stands there for a model. `sort`: what it is sorted by, one type a column,
+    as Qt would compare small and large whole numbers wrongly. `sample`: as wide as its words usually are, "" for what
+    takes the room that is left. `gives_way`: where there is no room columns go in this order, 0: it stays; what they
+    tell stands under the table too. `figure`: a number.
+    """
+
+    heading: str
+    cell: Callable[[LibraryRow], str]
+    sort: Callable[[LibraryRow], str | float]
+    help: str = ""
+    sample: str = ""
+    gives_way: int = 0
+    figure: bool = False
+
+
+def _name_order(row: LibraryRow) -> str:
+    # 7B before 13B.
+    return _NUMBER.sub(lambda found: found[0].zfill(8), row.model.name.casefold())
+
+
+def _state_cell(row: LibraryRow) -> str:
+    if row.state == "large" and not row.loaded:
+        words = QCoreApplication.translate("Library", "Needs {needed}, {free} free")
+        return words.format(needed=say(file_size(row.needed)), free=say(file_size(row.free)))
+    return state_words(row)
+
+
+def _state_order(row: LibraryRow) -> float:
+    """Loaded, chosen, what fits, too large, not there, not usable."""
+    if row.loaded:
+        return 0.0
+    return 1.0 if row.chosen else 2.0 + ("ok", "large", "away", "problem").index(row.state)
+
+
+_TABLE = {
+    "name": Column(Phrase("Name"), lambda row: row.model.name, _name_order),
+    "parameters": Column(
+        Phrase("Parameters"),
+        lambda row: parameters(row.model.parameters) or UNKNOWN,
+        lambda row: float(row.model.parameters),
+        sample="888.8M",
+        gives_way=3,
+        figure=True,
+    ),
+    "quantisation": Column(
+        Phrase("Quantisation"),
+        lambda row: row.model.quantisation or UNKNOWN,
+        lambda row: row.model.quantisation.casefold(),
+        sample="IQ4_XXS_M",
+        gives_way=4,
+    ),
+    "size": Column(
+        Phrase("Size"),
+        lambda row: say(file_size(row.model.size_bytes)) or UNKNOWN,
+        lambda row: float(row.model.size_bytes),
+        sample="888.8 MB",
+        gives_way=2,
+        figure=True,
+    ),
+    "context": Column(
+        Phrase("Context"),
+        context_words,
+        lambda row: float(row.model.context_length),
+        Phrase("Context length in tokens: as loaded / as trained"),
+        sample="888,888 / 888,888",
+        gives_way=1,
+        figure=True,
+    ),
+    "memory": Column(
+        Phrase("Memory"),
+        lambda row: say(file_size(row.needed)) or UNKNOWN,
+        lambda row: float(row.needed),
+        Phrase("Estimated memory needed to run the model, and free memory"),
+        sample="888.8 MB",
+        figure=True,
+    ),
+    "state": Column(Phrase("State"), _state_cell, _state_order),
+}
+COLUMNS = tuple(_TABLE)
+"""Their names, from left to right."""
+
+
+def column(name: str) -> Column:
+    """Return a column of COLUMNS."""
+    return _TABLE[name]
+
+
+def heading(name: str) -> str:
+    """Return the heading of a column."""
+    return say(_TABLE[name].heading)

@@ -801,46 +801,6 @@
     <context>
         <name>Library</name>
         <message>
-            <source>Name</source>
-            <translation>Name</translation>
-        </message>
-        <message>
-            <source>Parameters</source>
-            <translation>Parameter</translation>
-        </message>
-        <message>
-            <source>Quantisation</source>
-            <translation>Quantisierung</translation>
-        </message>
-        <message>
-            <source>Size</source>
-            <translation>Größe</translation>
-        </message>
-        <message>
-            <source>Context</source>
-            <translation>Kontext</translation>
-        </message>
-        <message>
-            <source>Memory</source>
-            <translation>Speicher</translation>
-        </message>
-        <message>
-            <source>State</source>
-            <translation>Zustand</translation>
-        </message>
-        <message>
-            <source>Context length in tokens: as loaded / as trained</source>
-            <translation>Kontextlänge in Tokens: geladen / trainiert</translation>
-        </message>
-        <message>
-            <source>Estimated memory needed to run the model, and free memory</source>
-            <translation>Geschätzter Speicherbedarf des Modells und freier Speicher</translation>
-        </message>
-        <message>
-            <source>Needs {needed}, {free} free</source>
-            <translation>Braucht {needed}, {free} frei</translation>
-        </message>
-        <message>
             <source>Loaded as target</source>
             <translation>Als Zielmodell geladen</translation>
         </message>
@@ -887,6 +847,10 @@
         <message>
             <source>{free} of memory free</source>
             <translation>{free} Speicher frei</translation>
+        </message>
+        <message>
+            <source>Needs {needed}, {free} free</source>
+            <translation>Braucht {needed}, {free} frei</translation>
         </message>
     </context>
     <context>
@@ -3087,6 +3051,42 @@
         <message>
             <source>{name} is part of Outrider, but it is missing or damaged. Reinstall Outrider.</source>
             <translation>{name} gehört zu Outrider, fehlt aber oder ist beschädigt. Installieren Sie Outrider neu.</translation>
+        </message>
+        <message>
+            <source>Name</source>
+            <translation>Name</translation>
+        </message>
+        <message>
+            <source>Parameters</source>
+            <translation>Parameter</translation>
+        </message>
+        <message>
+            <source>Quantisation</source>
+            <translation>Quantisierung</translation>
+        </message>
+        <message>
+            <source>Size</source>
+            <translation>Größe</translation>
+        </message>
+        <message>
+            <source>Context</source>
+            <translation>Kontext</translation>
+        </message>
+        <message>
+            <source>Context length in tokens: as loaded / as trained</source>
+            <translation>Kontextlänge in Tokens: geladen / trainiert</translation>
+        </message>
+        <message>
+            <source>Memory</source>
+            <translation>Speicher</translation>
+        </message>
+        <message>
+            <source>Estimated memory needed to run the model, and free memory</source>
+            <translation>Geschätzter Speicherbedarf des Modells und freier Speicher</translation>
+        </message>
+        <message>
+            <source>State</source>
+            <translation>Zustand</translation>
         </message>
         <message>
             <source>{n_outputs} rows of logits were requested for {count} tokens</source>

@@ -19,31 +19,26 @@ Place = Literal["", "target", "draft", "both"]
 
 @dataclass(frozen=True, slots=True)
 class LibraryRow:
-    """A model in the library. Sizes and memory in bytes, `context` in tokens; 0 where it is not known.
+    """A model in the library, and what goes for it here and now. Memory in bytes, `context` in tokens; 0: not known.
 
-    `folder`: the models folder that it was found in, None for what came with the program. `role`: what it is (model,
-    projector, embedding, draft-head, adapter, folder, other). `needed`: with its load options, `free`: now. `reason`:
-    the engine's, of what has a problem. `context_max`: what it was trained for; `context`: what it is loaded with.
-    `loaded`, `chosen`: as what.
+    `folder`: the models folder that it was found in, None for what came with the program. `needed`: with its load
+    options, `free`: now. `context`: what it is loaded with. `loaded`, `chosen`: as what.
     """
 
-    path: Path
-    name: str
+    model: ModelFile
     folder: Path | None
-    size: int
-    quantisation: str
-    parameters: int
     context: int
-    context_max: int
     needed: int
     free: int
     state: RowState
-    reason: str
-    role: str
-    file_format: str
     loaded: Place
     chosen: Place
     options: LoadChoice
+
+    @property
+    def path(self) -> Path:
+        """Return the path of the model."""
+        return self.model.path
 
 
 class Library:
@@ -66,20 +61,12 @@ class Library:
         needs = models.needs(model)
         loaded = _place(model.path, models.loaded.target, models.loaded.draft)
         return LibraryRow(
-            path=model.path,
-            name=model.name,
+            model,
             folder=models.folder_of(model.path),
-            size=model.size_bytes,
-            quantisation=model.quantisation,
-            parameters=model.parameters,
             context=needs.context_length if model.usable else 0,
-            context_max=model.context_length,
             needed=needs.in_memory if model.usable else 0,
             free=models.free,
             state=self._state(model, needs, loaded),
-            reason=model.problem or "",
-            role=model.role,
-            file_format=model.file_format,
             loaded=loaded,
             chosen=_place(model.path, models.selection.target, models.selection.draft),
             options=models.options(model.path),

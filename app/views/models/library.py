@@ -225,7 +225,7 @@ class LibraryDialog(Dialog):
     def _show_chosen(self) -> None:
         row = self.chosen
         usable = row is not None and row.state in ("ok", "large")
-        self.name.setText(row.name if row is not None else "")
+        self.name.setText(row.model.name if row is not None else "")
         self.facts.setText(facts(row) if row is not None else "")
         self.facts.setVisible(bool(self.facts.text()))
         self.path.show_text(str(row.path) if row is not None else "")

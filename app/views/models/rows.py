@@ -19,14 +19,14 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from app.state.models.library import LibraryRow
+from app.system.translation import say
 from app.views.widgets.cut_label import ltr
 from app.views.widgets.theme import Theme
-from app.words.library import COLUMNS, cell, heading, heading_help, row_words, sort_value, state_words
+from app.words.library import COLUMNS, column, heading, row_words, state_words
 
 Index = QModelIndex | QPersistentModelIndex
 ROW_ROLE = int(Qt.ItemDataRole.UserRole)
 SORT_ROLE = ROW_ROLE + 1
-_FIGURES = frozenset({"parameters", "size", "context", "memory"})
 _DISPLAY = int(Qt.ItemDataRole.DisplayRole)
 
 
@@ -74,46 +74,46 @@ class LibraryModel(QAbstractTableModel):
         """Return the names of the columns."""
         if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(COLUMNS):
             return None
-        column = COLUMNS[section]
+        name = COLUMNS[section]
         if role == _DISPLAY:
-            return heading(column)
+            return heading(name)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return heading_help(column)
-        return _side(column) if role == Qt.ItemDataRole.TextAlignmentRole else None
+            return say(column(name).help) or heading(name)
+        return _side(name) if role == Qt.ItemDataRole.TextAlignmentRole else None
 
     def data(self, index: Index, role: int = _DISPLAY) -> Any:
         """The row itself, its words, what it is sorted by."""
         if not index.isValid():
             return None
-        row, column = self._rows[index.row()], COLUMNS[index.column()]
+        row, name = self._rows[index.row()], COLUMNS[index.column()]
         answers: dict[int, Callable[[], Any]] = {
-            _DISPLAY: lambda: ltr(cell(row, column)) if column in _FIGURES else cell(row, column),
+            _DISPLAY: lambda: ltr(column(name).cell(row)) if column(name).figure else column(name).cell(row),
             ROW_ROLE: lambda: row,
-            SORT_ROLE: lambda: sort_value(row, column),
-            int(Qt.ItemDataRole.TextAlignmentRole): lambda: _side(column),
-            int(Qt.ItemDataRole.ForegroundRole): lambda: self._color(row, column),
+            SORT_ROLE: lambda: column(name).sort(row),
+            int(Qt.ItemDataRole.TextAlignmentRole): lambda: _side(name),
+            int(Qt.ItemDataRole.ForegroundRole): lambda: self._color(row, name),
             int(Qt.ItemDataRole.ToolTipRole): lambda: f"{row.path}\n{state_words(row)}",
-            int(Qt.ItemDataRole.AccessibleTextRole): lambda: _spoken(row, column),
+            int(Qt.ItemDataRole.AccessibleTextRole): lambda: _spoken(row, name),
         }
         give = answers.get(int(role))
         return None if give is None else give()
 
-    def _color(self, row: LibraryRow, column: str) -> Any:
+    def _color(self, row: LibraryRow, name: str) -> Any:
         if row.state in ("problem", "away"):
             return self._theme.color("muted")
-        if column == "state":
+        if name == "state":
             if row.loaded or row.chosen:
                 return self._theme.color("accent")
             return self._theme.color("danger" if row.state == "large" else "muted")
         return None
 
 
-def _spoken(row: LibraryRow, column: str) -> str:
-    return row_words(row) if column == "name" else f"{heading(column)}: {cell(row, column)}"
+def _spoken(row: LibraryRow, name: str) -> str:
+    return row_words(row) if name == "name" else f"{heading(name)}: {column(name).cell(row)}"
 
 
-def _side(column: str) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if column in _FIGURES else Qt.AlignmentFlag.AlignLeft
+def _side(name: str) -> Qt.AlignmentFlag:
+    side = Qt.AlignmentFlag.AlignRight if column(name).figure else Qt.AlignmentFlag.AlignLeft
     return side | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -137,7 +137,7 @@ class LibraryFilter(QSortFilterProxyModel):
         if not self._words:
             return True
         row: LibraryRow = self.sourceModel().index(source_row, 0, source_parent).data(ROW_ROLE)
-        text = f"{row_words(row)} {row.path} {row.role} {row.file_format}".casefold()
+        text = f"{row_words(row)} {row.path} {row.model.role} {row.model.file_format}".casefold()
         return all(word in text for word in self._words)
 
     def row_at(self, index: Index) -> LibraryRow | None:

@@ -8,19 +8,10 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidge
 
 from app.views.models.rows import LibraryFilter, MemoryDelegate
 from app.views.widgets.theme import Theme
-from app.words.library import COLUMNS, heading
+from app.words.library import COLUMNS, column, heading
 
-_SAMPLES = {
-    "parameters": "888.8M",
-    "quantisation": "IQ4_XXS_M",
-    "size": "888.8 MB",
-    "context": "888,888 / 888,888",
-    "memory": "888.8 MB",
-}
-"""As wide as a column's words usually are."""
 _NAME_LEAST, _STATE_LEAST = 170, 150
-_DROPPED = ("context", "size", "parameters", "quantisation")
-"""Where there is no room, these go, in this order: what they tell stands under the table too."""
+_DROPPED = sorted((name for name in COLUMNS if column(name).gives_way), key=lambda name: column(name).gives_way)
 
 
 class LibraryTable(QTableView):
@@ -95,17 +86,18 @@ class LibraryTable(QTableView):
         metrics = self.fontMetrics()
         self.verticalHeader().setDefaultSectionSize(metrics.height() + 14)
         widths = {
-            column: max(metrics.horizontalAdvance(_SAMPLES[column]), metrics.horizontalAdvance(heading(column))) + 36
-            for column in _SAMPLES
+            name: max(metrics.horizontalAdvance(column(name).sample), metrics.horizontalAdvance(heading(name))) + 36
+            for name in COLUMNS
+            if column(name).sample
         }
         room = self.viewport().width()
         shown = list(widths)
-        for column in _DROPPED:
+        for name in _DROPPED:
             if sum(widths[each] for each in shown) + _NAME_LEAST + _STATE_LEAST > room:
-                shown.remove(column)
-        rest = max(room - sum(widths[column] for column in shown), 0)
-        name = max(min(rest * 2 // 5, rest - _STATE_LEAST), min(_NAME_LEAST, rest))
-        widths |= {"name": name, "state": rest - name}
-        for place, column in enumerate(COLUMNS):
-            self.setColumnHidden(place, column not in shown and column not in ("name", "state"))
-            self.setColumnWidth(place, widths[column])
+                shown.remove(name)
+        rest = max(room - sum(widths[name] for name in shown), 0)
+        first = max(min(rest * 2 // 5, rest - _STATE_LEAST), min(_NAME_LEAST, rest))
+        widths |= {"name": first, "state": rest - first}
+        for place, name in enumerate(COLUMNS):
+            self.setColumnHidden(place, name not in shown and name not in ("name", "state"))
+            self.setColumnWidth(place, widths[name])

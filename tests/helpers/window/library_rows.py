@@ -7,6 +7,7 @@ from typing import Any
 
 from app.state.models.library import LibraryRow
 from app.state.models.load_options import LoadChoice
+from engine import ModelFile
 
 GB = 10**9
 FREE = 6 * GB
@@ -14,23 +15,25 @@ FREE = 6 * GB
 
 def library_row(number: int, **more: Any) -> LibraryRow:
     """A model of `number` billion weights, about as large in bytes; what else is wanted in `more`."""
-    values: dict[str, Any] = {
+    of_model: dict[str, Any] = {
         "path": Path(f"/models/m{number}.gguf"),
         "name": f"Model {number}B",
-        "folder": Path("/models"),
-        "size": number * GB,
+        "size_bytes": number * GB,
         "quantisation": ("Q4_K_M", "Q8_0", "F16")[number % 3],
         "parameters": number * GB,
+        "context_length": 32_768,
+        "problem": None,
+        "role": "model",
+    }
+    values: dict[str, Any] = {
+        "folder": Path("/models"),
         "context": 4_096,
-        "context_max": 32_768,
         "needed": number * GB + GB // 10,
         "free": FREE,
         "state": "ok" if number * GB + GB // 10 <= FREE else "large",
-        "reason": "",
-        "role": "model",
-        "file_format": "gguf",
         "loaded": "",
         "chosen": "",
         "options": LoadChoice(),
     }
-    return LibraryRow(**(values | more))
+    model = ModelFile(**{name: more.pop(name, value) for name, value in of_model.items()})
+    return LibraryRow(model, **(values | more))

@@ -282,9 +282,9 @@ def test_a_folder_of_five_hundred_files(many: tuple[Path, dict[Path, tuple[str, 
     assert rows.keys() == told.keys(), "each model once, nothing that is none"
     for path, (role, state, reason) in told.items():
         row = rows[path]
-        assert (row.role, row.state) == (role, state), path.name
-        assert row.reason.startswith(reason), path.name
-        assert bool(row.reason) is (state == "problem")
+        assert (row.model.role, row.state) == (role, state), path.name
+        assert (row.model.problem or "").startswith(reason), path.name
+        assert bool(row.model.problem) is (state == "problem")
         assert row.folder == folder
         check_figures(row)
 
@@ -294,16 +294,18 @@ def check_figures(row: LibraryRow) -> None:
     number = row.path.stem.partition("-")[2]
     if row.path.stem.startswith("good"):
         model = [*MODELS.values()][int(number) % len(MODELS)]
-        assert row.name == f"{model.name} no {number}"
-        assert row.quantisation == model.quantisation
-        assert row.parameters == pytest.approx(model.weights, rel=0.001)
-        assert row.size == row.path.stat().st_size
-        assert row.context_max == 1024 * (1 + int(number) % 7)
-        assert row.context == min(row.context_max, 4096)
-        assert row.needed > row.size
+        assert row.model.name == f"{model.name} no {number}"
+        assert row.model.quantisation == model.quantisation
+        assert row.model.parameters == pytest.approx(model.weights, rel=0.001)
+        assert row.model.size_bytes == row.path.stat().st_size
+        assert row.model.context_length == 1024 * (1 + int(number) % 7)
+        assert row.context == min(row.model.context_length, 4096)
+        assert row.needed > row.model.size_bytes
     elif row.state == "ok":
-        assert row.size == sum(part.stat().st_size for part in row.path.parent.glob(f"{row.path.stem[:6]}-*"))
-        assert row.parameters == pytest.approx(9_000_000_000, rel=0.001)
+        assert row.model.size_bytes == sum(
+            part.stat().st_size for part in row.path.parent.glob(f"{row.path.stem[:6]}-*")
+        )
+        assert row.model.parameters == pytest.approx(9_000_000_000, rel=0.001)
     else:
         assert row.needed == row.context == 0
 

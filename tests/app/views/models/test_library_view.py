@@ -16,7 +16,8 @@ from app.state.models.library import LibraryRow
 from app.system.resources import read_text
 from app.views.models.library import LibraryDialog
 from app.views.widgets.theme import Theme
-from app.words.library import COLUMNS
+from app.words.library import COLUMNS, column
+from engine import Phrase
 from helpers.window.library_rows import library_row
 
 PROJECTOR = "It is the vision part of a model (a projector), which does not generate text."
@@ -48,14 +49,14 @@ def some() -> list[LibraryRow]:
         library_row(7),
         library_row(2, loaded="target", chosen="target"),
         library_row(1, chosen="draft"),
-        library_row(3, name="eyes", state="problem", reason=PROJECTOR, role="projector", needed=0, context=0),
+        library_row(3, name="eyes", state="problem", problem=PROJECTOR, role="projector", needed=0, context=0),
         library_row(4, state="away"),
     ]
 
 
-def shown(dialog: LibraryDialog, column: str = "name") -> list[str]:
+def shown(dialog: LibraryDialog, name: str = "name") -> list[str]:
     """The words of a column, from above."""
-    place = COLUMNS.index(column)
+    place = COLUMNS.index(name)
     return [str(dialog.filter.index(row, place).data()) for row in range(dialog.filter.rowCount())]
 
 
@@ -161,7 +162,7 @@ def test_what_changes_leaves_the_choice_alone(dialog: LibraryDialog) -> None:
     choose(dialog, "Model 7B")
     dialog.show_library([library_row(5), *rows], [FOLDER], [])
     assert dialog.name.text() == "Model 7B", "a new file came"
-    dialog.show_library([row for row in rows if row.name != "Model 7B"], [FOLDER], [])
+    dialog.show_library([row for row in rows if row.model.name != "Model 7B"], [FOLDER], [])
     assert dialog.chosen is not None
     dialog.show_library([], [], [])
     assert dialog.chosen is None
@@ -191,7 +192,7 @@ def test_nothing_scrolls_sideways(dialog: LibraryDialog, size: tuple[int, int], 
     qtbot.waitUntil(lambda: (dialog.width(), dialog.height()) == size)
     header = dialog.table.horizontalHeader()
     assert header.length() <= dialog.table.viewport().width()
-    hidden = [column for place, column in enumerate(COLUMNS) if dialog.table.isColumnHidden(place)]
+    hidden = [name for place, name in enumerate(COLUMNS) if dialog.table.isColumnHidden(place)]
     assert hidden == (["size", "context"] if size[0] == 720 else [])
     assert dialog.table.height() >= 150, "rows can be read"
 
@@ -239,3 +240,15 @@ def test_five_hundred_models_are_quick(dialog: LibraryDialog, qapp: QApplication
     qapp.processEvents()
     assert perf_counter() - begin < 2.0
     assert dialog.filter.rowCount() == 500
+
+
+def test_each_column_is_named_filled_and_sorted_by_one_type() -> None:
+    for name in COLUMNS:
+        each = column(name)
+        assert isinstance(each.heading, Phrase)
+        assert not each.help or isinstance(each.help, Phrase)
+        assert all(each.cell(row) for row in some())
+        assert len({type(each.sort(row)) for row in some()}) == 1
+        assert bool(each.sample) is (name not in {"name", "state"}), "these two take the room that is left"
+    order = sorted(column(name).gives_way for name in COLUMNS if column(name).gives_way)
+    assert order == list(range(1, len(order) + 1))
