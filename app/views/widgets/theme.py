@@ -100,7 +100,7 @@ class Theme(QObject):
         super().__init__()
         self._settings = Settings() if settings is None else settings
         self._platform_font = _platform_font(app)
-        self._applied: tuple[bool, int] | None = None
+        self._applied: tuple[bool, QFont] | None = None
         self._icon_folder = icon_folder
         self._scheme: str | None = None
         self.tokens = LIGHT
@@ -163,14 +163,14 @@ class Theme(QObject):
 
     def _apply(self) -> None:
         """Make the window look so, unless it does."""
-        wanted = (self.dark, self.font_points)
+        wanted = (self.dark, self._font())
         if wanted == self._applied:
             return
-        before, self._applied = self._applied, wanted
+        self._applied = wanted
         self.tokens = DARK if self.dark else LIGHT
         self._app.setPalette(_palette(self.tokens))
-        if before is None or before[1] != self.font_points:
-            self._set_font()
+        if wanted[1] != self._app.font():
+            self._app.setFont(wanted[1])
         size = self.points
         sizes = {
             "small": f"{size * 0.92:.2f}pt",
@@ -182,11 +182,11 @@ class Theme(QObject):
         self._app.setStyleSheet(sheet)
         self.changed.emit()
 
-    def _set_font(self) -> None:
+    def _font(self) -> QFont:
+        """Return the font that the settings ask for."""
         font = QFont(self._platform_font)
         font.setPointSizeF(self.points)
-        if font != self._app.font():
-            self._app.setFont(font)
+        return font
 
 
 def _platform_font(app: QApplication) -> QFont:

@@ -37,6 +37,7 @@ def test_a_setting_reads_its_default_and_refuses_nonsense(name: str) -> None:
     assert read == usual, "what can be mended is, down to the default"
 
 
+@pytest.mark.usefixtures("qapp")
 @pytest.mark.parametrize("name", SETTINGS)
 def test_what_is_shown_can_be_named_and_nothing_else_is(name: str) -> None:
     entry = SETTINGS[name]
