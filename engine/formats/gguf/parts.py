@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.errors import ModelFileBroken
 from engine.formats.gguf.header import GgufFile
 from engine.translatable import Phrase
+
+if TYPE_CHECKING:
+    # At run time it would bring NumPy, which a search for files does without.
+    from engine.formats.gguf.header import GgufFile
 
 PART_NAME = re.compile(r"(?P<stem>.+)-(?P<part>\d{5})-of-(?P<parts>\d{5})\.gguf", re.IGNORECASE | re.DOTALL)
 
