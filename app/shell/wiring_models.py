@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QVBoxLayout
 from app.bridge.job import Ways
 from app.shell.library_windows import LibraryWindows
 from app.shell.program import Parts
-from app.state.chat.dropped import Dropped
+from app.state.conversations.dropped import Dropped
 from app.state.models.models import Loaded
 from app.views.commands.commands import MODELS
 from app.views.widgets.load_notice import LoadNotice

@@ -78,7 +78,7 @@ def row_words(row: LibraryRow) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class LibraryColumn:
     """Describe a column of the library's table.
 
     `heading`, `help`: phrases. `cell`: what stands there for a model. `sort`: what it is sorted by, one type a column,
@@ -116,8 +116,8 @@ def _state_order(row: LibraryRow) -> float:
 
 
 _TABLE = {
-    "name": Column(Phrase("Name"), lambda row: row.model.name, _name_order),
-    "parameters": Column(
+    "name": LibraryColumn(Phrase("Name"), lambda row: row.model.name, _name_order),
+    "parameters": LibraryColumn(
         Phrase("Parameters"),
         lambda row: parameters(row.model.parameters) or UNKNOWN,
         lambda row: float(row.model.parameters),
@@ -125,14 +125,14 @@ _TABLE = {
         gives_way=3,
         figure=True,
     ),
-    "quantisation": Column(
+    "quantisation": LibraryColumn(
         Phrase("Quantisation"),
         lambda row: row.model.quantisation or UNKNOWN,
         lambda row: row.model.quantisation.casefold(),
         sample="IQ4_XXS_M",
         gives_way=4,
     ),
-    "size": Column(
+    "size": LibraryColumn(
         Phrase("Size"),
         lambda row: say(file_size(row.model.size_bytes)) or UNKNOWN,
         lambda row: float(row.model.size_bytes),
@@ -140,7 +140,7 @@ _TABLE = {
         gives_way=2,
         figure=True,
     ),
-    "context": Column(
+    "context": LibraryColumn(
         Phrase("Context"),
         context_words,
         lambda row: float(row.model.context_length),
@@ -149,7 +149,7 @@ _TABLE = {
         gives_way=1,
         figure=True,
     ),
-    "memory": Column(
+    "memory": LibraryColumn(
         Phrase("Memory"),
         lambda row: say(file_size(row.needed)) or UNKNOWN,
         lambda row: float(row.needed),
@@ -157,13 +157,13 @@ _TABLE = {
         sample="888.8 MB",
         figure=True,
     ),
-    "state": Column(Phrase("State"), _state_cell, _state_order),
+    "state": LibraryColumn(Phrase("State"), _state_cell, _state_order),
 }
 COLUMNS = tuple(_TABLE)
 """Their names, from left to right."""
 
 
-def column(name: str) -> Column:
+def column(name: str) -> LibraryColumn:
     """Return a column of COLUMNS."""
     return _TABLE[name]
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QMimeData, QObject, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
-from app.state.chat.dropped import sort_out
+from app.state.conversations.dropped import sort_out
 
 
 class FileDrops(QObject):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.state.chat.dropped import kind_of, sort_out
+from app.state.conversations.dropped import kind_of, sort_out
 
 
 def test_each_kind(tmp_path: Path, bundled_target: Path) -> None:
