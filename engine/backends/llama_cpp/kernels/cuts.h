@@ -69,13 +69,7 @@ int64_t keep_typical(Row row, const Cuts & cuts, float peak, Left left, int64_t 
     for (int64_t i = 0; i < left.count; i++) {
         nearness[i] = -static_cast<float>(distance(i));
     }
-    const auto sum_from = [&](float limit) {
-        double lanes[8] = {};
-        for (int64_t i = 0; i < left.count; i++) {
-            lanes[i % 8] += nearness[i] >= limit ? weights[i] : 0.0f;
-        }
-        return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
-    };
+    const auto sum_from = [&](float limit) { return total_from({weights, left.count}, limit, nearness); };
     const double wanted = cuts.typical * left.mass;
     const float limit = last_of(-std::numeric_limits<float>::max(), 0.0f, [&](float least) {
         return sum_from(least) < wanted ? Found::too_few : Found::enough;

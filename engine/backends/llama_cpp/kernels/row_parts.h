@@ -98,15 +98,16 @@ Sums weigh_twice(Row row, float peak, float scale, float * out) {
     return total;
 }
 
-/// The sum of those that are at least `limit`.
-double total_from(Row weights, float limit) {
+/// The sum of the weights whose `compared` (null: they themselves) are at least `limit`.
+double total_from(Row weights, float limit, const float * compared = nullptr) {
+    const Row keys{compared == nullptr ? weights.values : compared, weights.count};
     const Sixteen least = all(limit);
     double total = 0.0;
     for (int64_t block = 0; block < weights.count; block += BLOCK) {
         Sixteen sum = all(0.0f);
         const int64_t end = std::min(block + BLOCK, weights.count);
         for (int64_t i = block; i < end; i += LANES) {
-            sum = plus(sum, if_at_least(weights.part(i, 0.0f), least));
+            sum = plus(sum, if_at_least(keys.part(i, 0.0f), least, weights.part(i, 0.0f)));
         }
         total += sum_of(sum);
     }

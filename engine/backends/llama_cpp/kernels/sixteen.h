@@ -40,8 +40,9 @@ inline float sum_of(Sixteen values) { return _mm512_reduce_add_ps(values); }
 inline bool are_numbers(Sixteen values) { return _mm512_cmp_ps_mask(values, values, _CMP_UNORD_Q) == 0; }
 /// A bit for each lane that is at least the limit's.
 inline uint32_t at_least(Sixteen values, Sixteen limit) { return _mm512_cmp_ps_mask(values, limit, _CMP_GE_OQ); }
-inline Sixteen if_at_least(Sixteen values, Sixteen limit) {
-    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(values, limit, _CMP_GE_OQ), values);
+/// The values where `compared` is at least the limit, 0 elsewhere.
+inline Sixteen if_at_least(Sixteen compared, Sixteen limit, Sixteen values) {
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(compared, limit, _CMP_GE_OQ), values);
 }
 
 inline int64_t how_many(uint32_t lanes) { return _mm_popcnt_u32(lanes); }
@@ -125,9 +126,10 @@ inline uint32_t at_least(Sixteen values, Sixteen limit) {
     const int high = _mm256_movemask_ps(_mm256_cmp_ps(values.high, limit.high, _CMP_GE_OQ));
     return static_cast<uint32_t>(low | high << 8);
 }
-inline Sixteen if_at_least(Sixteen values, Sixteen limit) {
-    return {_mm256_and_ps(_mm256_cmp_ps(values.low, limit.low, _CMP_GE_OQ), values.low),
-            _mm256_and_ps(_mm256_cmp_ps(values.high, limit.high, _CMP_GE_OQ), values.high)};
+/// The values where `compared` is at least the limit, 0 elsewhere.
+inline Sixteen if_at_least(Sixteen compared, Sixteen limit, Sixteen values) {
+    return {_mm256_and_ps(_mm256_cmp_ps(compared.low, limit.low, _CMP_GE_OQ), values.low),
+            _mm256_and_ps(_mm256_cmp_ps(compared.high, limit.high, _CMP_GE_OQ), values.high)};
 }
 
 inline int64_t how_many(uint32_t lanes) { return _mm_popcnt_u32(lanes); }
