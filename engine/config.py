@@ -76,10 +76,10 @@ class SamplingConfig:
     """How the target's distribution is made from its logits. Temperature 0 is greedy.
 
     Its numbers, their defaults and their ranges are those of sampling_rules.def. The order is: penalties, logit bias
-    and banned tokens, temperature, top-k, typical, top-p, min-p. Off is: `top_k` 0, `top_p` 1, `min_p` 0, `typical` 1,
-    `repeat_penalty` 1, presence and frequency 0. `penalty_window` is how many of the last tokens the penalties look at
-    (0: all). `logit_bias` (a mapping, or pairs) is added to the logits of token ids; `banned_tokens` are never written.
-    `seed` None draws a new one for each request.
+    and banned tokens, temperature, top-n-sigma, top-k, typical, top-p, min-p. Off is: `top_n_sigma` 0, `top_k` 0,
+    `top_p` 1, `min_p` 0, `typical` 1, `repeat_penalty` 1, presence and frequency 0. `penalty_window` is how many of the
+    last tokens the penalties look at (0: all). `logit_bias` (a mapping, or pairs) is added to the logits of token ids;
+    `banned_tokens` are never written. `seed` None draws a new one for each request.
     Raises InvalidSampling.
     """
 
@@ -95,6 +95,7 @@ class SamplingConfig:
     logit_bias: tuple[tuple[int, float], ...] = ()
     banned_tokens: tuple[int, ...] = ()
     seed: int | None = None
+    top_n_sigma: float = 0.0
 
     def __post_init__(self) -> None:
         for rule in RULES:

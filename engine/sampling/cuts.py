@@ -1,7 +1,7 @@
 """The cuts of engine/sampling_rules.def as array operations: the reference that the compiled ones are compared with.
 
-Sources: top-k: Fan et al. 2018; top-p: Holtzman et al. 2020; locally typical: Meister et al. 2023; min-p: Nguyen et al.
-2024.
+Sources: top-n-sigma: Tang et al. 2024; top-k: Fan et al. 2018; top-p: Holtzman et al. 2020; locally typical: Meister et
+al. 2023; min-p: Nguyen et al. 2024.
 """
 
 from __future__ import annotations
@@ -53,9 +53,13 @@ def choose(row: Row, sampling: SamplingConfig, number: Number = np.float32) -> C
     peak = peak_of(row)
     tokens: Tokens | None = None
     mass: float | None = None
-    if 0 < sampling.top_k < len(row):
-        tokens = best_places(row, sampling.top_k)
-    elif sampling.typical == 1.0:  # That one looks at all tokens; for the others a few are enough.
+    if sampling.top_n_sigma:
+        tokens = _top_n_sigma(row, peak, sampling.top_n_sigma)
+    left = row if tokens is None else row[tokens]
+    if 0 < sampling.top_k < len(left):
+        places = best_places(left, sampling.top_k)
+        tokens = places if tokens is None else tokens[places]
+    elif tokens is None and sampling.typical == 1.0:  # That one looks at all tokens; for the others a few are enough.
         if sampling.top_p != 1.0:
             tokens, mass = _likely(_weights(row, peak, sampling.temperature, number), sampling.top_p)
         elif sampling.min_p:
@@ -80,6 +84,13 @@ def _keep(
 
 
 # The rules: which places each one keeps, ascending ------------------------------------------------------------------
+
+
+def _top_n_sigma(row: Row, peak: float, deviations: float) -> Tokens:
+    """The logits within this many standard deviations of the best one, those of impossible tokens not counted."""
+    sigma = row[row > -np.inf].std(dtype=np.float64)
+    places: Tokens = (row >= peak - deviations * sigma).nonzero()[0]
+    return places
 
 
 def _typical(weights: NDArray[np.float64], share: float) -> Tokens:

@@ -2869,6 +2869,14 @@
             <translation>Geben Sie eine Zahl von 0 bis 100 ein.</translation>
         </message>
         <message>
+            <source>Top-n-sigma</source>
+            <translation>Top-n-Sigma</translation>
+        </message>
+        <message>
+            <source>drop tokens this many standard deviations below the best one · 0 = off</source>
+            <translation>Tokens verwerfen, die so viele Standardabweichungen unter dem besten liegen · 0 = aus</translation>
+        </message>
+        <message>
             <source>Top-k</source>
             <translation>Top-k</translation>
         </message>

@@ -90,6 +90,16 @@ class GenerationChoice:
             Phrase("Enter a number from 0 to 100."),
         ),
     )
+    top_n_sigma: float = field(
+        default=0.0,
+        metadata=described(
+            "sampling",
+            "number",
+            Phrase("Top-n-sigma"),
+            Phrase("drop tokens this many standard deviations below the best one · 0 = off"),
+            Phrase("Enter a number from 0 to 100."),
+        ),
+    )
     top_k: int = field(
         default=0,
         metadata=described(

@@ -16,6 +16,7 @@ from engine import DEFAULT_LOOKAHEAD, InvalidRequest, InvalidSampling, Message, 
 
 FULL = GenerationChoice(
     temperature=0.8,
+    top_n_sigma=1.5,
     top_k=40,
     top_p=0.9,
     min_p=0.05,
@@ -56,6 +57,7 @@ def test_it_is_kept_and_read_again() -> None:
         ("temperature", True),
         ("temperature", float("nan")),
         ("top_k", 1.5),
+        ("top_n_sigma", -1),
         ("top_p", 0),
         ("min_p", 2),
         ("repeat_penalty", 0),

@@ -154,6 +154,24 @@ def test_top_p_of_a_large_vocabulary_is_the_same_rule() -> None:
         assert set(support) == set(kept)
 
 
+def test_top_n_sigma_counts_deviations_from_the_best() -> None:
+    """What is banned does not count, and the temperature does not change which tokens are left."""
+    logits = np.array([0, 4, 1, -np.inf, 3, 2, 4], dtype=np.float32)
+    sigma = math.sqrt(sum((value - 14 / 6) ** 2 for value in (0, 4, 1, 3, 2, 4)) / 6)
+    for temperature in (0.3, 1.0, 50.0):
+        for deviations, kept in ((0.9 / sigma, {1, 6}), (1.0001 / sigma, {1, 4, 6}), (2.5 / sigma, {1, 4, 5, 6})):
+            probs = distribution(logits, SamplingConfig(temperature, top_n_sigma=deviations), ())
+            assert set(np.flatnonzero(probs)) == kept
+            weights = [math.exp((logits[token] - 4) / temperature) if token in kept else 0.0 for token in range(7)]
+            assert probs == pytest.approx(np.array(weights) / sum(weights))
+    banned = SamplingConfig(1.0, top_n_sigma=1.0, banned_tokens=(3,))
+    swapped = np.array([0, 4, 1, 99, 3, 2, 4], dtype=np.float32)
+    assert distribution(swapped, banned, ()) == pytest.approx(
+        distribution(logits, SamplingConfig(1.0, top_n_sigma=1.0), ())
+    )
+    assert np.count_nonzero(distribution(logits, SamplingConfig(1.0, top_n_sigma=100.0), ())) == 6
+
+
 def test_min_p_is_relative_to_the_best() -> None:
     logits = np.log(np.array([0.6, 0.3, 0.1], dtype=np.float32))
     probs = distribution(logits, SamplingConfig(1.0, min_p=0.4), ())

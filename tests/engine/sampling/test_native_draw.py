@@ -34,6 +34,7 @@ RULES = {
     "top-k": SamplingConfig(0.9, top_k=12),
     "top-p": SamplingConfig(0.8, top_p=0.95),
     "min-p": SamplingConfig(1.2, min_p=0.03),
+    "top-n-sigma": SamplingConfig(1.5, top_n_sigma=0.8),
     "typical": SamplingConfig(0.8, typical=0.8),
     "typical, cut": SamplingConfig(1.1, top_k=30, typical=0.6, top_p=0.9, min_p=0.1, frequency_penalty=0.2),
     "cut": SamplingConfig(0.8, top_k=40, top_p=0.9, min_p=0.01),

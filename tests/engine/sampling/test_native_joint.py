@@ -19,6 +19,7 @@ RULES = [
     pytest.param(SamplingConfig(1.0), id="t1"),
     pytest.param(SamplingConfig(0.7, top_p=0.9), id="t0.7-top-p0.9"),
     pytest.param(SamplingConfig(1.3, top_k=4, min_p=0.08), id="top-k-min-p"),
+    pytest.param(SamplingConfig(1.4, top_n_sigma=1.1), id="top-n-sigma"),
     pytest.param(SamplingConfig(1.1, typical=0.7, min_p=0.1), id="typical-min-p"),
     pytest.param(SamplingConfig(1.0, repeat_penalty=1.5, presence_penalty=0.4, frequency_penalty=0.7), id="penalty"),
     pytest.param(SamplingConfig(1.0, frequency_penalty=1.5, penalty_window=2), id="penalty-window"),

@@ -36,6 +36,12 @@ CUTS = (
     SamplingConfig(0.8, top_k=40, top_p=0.95),
     SamplingConfig(0.8, top_k=40, top_p=0.8, min_p=0.1),
     SamplingConfig(0.8, top_p=0.9, min_p=0.01),
+    SamplingConfig(0.8, top_n_sigma=1.0),
+    SamplingConfig(2.5, top_n_sigma=0.3),
+    SamplingConfig(0.8, top_n_sigma=100.0),
+    SamplingConfig(0.8, top_n_sigma=0.7, top_k=40),
+    SamplingConfig(0.9, top_n_sigma=1.2, typical=0.8, top_p=0.9),
+    SamplingConfig(1.5, top_n_sigma=0.9, top_p=0.8, min_p=0.05),
     SamplingConfig(0.8, typical=0.9),
     SamplingConfig(1.0, typical=0.2),
     SamplingConfig(0.8, top_k=40, typical=0.5),
@@ -67,6 +73,11 @@ def _logits(size: int, sharpness: float) -> Logits:
 def _plainly(row: Logits, cuts: SamplingConfig) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Ids, ascending, and probabilities, in double precision and by sorting everything."""
     order = np.argsort(-row, kind="stable")
+    if cuts.top_n_sigma:
+        exact = row.astype(np.float64)
+        mean = exact.sum() / len(exact)
+        sigma = math.sqrt(((exact - mean) ** 2).sum() / len(exact))
+        order = order[exact[order] >= exact.max() - cuts.top_n_sigma * sigma]
     order = order[: cuts.top_k] if cuts.top_k else order
     weights = np.exp((row[order].astype(np.float64) - float(row[order[0]])) / cuts.temperature)
     if cuts.typical != 1.0:

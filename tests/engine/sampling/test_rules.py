@@ -26,6 +26,7 @@ KERNELS = ROOT / "engine" / "backends" / "llama_cpp" / "kernels"
 NOT_RULES = {"logit_bias", "banned_tokens", "seed"}
 AT_WORK: dict[str, Any] = {
     "temperature": 0.7,
+    "top_n_sigma": 0.8,
     "top_k": 5,
     "typical": 0.6,
     "top_p": 0.8,

@@ -27,6 +27,29 @@ struct Left {
     double best = 1.0;
 };
 
+/// The lowest value that is within this many standard deviations of the best one; those of -infinity do not count.
+float within_sigmas(Row row, float peak, double deviations) {
+    double count = 0.0, sum = 0.0, squares = 0.0;
+    for (int64_t block = 0; block < row.count; block += BLOCK) {
+        double counts[8] = {}, sums[8] = {}, parts[8] = {};
+        const int64_t end = std::min(block + BLOCK, row.count);
+        for (int64_t i = block; i < end; i++) {
+            const bool possible = row.values[i] > -INF;
+            const double below = possible ? static_cast<double>(row.values[i]) - peak : 0.0;
+            counts[i % 8] += possible;
+            sums[i % 8] += below;
+            parts[i % 8] += below * below;
+        }
+        count += block_sum(counts, 8);
+        sum += block_sum(sums, 8);
+        squares += block_sum(parts, 8);
+    }
+    const double mean = sum / count, variance = std::max(squares / count - mean * mean, 0.0);
+    const double limit = peak - deviations * std::sqrt(variance);
+    const float nearest = static_cast<float>(limit);
+    return nearest < limit ? std::nextafter(nearest, INF) : nearest;
+}
+
 /// Keeps the smallest set of best tokens whose sum reaches `wanted`. No weight is above 1.
 int64_t keep_sum(int64_t count, double wanted, int64_t * tokens, float * weights) {
     const Row row{weights, count};
@@ -109,8 +132,15 @@ Left choose(Row row, const Cuts & cuts, int64_t * tokens, float * weights, bool 
     const float scale = static_cast<float>(std::min<double>(1.0 / cuts.temperature, std::numeric_limits<float>::max()));
     const bool typical = cuts.typical != OFF.typical;
     Left left = {row.count, 0.0, 0.0};
-    if (cuts.top_k != OFF.top_k && cuts.top_k < row.count) {
-        left.count = keep_best(row, cuts.top_k, peak, tokens, weights);
+    const bool best = cuts.top_k != OFF.top_k && cuts.top_k < row.count, near = cuts.top_n_sigma != OFF.top_n_sigma;
+    if (best || near) {
+        const float least = near ? within_sigmas(row, peak, cuts.top_n_sigma) : -INF;
+        if (best) {
+            left.count = keep_best(row, cuts.top_k, peak, tokens, weights);
+            left.count = near ? apply({least, left.count}, left.count, tokens, weights) : left.count;
+        } else {
+            left.count = keep_from(row, least, tokens, weights);
+        }
         left.mass = weigh({weights, left.count}, peak, scale, weights);
         left.normaliser = normalises ? peak + std::log(weigh(row, peak, 1.0f, nullptr)) : 0.0;
     } else {
