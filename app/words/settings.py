@@ -40,7 +40,8 @@ def drawing_words(choice: GenerationChoice) -> str:
     if choice.temperature == 0:
         return QCoreApplication.translate(
             "Settings",
-            "Greedy, the default: each token is the most likely one. Top-k, top-p, min-p and the seed have no effect.",
+            "Greedy, the default: each token is the most likely one. Rules that drop tokens and the seed have no "
+            "effect.",
         )
     if choice.seed is not None:
         return QCoreApplication.translate(

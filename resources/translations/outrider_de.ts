@@ -2014,8 +2014,8 @@
             <translation>unbekannter Grund</translation>
         </message>
         <message>
-            <source>Greedy, the default: each token is the most likely one. Top-k, top-p, min-p and the seed have no effect.</source>
-            <translation>Greedy, die Voreinstellung: Jedes Token ist das wahrscheinlichste. Top-k, Top-p, Min-p und der Startwert haben keine Wirkung.</translation>
+            <source>Greedy, the default: each token is the most likely one. Rules that drop tokens and the seed have no effect.</source>
+            <translation>Greedy, die Voreinstellung: Jedes Token ist das wahrscheinlichste. Regeln, die Tokens verwerfen, und der Startwert haben keine Wirkung.</translation>
         </message>
         <message>
             <source>Sampled, but repeatable: the same message with the same models gives the same reply. With a seed, lookahead auto proposes a fixed number of tokens and overlap auto is off.</source>
@@ -2889,16 +2889,24 @@
             <translation>Geben Sie 0 oder eine ganze Zahl über 0 ein.</translation>
         </message>
         <message>
+            <source>Typical</source>
+            <translation>Typisch</translation>
+        </message>
+        <message>
+            <source>sample from the most typical tokens up to this total probability · 1 = off</source>
+            <translation>aus den typischsten Tokens bis zu dieser Gesamtwahrscheinlichkeit ziehen · 1 = aus</translation>
+        </message>
+        <message>
+            <source>Enter a number above 0, at most 1.</source>
+            <translation>Geben Sie eine Zahl über 0 ein, höchstens 1.</translation>
+        </message>
+        <message>
             <source>Top-p</source>
             <translation>Top-p</translation>
         </message>
         <message>
             <source>sample from the likeliest tokens up to this total probability · 1 = off</source>
             <translation>aus den wahrscheinlichsten Tokens bis zu dieser Gesamtwahrscheinlichkeit ziehen · 1 = aus</translation>
-        </message>
-        <message>
-            <source>Enter a number above 0, at most 1.</source>
-            <translation>Geben Sie eine Zahl über 0 ein, höchstens 1.</translation>
         </message>
         <message>
             <source>Min-p</source>

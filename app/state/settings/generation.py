@@ -110,6 +110,16 @@ class GenerationChoice:
             Phrase("Enter 0 or a whole number above 0."),
         ),
     )
+    typical: float = field(
+        default=1.0,
+        metadata=described(
+            "sampling",
+            "number",
+            Phrase("Typical"),
+            Phrase("sample from the most typical tokens up to this total probability · 1 = off"),
+            Phrase("Enter a number above 0, at most 1."),
+        ),
+    )
     top_p: float = field(
         default=1.0,
         metadata=described(

@@ -7,17 +7,21 @@ import pytest
 from app.state.settings.generation import (
     CONVERSATION,
     FIELDS,
+    GENERATION,
     LONGEST_STOP,
     MOST_STOPS,
+    SAMPLING,
     GenerationChoice,
 )
 from app.state.settings.typed import check, parse, show
 from engine import DEFAULT_LOOKAHEAD, InvalidRequest, InvalidSampling, Message, SamplingConfig, UnknownMethod
+from engine.sampling_rules import RULES
 
 FULL = GenerationChoice(
     temperature=0.8,
     top_n_sigma=1.5,
     top_k=40,
+    typical=0.95,
     top_p=0.9,
     min_p=0.05,
     repeat_penalty=1.1,
@@ -39,6 +43,13 @@ def test_the_default_is_greedy_and_plain() -> None:
     assert choice.sampling() == SamplingConfig()
     assert choice.sampling().greedy
     assert choice.messages((Message("user", "Hello"),)) == (Message("user", "Hello"),)
+
+
+def test_each_rule_of_the_engine_is_a_field_and_they_stand_in_the_order_in_which_they_apply() -> None:
+    assert (*(rule.name for rule in RULES), "seed") == SAMPLING
+    for rule in RULES:
+        assert getattr(GenerationChoice(), rule.name) == rule.off
+        assert GENERATION[rule.name].kind == ("whole" if rule.type == "int64_t" else "number")
 
 
 def test_it_is_kept_and_read_again() -> None:
