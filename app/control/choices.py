@@ -17,7 +17,10 @@ class ChoiceDesk(QObject):
     """The generation choices: each conversation has its own sampling and system prompt, all share the speculation.
 
     A new conversation begins with the defaults, or with what was chosen for it before its first question; from then on
-    it keeps what it has. Signal: changed().
+    it keeps what it has. They are built when something is chosen or another conversation is opened, and kept.
+
+    Attributes: defaults (what new conversations begin with), own (what the next reply of the chat on the screen is
+    asked with). Signal: changed().
     """
 
     changed = Signal()
@@ -26,34 +29,23 @@ class ChoiceDesk(QObject):
         super().__init__()
         self._settings = settings
         self._conversations = conversations
+        self._build()
         conversations.open_changed.connect(self._opened)
 
-    @property
-    def defaults(self) -> GenerationChoice:
-        """Return the settings that new chats start with."""
-        speculation = {name: getattr(self._settings, name) for name in SPECULATION}
-        return GenerationChoice.from_mapping({**self._settings.sampling, **speculation})
-
-    @property
-    def own(self) -> GenerationChoice:
-        """Return the settings for the next reply of the shown chat."""
-        shown = self._conversations.open
-        kept = self._settings.next_sampling if shown is None else shown.settings
-        return GenerationChoice.from_mapping({name: kept[name] for name in CONVERSATION if name in kept}, self.defaults)
-
     def asked(self, selection: Selection) -> GenerationChoice:
-        """That, with the draft that is chosen: none, or the text so far, decides the method."""
-        own = self.own
-        method = selection.method or own.method
+        """Return `own` with the draft that is chosen: none, or the text so far, decides the method."""
+        method = selection.method or self.own.method
         if method == "draft-model" and selection.draft is None:
             method = "auto"
-        return replace(own, method=method)
+        if method not in self._by_method:
+            self._by_method[method] = replace(self.own, method=method)
+        return self._by_method[method]
 
     def applied(self, selection: Selection) -> Selection:
-        """Return the choice with the lookahead that the next reply really uses."""
+        """Return what is chosen, with the lookahead that the next reply is really asked with."""
         has_draft = selection.draft is not None
         lookahead = self.asked(selection).lookahead_for(selection.lookahead, has_draft=has_draft)
-        return replace(selection, lookahead=lookahead)
+        return selection if lookahead == selection.lookahead else replace(selection, lookahead=lookahead)
 
     def choose(self, choice: GenerationChoice) -> None:
         """Ask the next replies of the chat on the screen with this; its speculation is that of all chats."""
@@ -71,10 +63,21 @@ class ChoiceDesk(QObject):
         self.choose_speculation(choice)
 
     def choose_speculation(self, choice: GenerationChoice) -> None:
-        """Only how it speculates, in all chats."""
+        """Choose only how it speculates, in all chats."""
         for name in SPECULATION:
             setattr(self._settings, name, getattr(choice, name))
+        self._build()
         self.changed.emit()
+
+    def _build(self) -> None:
+        """Build what is kept anew: something else is chosen, or another conversation is open."""
+        speculation = {name: getattr(self._settings, name) for name in SPECULATION}
+        self.defaults = GenerationChoice.from_mapping({**self._settings.sampling, **speculation})
+        shown = self._conversations.open
+        kept = self._settings.next_sampling if shown is None else shown.settings
+        told = {name: kept[name] for name in CONVERSATION if name in kept}
+        self.own = GenerationChoice.from_mapping(told, self.defaults)
+        self._by_method = {self.own.method: self.own}
 
     def _opened(self) -> None:
         shown = self._conversations.open
@@ -82,9 +85,10 @@ class ChoiceDesk(QObject):
             begins_with = self._settings.next_sampling or self.defaults.to_mapping()
             self._conversations.keeper.set_settings(shown, begins_with)
         self._settings.next_sampling = {}
+        self._build()
         self.changed.emit()
 
 
 def as_kept(choice: GenerationChoice, lookahead: Lookahead) -> dict[str, Any]:
-    """Return the settings of a reply in the form that is stored with the message."""
+    """Return what a reply was asked with, as it is kept with the message."""
     return {"lookahead": lookahead, **choice.to_mapping(FIELDS)}

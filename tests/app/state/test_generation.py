@@ -194,3 +194,22 @@ def test_the_system_prompt_comes_first() -> None:
     messages = (Message("user", "Hello"),)
     assert FULL.messages(messages) == (Message("system", FULL.system), *messages)
     assert GenerationChoice(system=" \n").messages(messages) == messages
+
+
+def test_what_is_as_it_was_makes_no_other_value() -> None:
+    assert GenerationChoice.from_mapping(FULL.to_mapping(FIELDS), FULL) is FULL
+    assert GenerationChoice.from_mapping({"temperature": 0, "top_k": False}) == GenerationChoice()
+
+
+def test_what_is_right_together_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[GenerationChoice] = []
+    check_all = GenerationChoice.__post_init__
+
+    def note(choice: GenerationChoice) -> None:
+        made.append(choice)
+        check_all(choice)
+
+    monkeypatch.setattr(GenerationChoice, "__post_init__", note)
+    default = GenerationChoice()
+    assert GenerationChoice.from_mapping(FULL.to_mapping(FIELDS), default) == FULL
+    assert len(made) == 2
