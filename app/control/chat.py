@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Literal
 
 from PySide6.QtCore import QObject, Signal
 
@@ -14,6 +13,7 @@ from app.control.conversations import ConversationDesk
 from app.control.models import ModelDesk
 from app.control.replies import Turn, TurnRunner
 from app.state.chat.activity import Activity
+from app.state.chat.intents import Continue, Delete, Edit, EntryIntent, LoadTrace, Regenerate, ShowVersion
 from app.state.chat.transcript import Entry, Exchange, Problem, Transcript
 from app.state.conversations.conversation import Conversation
 from app.state.conversations.kept import exchanges, models, stats_to_kept
@@ -168,8 +168,23 @@ class ChatController(QObject):
         self.entry_added.emit(exchange)
         self._begin(turn)
 
-    def edit(self, exchange: Exchange, text: str) -> None:
-        """Ask a question in other words, beside the old one."""
+    def carry_out(self, intent: EntryIntent) -> None:
+        """Do what the reader wants of a message; nothing happens while a question of this chat is being answered."""
+        match intent:
+            case LoadTrace(exchange):
+                self.conversations.load_trace(exchange)
+            case Edit(exchange, text):
+                self._edit(exchange, text)
+            case Regenerate(exchange):
+                self._regenerate(exchange)
+            case Continue(exchange):
+                self._continue(exchange)
+            case ShowVersion(exchange, part, step):
+                self._show_version(exchange.question_id if part == "question" else exchange.reply_id, step)
+            case Delete(exchange):
+                self._delete(exchange)
+
+    def _edit(self, exchange: Exchange, text: str) -> None:
         conversation = self._free()
         place = self._place(exchange)
         if conversation is None or place is None or exchange.question_id is None or not text.strip():
@@ -178,14 +193,12 @@ class ChatController(QObject):
         question = self.conversations.keeper.ask(conversation, text.strip("\n"), parent, first=parent is None)
         self._answer_anew(conversation, question.id)
 
-    def regenerate(self, exchange: Exchange) -> None:
-        """Have a question answered once more, beside the reply that it has."""
+    def _regenerate(self, exchange: Exchange) -> None:
         conversation = self._free()
         if conversation is not None and exchange.question_id is not None:
             self._answer_anew(conversation, exchange.question_id)
 
-    def go_on(self, exchange: Exchange) -> None:
-        """Have an unfinished reply continued."""
+    def _continue(self, exchange: Exchange) -> None:
         conversation = self._free()
         if conversation is None or exchange.reply_id is None or not exchange.unfinished:
             return
@@ -197,16 +210,13 @@ class ChatController(QObject):
         self.opened.emit()
         self._begin(turn)
 
-    def step(self, exchange: Exchange, part: Literal["question", "reply"], step: int) -> None:
-        """Show another version of a question or a reply."""
+    def _show_version(self, message: int | None, step: int) -> None:
         conversation = self._free()
-        message = exchange.question_id if part == "question" else exchange.reply_id
         if conversation is not None and message is not None:
             self.conversations.keeper.step(conversation, message, step)
             self._show_again(conversation)
 
-    def delete(self, exchange: Exchange) -> None:
-        """Delete a question with all that came of it."""
+    def _delete(self, exchange: Exchange) -> None:
         conversation = self._free()
         message = exchange.question_id
         if conversation is not None and message is not None:

@@ -50,12 +50,7 @@ def _connect_chat(parts: Parts) -> None:
     window.cancel_wanted.connect(controller.cancel)
     window.new_chat_wanted.connect(controller.new_chat)
     window.new_chat_wanted.connect(window.prompt.setFocus)
-    transcript.edit_asked.connect(controller.edit)
-    transcript.regenerate_asked.connect(controller.regenerate)
-    transcript.continue_asked.connect(controller.go_on)
-    transcript.delete_asked.connect(controller.delete)
-    transcript.branch_asked.connect(controller.step)
-    transcript.trace_wanted.connect(parts.conversations.load_trace)
+    transcript.intent.connect(controller.carry_out)
     # State
     controller.entry_added.connect(transcript.add)
     controller.entry_added.connect(lambda _entry: window.show_chat(empty=False))

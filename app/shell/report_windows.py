@@ -7,6 +7,7 @@ from PySide6.QtGui import QDesktopServices
 
 from app.control.problems import report
 from app.shell.program import Parts
+from app.state.chat.intents import EntryIntent, ShowDetails
 from app.state.chat.transcript import Problem
 from app.views.commands.commands import PROGRAM
 
@@ -16,9 +17,13 @@ class ReportWindows:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        parts.window.transcript.details_wanted.connect(self.open_report)
+        parts.window.transcript.intent.connect(self._take)
         text = parts.window.tr("Open the log folder")
         parts.window.commands.add("program.log", text, self.open_log_folder, section=PROGRAM)
+
+    def _take(self, intent: EntryIntent) -> None:
+        if isinstance(intent, ShowDetails):
+            self.open_report(intent.problem)
 
     def open_report(self, problem: Problem) -> None:
         """Show what would be sent to the makers."""

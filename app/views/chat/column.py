@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from time import perf_counter
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
@@ -36,7 +36,12 @@ _STEP = 20
 
 
 class ColumnView(QAbstractScrollArea):
-    """Scrolls a column of entries, and follows its end as long as that is in sight."""
+    """Scrolls a column of entries, and follows its end as long as that is in sight.
+
+    Signal: intent(EntryIntent), what the reader wants of an entry.
+    """
+
+    intent = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -44,7 +49,7 @@ class ColumnView(QAbstractScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.verticalScrollBar().setSingleStep(_STEP)
         self._column = Column(GAP, Letters(COLUMN, 7.0, 18.0))
-        self._views = EntryViews(theme, self.viewport())
+        self._views = EntryViews(theme, self.intent.emit, self.viewport())
         self._views.resized.connect(self._measure_again)
         theme.changed.connect(self._hold)
         self._following = True

@@ -9,32 +9,23 @@ from PySide6.QtCore import QObject, QRect, Qt, Signal
 from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QApplication, QWidget
 
 from app.state.chat.transcript import Entry, Exchange, Problem
-from app.views.chat.exchange import EntryView, ExchangeView, ProblemView
+from app.views.chat.exchange import Ask, EntryView, ExchangeView, ProblemView
 from app.views.widgets.theme import Theme
 
 
 class EntryViews(QObject):
-    """The views that there are. All signals are those of the views.
+    """The views that there are. What is asked of them goes to `ask`.
 
-    Signals: resized(entry), acted(action), details_wanted(Problem), edit_asked(Exchange, text),
-    regenerate_asked(Exchange), continue_asked(Exchange), delete_asked(Exchange), branch_asked(Exchange, part, step),
-    trace_wanted(Exchange), pointed(view, QRect).
+    Signals: resized(entry), pointed(view, QRect), as the views have them.
     """
 
     resized = Signal(object)
-    acted = Signal(str)
-    details_wanted = Signal(object)
-    edit_asked = Signal(object, str)
-    regenerate_asked = Signal(object)
-    continue_asked = Signal(object)
-    delete_asked = Signal(object)
-    branch_asked = Signal(object, str, int)
-    trace_wanted = Signal(object)
     pointed = Signal(object, QRect)
 
-    def __init__(self, theme: Theme, page: QWidget) -> None:
+    def __init__(self, theme: Theme, ask: Ask, page: QWidget) -> None:
         super().__init__(page)
         self._theme = theme
+        self._ask = ask
         self._page = page
         self._views: dict[int, tuple[Entry, EntryView]] = {}
         self._folds: dict[int, tuple[bool, ...]] = {}
@@ -128,14 +119,8 @@ class EntryViews(QObject):
                     view.refresh_actions()
 
     def _exchange_view(self, exchange: Exchange) -> ExchangeView:
-        view = ExchangeView(exchange, self._theme, self._page)
+        view = ExchangeView(exchange, self._theme, self._ask, self._page)
         view.set_busy(self._busy)
-        view.edit_asked.connect(self.edit_asked)
-        view.regenerate_asked.connect(self.regenerate_asked)
-        view.continue_asked.connect(self.continue_asked)
-        view.delete_asked.connect(self.delete_asked)
-        view.branch_asked.connect(self.branch_asked)
-        view.trace_wanted.connect(self.trace_wanted)
         view.pointed.connect(partial(self.pointed.emit, view))
         view.show_tokens(self._tokens)
         if exchange.problem is not None:
@@ -148,10 +133,7 @@ class EntryViews(QObject):
         return view
 
     def _problem_view(self, problem: Problem, parent: QWidget | None = None) -> ProblemView:
-        view = ProblemView(problem, self._theme, parent or self._page)
-        view.acted.connect(self.acted)
-        view.details_wanted.connect(self.details_wanted)
-        return view
+        return ProblemView(problem, self._theme, self._ask, parent or self._page)
 
 
 def _discard(view: EntryView) -> None:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
+from app.state.chat.intents import Act, EntryIntent, ShowDetails
 from app.state.chat.transcript import Action, Problem
 from app.views.chat.dropped_line import DroppedLine
 from app.views.markdown.tall_text import TallText
 from app.views.widgets.icons import icon
 from app.views.widgets.theme import Theme
 
+Ask = Callable[[EntryIntent], None]
+
 
 class EntryView(QFrame):
     """Be the base of all entries. Signal: resized() (it may need another height).
+
+    What the reader wants of it goes to `ask`, which it is made with.
 
     Attributes: needed, the height (pixels) that was found last, 0 before; floor, the height that it keeps until it is
     taller or all drawn: a reply that goes on is written anew from its beginning.
@@ -21,10 +28,16 @@ class EntryView(QFrame):
 
     resized = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, ask: Ask, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.needed = self.floor = 0
+        self._ask = ask
         self._line: DroppedLine | None = None
+
+    def ask(self, intent: EntryIntent) -> None:
+        """Tell what the reader wants, unless this is being taken away."""
+        if not self.signalsBlocked():
+            self._ask(intent)
 
     @property
     def pinned(self) -> bool:
@@ -80,13 +93,10 @@ class EntryView(QFrame):
 
 
 class ProblemView(EntryView):
-    """Show a problem and what to do. Signals: acted(action), details_wanted(Problem)."""
+    """What went wrong and what to do."""
 
-    acted = Signal(str)
-    details_wanted = Signal(object)
-
-    def __init__(self, problem: Problem, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, problem: Problem, theme: Theme, ask: Ask, parent: QWidget | None = None) -> None:
+        super().__init__(ask, parent)
         self.problem = problem
         self.setObjectName("notice")
         self.setAccessibleName(self.tr("Problem"))
@@ -120,7 +130,7 @@ class ProblemView(EntryView):
         action = self.problem.action
         if action is not None:
             button = QPushButton(words[action], self)
-            button.clicked.connect(lambda: self.acted.emit(action))
+            button.clicked.connect(lambda: self.ask(Act(action)))
             row.addWidget(button)
         if self.problem.details is not None:
             details = QPushButton(self.tr("Details…"), self)
@@ -134,4 +144,4 @@ class ProblemView(EntryView):
         self._icon.setPixmap(icon(self._theme, "warning-circle", "danger").pixmap(18, 18))
 
     def _show_details(self) -> None:
-        self.details_wanted.emit(self.problem)
+        self.ask(ShowDetails(self.problem))

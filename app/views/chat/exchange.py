@@ -6,16 +6,17 @@ from PySide6.QtCore import QEvent, QRect, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QTextEdit, QVBoxLayout, QWidget
 
+from app.state.chat.intents import Continue, Delete, Edit, LoadTrace, Regenerate, ShowVersion
 from app.state.chat.transcript import Exchange
 from app.views.chat.actions import ActionRow, ShyButton, question_row, reply_row
-from app.views.chat.entry import EntryView, ProblemView
+from app.views.chat.entry import Ask, EntryView, ProblemView
 from app.views.chat.question import QuestionBox
 from app.views.markdown.reply import ReplyView
 from app.views.tokens.reply import TokenReply
 from app.views.widgets.theme import Theme
 from app.words.figures import summary
 
-__all__ = ["EntryView", "ExchangeView", "ProblemView"]
+__all__ = ["Ask", "EntryView", "ExchangeView", "ProblemView"]
 
 _QUESTION_SHARE = 0.85
 
@@ -24,22 +25,13 @@ class ExchangeView(EntryView):
     """A question and the reply to it.
 
     Attribute: tokens, what stands in the reply's place while its tokens are coloured, else None.
-    Signals: edit_asked(Exchange, text), regenerate_asked(Exchange),
-    continue_asked(Exchange), delete_asked(Exchange), branch_asked(Exchange, "question" | "reply", -1 | 1),
-    trace_wanted(Exchange) (the record of its tokens is to be put into it, if there is one), pointed(QRect) (the keys
-    went to what stands in this rectangle).
+    Signal: pointed(QRect) (the keys went to what stands in this rectangle).
     """
 
-    edit_asked = Signal(object, str)
-    regenerate_asked = Signal(object)
-    continue_asked = Signal(object)
-    delete_asked = Signal(object)
-    branch_asked = Signal(object, str, int)
-    trace_wanted = Signal(object)
     pointed = Signal(QRect)
 
-    def __init__(self, exchange: Exchange, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, exchange: Exchange, theme: Theme, ask: Ask, parent: QWidget | None = None) -> None:
+        super().__init__(ask, parent)
         self.exchange = exchange
         self._finished: str | None = None
         self._folds: tuple[bool, ...] = ()
@@ -181,7 +173,7 @@ class ExchangeView(EntryView):
     def _feed_tokens(self, tokens: TokenReply) -> None:
         """Show what the record has by now."""
         if self.exchange.trace is None:
-            self.trace_wanted.emit(self.exchange)
+            self.ask(LoadTrace(self.exchange))
         trace = self.exchange.trace
         if trace is not None and tokens.trace is trace:
             tokens.grow()
@@ -267,7 +259,7 @@ class ExchangeView(EntryView):
             QGuiApplication.clipboard().setText(self.exchange.question)
             self.question_actions.say_copied()
         else:
-            self.delete_asked.emit(self.exchange)
+            self.ask(Delete(self.exchange))
 
     def _act_on_reply(self, name: str) -> None:
         if name == "copy":
@@ -276,19 +268,19 @@ class ExchangeView(EntryView):
         elif name == "continue":
             self._ask_to_continue()
         else:
-            self.regenerate_asked.emit(self.exchange)
+            self.ask(Regenerate(self.exchange))
 
     def _ask_to_continue(self) -> None:
-        self.continue_asked.emit(self.exchange)
+        self.ask(Continue(self.exchange))
 
     def _step_question(self, step: int) -> None:
-        self.branch_asked.emit(self.exchange, "question", step)
+        self.ask(ShowVersion(self.exchange, "question", step))
 
     def _step_reply(self, step: int) -> None:
-        self.branch_asked.emit(self.exchange, "reply", step)
+        self.ask(ShowVersion(self.exchange, "reply", step))
 
     def _edited(self, text: str) -> None:
-        self.edit_asked.emit(self.exchange, text)
+        self.ask(Edit(self.exchange, text))
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Keep the question within its share of the column."""

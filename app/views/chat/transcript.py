@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractSlider, QApplication, QTextEdit, QWidget
 
@@ -33,22 +33,7 @@ _KEYS = {
 
 
 class TranscriptView(ColumnView):
-    """Shows entries.
-
-    Signals: acted(action) (a button of a problem), details_wanted(Problem), edit_asked(Exchange, text),
-    regenerate_asked(Exchange), continue_asked(Exchange), delete_asked(Exchange),
-    branch_asked(Exchange, "question" | "reply", -1 | 1),
-    trace_wanted(Exchange) (the record of its tokens is to be put into it at once).
-    """
-
-    acted = Signal(str)
-    details_wanted = Signal(object)
-    edit_asked = Signal(object, str)
-    regenerate_asked = Signal(object)
-    continue_asked = Signal(object)
-    delete_asked = Signal(object)
-    branch_asked = Signal(object, str, int)
-    trace_wanted = Signal(object)
+    """Shows entries."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
@@ -64,16 +49,7 @@ class TranscriptView(ColumnView):
         self._connect()
 
     def _connect(self) -> None:
-        views = self._views
-        views.acted.connect(self.acted)
-        views.details_wanted.connect(self.details_wanted)
-        views.edit_asked.connect(self.edit_asked)
-        views.regenerate_asked.connect(self.regenerate_asked)
-        views.continue_asked.connect(self.continue_asked)
-        views.delete_asked.connect(self.delete_asked)
-        views.branch_asked.connect(self.branch_asked)
-        views.trace_wanted.connect(self.trace_wanted)
-        views.pointed.connect(self._reveal)
+        self._views.pointed.connect(self._reveal)
         application = QApplication.instance()
         if isinstance(application, QApplication):
             application.focusChanged.connect(self._focus_moved)

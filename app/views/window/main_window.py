@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.settings.settings import FONT_POINTS, Settings
+from app.state.chat.intents import Act, Edit, EntryIntent
 from app.state.conversations.list import ConversationList
 from app.state.speculation.metrics import Metrics
 from app.system.resources import StarterPrompt
@@ -156,11 +157,10 @@ class MainWindow(QMainWindow):
         self.bar.right_toggled.connect(self.show_right)
         self.bar.tokens_toggled.connect(self._color_tokens)
         self.bar.theme_chosen.connect(self.choose_theme)
-        self.transcript.acted.connect(self._act)
+        self.transcript.intent.connect(self._take)
         self._panels.changed.connect(self._show_buttons)
-        # A starter, or an edited question: the next thing is written in the prompt box.
+        # A starter: the next thing is written in the prompt box.
         self.prompt_sent.connect(self.enter_prompt)
-        self.transcript.edit_asked.connect(self.enter_prompt)
 
     # Intents ----------------------------------------------------------------------------------------------------------
 
@@ -215,11 +215,14 @@ class MainWindow(QMainWindow):
             after = after.nextInFocusChain() if forward else after.previousInFocusChain()
         return False
 
-    def _act(self, action: str) -> None:
-        if action == "choose-folder":
-            self.ask_for_folder()
-        elif action == "new-chat":
-            self.new_chat_wanted.emit()
+    def _take(self, intent: EntryIntent) -> None:
+        match intent:
+            case Edit():
+                self.enter_prompt()  # the next thing is written there
+            case Act("choose-folder"):
+                self.ask_for_folder()
+            case Act("new-chat"):
+                self.new_chat_wanted.emit()
 
     def _color_tokens(self, on: bool) -> None:
         self._settings.tokens_colored = on

@@ -18,6 +18,7 @@ from typing import Any
 from app.settings.settings import SettingsFile
 from app.shell import bootstrap
 from app.shell.program import Parts
+from app.state.chat.intents import Delete, Edit, Regenerate, ShowVersion
 from app.state.chat.transcript import Exchange
 from app.system.single_instance import Call, claim_or_call
 from helpers.decoding.scripted_decoder import Script, ScriptedDecoder
@@ -48,10 +49,10 @@ async def _act(parts: Parts, draw: random.Random) -> None:
     ways: dict[str, Callable[[], object]] = {
         "send": lambda: parts.window.prompt_sent.emit(word),
         "new": parts.window.new_chat_wanted.emit,
-        "edit": lambda: controller.edit(draw.choice(asked), word),
-        "regenerate": lambda: controller.regenerate(draw.choice(asked)),
-        "remove": lambda: controller.delete(draw.choice(asked)),
-        "step": lambda: controller.step(draw.choice(asked), "reply", draw.choice((-1, 1))),
+        "edit": lambda: controller.carry_out(Edit(draw.choice(asked), word)),
+        "regenerate": lambda: controller.carry_out(Regenerate(draw.choice(asked))),
+        "remove": lambda: controller.carry_out(Delete(draw.choice(asked))),
+        "step": lambda: controller.carry_out(ShowVersion(draw.choice(asked), "reply", draw.choice((-1, 1)))),
         "rename": lambda: conversations.rename(draw.choice(known), word),
         "pin": lambda: conversations.pin(draw.choice(known), draw.random() < 0.5),
         "delete": lambda: conversations.delete(draw.choice(known)),

@@ -19,6 +19,7 @@ from app.control.problems import describe
 from app.settings.settings import Settings, SettingsFile
 from app.shell.bootstrap import run
 from app.shell.program import Parts
+from app.state.chat.intents import ShowDetails
 from app.state.chat.transcript import Problem
 from app.state.conversations.conversation import ConversationSummary, StoredMessage
 from app.store.store import Store
@@ -147,7 +148,7 @@ async def _trouble(parts: Parts, gallery: Gallery) -> None:
     error = describe(ZeroDivisionError("division by zero"))
     parts.controller.report(error)
     await gallery.shot("surprise")
-    window.transcript.details_wanted.emit(error)
+    window.transcript.intent.emit(ShowDetails(error))
     await gallery.windows("report")
     window.notice.show_trouble("The disk is full: the conversation is not saved for now. Free some space.")
     await gallery.shot("notice")

@@ -14,6 +14,7 @@ from app.settings.settings import SettingsFile
 from app.shell.program import Parts
 from app.shell.windows import ProofWindows
 from app.state.chat.activity import Activity
+from app.state.chat.intents import Regenerate
 from app.state.chat.transcript import Problem
 from app.state.compare.compare import ProofProgress, ProofRequest, ProofRun, ProofSettings
 from app.state.conversations.list import ConversationItem
@@ -75,7 +76,7 @@ async def thought(parts: Parts, gallery: Gallery) -> None:
     await gallery.shot("thought")
     found.header.click()
     window.transcript.jump_to_end()
-    parts.controller.regenerate(last(parts))
+    parts.controller.carry_out(Regenerate(last(parts)))
     await answered(parts)
     await gallery.shot("versions")
 

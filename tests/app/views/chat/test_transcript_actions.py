@@ -9,6 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.state.chat.intents import Continue, Delete, Edit, EntryIntent, Regenerate, ShowVersion
 from app.views.chat.transcript import TranscriptView
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow
@@ -44,8 +45,8 @@ def click(qtbot: QtBot) -> Callable[[QWidget], None]:
 def test_a_question_is_edited(view: TranscriptView, qtbot: QtBot, click: Callable[[QWidget], None]) -> None:
     exchange = asked(0)
     found = open_one(view, qtbot, exchange)
-    sent: list[tuple[object, str]] = []
-    view.edit_asked.connect(lambda which, text: sent.append((which, text)))
+    sent: list[EntryIntent] = []
+    view.intent.connect(sent.append)
     edit = found.question_actions.button("edit")
 
     click(edit)
@@ -69,7 +70,7 @@ def test_a_question_is_edited(view: TranscriptView, qtbot: QtBot, click: Callabl
         qtbot.keyClick(editor.edit, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
         qtbot.keyClicks(editor.edit, "and more")
         qtbot.keyClick(editor.edit, Qt.Key.Key_Return, keys)
-        assert sent.pop() == (exchange, exchange.question + "\nand more")
+        assert sent.pop() == Edit(exchange, exchange.question + "\nand more")
         assert found.question.editor is None
 
     click(edit)
@@ -92,12 +93,11 @@ def test_the_actions_of_a_finished_exchange(
 ) -> None:
     exchange = asked(0)
     found = open_one(view, qtbot, exchange)
-    said: list[tuple[object, ...]] = []
-    view.regenerate_asked.connect(lambda which: said.append(("regenerate", which)))
-    view.delete_asked.connect(lambda which: said.append(("delete", which)))
+    said: list[EntryIntent] = []
+    view.intent.connect(said.append)
     click(found.reply_actions.button("regenerate"))
     click(found.question_actions.button("delete"))
-    assert said == [("regenerate", exchange), ("delete", exchange)]
+    assert said == [Regenerate(exchange), Delete(exchange)]
     click(found.reply_actions.button("copy"))
     assert QGuiApplication.clipboard().text() == exchange.reply
     click(found.question_actions.button("copy"))
@@ -126,24 +126,28 @@ def test_a_reply_that_broke_off_can_be_continued(
 ) -> None:
     exchange = asked(0, status=status, finish_reason=finish)
     found = open_one(view, qtbot, exchange)
-    with qtbot.waitSignal(view.continue_asked) as caught:
+    with qtbot.waitSignal(view.intent) as caught:
         click(found.reply_actions.button("continue"))
-    assert caught.args == [exchange]
+    assert caught.args == [Continue(exchange)]
     assert found.continue_button.isVisible() == (status == "interrupted")
 
 
 def test_branches(view: TranscriptView, qtbot: QtBot, click: Callable[[QWidget], None]) -> None:
     exchange = asked(0, question_branch=(1, 2), reply_branch=(2, 3))
     found = open_one(view, qtbot, exchange)
-    steps: list[tuple[object, str, int]] = []
-    view.branch_asked.connect(lambda which, part, step: steps.append((which, part, step)))
+    steps: list[EntryIntent] = []
+    view.intent.connect(steps.append)
     question, reply = found.question_actions.picker, found.reply_actions.picker
     assert (question.place.text(), reply.place.text()) == ("1/2", "2/3")
     assert not question.back.isEnabled()
     click(question.on)
     click(reply.back)
     click(reply.on)
-    assert steps == [(exchange, "question", 1), (exchange, "reply", -1), (exchange, "reply", 1)]
+    assert steps == [
+        ShowVersion(exchange, "question", 1),
+        ShowVersion(exchange, "reply", -1),
+        ShowVersion(exchange, "reply", 1),
+    ]
     view.set_busy(True)
     assert not reply.back.isEnabled()
     view.set_busy(False)

@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.state.chat.intents import Continue
 from app.state.chat.transcript import Exchange, Notice, Problem
 from app.views.chat.column import GAP, MARGIN
 from app.views.chat.transcript import TranscriptView
@@ -99,10 +100,10 @@ def test_a_reply_goes_on_where_it_ended(view: TranscriptView, qtbot: QtBot) -> N
     view.show_all([asked(0), cut])
     settle(view, qtbot)
     found = seen(view, cut)
-    assert found.summary.text() == "Outrider ended before this reply was complete."
-    with qtbot.waitSignal(view.continue_asked) as caught:
+    assert found.summary.text() == "The program ended while this was being written."
+    with qtbot.waitSignal(view.intent) as caught:
         qtbot.mouseClick(found.continue_button, Qt.MouseButton.LeftButton)  # type: ignore[no-untyped-call]
-    assert caught.args == [cut]
+    assert caught.args == [Continue(cut)]
     cut.go_on()
     view.refresh(cut)
     cut.add(" a time.")

@@ -10,6 +10,7 @@ import pytest
 import app.shell.connections
 import app.store.store
 from app.settings.settings import Settings
+from app.state.chat.intents import Regenerate
 from app.state.conversations.conversation import ConversationSummary, StoredMessage
 from app.state.conversations.list import Heading
 from app.store.conversations import StoreKeeper
@@ -23,7 +24,7 @@ from helpers.window.chats import ECHO, LONG, number, questions, titles
 def test_export_and_import(open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     window = open_window(Script(ECHO))
     exchange = window.ask("One")
-    window.main.transcript.regenerate_asked.emit(exchange)
+    window.main.transcript.intent.emit(Regenerate(exchange))
     window.ended(window.first())
     conversation = number(window, "One")
     for kind, name in (("markdown", "a.md"), ("json", "a.json")):
@@ -86,7 +87,7 @@ def test_without_a_store_a_conversation_lasts_as_long_as_the_window(open_window:
             window.parts.conversations.search("")
             window.qtbot.wait(5)
     window.controller.open(number(window, "One"))
-    window.main.transcript.regenerate_asked.emit(window.first())
+    window.main.transcript.intent.emit(Regenerate(window.first()))
     window.ended(window.first())
     assert window.parts.conversations.keeper.writer.flush(5.0)
     window.parts.conversations.search("reply to two")
@@ -174,7 +175,7 @@ def test_five_thousand_messages_open_at_once(open_window: OpenWindow, tmp_path: 
 def test_a_conversation_with_the_demo_pair(open_window: OpenWindow, demo_pair: tuple[Path, Path]) -> None:
     window = open_window(pair=demo_pair, settings=Settings(lookahead=4))
     first = window.ask("What is Outrider?", 60_000)
-    window.main.transcript.regenerate_asked.emit(first)
+    window.main.transcript.intent.emit(Regenerate(first))
     window.ended(window.first(), 60_000)
     assert window.first().reply_branch == (2, 2)
     stats = window.stats(window.first())

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit
 
 from app.settings.settings import Settings
+from app.state.chat.intents import Continue, Delete, Edit, Regenerate, ShowVersion
 from app.state.chat.transcript import Exchange
 from app.store.conversations import StoreKeeper
 from app.store.store import Store
@@ -189,14 +190,14 @@ def test_editing_makes_a_branch(open_window: OpenWindow) -> None:
     window.ask("One")
     second = window.ask("Two")
     window.ask("Three")
-    window.main.transcript.edit_asked.emit(second, "Two, better")
+    window.main.transcript.intent.emit(Edit(second, "Two, better"))
     edited = window.controller.transcript.entries[-1]
     assert isinstance(edited, Exchange)
     window.ended(edited)
     assert questions(window) == ["One", "Two, better"]
     assert edited.question_branch == (2, 2)
     assert [message.content for message in script.prompts[-1]] == ["One", "Reply to One", "Two, better"]
-    window.main.transcript.branch_asked.emit(edited, "question", -1)
+    window.main.transcript.intent.emit(ShowVersion(edited, "question", -1))
     assert questions(window) == ["One", "Two", "Three"]
     shown = window.controller.transcript.entries[1]
     assert isinstance(shown, Exchange)
@@ -211,12 +212,12 @@ def test_another_reply_stands_beside_the_first(open_window: OpenWindow) -> None:
     script = Script(lambda _messages: next(replies))
     window = open_window(script)
     exchange = window.ask("Say something")
-    window.main.transcript.regenerate_asked.emit(exchange)
+    window.main.transcript.intent.emit(Regenerate(exchange))
     other = window.first()
     window.ended(other)
     assert (other.reply, other.reply_branch) == ("The second", (2, 2))
     assert script.prompts[-1] == (Message("user", "Say something"),)
-    window.main.transcript.branch_asked.emit(other, "reply", -1)
+    window.main.transcript.intent.emit(ShowVersion(other, "reply", -1))
     assert (window.first().reply, window.first().reply_branch) == ("The first", (1, 2))
     window.wait(lambda: window.view(window.first()).summary.text().startswith("3 tokens"))
     window.ask("Go on")
@@ -238,7 +239,7 @@ def test_a_cancelled_reply_is_continued(open_window: OpenWindow) -> None:
     exchange = again.first()
     assert str(exchange.status) == "cancelled"
     before = 0 if exchange.trace is None else len(exchange.trace)
-    again.main.transcript.continue_asked.emit(exchange)
+    again.main.transcript.intent.emit(Continue(exchange))
     again.ended(exchange)
     assert script.prompts == [(Message("user", "Go on"), Message("assistant", begun))]
     assert exchange.reply == begun + " And so on."
@@ -256,13 +257,14 @@ def test_a_deleted_message_comes_back(open_window: OpenWindow) -> None:
     for text in ("One", "Two", "Three"):
         window.ask(text)
     second = window.controller.transcript.entries[1]
-    window.main.transcript.delete_asked.emit(second)
+    assert isinstance(second, Exchange)
+    window.main.transcript.intent.emit(Delete(second))
     assert questions(window) == ["One"]
     assert window.main.notice.isVisible()
     window.main.notice.offer.click()
     assert questions(window) == ["One", "Two", "Three"]
     assert not window.main.notice.isVisible()
-    window.main.transcript.delete_asked.emit(window.first())
+    window.main.transcript.intent.emit(Delete(window.first()))
     assert window.main.welcome.isVisible()
     assert window.close()
     again = open_window(Script())

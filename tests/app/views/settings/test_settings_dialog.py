@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from app.settings.settings import Settings
+from app.state.chat.intents import Continue
 from app.state.settings.generation import GenerationChoice
 from engine import Message
 from helpers.decoding.scripted_decoder import Script
@@ -139,7 +140,7 @@ def test_a_reply_that_is_continued_takes_what_is_chosen_now(open_window: OpenWin
     window.controller.cancel()
     window.ended(exchange)
     put(open_settings(window).generation, temperature="0.8")
-    window.controller.go_on(exchange)
+    window.controller.carry_out(Continue(exchange))
     window.ended(exchange)
     assert first_option(script, "temperature") == 0.8
     conversation = window.parts.conversations.open

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.settings.settings import Settings
+from app.state.chat.intents import Continue, Regenerate
 from app.state.chat.transcript import Exchange
 from helpers.window.app_window import OpenWindow, Window
 from helpers.window.settings_window import open_settings, put, windows
@@ -20,7 +21,7 @@ def once_more(window: Window, **texts: str) -> Exchange:
     dialog = windows(window).dialog
     assert dialog is not None
     put(dialog.generation, **texts)
-    window.controller.regenerate(window.first())
+    window.controller.carry_out(Regenerate(window.first()))
     exchange = window.first()
     window.ended(exchange, 60_000)
     return exchange
@@ -60,7 +61,7 @@ def test_a_real_system_prompt_and_a_restart(open_window: OpenWindow, demo_pair: 
     assert shown.reply == told.reply
     assert shown.unfinished, "it was ended by the number of tokens"
     reply = shown.reply
-    after.controller.go_on(shown)
+    after.controller.carry_out(Continue(shown))
     after.ended(shown, 60_000)
     assert shown.reply.startswith(reply)
     assert 0 < after.stats(shown).emitted <= 12

@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.settings.settings import Settings
+from app.state.chat.intents import Continue
 from app.state.chat.transcript import Exchange
 from app.views.tokens.reply import TokenReply
 from helpers.decoding.scripted_decoder import Script
@@ -224,7 +225,7 @@ def test_a_continued_reply_goes_on_in_colours(open_window: OpenWindow) -> None:
     settled(window, exchange)
     first = len(tokens(window, exchange).trace)
     begun, script.reply, script.round_s = exchange.reply, " and the end.", 0.0
-    window.controller.go_on(exchange)
+    window.controller.carry_out(Continue(exchange))
     window.wait(lambda: exchange.ended and not window.controller.busy)
     settled(window, exchange)
     shown = tokens(window, exchange)

@@ -9,6 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.state.chat.intents import ShowDetails
 from app.state.chat.transcript import Problem
 from app.system.damage_dialog import make_dialog
 from app.views.markdown.link_question import LinkQuestion
@@ -166,7 +167,7 @@ def test_files_of_a_question_and_a_load_that_is_announced(open_window: OpenWindo
 
 def test_the_report_of_an_error(open_window: OpenWindow) -> None:
     window = open_window(Script(CODE))
-    window.main.transcript.details_wanted.emit(Problem("Something went wrong.", "builtins.ZeroDivisionError"))
+    window.main.transcript.intent.emit(ShowDetails(Problem("Something went wrong.", "builtins.ZeroDivisionError")))
     dialog = other_window(window)
     assert missing(window, dialog) == ""
     assert unseen(window, dialog) == ""

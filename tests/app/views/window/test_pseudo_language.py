@@ -25,6 +25,7 @@ import app.views.window.about
 import engine
 from app.shell.notifications import Notifier
 from app.shell.settings_windows import SettingsWindows
+from app.state.chat.intents import Regenerate
 from app.state.compare.compare import ProofKind
 from app.system.licences import Component
 from app.system.resources import starter_prompts
@@ -101,7 +102,7 @@ def test_a_conversation(open_pseudo: OpenWindow, left_out: LeftOut) -> None:
     window = open_pseudo(Script(REPLY))
     window.ask("zz zzz")
     exchange = window.ask("zzz zz")
-    window.controller.regenerate(exchange)
+    window.controller.carry_out(Regenerate(exchange))
     window.wait(lambda: not window.controller.busy)
     open_menus(window.main)
     _nothing(left_out)

@@ -1,0 +1,73 @@
+"""What the reader of a conversation wants done with a message: one object each, from the view to the controller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from app.state.chat.transcript import Action, Exchange, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Ask a question in other words, beside the old one."""
+
+    exchange: Exchange
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Regenerate:
+    """Have a question answered once more, beside the reply that it has."""
+
+    exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """Have an unfinished reply continued."""
+
+    exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Delete a question with all that came of it."""
+
+    exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class ShowVersion:
+    """Show another version of a question or a reply: the one before (`step` -1) or the next one (1)."""
+
+    exchange: Exchange
+    part: Literal["question", "reply"]
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadTrace:
+    """Put the record of a reply's tokens into the exchange at once, if there is one."""
+
+    exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Press the button of a problem."""
+
+    action: Action
+
+
+@dataclass(frozen=True, slots=True)
+class ShowDetails:
+    """Show what is known of a problem."""
+
+    problem: Problem
+
+
+ChatIntent = Edit | Regenerate | Continue | Delete | ShowVersion | LoadTrace
+"""Carried out by the ChatController."""
+EntryIntent = ChatIntent | Act | ShowDetails
+"""All that can be asked of an entry."""
