@@ -1,6 +1,17 @@
-"""Finds out what the loaded pair costs, for lookahead auto, before a reply asks for it."""
+"""Finds out ahead what is to be known of models: which drafts fit a target, what the loaded pair costs."""
 
 from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import engine
+
+if TYPE_CHECKING:
+    from engine import Fit, ModelFile
 
 from PySide6.QtCore import QObject, Signal
 
@@ -51,3 +62,19 @@ class CostDesk(QObject):
             self.failed.emit(describe(error))
         finally:
             self._job = None
+
+
+_SLICE_S = 0.005
+
+
+async def judge(target: ModelFile, drafts: Sequence[ModelFile]) -> Mapping[Path, Fit]:
+    """What is to be said of each draft that can be used, in slices that leave the window alone."""
+    fits: dict[Path, Fit] = {}
+    began = perf_counter()
+    for draft in drafts:
+        if draft.usable and draft.size_bytes and target.vocabulary is not None:
+            fits[draft.path] = engine.judge_pair(target, draft)
+        if perf_counter() - began > _SLICE_S:
+            await asyncio.sleep(0)
+            began = perf_counter()
+    return fits

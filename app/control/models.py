@@ -13,9 +13,8 @@ from PySide6.QtCore import QMetaMethod, QObject, Signal
 import engine
 from app.bridge.bridge import EngineBridge, Job, Ways
 from app.control.folders import FolderDesk
-from app.control.judging import judge
 from app.control.load_gate import LoadGate
-from app.control.model_checks import CostDesk
+from app.control.model_checks import CostDesk, judge
 from app.control.problems import describe
 from app.control.tasks import Tasks
 from app.settings.model_choices import ModelMemory
@@ -169,6 +168,13 @@ class ModelDesk(QObject):
     def settled(self) -> bool:
         """Return whether everything that was started here has finished."""
         return not self._tasks and self._folders.settled
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether what is chosen is loaded, as far as anything is chosen."""
+        chosen = self.models.selection
+        how = Ways(self.models.options(chosen.target), self.models.options(chosen.draft))
+        return chosen.target is None or self._bridge.has(Loaded(chosen.target, chosen.draft), how)
 
     def nothing_chosen(self) -> EngineError:
         """The error for a question without a target."""

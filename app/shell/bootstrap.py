@@ -33,9 +33,9 @@ from app.control.models import ModelDesk
 from app.control.problems import describe
 from app.settings.keeper import SettingsKeeper
 from app.settings.settings import Settings, SettingsFile
-from app.shell import introduction
 from app.shell.connections import answer, connect, leave_out
 from app.shell.program import Parts
+from app.shell.windows import begin_introduction
 from app.state.chat.transcript import Problem
 from app.state.markdown import code_colors
 from app.state.markdown import parser as markdown_parser
@@ -271,7 +271,7 @@ def run(
         used_before = wishes.model is not None or (store is not None and store.exists())
         parts = build(app, loop, settings_file, models_folder=wishes.models_folder, model=wishes.model, store=store)
         parts.installation, parts.log = installation, log
-        introduction.begin(parts, used_before=used_before)
+        begin_introduction(parts, used_before=used_before)
         if claim is not None:
             _hear_calls(parts, claim)
         app.file_opened.connect(lambda path: parts.desk.choose_target(Path(path)))

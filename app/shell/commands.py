@@ -3,76 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QKeySequence
 
+from app.control.conversations import Export
+from app.shell.files import attach, export, import_
+from app.shell.library_windows import LibraryWindows
 from app.shell.program import Parts
-from app.state.conversations.formats import FORMATS
+from app.shell.windows import Windows
 from app.state.conversations.list import ConversationItem
 from app.system.translation import say
 from app.views.commands.commands import CHAT, CONVERSATIONS, MODELS, PROGRAM, SPECULATION, VIEW, Keys
 
-if TYPE_CHECKING:
-    from app.views.commands.palette import CommandPalette, Title
 
-ExportOpen = Callable[[int, str], None]
-
-
-def register(parts: Parts, *, export: ExportOpen, bring_in: Callable[[], None], about: Callable[[], None]) -> None:
+def register(parts: Parts, windows: Windows) -> None:
     """Give the window its commands."""
-    help_windows = HelpWindows(parts)
-    _register_chat(parts)
-    _register_conversations(parts, export, bring_in)
-    _register_models(parts)
+    _register_chat(parts, windows)
+    _register_conversations(parts)
+    _register_models(parts, windows.library)
     _register_view(parts)
-    window, add = parts.window, parts.window.commands.add
-    palette, sheet = window.tr("All commands…"), window.tr("Keyboard shortcuts…")
-    add("program.palette", palette, help_windows.open_palette, shortcut="Ctrl+K", section=PROGRAM, quiet=True)
-    add("program.shortcuts", sheet, help_windows.open_sheet, shortcut="F1", section=PROGRAM, everywhere=True)
-    add("program.about", window.tr("About Outrider…"), about, section=PROGRAM)
-    quit_keys = "Ctrl+Q"
-    add("program.quit", window.tr("Quit"), window.close, shortcut=quit_keys, section=PROGRAM, everywhere=True)
+    _register_program(parts, windows)
 
 
-class HelpWindows:
-    """Open the command palette and the shortcut sheet, each made at first use. Attribute: palette."""
-
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self.palette: CommandPalette | None = None
-
-    def open_palette(self) -> None:
-        """Show the command palette."""
-        from app.views.commands.palette import CommandPalette  # noqa: PLC0415 - not before it is asked for
-
-        window = self._parts.window
-        if self.palette is None:
-            self.palette = CommandPalette(window.commands, self._titles, self._parts.theme, window)
-        self.palette.open()
-
-    def open_sheet(self) -> None:
-        """Show the shortcut sheet."""
-        from app.views.commands.shortcut_sheet import ShortcutSheet  # noqa: PLC0415 - not before it is asked for
-
-        window = self._parts.window
-        there = [sheet for sheet in window.findChildren(ShortcutSheet) if sheet.isVisible()]
-        sheet = there[0] if there else ShortcutSheet(window.commands, window)
-        sheet.show()
-        sheet.activateWindow()
-
-    def _titles(self) -> list[Title]:
-        from app.views.commands.palette import Title  # noqa: PLC0415 - with the palette
-
-        show = self._parts.controller.open
-        return [
-            Title(each.title, lambda number=each.id: show(number))  # type: ignore[misc]
-            for each in self._parts.conversations.summaries()
-            if each.title
-        ]
-
-
-def _register_chat(parts: Parts) -> None:
+def _register_chat(parts: Parts, windows: Windows) -> None:
     window, controller = parts.window, parts.controller
     add, tr = window.commands.add, window.tr
     new = QKeySequence.StandardKey.New
@@ -87,9 +40,12 @@ def _register_chat(parts: Parts) -> None:
         section=CHAT,
         enabled=lambda: controller.activity.work != "idle",
     )
+    add("chat.attach", tr("Attach text files…"), lambda: attach(parts), shortcut="Ctrl+Shift+A", section=CHAT)
+    words = tr("Sampling and system prompt of this conversation…")
+    add("chat.generation", words, windows.settings.open_generation, shortcut="Ctrl+G", section=CHAT)
 
 
-def _register_conversations(parts: Parts, export: ExportOpen, bring_in: Callable[[], None]) -> None:
+def _register_conversations(parts: Parts) -> None:
     window, conversations = parts.window, parts.conversations
     add, tr = window.commands.add, window.tr
 
@@ -103,7 +59,7 @@ def _register_conversations(parts: Parts, export: ExportOpen, bring_in: Callable
 
     def save(kind: str) -> None:
         if conversations.open is not None:
-            export(conversations.open.id, kind)
+            export(parts, conversations.open.id, kind)
 
     def rename() -> None:
         if conversations.open is not None:
@@ -133,7 +89,7 @@ def _register_conversations(parts: Parts, export: ExportOpen, bring_in: Callable
             section=section,
             enabled=is_open,
         )
-    add("conversations.import", tr("Import a chat…"), bring_in, section=section)
+    add("conversations.import", tr("Import a conversation…"), lambda: import_(parts), section=section)
 
 
 def neighbour(rows: object, open_id: int | None, by: int) -> int | None:
@@ -147,8 +103,8 @@ def neighbour(rows: object, open_id: int | None, by: int) -> int | None:
     return numbers[place] if 0 <= place < len(numbers) else None
 
 
-def _register_models(parts: Parts) -> None:
-    window, bar = parts.window, parts.window.bar
+def _register_models(parts: Parts, windows: LibraryWindows) -> None:
+    window, bar, desk, models = parts.window, parts.window.bar, parts.desk, parts.desk.models
     add, tr = window.commands.add, window.tr
 
     def show(picker: str) -> Callable[[], None]:
@@ -166,6 +122,18 @@ def _register_models(parts: Parts) -> None:
     compare, sweep = tr("Compare plain and speculative decoding…"), tr("Lookahead sweep…")
     add("proof.compare", compare, bar.compare_wanted.emit, shortcut="Ctrl+Shift+C", section=SPECULATION)
     add("proof.sweep", sweep, bar.sweep_wanted.emit, shortcut="Ctrl+Shift+L", section=SPECULATION)
+    add("models.library", tr("Models…"), windows.open_library, shortcut="Ctrl+Shift+M", section=MODELS)
+    add("models.folder", tr("Add a models folder…"), windows.add_folder, section=MODELS)
+    add(
+        "models.options",
+        tr("Options of the target…"),
+        lambda: windows.open_options(models.selection.target),
+        section=MODELS,
+        enabled=lambda: models.by_path(models.selection.target) is not None,
+    )
+    load, unload = tr("Load what is chosen"), tr("Unload the models")
+    add("models.load", load, desk.load_now, section=MODELS, enabled=lambda: not desk.is_loaded)
+    add("models.unload", unload, desk.unload, section=MODELS, enabled=lambda: models.loaded.target is not None)
 
 
 def _register_view(parts: Parts) -> None:
@@ -220,3 +188,17 @@ def _register_view(parts: Parts) -> None:
             section=VIEW,
             everywhere=True,
         )
+
+
+def _register_program(parts: Parts, windows: Windows) -> None:
+    window, add = parts.window, parts.window.commands.add
+    palette, sheet = window.tr("All commands…"), window.tr("Keyboard shortcuts…")
+    add("program.palette", palette, windows.help.open_palette, shortcut="Ctrl+K", section=PROGRAM, quiet=True)
+    add("program.shortcuts", sheet, windows.help.open_sheet, shortcut="F1", section=PROGRAM, everywhere=True)
+    add("program.about", window.tr("About Outrider…"), windows.help.open_about, section=PROGRAM)
+    quit_keys = "Ctrl+Q"
+    add("program.quit", window.tr("Quit"), window.close, shortcut=quit_keys, section=PROGRAM, everywhere=True)
+    add("program.introduction", window.tr("What the two models do"), windows.introduction.show, section=PROGRAM)
+    add("program.log", window.tr("Open the log folder"), windows.reports.open_log_folder, section=PROGRAM)
+    settings = window.tr("Settings…")
+    add("program.settings", settings, windows.settings.open, shortcut="Ctrl+,", section=PROGRAM, everywhere=True)

@@ -7,17 +7,21 @@ import os
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QVBoxLayout
 
-from app.shell.commands import register as register_commands
+from app.shell.commands import register
+from app.shell.files import attach, export, import_, refuse_dropped, take_dropped
+from app.shell.library_windows import LibraryWindows
 from app.shell.notifications import Notifier
 from app.shell.program import Parts
-from app.shell.prompt_wiring import connect_prompt
-from app.shell.settings_windows import SettingsWindows
-from app.shell.windows import ProofWindows
-from app.shell.wiring_models import connect_models
-from app.system.places import data_folder, flavour
+from app.shell.windows import ProofWindows, Windows
+from app.state.chat.attachments import NotAttached
+from app.state.chat.context_use import last_dropped
+from app.state.compare.compare import ProofKind
 from app.system.single_instance import Call
-from app.views.window.file_dialogs import ask_what_to_import, ask_where_to_save
+from app.views.widgets.notices import LoadNotice
+from app.views.window.file_drops import FileDrops
+from app.words.context import refusal
 from app.words.settings import trouble_words
 
 _LONG = 500
@@ -26,19 +30,15 @@ _LONG = 500
 
 def connect(parts: Parts) -> None:
     """Connect everything."""
+    windows = Windows.of(parts)
     _connect_chat(parts)
     _connect_conversations(parts)
-    _connect_proof(parts)
+    _connect_proof(parts, windows.proof)
     parts.keeper.trouble.connect(lambda trouble: parts.window.notice.show_trouble(trouble_words(trouble)))
-    register_commands(
-        parts,
-        export=lambda number, kind: _export(parts, number, kind),
-        bring_in=lambda: _import(parts),
-        about=lambda: _show_about(parts),
-    )
-    connect_models(parts)
-    connect_prompt(parts)
-    SettingsWindows(parts).register()
+    _connect_models(parts, windows.library)
+    _connect_files(parts)
+    _connect_meter(parts)
+    register(parts, windows)
     parts.window.bar.fill_menu(parts.window.commands)
 
 
@@ -99,8 +99,8 @@ def _connect_conversations(parts: Parts) -> None:
     panel.undo_wanted.connect(controller.undelete)
     panel.undo_ended.connect(conversations.forget_deleted)
     panel.search_wanted.connect(conversations.search)
-    panel.export_wanted.connect(lambda number, kind: _export(parts, number, kind))
-    panel.import_wanted.connect(lambda: _import(parts))
+    panel.export_wanted.connect(lambda number, kind: export(parts, number, kind))
+    panel.import_wanted.connect(lambda: import_(parts))
     # State
     conversations.list_changed.connect(panel.refresh)
     conversations.open_changed.connect(panel.show_open)
@@ -113,25 +113,13 @@ def _connect_conversations(parts: Parts) -> None:
     conversations.saving_again.connect(lambda: window.notice.show_good_news(window.tr("All changes are saved again.")))
 
 
-def _connect_proof(parts: Parts) -> None:
-    bar, windows = parts.window.bar, ProofWindows(parts.proof, parts.theme, parts.window)
+def _connect_proof(parts: Parts, windows: ProofWindows) -> None:
+    bar = parts.window.bar
     bar.compare_wanted.connect(windows.open_compare)
     bar.sweep_wanted.connect(windows.open_sweep)
     parts.window.closed.connect(windows.close)
     parts.window.closed.connect(parts.proof.stop)
-
-
-def _export(parts: Parts, conversation: int, kind: str) -> None:
-    name = parts.conversations.export_name(conversation, kind)
-    path = ask_where_to_save(parts.window, name, kind) if name else None
-    if path is not None:
-        parts.conversations.export(conversation, kind, path)
-
-
-def _import(parts: Parts) -> None:
-    path = ask_what_to_import(parts.window)
-    if path is not None:
-        parts.controller.bring_in(path)
+    parts.proof.changed.connect(lambda kind: _note_plain_speed(parts, kind))
 
 
 def _remember_open(parts: Parts) -> None:
@@ -154,9 +142,78 @@ def answer(parts: Parts, call: Call) -> None:
         parts.desk.choose_target(Path(call.model))
 
 
-def _show_about(parts: Parts) -> None:
-    from app.views.window.about import AboutDialog, Whereabouts  # noqa: PLC0415 - not before it is asked for
+def _connect_models(parts: Parts, windows: LibraryWindows) -> None:
+    """The pickers, the library and what is dropped."""
+    window, bar, desk, controller = parts.window, parts.window.bar, parts.desk, parts.controller
+    bar.target_chosen.connect(desk.choose_target)
+    bar.draft_chosen.connect(desk.choose_draft)
+    bar.lookahead_chosen.connect(desk.choose_lookahead)
+    bar.rescan_wanted.connect(desk.scan_again)
+    bar.library_wanted.connect(windows.open_library)
+    window.folder_chosen.connect(lambda folder: desk.add_folder(Path(folder)))
+    windows.connect_notice(_announcement(parts))
+    window.closed.connect(windows.close)
+    controller.activity_changed.connect(windows.show_activity)
+    desk.changed.connect(lambda: bar.show_models(desk.models))
+    bar.show_models(desk.models)
+    drops = FileDrops(window, window.prompt.edit.viewport())
+    for place in (drops, windows):
+        place.dropped.connect(lambda found: take_dropped(parts, found))
+        place.foreign.connect(lambda: refuse_dropped(parts))
 
-    settings = parts.settings_file.path
-    place = Whereabouts(flavour(), str(settings or ""), str(data_folder()), str(parts.log.path))
-    AboutDialog(place, parts.window).open()
+
+def _announcement(parts: Parts) -> LoadNotice:
+    """Above the progress bar, where what concerns the whole program stands."""
+    window = parts.window
+    notice = LoadNotice(parts.theme, window)
+    holder = window.strip.parentWidget()
+    column = None if holder is None else holder.layout()
+    if isinstance(column, QVBoxLayout):
+        column.insertWidget(column.indexOf(window.strip), notice)
+    return notice
+
+
+def _connect_files(parts: Parts) -> None:
+    window, prompt, files = parts.window, parts.window.prompt, parts.attachments
+
+    def show() -> None:
+        prompt.show_files(files.attachments, files.pending)
+
+    def refuse(error: NotAttached) -> None:
+        window.notice.show_trouble(refusal(error))
+
+    prompt.attach_wanted.connect(lambda: attach(parts))
+    prompt.files_given.connect(files.add)
+    prompt.file_removed.connect(files.remove)
+    prompt.recalled.connect(files.bring_back)
+    prompt.send.connect(files.sent)
+    files.changed.connect(show)
+    files.counted.connect(show)
+    files.refused.connect(refuse)
+    window.closed.connect(files.stop)
+
+
+def _connect_meter(parts: Parts) -> None:
+    window, controller, context = parts.window, parts.controller, parts.context
+
+    def show() -> None:
+        use = context.use
+        window.meter.show_use(use)
+        dropped = last_dropped(controller.transcript.entries, 0 if use is None else use.dropped)
+        window.transcript.mark_dropped(dropped)
+
+    window.prompt.edited.connect(context.note_typed)
+    context.changed.connect(show)
+    window.closed.connect(context.stop)
+
+
+def _note_plain_speed(parts: Parts, kind: ProofKind) -> None:
+    """What was measured of plain decoding is what the replies of this target are compared with."""
+    run = parts.proof.runs[kind]
+    if run.running or run.report is None or run.request is None:
+        return
+    plain = run.report.way("plain")
+    same = run.request.models.target == parts.desk.models.selection.target
+    if same and plain is not None and plain.tokens_per_second is not None:
+        parts.controller.metrics.note_plain_speed(plain.tokens_per_second.median)
+        parts.controller.metrics_changed.emit()

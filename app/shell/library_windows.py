@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 from app.control.models import ModelDesk
 from app.state.chat.activity import Activity
 from app.state.models.load_options import LoadChoice
-from app.views.widgets.load_notice import LoadNotice
+from app.views.widgets.notices import LoadNotice
 from app.views.widgets.theme import Theme
 from app.views.window.file_dialogs import ask_for_models_folder
 from app.views.window.file_drops import FileDrops

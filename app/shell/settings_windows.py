@@ -19,7 +19,7 @@ from app.state.settings.presets import (
     prompts,
 )
 from app.system.file_writing import write_whole
-from app.views.commands.commands import CHAT, PROGRAM
+from app.system.translation import LANGUAGES
 
 if TYPE_CHECKING:
     from app.views.settings.dialog import PageName, SettingsDialog
@@ -36,14 +36,6 @@ class SettingsWindows(QObject):
         parts.controller.choices.changed.connect(self._show_choices)
         parts.keeper.changed.connect(self._show_settings)
         parts.window.closed.connect(self._close)
-
-    def register(self) -> None:
-        """Give the window the commands."""
-        window = self._parts.window
-        add, tr = window.commands.add, window.tr
-        add("program.settings", tr("Settings…"), self.open, shortcut="Ctrl+,", section=PROGRAM, everywhere=True)
-        words = tr("Sampling and system prompt for this chat…")
-        add("chat.generation", words, self.open_generation, shortcut="Ctrl+G", section=CHAT)
 
     def open(self, page: PageName | None = None) -> None:
         """Show the settings, at a page (None: the one that was shown last)."""

@@ -5,14 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.state.chat.intents import Act, EntryIntent, ShowDetails
 from app.state.chat.transcript import Action, Problem
-from app.views.chat.dropped_line import DroppedLine
 from app.views.markdown.tall_text import TallText
 from app.views.widgets.icons import icon
 from app.views.widgets.theme import Theme
+
+
+class DroppedLine(QWidget):
+    """A thin line with words in it."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        words = QLabel(self.tr("The model no longer reads what is above"), self)
+        words.setObjectName("caption")
+        words.setToolTip(
+            self.tr("There is no room for it in the context. The system prompt and your question always stay.")
+        )
+        self.setAccessibleName(words.text())
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 8, 0, 4)
+        row.setSpacing(12)
+        row.addWidget(self._rule(), 1)
+        row.addWidget(words, 0, Qt.AlignmentFlag.AlignCenter)
+        row.addWidget(self._rule(), 1)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def _rule(self) -> QFrame:
+        rule = QFrame(self)
+        rule.setObjectName("rule")
+        rule.setFixedHeight(1)
+        return rule
+
 
 Ask = Callable[[EntryIntent], None]
 

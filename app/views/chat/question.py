@@ -13,7 +13,7 @@ from app.views.chat.quoted_file import QuotedFile
 from app.views.markdown.tall_text import TallText
 from app.views.prompt.box import PromptEdit
 from app.views.prompt.chips import ChipRow
-from app.views.widgets.escape import keeps_escape
+from app.views.widgets.keys import keeps_escape
 from app.views.widgets.theme import Theme
 
 _SURELY_WIDE = 2_000

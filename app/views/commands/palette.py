@@ -21,7 +21,7 @@ from shiboken6 import isValid
 
 from app.views.commands.commands import Commands
 from app.views.commands.palette_rows import LINE_ROLE, CommandPainter, Line, PaletteRows
-from app.views.widgets.escape import keeps_escape
+from app.views.widgets.keys import keeps_escape
 from app.views.widgets.theme import Theme
 
 _WIDTH, _MARGIN, _BELOW = 600, 24, 24

@@ -24,9 +24,9 @@ from app.state.conversations.formats import FORMATS
 from app.state.conversations.list import ConversationItem, ConversationList
 from app.system.translation import say
 from app.views.conversations.rows import ROW_ROLE, ConversationPainter, ConversationRows
-from app.views.widgets.escape import keeps_escape
 from app.views.widgets.flow_layout import FlowLayout
 from app.views.widgets.icons import icon, icon_button, keep_icon
+from app.views.widgets.keys import keeps_escape
 from app.views.widgets.theme import Theme
 
 SEARCH_PATIENCE_MS = 120

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QMenu, QS
 
 from app.state.models.models import Loaded, Lookahead, ModelList, PickerLine
 from app.views.commands.commands import Commands
-from app.views.widgets.hover import settle_hover
 from app.views.widgets.icons import icon_button
+from app.views.widgets.keys import settle_hover
 from app.views.widgets.picker import PATH_ROLE, Picker
 from app.views.widgets.theme import Theme
 from app.words.models import worded

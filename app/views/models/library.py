@@ -15,11 +15,11 @@ from app.state.models.models import PickerLine
 from app.views.models.folders import FolderList
 from app.views.models.rows import LibraryFilter, LibraryModel
 from app.views.models.table import LibraryTable
-from app.views.widgets.cut_label import CutLabel
 from app.views.widgets.flow_layout import FlowLayout
 from app.views.widgets.icons import icon, icon_button, keep_icon
 from app.views.widgets.keys import Dialog
-from app.views.widgets.load_notice import LoadNotice
+from app.views.widgets.labels import CutLabel
+from app.views.widgets.notices import LoadNotice
 from app.views.widgets.picker import PATH_ROLE, Picker
 from app.views.widgets.progress_strip import ProgressStrip
 from app.views.widgets.theme import Theme

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBox
 from app.state.models.models import PickerLine
 from app.state.settings.presets import Shelf
 from app.views.settings.fields import mark
-from app.views.widgets.escape import keeps_escape
 from app.views.widgets.icons import icon_button
+from app.views.widgets.keys import keeps_escape
 from app.views.widgets.picker import PATH_ROLE, Picker
 from app.views.widgets.theme import Theme
 from app.words.settings import name_words

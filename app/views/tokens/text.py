@@ -23,9 +23,8 @@ from PySide6.QtWidgets import QWidget
 from app.state.chat.trace import TokenTrace
 from app.views.markdown.reply import TallText
 from app.views.tokens.card import TokenCard, describe_token
-from app.views.tokens.painter import TokenPainter
-from app.views.tokens.token_places import TokenPlaces, length_of, showable
-from app.views.widgets.escape import keeps_escape
+from app.views.tokens.painter import TokenPainter, TokenPlaces, length_of, showable
+from app.views.widgets.keys import keeps_escape
 from app.views.widgets.theme import LINE_HEIGHT, Theme
 
 FLUSH_MS = 50

@@ -1,10 +1,13 @@
-"""Enter, on a button that has the keyboard: it presses it, as Space does. Qt leaves that to the platform."""
+"""Keys and the mouse, where Qt leaves it to the platform or does something else.
+
+Enter presses the button that has the keyboard, as Space does; Esc is kept from the window; a popup has closed.
+"""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog
+from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtGui import QCursor, QKeyEvent
+from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog, QWidget
 
 
 def presses_button(event: QKeyEvent) -> bool:
@@ -26,3 +29,23 @@ class Dialog(QDialog):
         """Enter on a button is for that button."""
         if not presses_button(event):
             super().keyPressEvent(event)
+
+
+def keeps_escape(event: QEvent) -> bool:
+    """Whether this is Qt's question who wants Esc; it is answered: in the window Esc would cancel what is going on."""
+    asked = isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride
+    if not asked or event.key() != Qt.Key.Key_Escape:  # type: ignore[attr-defined]
+        return False
+    event.accept()
+    return True
+
+
+def settle_hover(widget: QWidget) -> None:
+    """Draw a widget as the mouse is now: while its popup was open it was not told that the mouse had left."""
+    QTimer.singleShot(0, widget, lambda: _settle(widget))
+
+
+def _settle(widget: QWidget) -> None:
+    inside = widget.isVisible() and widget.rect().contains(widget.mapFromGlobal(QCursor.pos()))
+    widget.setAttribute(Qt.WidgetAttribute.WA_UnderMouse, inside)
+    widget.update()

@@ -1,12 +1,43 @@
-"""A line above the prompt for what concerns the whole program: conversations that cannot be saved, and can again."""
+"""Lines above the prompt for what concerns the whole program: saving fails, or a model would not fit in memory."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
 
-from app.views.widgets.notice_row import NoticeRow
+from app.views.widgets.icons import icon_button
 from app.views.widgets.theme import Theme
+
+
+class NoticeRow(QFrame):
+    """A line, hidden until there is something to say. Attribute: text (what it says)."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("notice")
+        self.text = QLabel(self)
+        self.text.setObjectName("noticeText")
+        self.text.setWordWrap(True)
+
+    def _lay_out(self, theme: Theme, answer: str, close: str) -> tuple[QPushButton, QToolButton]:
+        """The button with the words `answer`, and the cross, whose help is `close`; nothing is connected yet."""
+        button = QPushButton(answer, self)
+        button.setObjectName("undoButton")
+        cross = icon_button(theme, "x", close, self)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 4, 4, 4)
+        row.setSpacing(8)
+        row.addWidget(self.text, 1)
+        row.addWidget(button)
+        row.addWidget(cross)
+        self.hide()
+        return button, cross
+
+    def _say(self, words: str) -> None:
+        """Put these words into it, for the eye and for a screen reader."""
+        self.text.setText(words)
+        self.setAccessibleName(words)
+
 
 GOOD_NEWS_MS = 8_000
 OFFER_MS = 12_000
@@ -59,3 +90,29 @@ class NoticeBar(NoticeRow):
     def _accept(self) -> None:
         self._close()
         self.accepted.emit()
+
+
+class LoadNotice(NoticeRow):
+    """Announces a load that would not fit. Signals: accepted() (go on all the same), declined()."""
+
+    accepted = Signal()
+    declined = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.go_on, self.close_button = self._lay_out(theme, self.tr("Load anyway"), self.tr("Do not load it"))
+        self.go_on.clicked.connect(self._accept)
+        self.close_button.clicked.connect(self._decline)
+
+    def announce(self, words: str) -> None:
+        """Say it, until it is decided; without words there is nothing to decide any more."""
+        self._say(words)
+        self.setVisible(bool(words))
+
+    def _accept(self) -> None:
+        self.hide()
+        self.accepted.emit()
+
+    def _decline(self) -> None:
+        self.hide()
+        self.declined.emit()

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QGridLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from app.views.widgets.escape import keeps_escape
+from app.views.widgets.keys import keeps_escape
 from app.views.widgets.scroll_page import ColumnPage
 from app.views.widgets.theme import Theme
 

@@ -23,7 +23,7 @@ from app.store.errors import StoreError
 from app.store.store import Store
 from app.system.damage_dialog import make_dialog
 from app.system.translation import say_error
-from app.views.chat.dropped_line import DroppedLine
+from app.views.chat.entry import DroppedLine
 from app.views.chat.exchange import ExchangeView
 from app.views.markdown.thought import ThoughtView
 from app.words.settings import trouble_words

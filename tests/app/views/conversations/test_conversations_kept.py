@@ -7,7 +7,7 @@ from time import perf_counter
 
 import pytest
 
-import app.shell.connections
+import app.shell.files
 import app.store.store
 from app.settings.settings import Settings
 from app.state.chat.intents import Regenerate
@@ -29,10 +29,10 @@ def test_export_and_import(open_window: OpenWindow, tmp_path: Path, monkeypatch:
     conversation = number(window, "One")
     for kind, name in (("markdown", "a.md"), ("json", "a.json")):
         path = tmp_path / name
-        monkeypatch.setattr(app.shell.connections, "ask_where_to_save", lambda *_args, path=path: path)
+        monkeypatch.setattr(app.shell.files, "ask_where_to_save", lambda *_args, path=path: path)
         window.main.left.export_wanted.emit(conversation, kind)
     assert "Reply to One" in (tmp_path / "a.md").read_text("utf-8")
-    monkeypatch.setattr(app.shell.connections, "ask_what_to_import", lambda *_args: tmp_path / "a.json")
+    monkeypatch.setattr(app.shell.files, "ask_what_to_import", lambda *_args: tmp_path / "a.json")
     window.main.left.import_button.click()
     assert titles(window) == ["Today", "One", "One"]
     assert window.parts.conversations.list.open_id != conversation

@@ -11,7 +11,7 @@ import app.shell.library_windows
 import engine
 from app.views.models.library import LibraryDialog
 from app.views.models.options import ModelOptionsDialog
-from app.views.widgets.load_notice import LoadNotice
+from app.views.widgets.notices import LoadNotice
 from app.views.window.file_drops import DropVeil
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window

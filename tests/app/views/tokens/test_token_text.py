@@ -12,9 +12,9 @@ from pytestqt.qtbot import QtBot
 from app.settings.settings import Settings
 from app.state.chat.trace import ORIGINS, TokenTrace
 from app.views.tokens.card import probability_words, token_words
+from app.views.tokens.painter import TokenPlaces, length_of, showable
 from app.views.tokens.reply import TokenLegend, TokenReply
 from app.views.tokens.text import TokenText
-from app.views.tokens.token_places import TokenPlaces, length_of, showable
 from app.views.widgets.theme import Theme
 from engine import Origin, TokenEvent
 

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton
 
 from app.settings.settings import Settings, SettingsFile
-from app.shell import introduction
+from app.shell.windows import begin_introduction
 from app.views.window.first_launch import FirstLaunchView
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window
@@ -21,7 +21,7 @@ def shown(window: Window) -> FirstLaunchView | None:
 
 def first(window: Window) -> FirstLaunchView:
     """The screen, at a first start."""
-    introduction.begin(window.parts, used_before=False)
+    begin_introduction(window.parts, used_before=False)
     view = shown(window)
     assert view is not None
     return view
@@ -39,7 +39,7 @@ def test_it_explains_both_models_and_is_shown_once(open_window: OpenWindow, tmp_
     assert window.main.welcome.isVisible()
     assert window.prompt.edit.hasFocus()
     window.wait(lambda: not SettingsFile(tmp_path / "settings.json").load().first_launch)
-    introduction.begin(window.parts, used_before=False)
+    begin_introduction(window.parts, used_before=False)
     assert shown(window) is None
     window.main.commands.run("program.introduction")
     assert shown(window) is not None, "whenever it is asked for"
@@ -47,7 +47,7 @@ def test_it_explains_both_models_and_is_shown_once(open_window: OpenWindow, tmp_
 
 def test_whoever_used_the_program_before_is_not_told(open_window: OpenWindow) -> None:
     window = open_window(Script())
-    introduction.begin(window.parts, used_before=True)
+    begin_introduction(window.parts, used_before=True)
     assert shown(window) is None
     assert not window.parts.settings.first_launch
 
