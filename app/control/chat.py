@@ -75,9 +75,8 @@ class ChatController(QObject):
 
     @property
     def activity(self) -> Activity:
-        """Return the current activity, for the progress bar."""
-        own = self._own_turn()
-        return self._turns.activity if own in (None, self._turns.running) else Activity("queued")
+        """What is going on, for the progress bar."""
+        return self._turns.activity_for(self._own_turn())
 
     @property
     def busy(self) -> bool:

@@ -88,7 +88,8 @@ class ProofDesk(QObject):
         self._timer = QTimer(self)
         self._timer.setInterval(POLL_MS)
         self._timer.timeout.connect(self._poll)
-        desk.changed.connect(self.pair_changed)
+        desk.list_changed.connect(self.pair_changed)
+        desk.selection_changed.connect(self.pair_changed)
 
     @property
     def pair(self) -> ComparedModels:
@@ -193,5 +194,5 @@ class ProofDesk(QObject):
                 self._drawn.append(told[1])
             elif self.runs[kind].status in ("asking", "loading"):
                 # It does not load before the user has answered, elsewhere.
-                asked = self._desk.activity().work == "asking"
+                asked = self._desk.loader.state.stage == "asking"
                 self._note_wait(kind, "asking" if asked else "loading")

@@ -63,7 +63,7 @@ class ContextDesk(QObject):
         controller.reply_ended.connect(self._note_conversation)
         controller.busy_changed.connect(self._note_busy)
         controller.choices.changed.connect(self.note_typed)
-        controller.desk.changed.connect(self._note_models)
+        controller.desk.loaded_changed.connect(self._note_models)
         controller.metrics_changed.connect(self._note_reply)
 
     @property

@@ -11,15 +11,14 @@ from pathlib import Path
 from PySide6.QtCore import QMetaMethod, QObject, Signal
 
 import engine
-from app.bridge.bridge import EngineBridge, Job, Ways
+from app.bridge.bridge import EngineBridge, Job
 from app.control.folders import FolderDesk
-from app.control.load_gate import LoadGate
+from app.control.loading import Loader
 from app.control.model_checks import CostDesk, judge
 from app.control.problems import describe
 from app.control.tasks import Tasks
 from app.settings.model_choices import ModelMemory
 from app.settings.settings import Settings
-from app.state.chat.activity import Activity
 from app.state.models.library import Library
 from app.state.models.load_options import LoadChoice
 from app.state.models.models import DraftKey, Loaded, Lookahead, ModelList, Selection
@@ -37,12 +36,16 @@ class NothingChosen(EngineError):
 class ModelDesk(QObject):
     """The models of this run.
 
-    Attributes: models (the state that the pickers show), library (the same as a table), settings.
-    Signals: changed() (the pickers must be drawn again), failed(Problem), working() (something began), announce(words):
-    a load waits, as it would not fit in memory, until `load_anyway` or `decline_load`; without words that is over.
+    Attributes: models (the state that the pickers show), library (the same as a table), settings, loader.
+    Signals: list_changed() (other models, or something else is known of them), selection_changed() (something else is
+    chosen), loaded_changed() (a load is over, or the models were unloaded), failed(Problem), working() (something
+    began), announce(words): a load waits, as it would not fit in memory, until `load_anyway` or `decline_load`; without
+    words that is over.
     """
 
-    changed = Signal()
+    list_changed = Signal()
+    selection_changed = Signal()
+    loaded_changed = Signal()
     failed = Signal(object)
     working = Signal()
     announce = Signal(str)
@@ -58,20 +61,18 @@ class ModelDesk(QObject):
         self._folders.found.connect(self._found)
         self._folders.failed.connect(self.failed)
         self._folders.working.connect(self.working)
-        self._gate = LoadGate(bridge, models)
+        self.loader = Loader(bridge, models)
+        self.loader.began.connect(self.working)
+        self.loader.asked.connect(self._ask)
         self._memory = ModelMemory(models, settings)
         self._bridge = bridge
         self._tasks = Tasks(loop)
         self._costs = CostDesk(bridge, models, self._tasks)
         self._costs.failed.connect(self.failed)
         self._costs.working.connect(self.working)
-        self._loading: Job[Loaded] | None = None
-        self._wanted, self._how = Loaded(), Ways()
-        self._unloading: Job[Loaded] | None = None
-        self._shared: Job[Loaded] | None = None
         self._wish: Selection | None = None
         self._opened: Path | None = None
-        self._before = models.selection
+        self._before = self._told = models.selection
 
     # Intents ----------------------------------------------------------------------------------------------------------
 
@@ -97,6 +98,7 @@ class ModelDesk(QObject):
         self._opened, self._before, self._wish = path, self.models.selection, None
         self.models.choose(target=path)
         self.models.choose_drafting("automatic")
+        self._tell_selection()
 
     def choose_target(self, path: Path) -> None:
         """Use this target from the next message on."""
@@ -139,13 +141,13 @@ class ModelDesk(QObject):
     def set_options(self, path: Path, options: LoadChoice) -> None:
         """Load this model so from the next message on, now and in later runs."""
         self._memory.keep_options(path, options)
-        self._weigh()
-        self.changed.emit()
+        self.loader.weigh()
+        self.list_changed.emit()
 
     def cancel(self) -> None:
         """Stop a load, else a measurement, else the scans."""
-        if self._loading is not None:
-            self._loading.cancel()
+        if self.loader.job is not None:
+            self.loader.cancel()
         elif self._costs.measuring:
             self._costs.cancel()
         else:
@@ -160,9 +162,8 @@ class ModelDesk(QObject):
 
     @property
     def busy(self) -> bool:
-        """Return whether a load, a measurement or a scan is running."""
-        loading = self._loading is not None and self._loading is not self._gate.held
-        return loading or self._costs.measuring or self._folders.scanning is not None
+        """Whether a load, a measurement or a scan is running."""
+        return self.loader.state.stage == "loading" or self._costs.measuring or self._folders.scanning is not None
 
     @property
     def settled(self) -> bool:
@@ -173,8 +174,7 @@ class ModelDesk(QObject):
     def is_loaded(self) -> bool:
         """Whether what is chosen is loaded, as far as anything is chosen."""
         chosen = self.models.selection
-        how = Ways(self.models.options(chosen.target), self.models.options(chosen.draft))
-        return chosen.target is None or self._bridge.has(Loaded(chosen.target, chosen.draft), how)
+        return chosen.target is None or self.loader.has(Loaded(chosen.target, chosen.draft))
 
     def nothing_chosen(self) -> EngineError:
         """The error for a question without a target."""
@@ -186,23 +186,8 @@ class ModelDesk(QObject):
         Whoever awaits it calls `load_ended` afterwards, whatever came of it. Where it would not fit in memory it waits
         for the user, who is asked by `announce`.
         """
-        how = self._gate.ways(wanted)
-        if self._loading is not None:
-            if (self._wanted, self._how) == (wanted, how) and not self._loading.cancelled:
-                self._shared = self._loading
-                return self._loading
-            self._loading.cancel()
-            if self._gate.ended(self._loading):
-                self.announce.emit("")
-        elif self._unloading is None and self._bridge.has(wanted, how):
-            return None
-        self._wanted, self._how = wanted, how
-        asked = self.isSignalConnected(QMetaMethod.fromSignal(self.announce))
-        hold = asked and self._gate.shortage(wanted, how) is not None
-        self._loading = self._gate.load(wanted, how, hold=hold)
-        self._weigh()
-        self.working.emit()
-        return self._loading
+        self.loader.asks = self.isSignalConnected(QMetaMethod.fromSignal(self.announce))
+        return self.loader.load(wanted)
 
     def load_now(self) -> None:
         """Load what is chosen, without waiting for the next message."""
@@ -210,82 +195,66 @@ class ModelDesk(QObject):
 
     def load_anyway(self) -> None:
         """Try the load that was announced although memory seems too short."""
-        self.announce.emit("")
-        if not self._go_on(accepted=True) and self._gate.refused is not None:
-            self.models.selection = self._gate.refused
-            self._gate.accept_refused()
+        again = self.loader.accept()
+        if again is not None:
+            self.models.selection = again
             self._tasks.start(self._load_ahead())
-            self.changed.emit()
-
-    def _go_on(self, *, accepted: bool) -> bool:
-        how = self._gate.go_on(accepted=accepted)
-        if how is not None:
-            # So it is asked for from now on: who does that shares this load.
-            self._how = how
-            self.working.emit()
-        return how is not None
-
-    def _weigh(self) -> None:
-        """Announce the load that is held, if there is one, or let it go on where it fits by now."""
-        if self._gate.held is None:
-            return
-        self._how = self._gate.ways(self._wanted)
-        shortage = self._gate.shortage(self._wanted, self._how)
-        if shortage is None:
-            self.announce.emit("")
-            self._go_on(accepted=False)
-        else:
-            self.announce.emit(announcement([*map(self.name_of, shortage.paths)], shortage.needed, shortage.free))
+            self._tell_selection()
 
     def decline_load(self) -> None:
         """Leave the load that was announced; what is loaded is chosen, if anything is."""
-        self.announce.emit("")
-        if self._gate.held is not None:
-            self._gate.held.cancel()
-            if self._bridge.loaded.target is not None and self._gate.is_chosen(self._wanted):
-                self.models.show_loaded(self._bridge.loaded)
-                self._remember()
+        state, loaded = self.loader.state, self._bridge.loaded
+        self.loader.dismiss()
+        if state.stage == "asking" and loaded.target is not None and self._is_chosen(state.wanted):
+            self.models.show_loaded(loaded)
+            self._remember()
+
+    def _ask(self) -> None:
+        """Announce the load that waits for an answer, or that there is none any more."""
+        state, words = self.loader.state, ""
+        if state.stage == "asking" and state.shortage is not None:
+            short = state.shortage
+            words = announcement([*map(self.name_of, short.paths)], short.needed, short.free)
+        elif isinstance(state.error, ModelTooLarge):
+            words = say_error(state.error)
+        self.announce.emit(words)
+
+    def _is_chosen(self, wanted: Loaded) -> bool:
+        """Whether nothing else was chosen since this was wanted."""
+        chosen = self.models.selection
+        return chosen.target == wanted.target and wanted.draft in (None, chosen.draft)
 
     def unload(self) -> None:
         """Free the models, after the reply that is being written. The next message loads what is chosen again."""
-        if self._loading is not None:
-            self._loading.cancel()
-        self._unloading = self._bridge.unload()
-        self._tasks.start(self._wait_for_unload(self._unloading))
+        self._tasks.start(self._wait_for_unload(self.loader.unload()))
 
     async def _wait_for_unload(self, job: Job[Loaded]) -> None:
         with contextlib.suppress(Cancelled):
             await job.result
-        if self._unloading is job:
-            self._unloading = None
         self.note_memory()
-        self.changed.emit()
+        self.loader.unloaded(job)
+        self.loaded_changed.emit()
 
     def load_ended(self, job: Job[Loaded]) -> None:
         """Take note of what is loaded now; after a failure the pickers show that, unless something else is chosen."""
         self.note_memory()
-        if job is not self._loading:
+        state = self.loader.ended(job)
+        if state is None:
             return
-        self._loading = None
-        if self._gate.ended(job):
-            self.announce.emit("")
-        error = None if job.result.cancelled() else job.result.exception()
-        if error is not None and not isinstance(error, Cancelled):
-            self._load_failed(error)
-        self.changed.emit()
+        if state.error is not None:
+            self._load_failed(state.wanted, state.error)
+        self._tell_selection()
+        self.loaded_changed.emit()
 
-    def _load_failed(self, error: BaseException) -> None:
-        if isinstance(error, ModelTooLarge):
-            self._gate.refuse(self.models.selection, self._wanted)
-            self.announce.emit(say_error(error))
-        of_draft = isinstance(error, LoadFailed) and error.path == self._wanted.draft
+    def _load_failed(self, wanted: Loaded, error: BaseException) -> None:
+        of_draft = isinstance(error, LoadFailed) and error.path == wanted.draft
         if isinstance(error, IncompatiblePair) or of_draft:
-            self.models.refuse(self._wanted.draft)
-        if self._opened is not None and self._bridge.loaded.target != self._opened == self._wanted.target:
+            self.models.refuse(wanted.draft)
+        if self._opened is not None and self._bridge.loaded.target != self._opened == wanted.target:
             self._opened = None
             self.models.selection = self._before
             self._tasks.start(self._load_ahead())
-        elif self._gate.is_chosen(self._wanted):
+        elif self._is_chosen(wanted):
             if self._wish is None and isinstance(error, LoadFailed) and not is_there(error.path):
                 self._wish = self.models.selection
             self.models.show_loaded(self._bridge.loaded)
@@ -298,22 +267,10 @@ class ModelDesk(QObject):
         self.models.loaded = self._bridge.loaded
         self.models.free = engine.available_memory()
 
-    def activity(self) -> Activity:
-        """Return the current activity."""
-        if self._loading is not None and self._loading is self._gate.held:
-            return Activity("asking", self.name_of(self._wanted.target), 0.0)
-        if self._loading is not None:
-            progress = self._bridge.progress
-            if progress is None:
-                return Activity("loading", self.name_of(self._wanted.target))
-            path = self._wanted.target if progress.part == "target" else self._wanted.draft
-            return Activity(progress.stage, self.name_of(path), progress.fraction)
-        if self._bridge.measuring:
-            return Activity("measuring")
-        folder = self._folders.scanning
-        if folder is not None:
-            return Activity("scanning", folder.name or str(folder))
-        return Activity()
+    @property
+    def scanning(self) -> Path | None:
+        """The folder that is being scanned."""
+        return self._folders.scanning
 
     def name_of(self, path: Path | None) -> str:
         """Return the name of a model in the window; empty for none."""
@@ -332,7 +289,7 @@ class ModelDesk(QObject):
         for path in (self.models.selection.target, self.models.selection.draft):
             # What is chosen comes first, and what it takes is to be known before it is loaded.
             await self._folders.read_alone(path)
-        self.changed.emit()
+        self.list_changed.emit()
         self._tasks.start(self._load_ahead())
         scanned = [await self._folders.scan(folder, keep=True) for folder in folders]
         if not any(scanned):
@@ -340,8 +297,8 @@ class ModelDesk(QObject):
 
     @property
     def affordable(self) -> Selection:
-        """Return the choice as it is to be loaded now: automatic skips a draft that does not fit in memory."""
-        return self._gate.spared(self.models.selection)
+        """What is chosen, as it is to be loaded now: automatic does without a draft that is too much for memory."""
+        return self.loader.without_unaffordable_draft(self.models.selection)
 
     async def _load_ahead(self) -> None:
         chosen = self.affordable
@@ -357,7 +314,7 @@ class ModelDesk(QObject):
             pass
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the window
             # A question that waits for the same load tells it itself.
-            if job is not self._shared:
+            if not self.loader.is_shared(job):
                 self.failed.emit(describe(error))
         finally:
             self.load_ended(job)
@@ -378,12 +335,13 @@ class ModelDesk(QObject):
                 wish = replace(wish, draft=None, drafting="automatic")
             if self.models.loaded != Loaded(wish.target, wish.draft):
                 self.models.selection = wish
+                self._tell_selection()
                 self._tasks.start(self._load_ahead())
+        self.list_changed.emit()
         self._tasks.start(self._judge())
 
     async def _judge(self, *, new_target: bool = False) -> None:
         """Find out which drafts fit the chosen target; let go of a chosen one that does not."""
-        self.changed.emit()
         await self._folders.read_alone(self.models.selection.target)
         target = self.models.by_path(self.models.selection.target)
         fits = {} if target is None else await judge(target, self.models.models)
@@ -392,14 +350,19 @@ class ModelDesk(QObject):
         self.models.set_fits(fits)
         if self.models.let_go_of_unfit(new_target=new_target):
             self._remember()
-        self.changed.emit()
+        self.list_changed.emit()
 
     def _remember(self) -> None:
         if self._opened is None and self._wish is None:
             self._memory.keep_choice()
         self.settings.lookahead = self.models.selection.lookahead
-        self.changed.emit()
+        self._tell_selection()
+
+    def _tell_selection(self) -> None:
+        if self.models.selection != self._told:
+            self._told = self.models.selection
+            self.selection_changed.emit()
 
     def _remember_folders(self) -> None:
         self._memory.keep_folders()
-        self.changed.emit()
+        self.list_changed.emit()

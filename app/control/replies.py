@@ -11,6 +11,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.bridge.bridge import EngineBridge, Job
+from app.control.activity import current_activity
 from app.control.models import ModelDesk
 from app.control.problems import describe
 from app.control.tasks import Tasks
@@ -21,7 +22,6 @@ from app.state.conversations.conversation import Conversation
 from app.state.models.models import Loaded, Lookahead, Selection
 from app.state.settings.generation import GenerationChoice
 from app.state.speculation.metrics import Metrics
-from app.system.translation import number
 from engine import Cancelled, Finished, GenerationResult, Message, PromptProgress, TokenEvent
 
 DRAIN_MS = 40
@@ -87,12 +87,17 @@ class TurnRunner(QObject):
         self._timer.setInterval(DRAIN_MS)
         self._timer.timeout.connect(self._tick)
         desk.working.connect(self._wake)
-        desk.changed.connect(self._note_models)
+        desk.selection_changed.connect(self.note_choice)
+        desk.loaded_changed.connect(self._note_load)
 
     @property
     def running(self) -> Turn | None:
         """The turn that has the engine."""
         return self.turns[0] if self.turns else None
+
+    def activity_for(self, turn: Turn | None) -> Activity:
+        """Return what is going on, for the chat of this turn (None: of a chat in which nothing is to be answered)."""
+        return self.activity if turn in (None, self.running) else Activity("queued")
 
     def start(self, turn: Turn) -> None:
         """Let a turn have its reply, after those that are waiting."""
@@ -235,25 +240,15 @@ class TurnRunner(QObject):
         exchange.trace.add(event, self._bridge.token_names)
 
     def _show_activity(self) -> None:
-        activity = self._current_activity()
+        turn = self.running
+        exchange, reading = (None, None) if turn is None else (turn.exchange, turn.reading)
+        activity = current_activity(self._bridge, self._desk, exchange, reading)
         if activity != self.activity:
             self.activity = activity
             self.activity_changed.emit()
 
-    def _current_activity(self) -> Activity:
-        turn = self.running
-        if turn is not None and turn.exchange.status == "writing":
-            return Activity("writing")
-        if turn is not None and turn.reading is not None:
-            read = turn.reading
-            return Activity("reading", number(read.total), read.evaluated / read.total if read.total else None)
-        if turn is not None and self._bridge.proving:
-            return Activity("proving")
-        return self._desk.activity()
-
-    def _note_models(self) -> None:
-        """A load that waited for an answer may be over, and while it waits no clock ticks."""
-        self.note_choice()
+    def _note_load(self) -> None:
+        """A load that waited for an answer is over, and while it waits no clock ticks."""
         if not self._timer.isActive():
             self._show_activity()
 

@@ -154,7 +154,8 @@ def _connect_models(parts: Parts, windows: LibraryWindows) -> None:
     windows.connect_notice(_announcement(parts))
     window.closed.connect(windows.close)
     controller.activity_changed.connect(windows.show_activity)
-    desk.changed.connect(lambda: bar.show_models(desk.models))
+    for changed in (desk.list_changed, desk.selection_changed, desk.loaded_changed):
+        changed.connect(lambda: bar.show_models(desk.models))
     bar.show_models(desk.models)
     drops = FileDrops(window, window.prompt.edit.viewport())
     for place in (drops, windows):

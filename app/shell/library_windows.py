@@ -40,7 +40,8 @@ class LibraryWindows(QObject):
         self._theme = theme
         self._window = parent
         self._announced = ""
-        desk.changed.connect(self._refresh)
+        for changed in (desk.list_changed, desk.selection_changed, desk.loaded_changed):
+            changed.connect(self._refresh)
         desk.announce.connect(self._announce)
 
     def open_library(self) -> None:

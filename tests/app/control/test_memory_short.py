@@ -140,7 +140,7 @@ def test_a_load_that_was_accepted_is_shared_with_the_next_question(window: Windo
     window.desk.load_now()
     window.wait(lambda: announced)
     window.desk.load_anyway()
-    job = window.desk._loading
+    job = window.desk.loader.job
     assert job is not None
     assert window.ask("Hello!").status == "done"
     assert not job.cancelled, "it was not begun anew"
@@ -248,3 +248,60 @@ def test_what_was_chosen_in_the_last_run_is_announced_too(
     assert window.desk.models.loaded == Loaded(copy)
     copy.unlink()
     window.wait(lambda: window.desk.models.by_path(copy) is None)
+
+
+def test_each_state_of_a_load(window: Window, memory: Memory, copy: Path, demo_pair: Pair) -> None:
+    loader = window.desk.loader
+    assert loader.state.stage == "loaded"
+    window.desk.unload()
+    window.wait(lambda: window.desk.settled)
+    assert loader.state.stage == "idle"
+    memory.free = 50_000_000
+    window.desk.choose_target(copy)
+    window.desk.load_now()
+    window.wait(lambda: announced)
+    assert loader.state.stage == "asking"
+    assert loader.state.wanted.target == copy
+    assert loader.state.shortage is not None
+    window.desk.decline_load()
+    assert loader.state.stage == "idle"
+    window.wait(lambda: window.desk.settled)
+    window.desk.load_now()
+    window.wait(lambda: loader.state.stage == "asking")
+    window.desk.load_anyway()
+    assert loader.state.stage == "loading"
+    window.wait(lambda: window.desk.settled)
+    assert loader.state.stage == "loaded"
+    assert loader.state.wanted.target == copy
+    copy.write_bytes(b"no model any more")
+    window.desk.unload()
+    window.wait(lambda: window.desk.settled)
+    window.desk.load_now()
+    window.wait(lambda: window.desk.settled)
+    assert loader.state.stage == "failed"
+    assert loader.state.error is not None
+    assert loader.state.refused is None, "that can't be tried all the same"
+    memory.free = 10**12
+    window.desk.choose_target(demo_pair[0])
+    assert window.ask("Hello!").status == "done"
+    assert loader.state.stage == "loaded"
+
+
+def test_each_change_has_its_own_signal(window: Window, demo_pair: Pair) -> None:
+    told: list[str] = []
+    desk = window.desk
+    desk.list_changed.connect(lambda: told.append("list"))
+    desk.selection_changed.connect(lambda: told.append("selection"))
+    desk.loaded_changed.connect(lambda: told.append("loaded"))
+    desk.choose_lookahead(3)
+    assert told == ["selection"]
+    desk.choose_lookahead(3)
+    assert told == ["selection"], "nothing else is chosen"
+    told.clear()
+    desk.unload()
+    window.wait(lambda: desk.settled)
+    assert told == ["loaded"]
+    told.clear()
+    desk.set_options(demo_pair[0], LoadOptions(context=512))
+    assert told == ["list"]
+    window.wait(lambda: desk.settled)

@@ -1,0 +1,194 @@
+"""Loads models, one load at a time, in explicit states; asks first where memory seems too short."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+import engine
+from app.bridge.bridge import EngineBridge, Job, Ways
+from app.state.models.load_state import LoadState, Shortage
+from app.state.models.models import Loaded, ModelList, Selection
+from engine import Cancelled, ModelTooLarge
+
+
+class Loader(QObject):
+    """Takes a load from one state to the next.
+
+        idle, failed, loaded --load--> asking | loading
+        asking --accept, weigh--> loading
+        asking, loading --cancel, another load, the end of the job--> idle | failed | loaded
+        failed (too large) --accept--> may be loaded all the same
+
+    Attributes: state; job (the load that is under way, or None); asks (whether anybody is there to be asked).
+    Signals: began() (a load was handed to the engine, or waits for an answer), asked() (there is another question to
+    the user, or none any more: see `state`).
+    """
+
+    began = Signal()
+    asked = Signal()
+
+    def __init__(self, bridge: EngineBridge, models: ModelList) -> None:
+        super().__init__()
+        self.state = LoadState()
+        self.asks = False
+        self._bridge = bridge
+        self._models = models
+        self._how = Ways()
+        self.job: Job[Loaded] | None = None
+        self._shared: Job[Loaded] | None = None
+        self._unloading: Job[Loaded] | None = None
+        self._accepted: set[tuple[Loaded, Ways]] = set()
+
+    # What is known ----------------------------------------------------------------------------------------------------
+
+    def has(self, wanted: Loaded) -> bool:
+        """Return whether just this is loaded, with its options of now."""
+        return self._bridge.has(wanted, self.ways(wanted))
+
+    def is_shared(self, job: Job[Loaded]) -> bool:
+        """Return whether somebody else waits for this load too."""
+        return job is self._shared
+
+    def ways(self, wanted: Loaded) -> Ways:
+        """Return how these models are to be loaded."""
+        plain = Ways(self._models.options(wanted.target), self._models.options(wanted.draft))
+        return replace(plain, despite_memory=(wanted, plain) in self._accepted)
+
+    def shortage(self, wanted: Loaded) -> Shortage | None:
+        """Return what of a load needs more memory than is free, or None if it fits.
+
+        None also where nothing is known of the models, and where the user wants it all the same. What is loaded stays
+        until the other is there, so its memory is not free.
+        """
+        how = self.ways(wanted)
+        if how.despite_memory:
+            return None
+        paths: list[Path] = []
+        needed = 0
+        for path, there in zip((wanted.target, wanted.draft), self._bridge.kept(wanted, how), strict=True):
+            model = None if there else self._models.by_path(path)
+            if model is not None and model.usable and model.size_bytes:
+                paths.append(model.path)
+                needed += self._models.needs(model).in_memory
+        free = self._models.free = engine.available_memory()
+        return Shortage(tuple(paths), needed, free) if needed > free else None
+
+    def without_unaffordable_draft(self, chosen: Selection) -> Selection:
+        """Return what is chosen, but without a draft that automatic took and that memory is too short for."""
+        if chosen.drafting != "automatic" or chosen.draft is None:
+            return chosen
+        fits = self.shortage(Loaded(chosen.target, chosen.draft)) is None
+        return chosen if fits else replace(chosen, draft=None)
+
+    # From one state to the next ---------------------------------------------------------------------------------------
+
+    def load(self, wanted: Loaded) -> Job[Loaded] | None:
+        """Return a job that loads what is wanted (one that is under way already, if it does so); None if all is there.
+
+        Where it would not fit in memory it waits for the user.
+        """
+        how = self.ways(wanted)
+        if self.job is not None:
+            if (self.state.wanted, self._how) == (wanted, how) and not self.job.cancelled:
+                self._shared = self.job
+                return self.job
+            self.job.cancel()
+        elif self._unloading is None and self._bridge.has(wanted, how):
+            return None
+        shortage = self.shortage(wanted) if self.asks else None
+        self.job = self._bridge.load(wanted, how, hold=shortage is not None)
+        self._how = how
+        self._enter(LoadState("loading" if shortage is None else "asking", wanted, shortage))
+        self.began.emit()
+        return self.job
+
+    def accept(self) -> Selection | None:
+        """Try it although memory seems too short. Return what is to be chosen and loaded anew, where it had failed."""
+        state = self.state
+        if state.stage == "asking":
+            self._accept(state.wanted)
+            self._go_on()
+        elif state.refused is not None:
+            self._accept(state.wanted)
+            self._rest()
+            return state.refused
+        return None
+
+    def weigh(self) -> None:
+        """Ask anew, with the figures of now, or let the load go on where it fits by now: its options were changed."""
+        if self.state.stage != "asking":
+            return
+        self._how = self.ways(self.state.wanted)
+        shortage = self.shortage(self.state.wanted)
+        if shortage is None:
+            self._go_on()
+        else:
+            self._enter(replace(self.state, shortage=shortage))
+
+    def cancel(self) -> None:
+        """Stop the load that is under way. Whoever waits for it is told."""
+        if self.job is not None:
+            self.job.cancel()
+
+    def dismiss(self) -> None:
+        """Ask no more: a load that waits is cancelled, one that failed stays so."""
+        if self.state.stage == "asking":
+            self.cancel()
+        self._rest()
+
+    def ended(self, job: Job[Loaded]) -> LoadState | None:
+        """Take note of the end of a load. Return how it ended; None for one that another has taken the place of."""
+        if job is not self.job:
+            return None
+        self.job = None
+        wanted = self.state.wanted
+        error = None if job.result.cancelled() else job.result.exception()
+        if error is None or isinstance(error, Cancelled):
+            self._rest()
+        else:
+            refused = self._models.selection if isinstance(error, ModelTooLarge) else None
+            self._enter(LoadState("failed", wanted, error=error, refused=refused))
+        return self.state
+
+    def unload(self) -> Job[Loaded]:
+        """Free the models, after the reply that is being written. Whoever awaits that calls `unloaded`."""
+        self.cancel()
+        self._unloading = self._bridge.unload()
+        return self._unloading
+
+    def unloaded(self, job: Job[Loaded]) -> None:
+        """Take note of the end of that."""
+        if self._unloading is job:
+            self._unloading = None
+        if not self.state.under_way:
+            self._rest()
+
+    def _accept(self, wanted: Loaded) -> None:
+        self._accepted.add((wanted, replace(self.ways(wanted), despite_memory=False)))
+
+    def _go_on(self) -> None:
+        """Hand the load to the engine that was waiting for an answer."""
+        if self.job is None:
+            return
+        # So it is asked for from now on: who does that shares this load. Its options may have changed meanwhile.
+        self._how = self.ways(self.state.wanted)
+        self._bridge.go_on(self.job, self._how)
+        self._enter(LoadState("loading", self.state.wanted))
+        self.began.emit()
+
+    def _rest(self) -> None:
+        there = self._bridge.loaded.target is not None
+        self._enter(LoadState("loaded" if there else "idle", self._bridge.loaded))
+
+    def _enter(self, state: LoadState) -> None:
+        before, self.state = self.state, state
+        if _question(before) != _question(state):
+            self.asked.emit()
+
+
+def _question(state: LoadState) -> object:
+    """Return what the user is asked in a state."""
+    return state.shortage if state.stage == "asking" else state.error if state.refused is not None else None
