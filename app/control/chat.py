@@ -10,13 +10,14 @@ from PySide6.QtCore import QObject, Signal
 from app.bridge.bridge import EngineBridge
 from app.control.choices import ChoiceDesk, as_kept
 from app.control.conversations import ConversationDesk
+from app.control.messages import KeptMessages
 from app.control.models import ModelDesk
 from app.control.replies import Turn, TurnRunner
 from app.state.chat.activity import Activity
 from app.state.chat.intents import Continue, Delete, Edit, EntryIntent, LoadTrace, Regenerate, ShowVersion
 from app.state.chat.transcript import Entry, Exchange, Problem, Transcript
 from app.state.conversations.conversation import Conversation
-from app.state.conversations.kept import exchanges, models, stats_to_kept
+from app.state.conversations.kept import exchanges
 from app.state.models.models import Loaded, Selection
 from app.state.speculation.metrics import Metrics
 from app.store.errors import StoreError
@@ -26,9 +27,10 @@ from app.system.translation import say_error
 class ChatController(QObject):
     """One chat on the screen: questions in, replies out. A reply goes on being written while another chat is shown.
 
-    Attributes: transcript, metrics, desk (the models), conversations, choices (what replies are asked with), activity.
+    Attributes: transcript, metrics, desk (the models), conversations, choices (what replies are asked with),
+    replies (those that are being written), activity.
     Signals: entry_added(Exchange | Notice), reply_grew(Exchange, text), reply_ended(Exchange), cleared(), opened()
-    (other entries are shown), activity_changed(), busy_changed(bool), metrics_changed(), started_writing(Exchange).
+    (other entries are shown), activity_changed(), busy_changed(bool), started_writing(Exchange).
     What is not on the screen makes no signal but any_reply_ended(Exchange).
     """
 
@@ -40,7 +42,6 @@ class ChatController(QObject):
     opened = Signal()
     activity_changed = Signal()
     busy_changed = Signal(bool)
-    metrics_changed = Signal()
     started_writing = Signal(object)
 
     def __init__(
@@ -56,14 +57,14 @@ class ChatController(QObject):
         self.desk = desk
         self.conversations = conversations
         self.choices = choices
-        self._turns = TurnRunner(loop, bridge, desk, self._selection)
-        choices.changed.connect(self._turns.note_choice)
+        self.replies = TurnRunner(loop, bridge, desk, self._selection)
+        choices.changed.connect(self.replies.note_choice)
+        self._messages = KeptMessages(conversations)
         self._was_busy = False
-        self._turns.grew.connect(self._grew)
-        self._turns.began_writing.connect(self._began)
-        self._turns.ended.connect(self._ended)
-        self._turns.activity_changed.connect(self.activity_changed)
-        self._turns.metrics_changed.connect(self.metrics_changed)
+        self.replies.grew.connect(self._grew)
+        self.replies.began_writing.connect(self._began)
+        self.replies.ended.connect(self._ended)
+        self.replies.activity_changed.connect(self.activity_changed)
         desk.failed.connect(self.report)
         conversations.failed.connect(self.report)
         conversations.removed.connect(self._removed)
@@ -71,12 +72,12 @@ class ChatController(QObject):
     @property
     def metrics(self) -> Metrics:
         """The figures of the reply that is being written, or was last."""
-        return self._turns.metrics
+        return self.replies.metrics
 
     @property
     def activity(self) -> Activity:
         """What is going on, for the progress bar."""
-        return self._turns.activity_for(self._own_turn())
+        return self.replies.activity_for(self._own_turn())
 
     @property
     def busy(self) -> bool:
@@ -133,24 +134,22 @@ class ChatController(QObject):
         self.entry_added.emit(self.transcript.note(problem))
 
     def _show(self, conversation: Conversation) -> None:
-        live: list[Entry] = [turn.exchange for turn in self._turns.turns]
+        live: list[Entry] = [turn.exchange for turn in self.replies.turns]
         self.transcript.entries = [*exchanges(conversation, live)]
         self.opened.emit()
         self._note_turns()
 
     def _clear(self) -> None:
         self.transcript.clear()
-        if self._turns.running is None:
-            self.metrics.clear()
-            self.metrics_changed.emit()
+        self.replies.clear_metrics()
         self.cleared.emit()
         self._note_turns()
 
     def _removed(self, conversation: int) -> None:
         """A conversation was deleted: nobody waits for its reply."""
-        for turn in list(self._turns.turns):
+        for turn in list(self.replies.turns):
             if turn.conversation is not None and turn.conversation.id == conversation:
-                self._turns.cancel(turn)
+                self.replies.cancel(turn)
         shown = self.conversations.open
         if shown is not None and shown.id == conversation:
             self.new_chat()
@@ -188,9 +187,8 @@ class ChatController(QObject):
         place = self._place(exchange)
         if conversation is None or place is None or exchange.question_id is None or not text.strip():
             return
-        parent = conversation[exchange.question_id].parent
-        question = self.conversations.keeper.ask(conversation, text.strip("\n"), parent, first=parent is None)
-        self._answer_anew(conversation, question.id)
+        question = self._messages.ask_in_other_words(conversation, exchange.question_id, text)
+        self._answer_anew(conversation, question)
 
     def _regenerate(self, exchange: Exchange) -> None:
         conversation = self._free()
@@ -205,14 +203,14 @@ class ChatController(QObject):
         reply = exchange.reply_id
         exchange.go_on()
         turn = self._make_turn(exchange, conversation)
-        self.conversations.keeper.resume(conversation, reply, as_kept(turn.choice, turn.lookahead))
+        self._messages.resume(conversation, reply, as_kept(turn.choice, turn.lookahead))
         self.opened.emit()
         self._begin(turn)
 
     def _show_version(self, message: int | None, step: int) -> None:
         conversation = self._free()
         if conversation is not None and message is not None:
-            self.conversations.keeper.step(conversation, message, step)
+            self._messages.step(conversation, message, step)
             self._show_again(conversation)
 
     def _delete(self, exchange: Exchange) -> None:
@@ -235,16 +233,16 @@ class ChatController(QObject):
 
         A reply that is being written in another chat is left alone.
         """
-        turn = self._own_turn() or (self._turns.running if self.activity.work not in ("writing", "idle") else None)
+        turn = self._own_turn() or (self.replies.running if self.activity.work not in ("writing", "idle") else None)
         if turn is not None:
-            self._turns.cancel(turn)
-        elif self._turns.running is None:
+            self.replies.cancel(turn)
+        elif self.replies.running is None:
             self.desk.cancel()
 
     async def stop(self) -> None:
         """End everything that runs, for closing."""
         self.desk.stop()
-        await self._turns.stop()
+        await self.replies.stop()
 
     def last_question(self) -> str:
         """The last question of this chat; empty where there is none."""
@@ -255,11 +253,8 @@ class ChatController(QObject):
 
     def _answer_anew(self, conversation: Conversation, question: int) -> None:
         """A new reply to a question that is kept, which ends what is on the screen."""
-        self.conversations.keeper.choose(conversation, question)
-        message = conversation[question]
+        exchange = self._messages.show(conversation, question)
         before = self._shown_before(conversation, question)
-        exchange = Exchange(message.text, question_id=question, created=message.created)
-        exchange.question_branch = conversation.branch(question)
         self.transcript.entries = [*before, exchange]
         turn = self._make_turn(exchange, conversation)
         self.conversations.note(conversation)
@@ -273,15 +268,10 @@ class ChatController(QObject):
 
     def _keep_question(self, exchange: Exchange) -> Conversation | None:
         try:
-            conversation = self.conversations.current()
-            question = self.conversations.keeper.ask(conversation, exchange.question)
+            return self._messages.ask(exchange)
         except StoreError as error:
             self.report(Problem(say_error(error)))
             return None
-        exchange.question_id, exchange.created = question.id, question.created
-        exchange.question_branch = conversation.branch(question.id)
-        self.conversations.note(conversation)
-        return conversation
 
     def _make_turn(self, exchange: Exchange, conversation: Conversation | None) -> Turn:
         chosen = self.choices.applied(self.desk.affordable)
@@ -293,15 +283,14 @@ class ChatController(QObject):
             Loaded(chosen.target, chosen.draft),
             self.choices.asked(chosen),
         )
-        if conversation is not None and exchange.question_id is not None and exchange.reply_id is None:
-            target, draft = self.desk.name_of(chosen.target), self.desk.name_of(chosen.draft)
-            settings = as_kept(turn.choice, turn.lookahead)
-            reply = self.conversations.keeper.begin_reply(
-                conversation, exchange.question_id, target=target, draft=draft, settings=settings
+        if conversation is not None:
+            self._messages.begin_reply(
+                conversation,
+                exchange,
+                target=self.desk.name_of(chosen.target),
+                draft=self.desk.name_of(chosen.draft),
+                settings=as_kept(turn.choice, turn.lookahead),
             )
-            exchange.reply_id = reply.id
-            exchange.reply_branch = conversation.branch(reply.id)
-            exchange.models = models(target, draft)
         return turn
 
     def _selection(self) -> Selection:
@@ -309,7 +298,7 @@ class ChatController(QObject):
         return self.choices.applied(self.desk.models.selection)
 
     def _begin(self, turn: Turn) -> None:
-        self._turns.start(turn)
+        self.replies.start(turn)
         self._note_turns()
 
     def _began(self, turn: Turn) -> None:
@@ -317,40 +306,22 @@ class ChatController(QObject):
             self.started_writing.emit(turn.exchange)
 
     def _grew(self, turn: Turn, text: str) -> None:
-        reply = turn.exchange.reply_id
-        if turn.conversation is not None and reply is not None and reply in turn.conversation:
-            self.conversations.keeper.append(turn.conversation, reply, text)
+        self._messages.grow(turn.conversation, turn.exchange, text)
         if self._is_shown(turn):
             self.reply_grew.emit(turn.exchange, text)
 
     def _ended(self, turn: Turn) -> None:
-        self._keep_reply(turn)
+        self._messages.finish(turn.conversation, turn.exchange)
         if self._is_shown(turn):
             self.reply_ended.emit(turn.exchange)
         self.any_reply_ended.emit(turn.exchange)
         self._note_turns()
 
-    def _keep_reply(self, turn: Turn) -> None:
-        exchange, conversation, reply = turn.exchange, turn.conversation, turn.exchange.reply_id
-        if conversation is None or reply is None or reply not in conversation:
-            return
-        self.conversations.keeper.finish(
-            conversation,
-            reply,
-            exchange.reply,
-            exchange.status,
-            stats=stats_to_kept(exchange),
-            finish_reason=exchange.finish_reason,
-            problem=None if exchange.problem is None else exchange.problem.text,
-        )
-        if exchange.trace is not None:
-            self.conversations.keep_trace(reply, exchange.trace)
-
     # Which ------------------------------------------------------------------------------------------------------------
 
     def _own_turn(self) -> Turn | None:
         """The turn of the chat on the screen."""
-        return next((turn for turn in self._turns.turns if self._is_shown(turn)), None)
+        return next((turn for turn in self.replies.turns if self._is_shown(turn)), None)
 
     def _is_shown(self, turn: Turn) -> bool:
         return self._place(turn.exchange) is not None
@@ -376,5 +347,5 @@ class ChatController(QObject):
             self._was_busy = self.busy
             self.busy_changed.emit(self.busy)
         self.activity_changed.emit()
-        kept = (turn.conversation for turn in self._turns.turns)
+        kept = (turn.conversation for turn in self.replies.turns)
         self.conversations.note_writing(frozenset(each.id for each in kept if each is not None))

@@ -54,7 +54,7 @@ class ChoiceDesk(QObject):
         if shown is None:
             self._settings.next_sampling = told
         elif told != shown.settings:
-            self._conversations.keeper.set_settings(shown, told)
+            self._conversations.set_settings(shown, told)
         self.choose_speculation(choice)
 
     def choose_defaults(self, choice: GenerationChoice) -> None:
@@ -83,7 +83,7 @@ class ChoiceDesk(QObject):
         shown = self._conversations.open
         if shown is not None and not len(shown) and not shown.settings:
             begins_with = self._settings.next_sampling or self.defaults.to_mapping()
-            self._conversations.keeper.set_settings(shown, begins_with)
+            self._conversations.set_settings(shown, begins_with)
         self._settings.next_sampling = {}
         self._build()
         self.changed.emit()

@@ -64,7 +64,7 @@ class ContextDesk(QObject):
         controller.busy_changed.connect(self._note_busy)
         controller.choices.changed.connect(self.note_typed)
         controller.desk.loaded_changed.connect(self._note_models)
-        controller.metrics_changed.connect(self._note_reply)
+        controller.replies.metrics_changed.connect(self._note_reply)
 
     @property
     def settled(self) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 from PySide6.QtCore import QObject, Signal
 
@@ -161,6 +163,10 @@ class ConversationDesk(QObject):
         conversation = self.keeper.new()
         self._mark(conversation)
         return conversation
+
+    def set_settings(self, conversation: Conversation, settings: Mapping[str, Any]) -> None:
+        """Ask the next replies of a conversation with these."""
+        self.keeper.set_settings(conversation, settings)
 
     def _mark(self, conversation: Conversation | None) -> None:
         self.open = conversation

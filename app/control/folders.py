@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -21,15 +22,23 @@ from engine import Cancelled, EngineError, FolderUnreadable
 class FolderDesk(QObject):
     """The models folders of this run.
 
-    Signals: found() (the list of models changed), failed(Problem), working() (a scan began).
+    What fails is told to `failed`, that a scan begins to `working`. Signal: found() (the list of models changed).
     """
 
     found = Signal()
-    failed = Signal(object)
-    working = Signal()
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, bridge: EngineBridge, models: ModelList) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        bridge: EngineBridge,
+        models: ModelList,
+        *,
+        failed: Callable[[Problem], None],
+        working: Callable[[], None],
+    ) -> None:
         super().__init__()
+        self._failed = failed
+        self._working = working
         self._bridge = bridge
         self._models = models
         self._jobs: dict[Path, Job[Look]] = {}
@@ -79,7 +88,7 @@ class FolderDesk(QObject):
         job = self._bridge.look(folder)
         if not quietly:
             self._jobs[folder] = job
-            self.working.emit()
+            self._working()
         try:
             look = await job.result
         except Cancelled:
@@ -90,7 +99,7 @@ class FolderDesk(QObject):
                 self._lost(folder, error, keep=keep)
             return False
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the window
-            self.failed.emit(describe(error))
+            self._failed(describe(error))
             return False
         finally:
             if self._jobs.get(folder) is job:
@@ -120,13 +129,13 @@ class FolderDesk(QObject):
 
     def _lost(self, folder: Path, error: FolderUnreadable, *, keep: bool) -> None:
         if not keep:
-            self.failed.emit(describe(error))
+            self._failed(describe(error))
         elif self.note_loss(folder, error.reason):
             text = self.tr(
                 "The model folder {folder} is currently not available ({reason}). Loaded models keep working. "
                 "Outrider reads the folder again as soon as it is back."
             )
-            self.failed.emit(Problem(text.format(folder=folder, reason=say(error.reason)), None, "choose-folder"))
+            self._failed(Problem(text.format(folder=folder, reason=say(error.reason)), None, "choose-folder"))
 
     def _stirred(self, folder: Path) -> None:
         if folder in self._quiet:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -13,23 +13,29 @@ import engine
 if TYPE_CHECKING:
     from engine import Fit, ModelFile
 
-from PySide6.QtCore import QObject, Signal
 
 from app.bridge.bridge import EngineBridge, Job
 from app.control.problems import describe
 from app.control.tasks import Tasks
+from app.state.chat.transcript import Problem
 from app.state.models.models import ModelList
 from engine import Cancelled
 
 
-class CostDesk(QObject):
-    """Measures ahead. Signals: failed(Problem), working() (it began)."""
+class CostDesk:
+    """Measures ahead. What fails is told to `failed`, that it begins to `working`."""
 
-    failed = Signal(object)
-    working = Signal()
-
-    def __init__(self, bridge: EngineBridge, models: ModelList, tasks: Tasks) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        bridge: EngineBridge,
+        models: ModelList,
+        tasks: Tasks,
+        *,
+        failed: Callable[[Problem], None],
+        working: Callable[[], None],
+    ) -> None:
+        self._failed = failed
+        self._working = working
         self._bridge = bridge
         self._models = models
         self._tasks = tasks
@@ -53,13 +59,13 @@ class CostDesk(QObject):
 
     async def _measure(self) -> None:
         job = self._job = self._bridge.measure()
-        self.working.emit()
+        self._working()
         try:
             await job.result
         except Cancelled:
             pass
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the window
-            self.failed.emit(describe(error))
+            self._failed(describe(error))
         finally:
             self._job = None
 

@@ -57,19 +57,15 @@ class ModelDesk(QObject):
         self.models = models
         self.library = Library(models)
         self.settings = settings
-        self._folders = FolderDesk(loop, bridge, models)
+        self._folders = FolderDesk(loop, bridge, models, failed=self.failed.emit, working=self.working.emit)
         self._folders.found.connect(self._found)
-        self._folders.failed.connect(self.failed)
-        self._folders.working.connect(self.working)
         self.loader = Loader(bridge, models)
         self.loader.began.connect(self.working)
         self.loader.asked.connect(self._ask)
         self._memory = ModelMemory(models, settings)
         self._bridge = bridge
         self._tasks = Tasks(loop)
-        self._costs = CostDesk(bridge, models, self._tasks)
-        self._costs.failed.connect(self.failed)
-        self._costs.working.connect(self.working)
+        self._costs = CostDesk(bridge, models, self._tasks, failed=self.failed.emit, working=self.working.emit)
         self._wish: Selection | None = None
         self._opened: Path | None = None
         self._before = self._told = models.selection

@@ -252,6 +252,17 @@ class TurnRunner(QObject):
         if not self._timer.isActive():
             self._show_activity()
 
+    def clear_metrics(self) -> None:
+        """Forget the figures of the last reply, unless one is being written."""
+        if self.running is None:
+            self.metrics.clear()
+            self.metrics_changed.emit()
+
+    def note_plain_speed(self, tokens_per_second: float) -> None:
+        """Compare with this speed of plain decoding from now on."""
+        self.metrics.note_plain_speed(tokens_per_second)
+        self.metrics_changed.emit()
+
     def note_choice(self) -> None:
         """Something else is chosen: between replies the figures' note on the lookahead follows."""
         if self.running is None and self.metrics.choose(self._selection()):

@@ -8,7 +8,6 @@ from PySide6.QtGui import QKeySequence
 
 from app.control.conversations import Export
 from app.shell.files import attach, export, import_
-from app.shell.library_windows import LibraryWindows
 from app.shell.program import Parts
 from app.shell.windows import Windows
 from app.state.conversations.list import ConversationItem
@@ -20,7 +19,7 @@ def register(parts: Parts, windows: Windows) -> None:
     """Give the window its commands."""
     _register_chat(parts, windows)
     _register_conversations(parts)
-    _register_models(parts, windows.library)
+    _register_models(parts, windows)
     _register_view(parts)
     _register_program(parts, windows)
 
@@ -103,7 +102,7 @@ def neighbour(rows: object, open_id: int | None, by: int) -> int | None:
     return numbers[place] if 0 <= place < len(numbers) else None
 
 
-def _register_models(parts: Parts, windows: LibraryWindows) -> None:
+def _register_models(parts: Parts, windows: Windows) -> None:
     window, bar, desk, models = parts.window, parts.window.bar, parts.desk, parts.desk.models
     add, tr = window.commands.add, window.tr
 
@@ -118,16 +117,16 @@ def _register_models(parts: Parts, windows: LibraryWindows) -> None:
     add("models.target", tr("Choose a target…"), show("target"), shortcut="Alt+T", section=MODELS)
     add("models.draft", tr("Choose a draft…"), show("draft"), shortcut="Alt+D", section=MODELS)
     add("models.lookahead", tr("Choose the lookahead…"), show("lookahead"), shortcut="Alt+L", section=MODELS)
-    add("models.rescan", tr("Rescan the model folders"), bar.rescan_wanted.emit, shortcut="F5", section=MODELS)
-    compare, sweep = tr("Compare plain and speculative decoding…"), tr("Lookahead sweep…")
-    add("proof.compare", compare, bar.compare_wanted.emit, shortcut="Ctrl+Shift+C", section=SPECULATION)
-    add("proof.sweep", sweep, bar.sweep_wanted.emit, shortcut="Ctrl+Shift+L", section=SPECULATION)
-    add("models.library", tr("Models…"), windows.open_library, shortcut="Ctrl+Shift+M", section=MODELS)
-    add("models.folder", tr("Add a models folder…"), windows.add_folder, section=MODELS)
+    add("models.rescan", tr("Look for models again"), desk.scan_again, shortcut="F5", section=MODELS)
+    compare, sweep = tr("Compare plain and speculative…"), tr("Lookahead sweep…")
+    add("proof.compare", compare, windows.proof.open_compare, shortcut="Ctrl+Shift+C", section=SPECULATION)
+    add("proof.sweep", sweep, windows.proof.open_sweep, shortcut="Ctrl+Shift+L", section=SPECULATION)
+    add("models.library", tr("Models…"), windows.library.open_library, shortcut="Ctrl+Shift+M", section=MODELS)
+    add("models.folder", tr("Add a models folder…"), windows.library.add_folder, section=MODELS)
     add(
         "models.options",
         tr("Options of the target…"),
-        lambda: windows.open_options(models.selection.target),
+        lambda: windows.library.open_options(models.selection.target),
         section=MODELS,
         enabled=lambda: models.by_path(models.selection.target) is not None,
     )

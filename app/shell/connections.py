@@ -68,7 +68,7 @@ def _connect_chat(parts: Parts) -> None:
     notifier.clicked.connect(window.come_up)
     controller.activity_changed.connect(lambda: window.strip.show_activity(controller.activity))
     # Behind what else the end of a reply makes: drawing the plots takes as long.
-    controller.metrics_changed.connect(window.panel.refresh, Qt.ConnectionType.QueuedConnection)
+    controller.replies.metrics_changed.connect(window.panel.refresh, Qt.ConnectionType.QueuedConnection)
 
 
 def _spare_collections(parts: Parts, last: list[int]) -> None:
@@ -114,9 +114,6 @@ def _connect_conversations(parts: Parts) -> None:
 
 
 def _connect_proof(parts: Parts, windows: ProofWindows) -> None:
-    bar = parts.window.bar
-    bar.compare_wanted.connect(windows.open_compare)
-    bar.sweep_wanted.connect(windows.open_sweep)
     parts.window.closed.connect(windows.close)
     parts.window.closed.connect(parts.proof.stop)
     parts.proof.changed.connect(lambda kind: _note_plain_speed(parts, kind))
@@ -145,10 +142,9 @@ def answer(parts: Parts, call: Call) -> None:
 def _connect_models(parts: Parts, windows: LibraryWindows) -> None:
     """The pickers, the library and what is dropped."""
     window, bar, desk, controller = parts.window, parts.window.bar, parts.desk, parts.controller
-    bar.target_chosen.connect(desk.choose_target)
-    bar.draft_chosen.connect(desk.choose_draft)
-    bar.lookahead_chosen.connect(desk.choose_lookahead)
-    bar.rescan_wanted.connect(desk.scan_again)
+    bar.target.chosen.connect(desk.choose_target)
+    bar.draft.chosen.connect(desk.choose_draft)
+    bar.lookahead.chosen.connect(desk.choose_lookahead)
     bar.library_wanted.connect(windows.open_library)
     window.folder_chosen.connect(lambda folder: desk.add_folder(Path(folder)))
     windows.connect_notice(_announcement(parts))
@@ -184,8 +180,8 @@ def _connect_files(parts: Parts) -> None:
         window.notice.show_trouble(refusal(error))
 
     prompt.attach_wanted.connect(lambda: attach(parts))
-    prompt.files_given.connect(files.add)
-    prompt.file_removed.connect(files.remove)
+    prompt.edit.files_given.connect(files.add)
+    prompt.chips.removed.connect(files.remove)
     prompt.recalled.connect(files.bring_back)
     prompt.send.connect(files.sent)
     files.changed.connect(show)
@@ -216,5 +212,4 @@ def _note_plain_speed(parts: Parts, kind: ProofKind) -> None:
     plain = run.report.way("plain")
     same = run.request.models.target == parts.desk.models.selection.target
     if same and plain is not None and plain.tokens_per_second is not None:
-        parts.controller.metrics.note_plain_speed(plain.tokens_per_second.median)
-        parts.controller.metrics_changed.emit()
+        parts.controller.replies.note_plain_speed(plain.tokens_per_second.median)

@@ -44,24 +44,15 @@ _MENU = (
 
 
 class ModelBar(QFrame):
-    """The pickers and buttons on top.
+    """The pickers (their signal `chosen` gives a Path, a DraftKey, a Lookahead) and buttons on top.
 
-    Signals: target_chosen(Path), draft_chosen(DraftKey), lookahead_chosen(int | "auto"), library_wanted(),
-    rescan_wanted(), theme_chosen(mode), left_toggled(bool), right_toggled(bool), tokens_toggled(bool),
-    compare_wanted(), sweep_wanted().
+    Signals: library_wanted(), left_toggled(bool), right_toggled(bool), tokens_toggled(bool).
     """
 
-    target_chosen = Signal(object)
-    draft_chosen = Signal(object)
-    lookahead_chosen = Signal(object)
     library_wanted = Signal()
-    rescan_wanted = Signal()
-    theme_chosen = Signal(str)
     left_toggled = Signal(bool)
     right_toggled = Signal(bool)
     tokens_toggled = Signal(bool)
-    compare_wanted = Signal()
-    sweep_wanted = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -73,9 +64,6 @@ class ModelBar(QFrame):
         for picker in (self.target, self.draft):
             picker.setMinimumContentsLength(8)
             picker.setMaximumWidth(340)
-        self.target.chosen.connect(self.target_chosen)
-        self.draft.chosen.connect(self.draft_chosen)
-        self.lookahead.chosen.connect(self.lookahead_chosen)
         self._make_buttons()
         self._lay_out()
 

@@ -30,10 +30,10 @@ _ASCENDING, _DESCENDING = Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOr
 
 
 class LibraryDialog(Dialog):
-    """Shows the models, and says what is wanted of them.
+    """Shows the models, and says what is wanted of them; what is wanted of the folders comes from `folders`.
 
     Signals: target_wanted(Path), draft_wanted(Path), options_wanted(Path), load_wanted(), unload_wanted(),
-    add_wanted(), remove_wanted(Path), shown() (it is to be filled), cancel_wanted().
+    shown() (it is to be filled), cancel_wanted().
     """
 
     target_wanted = Signal(object)
@@ -41,8 +41,6 @@ class LibraryDialog(Dialog):
     options_wanted = Signal(object)
     load_wanted = Signal()
     unload_wanted = Signal()
-    add_wanted = Signal()
-    remove_wanted = Signal(object)
     shown = Signal()
     cancel_wanted = Signal()
 
@@ -53,8 +51,6 @@ class LibraryDialog(Dialog):
         self._theme = theme
         self._busy = False
         self.folders = FolderList(self)
-        self.folders.add_wanted.connect(self.add_wanted)
-        self.folders.remove_wanted.connect(self.remove_wanted)
         self.model = LibraryModel(theme, self)
         self.filter = LibraryFilter(self)
         self.filter.setSourceModel(self.model)

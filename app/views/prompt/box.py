@@ -121,16 +121,14 @@ class PromptEdit(QPlainTextEdit):
 class PromptBox(QFrame):
     """Prompt, files and button.
 
-    Signals: send(text) (with its files quoted), cancel(), edited(), attach_wanted(), files_given(list of Path),
-    file_removed(place), recalled() (the last question is wanted once more).
+    Signals: send(text) (with its files quoted), cancel(), edited(), attach_wanted(), recalled() (the last question is
+    wanted once more). The files themselves come and go at `edit` and `chips`.
     """
 
     send = Signal(str)
     cancel = Signal()
     edited = Signal()
     attach_wanted = Signal()
-    files_given = Signal(object)
-    file_removed = Signal(int)
     recalled = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -173,11 +171,9 @@ class PromptBox(QFrame):
     def _connect(self) -> None:
         self.button.clicked.connect(self._pressed)
         self.attach.clicked.connect(self.attach_wanted)
-        self.chips.removed.connect(self.file_removed)
         self.chips.emptied.connect(self.edit.setFocus)
         self.edit.submitted.connect(self._submit)
         self.edit.recalled.connect(self._recall)
-        self.edit.files_given.connect(self.files_given)
         self.edit.focused.connect(self._show_focus)
         self.edit.textChanged.connect(self._show_state)
         self.edit.textChanged.connect(self.edited)

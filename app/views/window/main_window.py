@@ -156,7 +156,6 @@ class MainWindow(QMainWindow):
         self.bar.left_toggled.connect(self.show_left)
         self.bar.right_toggled.connect(self.show_right)
         self.bar.tokens_toggled.connect(self._color_tokens)
-        self.bar.theme_chosen.connect(self.choose_theme)
         self.transcript.intent.connect(self._take)
         self._panels.changed.connect(self._show_buttons)
         # A starter: the next thing is written in the prompt box.

@@ -284,7 +284,7 @@ def test_a_real_model_reads_the_file(open_window: OpenWindow, demo_pair: tuple[P
     assert counted is not None
     assert 8 < counted < use.typed < use.used
     turns: list[Turn] = []
-    window.controller._turns.ended.connect(turns.append)
+    window.controller.replies.ended.connect(turns.append)
     window.key(Qt.Key.Key_Return)
     exchange = window.first()
     window.ended(exchange, 60_000)

@@ -118,7 +118,7 @@ def test_a_measurement_can_be_cancelled(open_window: OpenWindow) -> None:
 def test_a_reply_with_a_new_pair_says_that_it_measures(open_window: OpenWindow) -> None:
     script = Script(measure_s=20.0)
     window = open_window(script, settings=Settings(lookahead=4))
-    window.main.bar.draft_chosen.emit("ngram")
+    window.main.bar.draft.chosen.emit("ngram")
     window.ask("Load it")
     window.desk.models.choose(lookahead="auto")
     exchange = window.send("Hello")

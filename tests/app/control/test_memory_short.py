@@ -61,7 +61,7 @@ def test_a_load_that_would_not_fit_is_announced_before_it_is_tried(window: Windo
     assert "50.0 MB are free" in words
     assert not exchange.ended
     assert not window.desk.busy
-    clock = window.controller._turns._timer
+    clock = window.controller.replies._timer
     window.wait(lambda: not clock.isActive(), 1_000)
     window.wait(window.main.strip.isVisible)
     assert window.main.strip.bar.maximum() > 0, "nothing runs, ticks or moves while the user thinks about it"
@@ -153,7 +153,7 @@ def test_nothing_is_asked_any_more_where_no_question_waits(
     window.desk.choose_target(copy)
     window.desk.load_now()
     window.wait(
-        lambda: window.controller.activity.work == "asking" and not window.parts.controller._turns._timer.isActive()
+        lambda: window.controller.activity.work == "asking" and not window.parts.controller.replies._timer.isActive()
     )
     window.desk.decline_load()
     window.wait(lambda: window.desk.settled)
@@ -171,7 +171,7 @@ def test_a_question_that_waits_behind_one_that_is_asked_about(
     window.main.new_chat_wanted.emit()
     window.desk.choose_target(demo_pair[0])
     second = window.send(STORY)
-    clock = window.controller._turns._timer
+    clock = window.controller.replies._timer
     window.wait(lambda: not clock.isActive())
     ticks: list[bool] = []
     clock.timeout.connect(lambda: ticks.append(True))
@@ -252,39 +252,43 @@ def test_what_was_chosen_in_the_last_run_is_announced_too(
 
 def test_each_state_of_a_load(window: Window, memory: Memory, copy: Path, demo_pair: Pair) -> None:
     loader = window.desk.loader
-    assert loader.state.stage == "loaded"
+
+    def stage() -> str:
+        return loader.state.stage
+
+    assert stage() == "loaded"
     window.desk.unload()
     window.wait(lambda: window.desk.settled)
-    assert loader.state.stage == "idle"
+    assert stage() == "idle"
     memory.free = 50_000_000
     window.desk.choose_target(copy)
     window.desk.load_now()
     window.wait(lambda: announced)
-    assert loader.state.stage == "asking"
+    assert stage() == "asking"
     assert loader.state.wanted.target == copy
     assert loader.state.shortage is not None
     window.desk.decline_load()
-    assert loader.state.stage == "idle"
+    assert stage() == "idle"
     window.wait(lambda: window.desk.settled)
     window.desk.load_now()
-    window.wait(lambda: loader.state.stage == "asking")
+    window.wait(lambda: stage() == "asking")
     window.desk.load_anyway()
-    assert loader.state.stage == "loading"
+    assert stage() == "loading"
     window.wait(lambda: window.desk.settled)
-    assert loader.state.stage == "loaded"
+    assert stage() == "loaded"
     assert loader.state.wanted.target == copy
     copy.write_bytes(b"no model any more")
     window.desk.unload()
     window.wait(lambda: window.desk.settled)
     window.desk.load_now()
     window.wait(lambda: window.desk.settled)
-    assert loader.state.stage == "failed"
+    assert stage() == "failed"
     assert loader.state.error is not None
     assert loader.state.refused is None, "that can't be tried all the same"
     memory.free = 10**12
     window.desk.choose_target(demo_pair[0])
     assert window.ask("Hello!").status == "done"
-    assert loader.state.stage == "loaded"
+    assert stage() == "loaded"
 
 
 def test_each_change_has_its_own_signal(window: Window, demo_pair: Pair) -> None:

@@ -229,7 +229,7 @@ def test_a_picker_takes_effect_with_the_next_message(open_window: OpenWindow, tm
     exchange = window.send("Hello")
     window.wait(lambda: exchange.reply)
     before = len(script.loads)
-    window.main.bar.draft_chosen.emit("ngram")
+    window.main.bar.draft.chosen.emit("ngram")
     row = window.main.bar.lookahead.findText("7")
     window.main.bar.lookahead.setCurrentIndex(row)
     window.main.bar.lookahead.activated.emit(row)

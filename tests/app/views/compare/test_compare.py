@@ -30,7 +30,7 @@ def proof(monkeypatch: pytest.MonkeyPatch) -> ScriptedProof:
 
 
 def _compare(window: Window) -> CompareDialog:
-    window.main.bar.compare_wanted.emit()
+    window.main.commands.run("proof.compare")
     return next(each for each in window.main.findChildren(CompareDialog) if each.isVisible())
 
 
@@ -43,7 +43,7 @@ def _begun(window: Window, prompt: str = "Hello") -> CompareDialog:
 
 
 def _sweep(window: Window) -> SweepDialog:
-    window.main.bar.sweep_wanted.emit()
+    window.main.commands.run("proof.sweep")
     return next(each for each in window.main.findChildren(SweepDialog) if each.isVisible())
 
 

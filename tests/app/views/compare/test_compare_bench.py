@@ -60,7 +60,7 @@ def test_compare_gives_the_figures_of_bench(
 ) -> None:
     window = open_window(pair=demo_pair)
     window.desk.choose_lookahead(4)
-    window.main.bar.compare_wanted.emit()
+    window.main.commands.run("proof.compare")
     dialog = window.main.findChild(CompareDialog)
     assert dialog is not None
     ours: dict[str, list[float]] = {}
@@ -86,7 +86,7 @@ def test_sweep_gives_the_figures_of_bench(
     open_window: OpenWindow, demo_pair: tuple[Path, Path], tmp_path: Path
 ) -> None:
     window = open_window(pair=demo_pair)
-    window.main.bar.sweep_wanted.emit()
+    window.main.commands.run("proof.sweep")
     dialog = window.main.findChild(SweepDialog)
     assert dialog is not None
     ours: dict[str, list[float]] = {}

@@ -137,7 +137,7 @@ def test_the_keyboard_is_enough(dialog: LibraryDialog, qtbot: QtBot) -> None:
     wanted: list[tuple[str, object]] = []
     dialog.target_wanted.connect(lambda path: wanted.append(("target", path)))
     dialog.draft_wanted.connect(lambda path: wanted.append(("draft", path)))
-    dialog.remove_wanted.connect(lambda path: wanted.append(("remove", path)))
+    dialog.folders.remove_wanted.connect(lambda path: wanted.append(("remove", path)))
     choose(dialog, "Model 1B")
     qtbot.keyClick(dialog.table, Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
     assert dialog.name.text() == "Model 2B"
@@ -180,7 +180,7 @@ def test_folders_that_are_gone_say_so(dialog: LibraryDialog) -> None:
     dialog.show_library([], [FOLDER, other], [])
     assert dialog.folders.remove_button.isEnabled(), "the choice stays"
     removed: list[Path] = []
-    dialog.remove_wanted.connect(removed.append)
+    dialog.folders.remove_wanted.connect(removed.append)
     dialog.folders.remove_button.click()
     assert removed == [other]
 

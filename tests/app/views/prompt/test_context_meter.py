@@ -94,7 +94,7 @@ def test_another_chat_is_not_told_the_figures_of_this_one(open_window: OpenWindo
     window.wait(lambda: exchange.status == "writing" and counted_now(window) > 10)
     window.main.new_chat_wanted.emit()
     assert window.parts.context.use is None, "the engine writes the other chat's reply and counts later"
-    window.controller._turns.cancel(window.controller._turns.turns[0])
+    window.controller.replies.cancel(window.controller.replies.turns[0])
     assert counted(window).used == 0
 
 
@@ -144,7 +144,7 @@ def test_a_real_conversation_outgrows_its_context(open_window: OpenWindow, demo_
     use = counted(window)
     filling = "a red fox and a blue bird " * (use.available // 16)
     turns: list[Any] = []
-    window.controller._turns.ended.connect(turns.append)
+    window.controller.replies.ended.connect(turns.append)
     for turn in range(4):
         question = f"Number {turn}: {filling}"
         window.prompt.set_text(question)

@@ -248,7 +248,7 @@ def test_the_theme_changes_live(open_window: OpenWindow) -> None:
     exchange = window.ask("Code")
     before = window.shown(exchange)
     bright = window.main.grab().toImage().pixelColor(640, 500).lightness()
-    window.main.bar.theme_chosen.emit("dark")
+    window.main.commands.run("view.theme-dark")
     assert window.shown(exchange) == before
     dark = window.main.grab().toImage().pixelColor(640, 500).lightness()
     assert bright > 240
@@ -340,10 +340,10 @@ def test_the_copy_button_appears_with_the_focus(open_window: OpenWindow) -> None
 
 def test_choices_and_layout_are_remembered(open_window: OpenWindow, tmp_path: Path) -> None:
     window = open_window(Script())
-    window.main.bar.lookahead_chosen.emit(9)
-    window.main.bar.draft_chosen.emit(None)
+    window.main.bar.lookahead.chosen.emit(9)
+    window.main.bar.draft.chosen.emit(None)
     window.main.bar.left_button.click()
-    window.main.bar.theme_chosen.emit("light")
+    window.main.commands.run("view.theme-light")
     assert window.close()
     again = open_window(Script())
     chosen = again.desk.models.selection

@@ -1,0 +1,99 @@
+"""Keeps what is asked and answered: the exchanges on the screen as messages of their conversations in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.control.conversations import ConversationDesk
+from app.state.chat.transcript import Exchange
+from app.state.conversations.conversation import Conversation
+from app.state.conversations.kept import models, stats_to_kept
+from app.store.conversations import StoreKeeper
+
+
+class KeptMessages:
+    """The door of the chat to the store: everything that is said goes through it."""
+
+    def __init__(self, conversations: ConversationDesk) -> None:
+        self._conversations = conversations
+
+    @property
+    def _store(self) -> StoreKeeper:
+        return self._conversations.keeper
+
+    # Questions --------------------------------------------------------------------------------------------------------
+
+    def ask(self, exchange: Exchange) -> Conversation:
+        """Keep a question in the open conversation, a new one if there is none; return that. Raises StoreError."""
+        conversation = self._conversations.current()
+        question = self._store.ask(conversation, exchange.question)
+        exchange.question_id, exchange.created = question.id, question.created
+        exchange.question_branch = conversation.branch(question.id)
+        self._conversations.note(conversation)
+        return conversation
+
+    def ask_in_other_words(self, conversation: Conversation, question: int, text: str) -> int:
+        """Keep another version of a question beside it; return its id."""
+        parent = conversation[question].parent
+        return self._store.ask(conversation, text.strip("\n"), parent, first=parent is None).id
+
+    def show(self, conversation: Conversation, question: int) -> Exchange:
+        """Show the branch of a question; return an exchange that is to have its next reply."""
+        self._store.choose(conversation, question)
+        message = conversation[question]
+        exchange = Exchange(message.text, question_id=question, created=message.created)
+        exchange.question_branch = conversation.branch(question)
+        return exchange
+
+    def step(self, conversation: Conversation, message: int, step: int) -> None:
+        """Show the version of a message that is so many places further."""
+        self._store.step(conversation, message, step)
+
+    # Replies ----------------------------------------------------------------------------------------------------------
+
+    def begin_reply(
+        self,
+        conversation: Conversation,
+        exchange: Exchange,
+        *,
+        target: str,
+        draft: str,
+        settings: Mapping[str, Any],
+    ) -> None:
+        """Keep an empty reply to a question that is kept and has none; a reply that goes on stays as it is."""
+        if exchange.question_id is None or exchange.reply_id is not None:
+            return
+        reply = self._store.begin_reply(
+            conversation, exchange.question_id, target=target, draft=draft, settings=settings
+        )
+        exchange.reply_id = reply.id
+        exchange.reply_branch = conversation.branch(reply.id)
+        exchange.models = models(target, draft)
+
+    def resume(self, conversation: Conversation, reply: int, settings: Mapping[str, Any]) -> None:
+        """Note that a reply that had ended is written on."""
+        self._store.resume(conversation, reply, settings)
+
+    def grow(self, conversation: Conversation | None, exchange: Exchange, text: str) -> None:
+        """Keep more of a reply; nothing where it is deleted or was never kept."""
+        reply = exchange.reply_id
+        if conversation is not None and reply is not None and reply in conversation:
+            self._store.append(conversation, reply, text)
+
+    def finish(self, conversation: Conversation | None, exchange: Exchange) -> None:
+        """Keep a reply as it ended, with the record of its tokens."""
+        reply = exchange.reply_id
+        if conversation is None or reply is None or reply not in conversation:
+            return
+        self._store.finish(
+            conversation,
+            reply,
+            exchange.reply,
+            exchange.status,
+            stats=stats_to_kept(exchange),
+            finish_reason=exchange.finish_reason,
+            problem=None if exchange.problem is None else exchange.problem.text,
+        )
+        if exchange.trace is not None:
+            self._conversations.keep_trace(reply, exchange.trace)
