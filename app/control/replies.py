@@ -11,7 +11,6 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.bridge.bridge import EngineBridge, Job
-from app.control.activity import current_activity
 from app.control.models import ModelDesk
 from app.control.problems import describe
 from app.control.tasks import Tasks
@@ -22,7 +21,43 @@ from app.state.conversations.conversation import Conversation
 from app.state.models.models import Loaded, Lookahead, Selection
 from app.state.settings.generation import GenerationChoice
 from app.state.speculation.metrics import Metrics
+from app.system.translation import number
 from engine import Cancelled, Finished, GenerationResult, Message, PromptProgress, TokenEvent
+
+
+def current_activity(
+    bridge: EngineBridge, models: ModelDesk, exchange: Exchange | None, reading: PromptProgress | None
+) -> Activity:
+    """Return what is going on. `exchange`: what is being answered; `reading`: how much of its prompt is read."""
+    if exchange is not None:
+        if exchange.status == "writing":
+            return Activity("writing")
+        if reading is not None:
+            share = reading.evaluated / reading.total if reading.total else None
+            return Activity("reading", number(reading.total), share)
+        if bridge.proving:
+            return Activity("proving")
+    return _loading(bridge, models) or _in_background(bridge, models)
+
+
+def _loading(bridge: EngineBridge, models: ModelDesk) -> Activity | None:
+    state, progress = models.loader.state, bridge.progress
+    if state.stage == "asking":
+        return Activity("asking", models.name_of(state.wanted.target), 0.0)
+    if state.stage != "loading":
+        return None
+    if progress is None:
+        return Activity("loading", models.name_of(state.wanted.target))
+    path = state.wanted.target if progress.part == "target" else state.wanted.draft
+    return Activity(progress.stage, models.name_of(path), progress.fraction)
+
+
+def _in_background(bridge: EngineBridge, models: ModelDesk) -> Activity:
+    if bridge.measuring:
+        return Activity("measuring")
+    folder = models.scanning
+    return Activity() if folder is None else Activity("scanning", folder.name or str(folder))
+
 
 DRAIN_MS = 40
 SHOW_FIRST_S = 0.05

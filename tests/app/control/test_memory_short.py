@@ -306,6 +306,6 @@ def test_each_change_has_its_own_signal(window: Window, demo_pair: Pair) -> None
     window.wait(lambda: desk.settled)
     assert told == ["loaded"]
     told.clear()
-    desk.set_options(demo_pair[0], LoadOptions(context=512))
+    desk.set_options(demo_pair[0], LoadChoice(context=512))
     assert told == ["list"]
     window.wait(lambda: desk.settled)
