@@ -17,6 +17,7 @@ from app.state.chat.column import Column, Letters
 from app.state.chat.transcript import Entry
 from app.views.chat.entries import EntryViews
 from app.views.chat.exchange import EntryView, ExchangeView
+from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.theme import Theme
 
 COLUMN = 760
@@ -43,13 +44,13 @@ class ColumnView(QAbstractScrollArea):
 
     intent = Signal(object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, budget: PaintBudget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.verticalScrollBar().setSingleStep(_STEP)
         self._column = Column(GAP, Letters(COLUMN, 7.0, 18.0))
-        self._views = EntryViews(theme, self.intent.emit, self.viewport())
+        self._views = EntryViews(theme, self.intent.emit, budget, self.viewport())
         self._views.resized.connect(self._measure_again)
         theme.changed.connect(self._hold)
         self._following = True

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QApplication
 
 from app.state.chat.transcript import Entry, Exchange, Problem
 from app.views.chat.exchange import Ask, EntryView, ExchangeView, ProblemView
+from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.theme import Theme
 
 
@@ -22,10 +23,11 @@ class EntryViews(QObject):
     resized = Signal(object)
     pointed = Signal(object, QRect)
 
-    def __init__(self, theme: Theme, ask: Ask, page: QWidget) -> None:
+    def __init__(self, theme: Theme, ask: Ask, budget: PaintBudget, page: QWidget) -> None:
         super().__init__(page)
         self._theme = theme
         self._ask = ask
+        self._budget = budget
         self._page = page
         self._views: dict[int, tuple[Entry, EntryView]] = {}
         self._folds: dict[int, tuple[bool, ...]] = {}
@@ -119,7 +121,7 @@ class EntryViews(QObject):
                     view.refresh_actions()
 
     def _exchange_view(self, exchange: Exchange) -> ExchangeView:
-        view = ExchangeView(exchange, self._theme, self._ask, self._page)
+        view = ExchangeView(exchange, self._theme, self._ask, self._budget, self._page)
         view.set_busy(self._busy)
         view.pointed.connect(partial(self.pointed.emit, view))
         view.show_tokens(self._tokens)

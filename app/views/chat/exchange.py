@@ -13,6 +13,7 @@ from app.views.chat.entry import Ask, EntryView, ProblemView
 from app.views.chat.question import QuestionBox
 from app.views.markdown.reply import ReplyView
 from app.views.tokens.reply import TokenReply
+from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.theme import Theme
 from app.words.figures import summary
 
@@ -30,7 +31,9 @@ class ExchangeView(EntryView):
 
     pointed = Signal(QRect)
 
-    def __init__(self, exchange: Exchange, theme: Theme, ask: Ask, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, exchange: Exchange, theme: Theme, ask: Ask, budget: PaintBudget, parent: QWidget | None = None
+    ) -> None:
         super().__init__(ask, parent)
         self.exchange = exchange
         self._finished: str | None = None
@@ -40,7 +43,7 @@ class ExchangeView(EntryView):
         self._theme = theme
         self._busy = False
         self.question = QuestionBox(exchange.question, theme, self)
-        self.reply = ReplyView(theme, self)
+        self.reply = ReplyView(theme, budget, self)
         self.reply.setAccessibleName(self.tr("Reply"))
         self.reply.setMinimumHeight(0)
         self.reply.hide()

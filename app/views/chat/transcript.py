@@ -16,6 +16,7 @@ from app.views.chat.exchange import ExchangeView
 from app.views.chat.question import QuestionEditor
 from app.views.tokens.text import TOKEN_KEYS, TokenText
 from app.views.widgets.icons import icon_button
+from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.theme import Theme
 
 __all__ = ["COLUMN", "TranscriptView"]
@@ -35,8 +36,8 @@ _KEYS = {
 class TranscriptView(ColumnView):
     """Shows entries."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, parent)
+    def __init__(self, theme: Theme, budget: PaintBudget, parent: QWidget | None = None) -> None:
+        super().__init__(theme, budget, parent)
         self.setObjectName("transcript")
         self.setAccessibleName(self.tr("Chat"))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)

@@ -16,7 +16,7 @@ from app.views.markdown.code_bars import CodeBar
 from app.views.markdown.tall_text import TallText, take_height
 from app.views.markdown.text import MarkdownText
 from app.views.markdown.thought import ThoughtView
-from app.views.widgets.paint_turns import TURNS
+from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.theme import Theme
 
 __all__ = ["FLUSH_MS", "ReplyView", "TallText"]
@@ -42,8 +42,9 @@ class ReplyView(QWidget):
     settled = Signal()
     grew = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, budget: PaintBudget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._budget = budget
         self.setObjectName("reply")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._theme = theme
@@ -124,7 +125,7 @@ class ReplyView(QWidget):
     def _flush(self) -> None:
         """Draw what has come, for a few milliseconds at most."""
         began = perf_counter()
-        if wait := TURNS.wait_ms():
+        if wait := self._budget.wait_ms():
             self._clock.start(wait)
             return
         idle = self._work(began + _BUDGET_S)
@@ -133,7 +134,7 @@ class ReplyView(QWidget):
         self.fit()
         self.grew.emit()
         now = perf_counter()
-        TURNS.take(_PAUSE_S)
+        self._budget.take(_PAUSE_S)
         self._rest_until = now + min(_SHARE * (now - began), _LONGEST_REST_S)
         if done:
             self.settled.emit()
@@ -180,7 +181,7 @@ class ReplyView(QWidget):
         for part in self._parts:
             part.draw_again()
         if self._parts:
-            TURNS.clear()
+            self._budget.clear()
             self._flush()
 
     def fit(self) -> None:

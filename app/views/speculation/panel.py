@@ -17,7 +17,7 @@ from app.views.speculation.bars import PositionBars, TimeBar
 from app.views.speculation.counters import CounterGrid
 from app.views.speculation.tools import PanelTools
 from app.views.widgets.labels import SteadyLabel
-from app.views.widgets.paint_turns import TURNS
+from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.scroll_page import ScrollPage
 from app.views.widgets.theme import Theme
 from app.words.figures import SEPARATOR, accepted, lookahead_source, lookahead_words, named, speed, times
@@ -51,8 +51,9 @@ _LARGE = 1.2
 class SpeculationPanel(ScrollPage):
     """Shows the figures of the reply that is being written, or of the last one. Draws nothing while hidden."""
 
-    def __init__(self, metrics: Metrics, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, metrics: Metrics, theme: Theme, budget: PaintBudget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._budget = budget
         self.setObjectName("right")
         self.setAccessibleName(self.tr("Speculation"))
         self._metrics = metrics
@@ -216,10 +217,10 @@ class SpeculationPanel(ScrollPage):
         """
         if not self._left or not self.isVisible():
             return
-        if not (wait := TURNS.wait_ms()):
+        if not (wait := self._budget.wait_ms()):
             self._left.pop(0)()
-            TURNS.take(_PAUSE_S)
-            wait = TURNS.wait_ms()
+            self._budget.take(_PAUSE_S)
+            wait = self._budget.wait_ms()
         if self._left:
             self._step.start(wait)
 

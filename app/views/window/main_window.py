@@ -32,6 +32,7 @@ from app.views.prompt.context_meter import ContextMeter
 from app.views.speculation.panel import SpeculationPanel
 from app.views.widgets.keys import presses_button
 from app.views.widgets.notices import NoticeBar
+from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.progress_strip import ProgressStrip
 from app.views.widgets.theme import Theme
 from app.views.window.file_dialogs import ask_for_models_folder
@@ -76,15 +77,16 @@ class MainWindow(QMainWindow):
         self._empty = True
         self._introduction: QWidget | None = None
         self.commands = Commands(self)
+        budget = PaintBudget()
         self.bar = ModelBar(theme, self)
         self.left = ConversationPanel(conversations, theme, self)
-        self.transcript = TranscriptView(theme, self)
+        self.transcript = TranscriptView(theme, budget, self)
         self.welcome = WelcomeView(starters, self)
         self.notice = NoticeBar(theme, self)
         self.strip = ProgressStrip(theme, self)
         self.prompt = PromptBox(theme, self)
         self.meter = ContextMeter(theme, self)
-        self.panel = SpeculationPanel(metrics, theme, self)
+        self.panel = SpeculationPanel(metrics, theme, budget, self)
         self._build()
         self._connect()
         self._order_tabs()

@@ -29,6 +29,7 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QWidget  # noqa: E402 -
 
 from app.settings.settings import Settings  # noqa: E402 - as above
 from app.views.markdown.reply import ReplyView  # noqa: E402 - as above
+from app.views.widgets.paint_budget import PaintBudget  # noqa: E402 - as above
 from app.views.widgets.theme import Theme  # noqa: E402 - as above
 from helpers.window.gap_probe import GapProbe  # noqa: E402 - as above
 
@@ -83,7 +84,7 @@ def measure(text: str, per_second: float) -> dict[str, object]:
     area.resize(808, 800)
     area.setWidget(page)
     page.resize(790, 800)
-    view = ReplyView(theme, page)
+    view = ReplyView(theme, PaintBudget(), page)
     view.resize(760, 0)
 
     def follow() -> None:

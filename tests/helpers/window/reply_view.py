@@ -9,7 +9,8 @@ from pytestqt.qtbot import QtBot
 
 from app.settings.settings import Settings
 from app.views.markdown.reply import ReplyView
-from app.views.widgets.theme import Theme
+from app.views.widgets.paint_budget import PaintBudget
+from app.views.widgets.theme import Mode, Theme
 
 WIDTH = 700
 
@@ -23,7 +24,7 @@ class Reply:
         self.theme = Theme(qapp, sheet, "", Settings(theme=mode))
         self.window = QWidget()
         self.window.resize(WIDTH, 600)
-        self.view = ReplyView(self.theme, self.window)
+        self.view = ReplyView(self.theme, PaintBudget(), self.window)
         self.view.resize(WIDTH, 0)
         qtbot.addWidget(self.window)
         self.window.show()

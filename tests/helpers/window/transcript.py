@@ -13,6 +13,7 @@ from app.system.resources import read_text
 from app.views.chat.column import GAP, MARGIN
 from app.views.chat.exchange import ExchangeView
 from app.views.chat.transcript import TranscriptView
+from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.theme import Theme
 
 WORDS = "word after word, on and on, "
@@ -40,7 +41,7 @@ def transcript_in_window(qapp: QApplication, qtbot: QtBot) -> Iterator[Transcrip
     theme = Theme(qapp, read_text("styles", "window.qss"), icons, Settings(theme="light"))
     window = QWidget()
     column = QVBoxLayout(window)
-    before, transcript, after = QTextEdit(), TranscriptView(theme), QTextEdit()
+    before, transcript, after = QTextEdit(), TranscriptView(theme, PaintBudget()), QTextEdit()
     for name, widget in (("before", before), ("transcript", transcript), ("after", after)):
         column.addWidget(widget, int(widget is transcript))
         if widget is not transcript:

@@ -19,6 +19,7 @@ from app.state.speculation.metrics import MAX_POINTS, Metrics
 from app.system.file_writing import write_whole
 from app.views.speculation.bars import duration
 from app.views.speculation.panel import ROUNDS_SHOWN, SpeculationPanel
+from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.theme import Theme
 from engine import GenerationStats, PromptProgress, RoundEvent, TokenEvent
 from helpers.decoding.scripted_decoder import Script
@@ -32,7 +33,7 @@ def panel(qapp: QApplication, qtbot: QtBot) -> Panel:
     """A panel on the screen, with its plots."""
 
     def make(metrics: Metrics) -> SpeculationPanel:
-        made = SpeculationPanel(metrics, Theme(qapp, "", settings=Settings(theme="light")))
+        made = SpeculationPanel(metrics, Theme(qapp, "", mode="light"), PaintBudget())
         qtbot.addWidget(made)
         made.resize(300, 700)
         with qtbot.waitExposed(made):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from time import perf_counter
 
 
-class DrawingTurns:
-    """Keeps a moment free after each drawing, for what the user does."""
+class PaintBudget:
+    """Keeps a moment free after each drawing, for what the user does. One for all that is drawn on the Qt thread."""
 
     def __init__(self) -> None:
         self._free_at = 0.0
@@ -23,7 +23,3 @@ class DrawingTurns:
     def clear(self) -> None:
         """Whoever wants to may draw at once."""
         self._free_at = 0.0
-
-
-TURNS = DrawingTurns()
-"""Of all that is drawn on the one Qt thread."""
