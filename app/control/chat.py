@@ -76,7 +76,7 @@ class ChatController(QObject):
 
     @property
     def activity(self) -> Activity:
-        """What is going on, for the progress bar."""
+        """Return the current activity, for the progress bar."""
         return self.replies.activity_for(self._own_turn())
 
     @property

@@ -19,8 +19,8 @@ class ChoiceDesk(QObject):
     A new conversation begins with the defaults, or with what was chosen for it before its first question; from then on
     it keeps what it has. They are built when something is chosen or another conversation is opened, and kept.
 
-    Attributes: defaults (what new conversations begin with), own (what the next reply of the chat on the screen is
-    asked with). Signal: changed().
+    Attributes: defaults (the settings that new chats start with), own (the settings for the next reply of the shown
+    chat). Signal: changed().
     """
 
     changed = Signal()
@@ -42,7 +42,7 @@ class ChoiceDesk(QObject):
         return self._by_method[method]
 
     def applied(self, selection: Selection) -> Selection:
-        """Return what is chosen, with the lookahead that the next reply is really asked with."""
+        """Return the choice with the lookahead that the next reply really uses."""
         has_draft = selection.draft is not None
         lookahead = self.asked(selection).lookahead_for(selection.lookahead, has_draft=has_draft)
         return selection if lookahead == selection.lookahead else replace(selection, lookahead=lookahead)
@@ -90,5 +90,5 @@ class ChoiceDesk(QObject):
 
 
 def as_kept(choice: GenerationChoice, lookahead: Lookahead) -> dict[str, Any]:
-    """Return what a reply was asked with, as it is kept with the message."""
+    """Return the settings of a reply in the form that is stored with the message."""
     return {"lookahead": lookahead, **choice.to_mapping(FIELDS)}

@@ -53,12 +53,12 @@ class Loader(QObject):
         return job is self._shared
 
     def ways(self, wanted: Loaded) -> Ways:
-        """Return how these models are to be loaded."""
+        """Return the load options of these models."""
         plain = Ways(self._models.options(wanted.target), self._models.options(wanted.draft))
         return replace(plain, despite_memory=(wanted, plain) in self._accepted)
 
     def shortage(self, wanted: Loaded) -> Shortage | None:
-        """Return what of a load needs more memory than is free, or None if it fits.
+        """Return the part of a load that needs more memory than is free, or None if all fits.
 
         None also where nothing is known of the models, and where the user wants it all the same. What is loaded stays
         until the other is there, so its memory is not free.
@@ -77,7 +77,7 @@ class Loader(QObject):
         return Shortage(tuple(paths), needed, free) if needed > free else None
 
     def without_unaffordable_draft(self, chosen: Selection) -> Selection:
-        """Return what is chosen, but without a draft that automatic took and that memory is too short for."""
+        """Return the choice, without the automatic draft if it does not fit in memory now."""
         if chosen.drafting != "automatic" or chosen.draft is None:
             return chosen
         fits = self.shortage(Loaded(chosen.target, chosen.draft)) is None

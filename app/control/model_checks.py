@@ -74,7 +74,7 @@ _SLICE_S = 0.005
 
 
 async def judge(target: ModelFile, drafts: Sequence[ModelFile]) -> Mapping[Path, Fit]:
-    """What is to be said of each draft that can be used, in slices that leave the window alone."""
+    """Judge every usable draft, in slices that keep the window responsive."""
     fits: dict[Path, Fit] = {}
     began = perf_counter()
     for draft in drafts:

@@ -158,7 +158,7 @@ class ModelDesk(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a load, a measurement or a scan is running."""
+        """Return whether a load, a measurement or a scan is running."""
         return self.loader.state.stage == "loading" or self._costs.measuring or self._folders.scanning is not None
 
     @property
@@ -216,7 +216,7 @@ class ModelDesk(QObject):
         self.announce.emit(words)
 
     def _is_chosen(self, wanted: Loaded) -> bool:
-        """Whether nothing else was chosen since this was wanted."""
+        """Return whether this is still the current choice."""
         chosen = self.models.selection
         return chosen.target == wanted.target and wanted.draft in (None, chosen.draft)
 
@@ -293,7 +293,7 @@ class ModelDesk(QObject):
 
     @property
     def affordable(self) -> Selection:
-        """What is chosen, as it is to be loaded now: automatic does without a draft that is too much for memory."""
+        """Return the choice as it is to be loaded now: automatic skips a draft that does not fit in memory."""
         return self.loader.without_unaffordable_draft(self.models.selection)
 
     async def _load_ahead(self) -> None:

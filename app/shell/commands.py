@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtGui import QKeySequence
 
-from app.control.conversations import Export
 from app.shell.files import attach, export, import_
 from app.shell.program import Parts
 from app.shell.windows import Windows
+from app.state.conversations.formats import FORMATS
 from app.state.conversations.list import ConversationItem
 from app.system.translation import say
 from app.views.commands.commands import CHAT, CONVERSATIONS, MODELS, PROGRAM, SPECULATION, VIEW, Keys
@@ -40,7 +40,7 @@ def _register_chat(parts: Parts, windows: Windows) -> None:
         enabled=lambda: controller.activity.work != "idle",
     )
     add("chat.attach", tr("Attach text files…"), lambda: attach(parts), shortcut="Ctrl+Shift+A", section=CHAT)
-    words = tr("Sampling and system prompt of this conversation…")
+    words = tr("Sampling and system prompt for this chat…")
     add("chat.generation", words, windows.settings.open_generation, shortcut="Ctrl+G", section=CHAT)
 
 
@@ -88,7 +88,7 @@ def _register_conversations(parts: Parts) -> None:
             section=section,
             enabled=is_open,
         )
-    add("conversations.import", tr("Import a conversation…"), lambda: import_(parts), section=section)
+    add("conversations.import", tr("Import a chat…"), lambda: import_(parts), section=section)
 
 
 def neighbour(rows: object, open_id: int | None, by: int) -> int | None:
@@ -117,20 +117,20 @@ def _register_models(parts: Parts, windows: Windows) -> None:
     add("models.target", tr("Choose a target…"), show("target"), shortcut="Alt+T", section=MODELS)
     add("models.draft", tr("Choose a draft…"), show("draft"), shortcut="Alt+D", section=MODELS)
     add("models.lookahead", tr("Choose the lookahead…"), show("lookahead"), shortcut="Alt+L", section=MODELS)
-    add("models.rescan", tr("Look for models again"), desk.scan_again, shortcut="F5", section=MODELS)
-    compare, sweep = tr("Compare plain and speculative…"), tr("Lookahead sweep…")
+    add("models.rescan", tr("Rescan the model folders"), desk.scan_again, shortcut="F5", section=MODELS)
+    compare, sweep = tr("Compare plain and speculative decoding…"), tr("Lookahead sweep…")
     add("proof.compare", compare, windows.proof.open_compare, shortcut="Ctrl+Shift+C", section=SPECULATION)
     add("proof.sweep", sweep, windows.proof.open_sweep, shortcut="Ctrl+Shift+L", section=SPECULATION)
     add("models.library", tr("Models…"), windows.library.open_library, shortcut="Ctrl+Shift+M", section=MODELS)
-    add("models.folder", tr("Add a models folder…"), windows.library.add_folder, section=MODELS)
+    add("models.folder", tr("Add a model folder…"), windows.library.add_folder, section=MODELS)
     add(
         "models.options",
-        tr("Options of the target…"),
+        tr("Options for the target…"),
         lambda: windows.library.open_options(models.selection.target),
         section=MODELS,
         enabled=lambda: models.by_path(models.selection.target) is not None,
     )
-    load, unload = tr("Load what is chosen"), tr("Unload the models")
+    load, unload = tr("Load the chosen models"), tr("Unload the models")
     add("models.load", load, desk.load_now, section=MODELS, enabled=lambda: not desk.is_loaded)
     add("models.unload", unload, desk.unload, section=MODELS, enabled=lambda: models.loaded.target is not None)
 
@@ -197,7 +197,12 @@ def _register_program(parts: Parts, windows: Windows) -> None:
     add("program.about", window.tr("About Outrider…"), windows.help.open_about, section=PROGRAM)
     quit_keys = "Ctrl+Q"
     add("program.quit", window.tr("Quit"), window.close, shortcut=quit_keys, section=PROGRAM, everywhere=True)
-    add("program.introduction", window.tr("What the two models do"), windows.introduction.show, section=PROGRAM)
+    add(
+        "program.introduction",
+        window.tr("How the two models work together"),
+        windows.introduction.show,
+        section=PROGRAM,
+    )
     add("program.log", window.tr("Open the log folder"), windows.reports.open_log_folder, section=PROGRAM)
     settings = window.tr("Settings…")
     add("program.settings", settings, windows.settings.open, shortcut="Ctrl+,", section=PROGRAM, everywhere=True)

@@ -205,7 +205,7 @@ def _connect_meter(parts: Parts) -> None:
 
 
 def _note_plain_speed(parts: Parts, kind: ProofKind) -> None:
-    """What was measured of plain decoding is what the replies of this target are compared with."""
+    """Compare the replies of this target with the measured plain speed."""
     run = parts.proof.runs[kind]
     if run.running or run.report is None or run.request is None:
         return

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.control.conversations import Export
 from app.shell.program import Parts
 from app.state.chat.dropped import Dropped
 from app.views.window.file_dialogs import ask_what_to_attach, ask_what_to_import, ask_where_to_save
 
 
-def export(parts: Parts, conversation: int, kind: Export) -> None:
+def export(parts: Parts, conversation: int, kind: str) -> None:
     """Ask for a file, and write a conversation into it."""
     name = parts.conversations.export_name(conversation, kind)
     path = ask_where_to_save(parts.window, name, kind) if name else None
@@ -46,16 +45,18 @@ def take_dropped(parts: Parts, found: Dropped) -> None:
     if found.files:
         parts.attachments.add(found.files)
     for path in found.missing[:1]:
-        text = window.tr("{name} is no file and no folder that can be read.")
+        text = window.tr("{name} cannot be opened: it is not a readable file or folder.")
         window.notice.show_trouble(text.format(name=path.name or str(path)))
 
 
 def _tell_target(parts: Parts, models: tuple[Path, ...]) -> None:
     window = parts.window
     name = parts.desk.name_of(models[0])
-    text = window.tr("{model} is the target now. It is loaded with the next message.")
+    text = window.tr("{model} is now the target. It is loaded with the next message.")
     if len(models) > 1:
-        text = window.tr("{model} is the target now; the other models were left. It is loaded with the next message.")
+        text = window.tr(
+            "{model} is now the target; the other models were ignored. It is loaded with the next message."
+        )
     window.notice.show_good_news(text.format(model=name))
 
 

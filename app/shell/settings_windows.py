@@ -19,7 +19,6 @@ from app.state.settings.presets import (
     prompts,
 )
 from app.system.file_writing import write_whole
-from app.system.translation import LANGUAGES
 
 if TYPE_CHECKING:
     from app.views.settings.dialog import PageName, SettingsDialog

@@ -105,7 +105,7 @@ class ReportWindows:
         window, folder = self._parts.window, self._parts.log.path.parent
         there = folder.is_dir()
         if not there or not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
-            text = window.tr("The log is in {folder}.") if there else window.tr("There is no log yet in {folder}.")
+            text = window.tr("The log is in {folder}.") if there else window.tr("There is no log in {folder} yet.")
             window.notice.show_trouble(text.format(folder=folder))
 
 
@@ -155,7 +155,7 @@ def begin_introduction(parts: Parts, *, used_before: bool) -> None:
 
 
 class HelpWindows:
-    """What helps to find a command; made when it is asked for the first time. Attribute: palette."""
+    """Open the command palette and the shortcut sheet, each made at first use. Attribute: palette."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts

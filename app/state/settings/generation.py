@@ -80,21 +80,140 @@ class GenerationChoice:
     Raises InvalidRequest and its kinds, UnknownMethod.
     """
 
-    temperature: float = 0.0
-    top_k: int = 0
-    top_p: float = 1.0
-    min_p: float = 0.0
-    repeat_penalty: float = 1.0
-    presence_penalty: float = 0.0
-    frequency_penalty: float = 0.0
-    penalty_window: int = 64
-    seed: int | None = None
-    max_tokens: int | None = None
-    stop: tuple[str, ...] = ()
-    system: str = ""
-    method: str = "auto"
-    acceptance: str = "rejection"
-    overlap: str = "auto"
+    temperature: float = field(
+        default=0.0,
+        metadata=described(
+            "sampling",
+            "number",
+            Phrase("Temperature"),
+            Phrase("0 = greedy: always the most likely token"),
+            Phrase("Enter a number from 0 to 100."),
+        ),
+    )
+    top_k: int = field(
+        default=0,
+        metadata=described(
+            "sampling",
+            "whole",
+            Phrase("Top-k"),
+            Phrase("sample from this many of the most likely tokens · 0 = off"),
+            Phrase("Enter 0 or a whole number above 0."),
+        ),
+    )
+    top_p: float = field(
+        default=1.0,
+        metadata=described(
+            "sampling",
+            "number",
+            Phrase("Top-p"),
+            Phrase("sample from the likeliest tokens up to this total probability · 1 = off"),
+            Phrase("Enter a number above 0, at most 1."),
+        ),
+    )
+    min_p: float = field(
+        default=0.0,
+        metadata=described(
+            "sampling",
+            "number",
+            Phrase("Min-p"),
+            Phrase("drop tokens below this share of the best one's probability · 0 = off"),
+            Phrase("Enter a number from 0 to 1."),
+        ),
+    )
+    repeat_penalty: float = field(
+        default=1.0,
+        metadata=described(
+            "sampling",
+            "number",
+            Phrase("Repeat penalty"),
+            Phrase("weakens tokens already used by this factor · 1 = off"),
+            Phrase("Enter a number above 0, at most 100."),
+        ),
+    )
+    presence_penalty: float = field(
+        default=0.0,
+        metadata=described(
+            "sampling",
+            "number",
+            Phrase("Presence penalty"),
+            Phrase("subtracted once for every token already used · 0 = off"),
+            Phrase("Enter a number from -100 to 100."),
+        ),
+    )
+    frequency_penalty: float = field(
+        default=0.0,
+        metadata=described(
+            "sampling",
+            "number",
+            Phrase("Frequency penalty"),
+            Phrase("subtracted for every use of a token · 0 = off"),
+            Phrase("Enter a number from -100 to 100."),
+        ),
+    )
+    penalty_window: int = field(
+        default=64,
+        metadata=described(
+            "sampling",
+            "whole",
+            Phrase("Penalty window"),
+            Phrase("number of recent tokens that penalties apply to · 0 = all"),
+            Phrase("Enter 0 or a whole number above 0."),
+        ),
+    )
+    seed: int | None = field(
+        default=None,
+        metadata=described(
+            "sampling",
+            "whole",
+            Phrase("Seed"),
+            Phrase("the same seed gives the same reply · empty = a new seed each time"),
+            Phrase("Enter a whole number from 0 to 2⁶⁴ − 1, or leave this empty."),
+            optional=True,
+        ),
+    )
+    max_tokens: int | None = field(
+        default=None,
+        metadata=described(
+            "reply",
+            "whole",
+            Phrase("Max tokens"),
+            Phrase("new tokens per reply · empty = until the context is full"),
+            Phrase("Enter a whole number above 0, or leave this empty."),
+            optional=True,
+        ),
+    )
+    stop: tuple[str, ...] = field(
+        default=(),
+        metadata=described(
+            "reply",
+            "lines",
+            Phrase("Stop strings"),
+            Phrase("Texts that end a reply, one per line. Write \\n for a line break and \\t for a tab."),
+            Phrase(
+                "Enter at most {count} stop strings of up to {length} characters each.",
+                count=MOST_STOPS,
+                length=_count(LONGEST_STOP),
+            ),
+        ),
+    )
+    system: str = field(
+        default="",
+        metadata=described(
+            "system",
+            "text",
+            Phrase("System prompt"),
+            Phrase("Instructions that the model reads before every chat"),
+            Phrase("Enter at most {length} characters.", length=_count(LONGEST_SYSTEM)),
+        ),
+    )
+    method: str = field(default="auto", metadata=described("speculation", "option", Phrase("Method"), options=METHODS))
+    acceptance: str = field(
+        default="rejection",
+        metadata=described("speculation", "option", Phrase("Acceptance rule"), options=ACCEPTANCES),
+    )
+    overlap: str = field(
+        default="auto", metadata=described("speculation", "option", Phrase("Overlap"), options=OVERLAPS)
+    )
     _sampling: SamplingConfig = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -106,7 +225,7 @@ class GenerationChoice:
     # What the engine takes --------------------------------------------------------------------------------------------
 
     def sampling(self) -> SamplingConfig:
-        """Return how tokens are chosen."""
+        """Return the sampling settings."""
         return self._sampling
 
     def options(self, lookahead: Lookahead) -> dict[str, Any]:
@@ -170,8 +289,10 @@ class GenerationChoice:
 
     def with_values(self, told: Mapping[str, object]) -> GenerationChoice | None:
         """Return it with other values of these fields, as JSON says them. None where one of them makes no sense."""
-        values: dict[str, Any] = {name: _stops(value) if name == "stop" else value for name, value in told.items()}
-        if not all(_may_be(name, value) for name, value in values.items()):
+        values: dict[str, Any] = {
+            name: _stops(value) if GENERATION[name].kind == "lines" else value for name, value in told.items()
+        }
+        if not all(_may_be(GENERATION[name], value) for name, value in values.items()):
             return None
         if all(_same(value, getattr(self, name)) for name, value in values.items()):
             return self
@@ -181,20 +302,37 @@ class GenerationChoice:
             return None
 
 
-FIELDS = tuple(each.name for each in fields(GenerationChoice) if each.init)
-_WHOLE = ("top_k", "penalty_window", "seed", "max_tokens")
-_MAY_BE_EMPTY = ("seed", "max_tokens", "stop", "system")
-
-
-def _may_be(name: str, value: object) -> bool:
-    """Return whether this could be a value of a field, before the engine looks at it."""
+def _may_be(known: GenerationField, value: object) -> bool:
+    """Return True for what could be a value of a field, before the engine looks at it."""
     if isinstance(value, str):
         return clean(value) == value and len(value) <= LONGEST_SYSTEM
-    return name not in ("system", *SPECULATION) and (value is not None or name in ("seed", "max_tokens"))
+    return known.kind not in ("text", "option") and (value is not None or known.optional)
 
 
 def _same(value: object, other: object) -> bool:
     return type(value) is type(other) and value == other
+
+
+def _described() -> Mapping[str, GenerationField]:
+    found = {each.name: description(each.metadata) for each in fields(GenerationChoice)}
+    return {name: replace(entry, name=name) for name, entry in found.items() if entry is not None}
+
+
+def _named(*groups: str) -> tuple[str, ...]:
+    return tuple(name for name, each in GENERATION.items() if each.group in groups)
+
+
+GENERATION = _described()
+"""The register of the fields, by name, in their order."""
+FIELDS = tuple(GENERATION)
+SAMPLING = _named("sampling")
+"""What a SamplingConfig is made of."""
+PRESET = _named("sampling", "reply")
+"""What a preset holds."""
+CONVERSATION = _named("sampling", "reply", "system")
+"""What each conversation has of its own."""
+SPECULATION = _named("speculation")
+"""What is the same for all conversations."""
 
 
 def _stops(value: object) -> tuple[str, ...] | None:

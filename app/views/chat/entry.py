@@ -19,11 +19,9 @@ class DroppedLine(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        words = QLabel(self.tr("The model no longer reads what is above"), self)
+        words = QLabel(self.tr("The model no longer reads the messages above"), self)
         words.setObjectName("caption")
-        words.setToolTip(
-            self.tr("There is no room for it in the context. The system prompt and your question always stay.")
-        )
+        words.setToolTip(self.tr("They do not fit in the context. The system prompt and your message are always sent."))
         self.setAccessibleName(words.text())
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 8, 0, 4)
@@ -119,7 +117,7 @@ class EntryView(QFrame):
 
 
 class ProblemView(EntryView):
-    """What went wrong and what to do."""
+    """Show a problem and what to do."""
 
     def __init__(self, problem: Problem, theme: Theme, ask: Ask, parent: QWidget | None = None) -> None:
         super().__init__(ask, parent)

@@ -19,6 +19,7 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from app.state.models.library import LibraryRow
+from app.system.translation import say
 from app.views.widgets.labels import ltr
 from app.views.widgets.theme import Theme
 from app.words.library import COLUMNS, column, heading, row_words, state_words

@@ -43,7 +43,7 @@ class TokenPlaces:
         self._ends.append(end)
 
     def span(self, index: int) -> tuple[int, int]:
-        """Where a token begins and where it ends."""
+        """Return the beginning and the end of a token."""
         return self._starts[index], self._ends[index]
 
     def at(self, position: int) -> int | None:

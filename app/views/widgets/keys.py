@@ -32,7 +32,7 @@ class Dialog(QDialog):
 
 
 def keeps_escape(event: QEvent) -> bool:
-    """Whether this is Qt's question who wants Esc; it is answered: in the window Esc would cancel what is going on."""
+    """Accept Qt's ShortcutOverride for Esc, so that Esc does not cancel the current task; return whether it was one."""
     asked = isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride
     if not asked or event.key() != Qt.Key.Key_Escape:  # type: ignore[attr-defined]
         return False

@@ -100,7 +100,7 @@ class LoadNotice(NoticeRow):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.go_on, self.close_button = self._lay_out(theme, self.tr("Load anyway"), self.tr("Do not load it"))
+        self.go_on, self.close_button = self._lay_out(theme, self.tr("Load anyway"), self.tr("Do not load"))
         self.go_on.clicked.connect(self._accept)
         self.close_button.clicked.connect(self._decline)
 

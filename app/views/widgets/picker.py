@@ -77,7 +77,7 @@ class PickerLines(QAbstractListModel):
         return 0 if parent.isValid() else len(self._choices)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """What has a problem is only to be read."""
+        """Return the flags; an item with a problem cannot be chosen."""
         if not index.isValid() or self._line(index.row()).problem is not None:
             return Qt.ItemFlag.ItemIsSelectable if index.isValid() else Qt.ItemFlag.NoItemFlags
         return _CHOSEN
@@ -117,7 +117,7 @@ class PickerLines(QAbstractListModel):
 
 
 def _more(line: PickerLine) -> str:
-    """What stands under it in small."""
+    """Return the small text under it."""
     if line.problem is not None:
         return line.problem
     if line.kind != "model":

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from app.settings.settings import Settings
 from app.views.markdown.reply import ReplyView
 from app.views.widgets.paint_budget import PaintBudget
-from app.views.widgets.theme import Mode, Theme
+from app.views.widgets.theme import Theme
 
 WIDTH = 700
 

@@ -100,7 +100,7 @@ def test_a_reply_goes_on_where_it_ended(view: TranscriptView, qtbot: QtBot) -> N
     view.show_all([asked(0), cut])
     settle(view, qtbot)
     found = seen(view, cut)
-    assert found.summary.text() == "The program ended while this was being written."
+    assert found.summary.text() == "Outrider ended before this reply was complete."
     with qtbot.waitSignal(view.intent) as caught:
         qtbot.mouseClick(found.continue_button, Qt.MouseButton.LeftButton)  # type: ignore[no-untyped-call]
     assert caught.args == [Continue(cut)]
