@@ -94,7 +94,7 @@ def _check_files() -> Installation | None:
 
 def _run(args: argparse.Namespace, installation: Installation | None, claim: Claim | None) -> int:
     from app.settings.settings import SettingsFile  # noqa: PLC0415
-    from app.shell.bootstrap import Wishes, run  # noqa: PLC0415 - Qt is not imported before the hidden command had its turn
+    from app.shell.bootstrap import StartOptions, run  # noqa: PLC0415 - Qt is not imported before the hidden command had its turn
     from app.shell.smoke import make_script  # noqa: PLC0415
 
     settings_file = SettingsFile(args.settings) if args.settings else SettingsFile.default()
@@ -103,7 +103,7 @@ def _run(args: argparse.Namespace, installation: Installation | None, claim: Cla
         # The smoke test is about the program as it comes, not about what this user chose.
         script = make_script(args.prompt, args.screenshot, args.models_folder)
         settings_file = SettingsFile(None)
-    wishes = Wishes(args.models_folder, None if args.model is None else args.model.absolute())
+    wishes = StartOptions(args.models_folder, None if args.model is None else args.model.absolute())
     return run(["outrider"], settings_file, wishes=wishes, installation=installation, claim=claim, script=script)
 
 

@@ -14,11 +14,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 import engine
-from app.bridge.job import AS_ASKED, Job, Look, Ways
+from app.bridge.job import AS_ASKED, FolderListing, Job, LoadWay
 from app.bridge.worker import Worker
 from app.state.chat.context_use import TokenCount
 from app.state.chat.trace import TOP
-from app.state.compare.compare import ProofProgress, ProofRequest
+from app.state.compare.compare import CompareProgress, CompareRequest
 from app.state.models.load_options import LoadChoice
 from app.state.models.models import Loaded, Lookahead
 from app.state.settings.generation import GenerationChoice
@@ -40,7 +40,7 @@ from engine import (
 if TYPE_CHECKING:
     from engine import SpeculativeDecoder, WaysProgress, WaysReport
 
-__all__ = ["EngineBridge", "Job", "Look", "ModelsChanged", "TimedEvent", "Ways"]
+__all__ = ["EngineBridge", "FolderListing", "Job", "LoadWay", "ModelsChanged", "TimedEvent"]
 
 TimedEvent = tuple[float, Event]
 _REPORT_S = 0.25
@@ -81,8 +81,8 @@ class EngineBridge:
         self.measuring = False
         self.proving = False
         self.token_names: dict[int, str] = {}
-        self._how = Ways()
-        self._held: dict[Job[Loaded], Ways] = {}
+        self._how = LoadWay()
+        self._held: dict[Job[Loaded], LoadWay] = {}
         self._put_off = False
         self._loop = loop
         self._trusted = frozenset(trusted)
@@ -92,7 +92,7 @@ class EngineBridge:
 
     # Jobs -------------------------------------------------------------------------------------------------------------
 
-    def load(self, wanted: Loaded, how: Ways = AS_ASKED, *, hold: bool = False) -> Job[Loaded]:
+    def load(self, wanted: Loaded, how: LoadWay = AS_ASKED, *, hold: bool = False) -> Job[Loaded]:
         """Load what is not loaded yet, or not in this way.
 
         `hold`: it does not begin before `go_on`. Raises LoadFailed and its kinds, VocabularyMismatch, Cancelled.
@@ -104,7 +104,7 @@ class EngineBridge:
         job.withdraw = lambda: self._drop(job)
         return job
 
-    def go_on(self, job: Job[Loaded], how: Ways) -> None:
+    def go_on(self, job: Job[Loaded], how: LoadWay) -> None:
         """Let a load that was held begin, in this way."""
         if job in self._held:
             self._held[job] = how
@@ -118,11 +118,11 @@ class EngineBridge:
         """Free the models, once a reply that is being written is over."""
         return self._worker.submit(Job(self._loop, lambda _cancel: self._unload()))
 
-    def has(self, wanted: Loaded, how: Ways) -> bool:
+    def has(self, wanted: Loaded, how: LoadWay) -> bool:
         """Return whether exactly this is loaded, with these options."""
         return all(self.kept(wanted, how)) and self.loaded.draft == wanted.draft
 
-    def kept(self, wanted: Loaded, how: Ways) -> tuple[bool, bool]:
+    def kept(self, wanted: Loaded, how: LoadWay) -> tuple[bool, bool]:
         """Return whether nothing needs to be loaded for the target, and for the draft."""
         have, now = self.loaded, self._how
         target = wanted.target is None or (wanted.target, how.target) == (have.target, now.target)
@@ -139,7 +139,7 @@ class EngineBridge:
         asked = GenerationChoice() if choice is None else choice
         return self._worker.submit(Job(self._loop, lambda cancel: self._reply(messages, lookahead, asked, cancel)))
 
-    def measure_ways(self, request: ProofRequest, note: Callable[[ProofProgress], None]) -> Job[WaysReport]:
+    def measure_ways(self, request: CompareRequest, note: Callable[[CompareProgress], None]) -> Job[WaysReport]:
         """Answer a prompt in several ways in turns, with the models that are loaded; a reply waits until it is over.
 
         `note` is called on the worker thread, between replies: what it takes spoils no figure. Cancelled midway it
@@ -160,15 +160,15 @@ class EngineBridge:
         """
         return self._worker.submit(Job(self._loop, self._measure, background=True))
 
-    def look(self, folder: Path) -> Job[Look]:
+    def look(self, folder: Path) -> Job[FolderListing]:
         """Look for models in a folder, and where new ones could appear, in the background.
 
         Raises FolderUnreadable, Cancelled.
         """
 
-        def work(cancel: CancelToken) -> Look:
+        def work(cancel: CancelToken) -> FolderListing:
             began = datetime.now(UTC).timestamp()
-            return Look(engine.scan_folder(folder, cancel=cancel), *places_to_watch(folder, began))
+            return FolderListing(engine.scan_folder(folder, cancel=cancel), *places_to_watch(folder, began))
 
         return self._worker.submit(Job(self._loop, work, background=True))
 
@@ -213,7 +213,7 @@ class EngineBridge:
         self._decoder = self._make_decoder()
         return contextlib.closing(self._decoder)
 
-    def _load(self, wanted: Loaded, how: Ways, cancel: CancelToken) -> Loaded:
+    def _load(self, wanted: Loaded, how: LoadWay, cancel: CancelToken) -> Loaded:
         decoder, target, draft = self._decoder, wanted.target, wanted.draft
         self._put_off = False
         try:
@@ -238,7 +238,7 @@ class EngineBridge:
         self.loaded = Loaded()
         return self.loaded
 
-    def _config(self, path: Path, options: LoadChoice, how: Ways) -> LoadConfig:
+    def _config(self, path: Path, options: LoadChoice, how: LoadWay) -> LoadConfig:
         # The bundled files came with the program: no need to try them in a child process first.
         return options.config(path, trusted=path in self._trusted, despite_memory=how.despite_memory)
 
@@ -261,10 +261,10 @@ class EngineBridge:
 
     def _measure_ways(
         self,
-        request: ProofRequest,
+        request: CompareRequest,
         cancel: CancelToken,
         cancelled: Callable[[], bool],
-        note: Callable[[ProofProgress], None],
+        note: Callable[[CompareProgress], None],
     ) -> WaysReport:
         if self.loaded != request.models:
             raise ModelsChanged
@@ -274,13 +274,13 @@ class EngineBridge:
             nonlocal told
             if perf_counter() - told >= _REPORT_S:
                 report = now.report if now.stage != "warming up" else None
-                note(ProofProgress(now.stage, now.done, now.total, now.seconds_left, report))
+                note(CompareProgress(now.stage, now.done, now.total, now.seconds_left, report))
                 told = perf_counter()
             return not cancelled()
 
         self.proving = True
         try:
-            note(ProofProgress("calibrating"))
+            note(CompareProgress("calibrating"))
             self._measure(cancel)
             return engine.measure_ways(
                 self._decoder,

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class FolderListing:
     """Hold the contents of a model folder, and the folders and files to watch for changes (app.system.folder_watch).
 
     `fresh`: one of the files was being written, and is to be looked at again.
@@ -27,7 +27,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class LoadWay:
     """Hold the load options of target and draft. `despite_memory`: load although memory seems too short."""
 
     target: LoadChoice = AS_THE_ENGINE_DOES
@@ -35,7 +35,7 @@ class Ways:
     despite_memory: bool = False
 
 
-AS_ASKED = Ways()
+AS_ASKED = LoadWay()
 
 
 class Job(Generic[T]):

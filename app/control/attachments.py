@@ -14,7 +14,7 @@ from app.state.chat.attachments import MOST, Attachment, NotAttached, plain_name
 from app.system.log_file import note_error
 
 
-class AttachmentDesk(QObject):
+class Attachments(QObject):
     """The files of the next question.
 
     Attributes: attachments (read), pending (names of those that are being read: their disk may be slow).

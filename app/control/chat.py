@@ -8,11 +8,11 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from app.bridge.bridge import EngineBridge
-from app.control.choices import ChoiceDesk, as_kept
-from app.control.conversations import ConversationDesk
+from app.control.choices import Choices, as_kept
+from app.control.conversations import ConversationController
 from app.control.messages import KeptMessages
-from app.control.models import ModelDesk
-from app.control.replies import Turn, TurnRunner
+from app.control.models import ModelController
+from app.control.replies import PendingReply, ReplyQueue
 from app.state.chat.activity import Activity
 from app.state.chat.intents import Continue, Delete, Edit, EntryIntent, LoadTrace, Regenerate, ShowVersion
 from app.state.chat.transcript import Entry, Exchange, Problem, Transcript
@@ -48,16 +48,16 @@ class ChatController(QObject):
         self,
         loop: asyncio.AbstractEventLoop,
         bridge: EngineBridge,
-        desk: ModelDesk,
-        conversations: ConversationDesk,
-        choices: ChoiceDesk,
+        desk: ModelController,
+        conversations: ConversationController,
+        choices: Choices,
     ) -> None:
         super().__init__()
         self.transcript = Transcript()
         self.desk = desk
         self.conversations = conversations
         self.choices = choices
-        self.replies = TurnRunner(loop, bridge, desk, self._selection)
+        self.replies = ReplyQueue(loop, bridge, desk, self._selection)
         choices.changed.connect(self.replies.note_choice)
         self._messages = KeptMessages(conversations)
         self._was_busy = False
@@ -85,7 +85,7 @@ class ChatController(QObject):
         return self._own_turn() is not None
 
     @property
-    def answering(self) -> Turn | None:
+    def answering(self) -> PendingReply | None:
         """The question of the chat on the screen that is being answered, or waits for that."""
         return self._own_turn()
 
@@ -273,9 +273,9 @@ class ChatController(QObject):
             self.report(Problem(say_error(error)))
             return None
 
-    def _make_turn(self, exchange: Exchange, conversation: Conversation | None) -> Turn:
+    def _make_turn(self, exchange: Exchange, conversation: Conversation | None) -> PendingReply:
         chosen = self.choices.applied(self.desk.affordable)
-        turn = Turn(
+        turn = PendingReply(
             exchange,
             conversation,
             self.transcript.messages_for(exchange),
@@ -297,20 +297,20 @@ class ChatController(QObject):
         """Return the chosen models and settings, as the next reply uses them."""
         return self.choices.applied(self.desk.models.selection)
 
-    def _begin(self, turn: Turn) -> None:
+    def _begin(self, turn: PendingReply) -> None:
         self.replies.start(turn)
         self._note_turns()
 
-    def _began(self, turn: Turn) -> None:
+    def _began(self, turn: PendingReply) -> None:
         if self._is_shown(turn):
             self.started_writing.emit(turn.exchange)
 
-    def _grew(self, turn: Turn, text: str) -> None:
+    def _grew(self, turn: PendingReply, text: str) -> None:
         self._messages.grow(turn.conversation, turn.exchange, text)
         if self._is_shown(turn):
             self.reply_grew.emit(turn.exchange, text)
 
-    def _ended(self, turn: Turn) -> None:
+    def _ended(self, turn: PendingReply) -> None:
         self._messages.finish(turn.conversation, turn.exchange)
         if self._is_shown(turn):
             self.reply_ended.emit(turn.exchange)
@@ -319,11 +319,11 @@ class ChatController(QObject):
 
     # Which ------------------------------------------------------------------------------------------------------------
 
-    def _own_turn(self) -> Turn | None:
+    def _own_turn(self) -> PendingReply | None:
         """The turn of the chat on the screen."""
         return next((turn for turn in self.replies.turns if self._is_shown(turn)), None)
 
-    def _is_shown(self, turn: Turn) -> bool:
+    def _is_shown(self, turn: PendingReply) -> bool:
         return self._place(turn.exchange) is not None
 
     def _place(self, exchange: Exchange) -> int | None:

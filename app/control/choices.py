@@ -7,13 +7,13 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.control.conversations import ConversationDesk
+from app.control.conversations import ConversationController
 from app.settings.settings import Settings
 from app.state.models.models import Lookahead, Selection
 from app.state.settings.generation import CONVERSATION, FIELDS, SPECULATION, GenerationChoice
 
 
-class ChoiceDesk(QObject):
+class Choices(QObject):
     """The generation choices: each conversation has its own sampling and system prompt, all share the speculation.
 
     A new conversation begins with the defaults, or with what was chosen for it before its first question; from then on
@@ -25,7 +25,7 @@ class ChoiceDesk(QObject):
 
     changed = Signal()
 
-    def __init__(self, settings: Settings, conversations: ConversationDesk) -> None:
+    def __init__(self, settings: Settings, conversations: ConversationController) -> None:
         super().__init__()
         self._settings = settings
         self._conversations = conversations

@@ -11,16 +11,16 @@ from typing import Any, Literal
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.bridge.bridge import EngineBridge, Job
-from app.control.models import ModelDesk
+from app.control.models import ModelController
 from app.control.problems import describe
 from app.control.tasks import Tasks
 from app.state.compare.compare import (
     ComparedModels,
-    ProofKind,
-    ProofProgress,
-    ProofRequest,
-    ProofRun,
-    ProofSettings,
+    CompareKind,
+    CompareProgress,
+    CompareRequest,
+    CompareRun,
+    CompareSettings,
     Way,
     ways_to_compare,
     ways_to_sweep,
@@ -31,22 +31,22 @@ from engine import Cancelled
 POLL_MS = 20
 """From one look to the next the window has drawn what was new."""
 _PATIENCE_S = 0.2
-KINDS: tuple[ProofKind, ...] = ("compare", "sweep")
+KINDS: tuple[CompareKind, ...] = ("compare", "sweep")
 
 
 class _Mail:
     """Carries progress from the worker thread to the window's. No object of Qt: those belong to the window's thread."""
 
     def __init__(self) -> None:
-        self._last: tuple[ProofProgress, threading.Event] | None = None
+        self._last: tuple[CompareProgress, threading.Event] | None = None
 
-    def post(self, progress: ProofProgress) -> None:
+    def post(self, progress: CompareProgress) -> None:
         """Have this shown, and wait until it is, so that drawing does not slow the next reply."""
         drawn = threading.Event()
         self._last = progress, drawn
         drawn.wait(_PATIENCE_S)
 
-    def take(self) -> tuple[ProofProgress, threading.Event] | None:
+    def take(self) -> tuple[CompareProgress, threading.Event] | None:
         """Return the last post that was not taken yet, and the event to set once it is drawn."""
         last, self._last = self._last, None
         return last
@@ -61,7 +61,7 @@ class _Work:
     cancelled: bool = False
 
 
-class ProofDesk(QObject):
+class CompareController(QObject):
     """Measurements, one after the other, each with its own dialog.
 
     Attributes: runs (by kind). Signals: changed(kind), pair_changed().
@@ -74,15 +74,15 @@ class ProofDesk(QObject):
         self,
         loop: asyncio.AbstractEventLoop,
         bridge: EngineBridge,
-        desk: ModelDesk,
+        desk: ModelController,
         last_question: Callable[[], str] = str,
     ) -> None:
         super().__init__()
-        self.runs: dict[ProofKind, ProofRun] = {kind: ProofRun() for kind in KINDS}
+        self.runs: dict[CompareKind, CompareRun] = {kind: CompareRun() for kind in KINDS}
         self.last_question = last_question
         self._bridge = bridge
         self._desk = desk
-        self._work: dict[ProofKind, _Work] = {}
+        self._work: dict[CompareKind, _Work] = {}
         self._tasks = Tasks(loop)
         self._drawn: list[threading.Event] = []
         self._timer = QTimer(self)
@@ -100,7 +100,7 @@ class ProofDesk(QObject):
 
     # Intents ----------------------------------------------------------------------------------------------------------
 
-    def start(self, kind: ProofKind, prompt: str, settings: ProofSettings) -> None:
+    def start(self, kind: CompareKind, prompt: str, settings: CompareSettings) -> None:
         """Measure with the models and the lookahead that are chosen now; nothing happens while it is under way."""
         run = self.runs[kind]
         if run.running or not prompt.strip():
@@ -109,14 +109,14 @@ class ProofDesk(QObject):
         ways: tuple[Way, ...] = ways_to_sweep()
         if kind == "compare":
             ways = ways_to_compare(chosen.lookahead, has_draft=chosen.draft is not None)
-        request = ProofRequest(prompt.strip("\n"), ways, Loaded(chosen.target, chosen.draft), settings)
+        request = CompareRequest(prompt.strip("\n"), ways, Loaded(chosen.target, chosen.draft), settings)
         run.begin(request)
         self._work[kind] = _Work()
         self._tasks.start(self._measure(kind, request))
         self._timer.start()
         self.changed.emit(kind)
 
-    def cancel(self, kind: ProofKind) -> None:
+    def cancel(self, kind: CompareKind) -> None:
         """Stop it; what was measured stays."""
         work = self._work.get(kind)
         if work is not None:
@@ -137,7 +137,7 @@ class ProofDesk(QObject):
 
     # A measurement ----------------------------------------------------------------------------------------------------
 
-    async def _measure(self, kind: ProofKind, request: ProofRequest) -> None:
+    async def _measure(self, kind: CompareKind, request: CompareRequest) -> None:
         run, work = self.runs[kind], self._work[kind]
         try:
             await self._load(request.models, kind, work)
@@ -155,11 +155,11 @@ class ProofDesk(QObject):
             self._timer.stop()
         self.changed.emit(kind)
 
-    def _note_wait(self, kind: ProofKind, status: Literal["waiting", "asking", "loading"]) -> None:
+    def _note_wait(self, kind: CompareKind, status: Literal["waiting", "asking", "loading"]) -> None:
         if self.runs[kind].wait(status):
             self.changed.emit(kind)
 
-    async def _load(self, wanted: Loaded, kind: ProofKind, work: _Work) -> None:
+    async def _load(self, wanted: Loaded, kind: CompareKind, work: _Work) -> None:
         if wanted.target is None:
             raise self._desk.nothing_chosen()
         job = self._desk.load(wanted)

@@ -10,10 +10,10 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.bridge.bridge import EngineBridge, Job
-from app.control.attachments import AttachmentDesk
+from app.control.attachments import Attachments
 from app.control.chat import ChatController
 from app.control.problems import describe
-from app.control.replies import Turn
+from app.control.replies import PendingReply
 from app.control.tasks import Tasks
 from app.state.chat.context_use import ContextUse, TokenCount, use_of
 from app.state.chat.transcript import Exchange
@@ -25,7 +25,7 @@ _LONG = 400_000
 """Characters of a conversation with its files from which on it is counted more rarely: it takes the engine a moment."""
 
 
-class ContextDesk(QObject):
+class ContextController(QObject):
     """Track what the model would read if the message were sent now.
 
     Attribute: use, None where it is not known (no target is loaded, the engine is at work elsewhere).
@@ -39,7 +39,7 @@ class ContextDesk(QObject):
         loop: asyncio.AbstractEventLoop,
         bridge: EngineBridge,
         controller: ChatController,
-        attachments: AttachmentDesk,
+        attachments: Attachments,
         typed: Callable[[], str],
     ) -> None:
         super().__init__()
@@ -131,7 +131,7 @@ class ContextDesk(QObject):
             return
         self._tasks.start(self._ask(turn))
 
-    async def _ask(self, turn: Turn | None) -> None:
+    async def _ask(self, turn: PendingReply | None) -> None:
         uncounted = [each.block for each in self._attachments.attachments if each.tokens is None]
         choice = self._controller.choices.own if turn is None else turn.choice
         messages = (*self._read_history(), Message("user", self._typed())) if turn is None else turn.messages

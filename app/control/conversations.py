@@ -19,7 +19,7 @@ from app.state.conversations.files import ConversationRefused, ExportFailed, fil
 from app.state.conversations.formats import FORMATS
 from app.state.conversations.list import ConversationItem, ConversationList, near_hit
 from app.state.conversations.markdown import Words
-from app.store.conversations import StoreKeeper
+from app.store.conversations import ConversationStore
 from app.store.errors import ChangeRefused, StoreError
 from app.store.memory import MemoryStore
 from app.store.search import SearchHit
@@ -50,7 +50,7 @@ class DeletedMessages:
     traces: dict[int, bytes]
 
 
-class ConversationDesk(QObject):
+class ConversationController(QObject):
     """The conversations of this run.
 
     Attributes: list (what the panel shows), open (the conversation in the middle, None for a chat in which nothing was
@@ -78,7 +78,7 @@ class ConversationDesk(QObject):
         self._deleted: Deleted | None = None
         self._path = path
         self._loop = loop
-        self._keeper: StoreKeeper | None = None
+        self._keeper: ConversationStore | None = None
         self._summaries: dict[int, ConversationSummary] = {}
         self._gone: DeletedMessages | None = None
         self._unsaved: dict[int, TokenTrace] = {}
@@ -92,11 +92,11 @@ class ConversationDesk(QObject):
     # The store --------------------------------------------------------------------------------------------------------
 
     @property
-    def keeper(self) -> StoreKeeper:
+    def keeper(self) -> ConversationStore:
         """The store; opened when it is asked for first: one in memory where the file can't be."""
         return self._keeper or self._open()
 
-    def _open(self) -> StoreKeeper:
+    def _open(self) -> ConversationStore:
         if self._keeper is None:
             self._keeper = self._open_store()
             self._summaries = {each.id: each for each in self._keeper.conversations()}
@@ -108,20 +108,20 @@ class ConversationDesk(QObject):
         self._open()
         return self.choose(conversation) if conversation in self._summaries else None
 
-    def _open_store(self) -> StoreKeeper:
+    def _open_store(self) -> ConversationStore:
         if self._path is None:
-            return StoreKeeper(MemoryStore.begin(), self._note_trouble)
+            return ConversationStore(MemoryStore.begin(), self._note_trouble)
         try:
             store = Store.open(self._path)
             try:
-                return StoreKeeper(store, self._note_trouble)
+                return ConversationStore(store, self._note_trouble)
             except StoreError:
                 store.close()
                 raise
         except StoreError as error:
             LOGGER.warning("the conversations could not be opened: %s", type(error).__name__)
             self.trouble.emit(Problem(f"{say_error(error)} {self.tr('Messages that you send now are not saved.')}"))
-            return StoreKeeper(MemoryStore.begin(), self._note_trouble)
+            return ConversationStore(MemoryStore.begin(), self._note_trouble)
 
     def close(self, timeout: float) -> bool:
         """Write what waits and let go of the store. False where something could not be written (seconds)."""

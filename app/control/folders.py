@@ -9,7 +9,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from app.bridge.bridge import EngineBridge, Job, Look
+from app.bridge.bridge import EngineBridge, FolderListing, Job
 from app.control.problems import describe
 from app.control.tasks import Tasks
 from app.state.chat.transcript import Problem
@@ -19,7 +19,7 @@ from app.system.translation import say
 from engine import Cancelled, EngineError, FolderUnreadable
 
 
-class FolderDesk(QObject):
+class FolderController(QObject):
     """The models folders of this run.
 
     What fails is told to `failed`, that a scan begins to `working`. Signal: found() (the list of models changed).
@@ -41,7 +41,7 @@ class FolderDesk(QObject):
         self._working = working
         self._bridge = bridge
         self._models = models
-        self._jobs: dict[Path, Job[Look]] = {}
+        self._jobs: dict[Path, Job[FolderListing]] = {}
         self._quiet: dict[Path, bool] = {}
         self._tasks = Tasks(loop)
         self._watch = FolderWatch(self)

@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 import engine
-from app.bridge.bridge import EngineBridge, Job, Ways
+from app.bridge.bridge import EngineBridge, Job, LoadWay
 from app.state.models.load_state import LoadState, Shortage
 from app.state.models.models import Loaded, ModelList, Selection
 from engine import Cancelled, ModelTooLarge
@@ -36,11 +36,11 @@ class Loader(QObject):
         self.asks = False
         self._bridge = bridge
         self._models = models
-        self._how = Ways()
+        self._how = LoadWay()
         self.job: Job[Loaded] | None = None
         self._shared: Job[Loaded] | None = None
         self._unloading: Job[Loaded] | None = None
-        self._accepted: set[tuple[Loaded, Ways]] = set()
+        self._accepted: set[tuple[Loaded, LoadWay]] = set()
 
     # What is known ----------------------------------------------------------------------------------------------------
 
@@ -52,9 +52,9 @@ class Loader(QObject):
         """Return whether somebody else waits for this load too."""
         return job is self._shared
 
-    def ways(self, wanted: Loaded) -> Ways:
+    def ways(self, wanted: Loaded) -> LoadWay:
         """Return the load options of these models."""
-        plain = Ways(self._models.options(wanted.target), self._models.options(wanted.draft))
+        plain = LoadWay(self._models.options(wanted.target), self._models.options(wanted.draft))
         return replace(plain, despite_memory=(wanted, plain) in self._accepted)
 
     def shortage(self, wanted: Loaded) -> Shortage | None:

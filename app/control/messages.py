@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app.control.conversations import ConversationDesk
+from app.control.conversations import ConversationController
 from app.state.chat.transcript import Exchange
 from app.state.conversations.conversation import Conversation
 from app.state.conversations.kept import models, stats_to_kept
-from app.store.conversations import StoreKeeper
+from app.store.conversations import ConversationStore
 
 
 class KeptMessages:
     """The door of the chat to the store: everything that is said goes through it."""
 
-    def __init__(self, conversations: ConversationDesk) -> None:
+    def __init__(self, conversations: ConversationController) -> None:
         self._conversations = conversations
 
     @property
-    def _store(self) -> StoreKeeper:
+    def _store(self) -> ConversationStore:
         return self._conversations.keeper
 
     # Questions --------------------------------------------------------------------------------------------------------

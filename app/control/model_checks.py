@@ -22,7 +22,7 @@ from app.state.models.models import ModelList
 from engine import Cancelled
 
 
-class CostDesk:
+class CostController:
     """Measures ahead. What fails is told to `failed`, that it begins to `working`."""
 
     def __init__(

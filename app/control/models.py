@@ -12,9 +12,9 @@ from PySide6.QtCore import QMetaMethod, QObject, Signal
 
 import engine
 from app.bridge.bridge import EngineBridge, Job
-from app.control.folders import FolderDesk
+from app.control.folders import FolderController
 from app.control.loading import Loader
-from app.control.model_checks import CostDesk, judge
+from app.control.model_checks import CostController, judge
 from app.control.problems import describe
 from app.control.tasks import Tasks
 from app.settings.model_choices import ModelMemory
@@ -33,7 +33,7 @@ class NothingChosen(EngineError):
     """A question was asked while no target is chosen."""
 
 
-class ModelDesk(QObject):
+class ModelController(QObject):
     """The models of this run.
 
     Attributes: models (the state that the pickers show), library (the same as a table), settings, loader.
@@ -57,7 +57,7 @@ class ModelDesk(QObject):
         self.models = models
         self.library = Library(models)
         self.settings = settings
-        self._folders = FolderDesk(loop, bridge, models, failed=self.failed.emit, working=self.working.emit)
+        self._folders = FolderController(loop, bridge, models, failed=self.failed.emit, working=self.working.emit)
         self._folders.found.connect(self._found)
         self.loader = Loader(bridge, models)
         self.loader.began.connect(self.working)
@@ -65,7 +65,7 @@ class ModelDesk(QObject):
         self._memory = ModelMemory(models, settings)
         self._bridge = bridge
         self._tasks = Tasks(loop)
-        self._costs = CostDesk(bridge, models, self._tasks, failed=self.failed.emit, working=self.working.emit)
+        self._costs = CostController(bridge, models, self._tasks, failed=self.failed.emit, working=self.working.emit)
         self._wish: Selection | None = None
         self._opened: Path | None = None
         self._before = self._told = models.selection

@@ -11,7 +11,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.bridge.bridge import EngineBridge, Job
-from app.control.models import ModelDesk
+from app.control.models import ModelController
 from app.control.problems import describe
 from app.control.tasks import Tasks
 from app.state.chat.activity import Activity
@@ -26,7 +26,7 @@ from engine import Cancelled, Finished, GenerationResult, Message, PromptProgres
 
 
 def current_activity(
-    bridge: EngineBridge, models: ModelDesk, exchange: Exchange | None, reading: PromptProgress | None
+    bridge: EngineBridge, models: ModelController, exchange: Exchange | None, reading: PromptProgress | None
 ) -> Activity:
     """Return what is going on. `exchange`: what is being answered; `reading`: how much of its prompt is read."""
     if exchange is not None:
@@ -40,7 +40,7 @@ def current_activity(
     return _loading(bridge, models) or _in_background(bridge, models)
 
 
-def _loading(bridge: EngineBridge, models: ModelDesk) -> Activity | None:
+def _loading(bridge: EngineBridge, models: ModelController) -> Activity | None:
     state, progress = models.loader.state, bridge.progress
     if state.stage == "asking":
         return Activity("asking", models.name_of(state.wanted.target), 0.0)
@@ -52,7 +52,7 @@ def _loading(bridge: EngineBridge, models: ModelDesk) -> Activity | None:
     return Activity(progress.stage, models.name_of(path), progress.fraction)
 
 
-def _in_background(bridge: EngineBridge, models: ModelDesk) -> Activity:
+def _in_background(bridge: EngineBridge, models: ModelController) -> Activity:
     if bridge.measuring:
         return Activity("measuring")
     folder = models.scanning
@@ -67,7 +67,7 @@ SAMPLE_EVERY = 5
 
 
 @dataclass(slots=True, eq=False)
-class Turn:
+class PendingReply:
     """A question on its way to a reply. `conversation`: None where it could not be kept, not even for this run.
 
     `messages` is what the model reads, behind the system prompt of the `choice`; `job`: the load or the reply that is
@@ -87,11 +87,12 @@ class Turn:
     first: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class TurnRunner(QObject):
+class ReplyQueue(QObject):
     """Takes turns, runs them through the bridge in their order, and tells what comes.
 
     Attributes: turns (the first one is running), metrics, activity (of the engine).
-    Signals: grew(Turn, text), began_writing(Turn), ended(Turn), activity_changed(), metrics_changed().
+    Signals: grew(PendingReply, text), began_writing(PendingReply), ended(PendingReply), activity_changed(),
+    metrics_changed().
     """
 
     grew = Signal(object, str)
@@ -104,7 +105,7 @@ class TurnRunner(QObject):
         self,
         loop: asyncio.AbstractEventLoop,
         bridge: EngineBridge,
-        desk: ModelDesk,
+        desk: ModelController,
         selection: Callable[[], Selection],
     ) -> None:
         """`selection` gives what the next reply is written with."""
@@ -112,7 +113,7 @@ class TurnRunner(QObject):
         self.metrics = Metrics()
         self._selection = selection
         self.metrics.choose(selection())
-        self.turns: list[Turn] = []
+        self.turns: list[PendingReply] = []
         self.activity = Activity()
         self._desk = desk
         self._bridge = bridge
@@ -126,15 +127,15 @@ class TurnRunner(QObject):
         desk.loaded_changed.connect(self._note_load)
 
     @property
-    def running(self) -> Turn | None:
+    def running(self) -> PendingReply | None:
         """The turn that has the engine."""
         return self.turns[0] if self.turns else None
 
-    def activity_for(self, turn: Turn | None) -> Activity:
+    def activity_for(self, turn: PendingReply | None) -> Activity:
         """Return what is going on, for the chat of this turn (None: of a chat in which nothing is to be answered)."""
         return self.activity if turn in (None, self.running) else Activity("queued")
 
-    def start(self, turn: Turn) -> None:
+    def start(self, turn: PendingReply) -> None:
         """Let a turn have its reply, after those that are waiting."""
         self.turns.append(turn)
         if self.running is turn:
@@ -142,7 +143,7 @@ class TurnRunner(QObject):
         self._tasks.start(self._answer(turn))
         self._wake()
 
-    def cancel(self, turn: Turn) -> None:
+    def cancel(self, turn: PendingReply) -> None:
         """Stop a turn; what is written of its reply stays."""
         turn.cancelled = True
         turn.first.set()
@@ -163,7 +164,7 @@ class TurnRunner(QObject):
 
     # A turn -----------------------------------------------------------------------------------------------------------
 
-    async def _answer(self, turn: Turn) -> None:
+    async def _answer(self, turn: PendingReply) -> None:
         problem: Problem | None = None
         try:
             await asyncio.sleep(SHOW_FIRST_S)
@@ -184,12 +185,12 @@ class TurnRunner(QObject):
             self._drain()
         self._end(turn, problem)
 
-    async def _wait_for_engine(self, turn: Turn) -> None:
+    async def _wait_for_engine(self, turn: PendingReply) -> None:
         await turn.first.wait()
         if turn.cancelled:
             raise Cancelled
 
-    async def _load_for(self, turn: Turn) -> None:
+    async def _load_for(self, turn: PendingReply) -> None:
         if turn.wanted.target is None:
             raise self._desk.nothing_chosen()
         job = self._desk.load(turn.wanted)
@@ -199,7 +200,7 @@ class TurnRunner(QObject):
             finally:
                 self._desk.load_ended(job)
 
-    async def _wait(self, turn: Turn, job: Job[Any]) -> Any:
+    async def _wait(self, turn: PendingReply, job: Job[Any]) -> Any:
         turn.job = job
         if turn.cancelled:
             job.cancel()
@@ -209,7 +210,7 @@ class TurnRunner(QObject):
             raise Cancelled
         return result
 
-    def _end(self, turn: Turn, problem: Problem | None) -> None:
+    def _end(self, turn: PendingReply, problem: Problem | None) -> None:
         exchange = turn.exchange
         was_running = turn is self.running
         if turn.result is not None:

@@ -83,7 +83,7 @@ class Settings:
     question yet, {}: nothing; `presets`, `prompts`: the user's own (app.state.settings.presets).
 
     Lists and mappings in it are replaced, never changed in place: each setting that is set to another value is told to
-    the `listener` by its name, which saves all of them (see app.settings.keeper).
+    the `listener` by its name, which saves all of them (see app.settings.autosave).
     """
 
     models_folders: list[str] = field(default_factory=list, metadata=kept(folders))

@@ -23,18 +23,18 @@ from PySide6.QtCore import QEvent, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.bridge.bridge import EngineBridge
-from app.control.attachments import AttachmentDesk
+from app.control.attachments import Attachments
 from app.control.chat import ChatController
-from app.control.choices import ChoiceDesk
-from app.control.compare import ProofDesk
-from app.control.context import ContextDesk
-from app.control.conversations import ConversationDesk
-from app.control.models import ModelDesk
+from app.control.choices import Choices
+from app.control.compare import CompareController
+from app.control.context import ContextController
+from app.control.conversations import ConversationController
+from app.control.models import ModelController
 from app.control.problems import describe
-from app.settings.keeper import SettingsKeeper
+from app.settings.autosave import Autosave
 from app.settings.settings import Settings, SettingsFile
 from app.shell.connections import answer, connect, leave_out
-from app.shell.program import Parts
+from app.shell.program import Program
 from app.shell.windows import begin_introduction
 from app.state.chat.transcript import Problem
 from app.state.markdown import code_colors
@@ -75,14 +75,14 @@ _SLICE_S = 0.008
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class StartOptions:
     """Hold the command line's options for this run: the model folder and a target (absolute paths)."""
 
     models_folder: Path | None = None
     model: Path | None = None
 
 
-Script = Callable[[Parts, asyncio.AbstractEventLoop], Any]
+Script = Callable[[Program, asyncio.AbstractEventLoop], Any]
 
 
 def build(
@@ -94,7 +94,7 @@ def build(
     model: Path | None = None,
     store: Path | None = None,
     make_decoder: Callable[[], SpeculativeDecoder] | None = None,
-) -> Parts:
+) -> Program:
     """Build everything and connect it. The window is not shown yet.
 
     `store`: the file of the conversations, which is opened when the window is on screen; None: keep nothing.
@@ -106,7 +106,7 @@ def build(
     install(app, settings.language)
     trouble = settings_file.trouble
     problems = [] if trouble is None else [Problem(trouble_words(trouble))]
-    keeper = SettingsKeeper(settings, settings_file)
+    keeper = Autosave(settings, settings_file)
     bundled = _or_none(bundled_pair, problems)
     starters = _or_none(starter_prompts, problems)
     sheet = _or_none(lambda: read_text("styles", "window.qss"), problems)
@@ -116,18 +116,18 @@ def build(
     models = ModelList(bundled)
     lost = _choose_as_before(models, settings)
     bridge = EngineBridge(loop, trusted=bundled or (), make_decoder=make_decoder)
-    desk = ModelDesk(loop, bridge, models, settings)
+    desk = ModelController(loop, bridge, models, settings)
     if lost is not None:
         desk.wish(lost)
     if model is not None:
         desk.open_model(model)
-    conversations = ConversationDesk(loop, store)
-    controller = ChatController(loop, bridge, desk, conversations, ChoiceDesk(settings, conversations))
+    conversations = ConversationController(loop, store)
+    controller = ChatController(loop, bridge, desk, conversations, Choices(settings, conversations))
     window = MainWindow(theme, settings, controller.metrics, conversations.list, starters or ())
-    proof = ProofDesk(loop, bridge, desk, controller.last_question)
-    attachments = AttachmentDesk(loop)
-    context = ContextDesk(loop, bridge, controller, attachments, lambda: window.prompt.question)
-    parts = Parts(
+    proof = CompareController(loop, bridge, desk, controller.last_question)
+    attachments = Attachments(loop)
+    context = ContextController(loop, bridge, controller, attachments, lambda: window.prompt.question)
+    parts = Program(
         settings,
         settings_file,
         keeper,
@@ -176,7 +176,7 @@ def _choose_as_before(models: ModelList, settings: Settings) -> Selection | None
     return chosen if lost else None
 
 
-def _begin(parts: Parts, problems: list[Problem]) -> None:
+def _begin(parts: Program, problems: list[Problem]) -> None:
     """The window is on screen: now the rest of the check of a frozen program, before a model of it is loaded."""
     steps = iter(()) if parts.installation is None else parts.installation.check_contents()
 
@@ -197,7 +197,7 @@ def _begin(parts: Parts, problems: list[Problem]) -> None:
     go_on()
 
 
-def _begin_work(parts: Parts, problems: list[Problem]) -> None:
+def _begin_work(parts: Program, problems: list[Problem]) -> None:
     """Now the heavy things."""
     for problem in problems:
         parts.controller.report(problem)
@@ -215,7 +215,7 @@ def _load_readers() -> None:
     code_colors.prepare_usual()
 
 
-def _report_surprises(parts: Parts, loop: asyncio.AbstractEventLoop) -> None:
+def _report_surprises(parts: Program, loop: asyncio.AbstractEventLoop) -> None:
     """Whatever goes wrong unexpectedly becomes a message in the window."""
 
     def show(error: BaseException) -> None:
@@ -244,7 +244,7 @@ def run(
     arguments: list[str],
     settings_file: SettingsFile,
     *,
-    wishes: Wishes = Wishes(),
+    wishes: StartOptions = StartOptions(),
     installation: Installation | None = None,
     claim: Claim | None = None,
     script: Script | None = None,
@@ -293,14 +293,14 @@ def run(
     return code
 
 
-def _hear_calls(parts: Parts, claim: Claim) -> None:
+def _hear_calls(parts: Program, claim: Claim) -> None:
     watcher = parts.watcher = CallWatcher(claim)
     watcher.called.connect(lambda call: answer(parts, call))
     parts.window.painted.connect(watcher.begin)
     parts.window.closed.connect(watcher.stop)
 
 
-def _run(app: QApplication, loop: qasync.QEventLoop, parts: Parts, script: Script | None) -> tuple[int, bool]:
+def _run(app: QApplication, loop: qasync.QEventLoop, parts: Program, script: Script | None) -> tuple[int, bool]:
     """The life of the window; gives the exit code, and whether the engine has ended."""
     _report_surprises(parts, loop)
     with loop:
@@ -312,7 +312,7 @@ def _run(app: QApplication, loop: qasync.QEventLoop, parts: Parts, script: Scrip
     return code, ended
 
 
-async def _live(parts: Parts, loop: asyncio.AbstractEventLoop, script: Script | None) -> int:
+async def _live(parts: Program, loop: asyncio.AbstractEventLoop, script: Script | None) -> int:
     closed: asyncio.Future[int] = loop.create_future()
 
     def close() -> None:
@@ -338,7 +338,7 @@ async def _live(parts: Parts, loop: asyncio.AbstractEventLoop, script: Script | 
     return code
 
 
-def _end(parts: Parts) -> bool:
+def _end(parts: Program) -> bool:
     parts.keeper.close()
     ended = parts.bridge.close(CLOSE_S)
     if not parts.conversations.close(SAVE_S):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtGui import QKeySequence
 
 from app.shell.files import attach, export, import_
-from app.shell.program import Parts
+from app.shell.program import Program
 from app.shell.windows import Windows
 from app.state.conversations.formats import FORMATS
 from app.state.conversations.list import ConversationItem
@@ -15,7 +15,7 @@ from app.system.translation import say
 from app.views.commands.commands import CHAT, CONVERSATIONS, MODELS, PROGRAM, SPECULATION, VIEW, Keys
 
 
-def register(parts: Parts, windows: Windows) -> None:
+def register(parts: Program, windows: Windows) -> None:
     """Give the window its commands."""
     _register_chat(parts, windows)
     _register_conversations(parts)
@@ -24,7 +24,7 @@ def register(parts: Parts, windows: Windows) -> None:
     _register_program(parts, windows)
 
 
-def _register_chat(parts: Parts, windows: Windows) -> None:
+def _register_chat(parts: Program, windows: Windows) -> None:
     window, controller = parts.window, parts.controller
     add, tr = window.commands.add, window.tr
     new = QKeySequence.StandardKey.New
@@ -44,7 +44,7 @@ def _register_chat(parts: Parts, windows: Windows) -> None:
     add("chat.generation", words, windows.settings.open_generation, shortcut="Ctrl+G", section=CHAT)
 
 
-def _register_conversations(parts: Parts) -> None:
+def _register_conversations(parts: Program) -> None:
     window, conversations = parts.window, parts.conversations
     add, tr = window.commands.add, window.tr
 
@@ -102,7 +102,7 @@ def neighbour(rows: object, open_id: int | None, by: int) -> int | None:
     return numbers[place] if 0 <= place < len(numbers) else None
 
 
-def _register_models(parts: Parts, windows: Windows) -> None:
+def _register_models(parts: Program, windows: Windows) -> None:
     window, bar, desk, models = parts.window, parts.window.bar, parts.desk, parts.desk.models
     add, tr = window.commands.add, window.tr
 
@@ -135,7 +135,7 @@ def _register_models(parts: Parts, windows: Windows) -> None:
     add("models.unload", unload, desk.unload, section=MODELS, enabled=lambda: models.loaded.target is not None)
 
 
-def _register_view(parts: Parts) -> None:
+def _register_view(parts: Program) -> None:
     window, theme = parts.window, parts.theme
     add, tr = window.commands.add, window.tr
     add(
@@ -189,7 +189,7 @@ def _register_view(parts: Parts) -> None:
         )
 
 
-def _register_program(parts: Parts, windows: Windows) -> None:
+def _register_program(parts: Program, windows: Windows) -> None:
     window, add = parts.window, parts.window.commands.add
     palette, sheet = window.tr("All commands…"), window.tr("Keyboard shortcuts…")
     add("program.palette", palette, windows.help.open_palette, shortcut="Ctrl+K", section=PROGRAM, quiet=True)

@@ -13,11 +13,11 @@ from app.shell.commands import register
 from app.shell.files import attach, export, import_, refuse_dropped, take_dropped
 from app.shell.library_windows import LibraryWindows
 from app.shell.notifications import Notifier
-from app.shell.program import Parts
-from app.shell.windows import ProofWindows, Windows
+from app.shell.program import Program
+from app.shell.windows import CompareWindows, Windows
 from app.state.chat.attachments import NotAttached
 from app.state.chat.context_use import last_dropped
-from app.state.compare.compare import ProofKind
+from app.state.compare.compare import CompareKind
 from app.system.single_instance import Call
 from app.views.widgets.notices import LoadNotice
 from app.views.window.file_drops import FileDrops
@@ -28,7 +28,7 @@ _LONG = 500
 """Entries of a conversation from which on a garbage collection that looks at all of them would be felt."""
 
 
-def connect(parts: Parts) -> None:
+def connect(parts: Program) -> None:
     """Connect everything."""
     windows = Windows.of(parts)
     _connect_chat(parts)
@@ -42,7 +42,7 @@ def connect(parts: Parts) -> None:
     parts.window.bar.fill_menu(parts.window.commands)
 
 
-def _connect_chat(parts: Parts) -> None:
+def _connect_chat(parts: Program) -> None:
     window, controller = parts.window, parts.controller
     transcript = window.transcript
     # Intents
@@ -71,7 +71,7 @@ def _connect_chat(parts: Parts) -> None:
     controller.replies.metrics_changed.connect(window.panel.refresh, Qt.ConnectionType.QueuedConnection)
 
 
-def _spare_collections(parts: Parts, last: list[int]) -> None:
+def _spare_collections(parts: Program, last: list[int]) -> None:
     """A long conversation is no garbage: leave it out of collections, which hold up the window.
 
     `last`: the one that was shown before. What changes in a conversation is not worth another time.
@@ -88,7 +88,7 @@ def leave_out() -> None:
     gc.freeze()
 
 
-def _connect_conversations(parts: Parts) -> None:
+def _connect_conversations(parts: Program) -> None:
     window, controller, conversations = parts.window, parts.controller, parts.conversations
     panel = window.left
     # Intents
@@ -113,13 +113,13 @@ def _connect_conversations(parts: Parts) -> None:
     conversations.saving_again.connect(lambda: window.notice.show_good_news(window.tr("All changes are saved again.")))
 
 
-def _connect_proof(parts: Parts, windows: ProofWindows) -> None:
+def _connect_proof(parts: Program, windows: CompareWindows) -> None:
     parts.window.closed.connect(windows.close)
     parts.window.closed.connect(parts.proof.stop)
     parts.proof.changed.connect(lambda kind: _note_plain_speed(parts, kind))
 
 
-def _remember_open(parts: Parts) -> None:
+def _remember_open(parts: Program) -> None:
     """At once: the program may be killed, and is to come back where it was."""
     shown = parts.conversations.open
     number = 0 if shown is None else shown.id
@@ -127,7 +127,7 @@ def _remember_open(parts: Parts) -> None:
         parts.settings.conversation = number
 
 
-def answer(parts: Parts, call: Call) -> None:
+def answer(parts: Program, call: Call) -> None:
     """Another start of the program: its window is this one."""
     if call.token:
         # Wayland lets a window come up with a token that whoever was in front has given.
@@ -139,7 +139,7 @@ def answer(parts: Parts, call: Call) -> None:
         parts.desk.choose_target(Path(call.model))
 
 
-def _connect_models(parts: Parts, windows: LibraryWindows) -> None:
+def _connect_models(parts: Program, windows: LibraryWindows) -> None:
     """The pickers, the library and what is dropped."""
     window, bar, desk, controller = parts.window, parts.window.bar, parts.desk, parts.controller
     bar.target.chosen.connect(desk.choose_target)
@@ -159,7 +159,7 @@ def _connect_models(parts: Parts, windows: LibraryWindows) -> None:
         place.foreign.connect(lambda: refuse_dropped(parts))
 
 
-def _announcement(parts: Parts) -> LoadNotice:
+def _announcement(parts: Program) -> LoadNotice:
     """Above the progress bar, where what concerns the whole program stands."""
     window = parts.window
     notice = LoadNotice(parts.theme, window)
@@ -170,7 +170,7 @@ def _announcement(parts: Parts) -> LoadNotice:
     return notice
 
 
-def _connect_files(parts: Parts) -> None:
+def _connect_files(parts: Program) -> None:
     window, prompt, files = parts.window, parts.window.prompt, parts.attachments
 
     def show() -> None:
@@ -190,7 +190,7 @@ def _connect_files(parts: Parts) -> None:
     window.closed.connect(files.stop)
 
 
-def _connect_meter(parts: Parts) -> None:
+def _connect_meter(parts: Program) -> None:
     window, controller, context = parts.window, parts.controller, parts.context
 
     def show() -> None:
@@ -204,7 +204,7 @@ def _connect_meter(parts: Parts) -> None:
     window.closed.connect(context.stop)
 
 
-def _note_plain_speed(parts: Parts, kind: ProofKind) -> None:
+def _note_plain_speed(parts: Program, kind: CompareKind) -> None:
     """Compare the replies of this target with the measured plain speed."""
     run = parts.proof.runs[kind]
     if run.running or run.report is None or run.request is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
-from app.control.models import ModelDesk
+from app.control.models import ModelController
 from app.state.chat.activity import Activity
 from app.state.models.load_options import LoadChoice
 from app.views.widgets.notices import LoadNotice
@@ -31,7 +31,7 @@ class LibraryWindows(QObject):
     dropped = Signal(object)
     foreign = Signal()
 
-    def __init__(self, desk: ModelDesk, activity: Callable[[], Activity], theme: Theme, parent: QWidget) -> None:
+    def __init__(self, desk: ModelController, activity: Callable[[], Activity], theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.library: LibraryDialog | None = None
         self.options: ModelOptionsDialog | None = None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from app.bridge.bridge import EngineBridge
-from app.control.attachments import AttachmentDesk
+from app.control.attachments import Attachments
 from app.control.chat import ChatController
-from app.control.compare import ProofDesk
-from app.control.context import ContextDesk
-from app.control.conversations import ConversationDesk
-from app.control.models import ModelDesk
-from app.settings.keeper import SettingsKeeper
+from app.control.compare import CompareController
+from app.control.context import ContextController
+from app.control.conversations import ConversationController
+from app.control.models import ModelController
+from app.settings.autosave import Autosave
 from app.settings.settings import Settings, SettingsFile
 from app.system.call_watcher import CallWatcher
 from app.system.log_file import ProgramLog
@@ -22,7 +22,7 @@ from engine import Installation, InstallationDamaged
 
 
 @dataclass(slots=True)
-class Parts:
+class Program:
     """Hold the parts of the running program.
 
     `installation`: None unless it is frozen; `damage`: what is wrong with it; `watcher`: None where nobody can call.
@@ -30,16 +30,16 @@ class Parts:
 
     settings: Settings
     settings_file: SettingsFile
-    keeper: SettingsKeeper
+    keeper: Autosave
     theme: Theme
     bridge: EngineBridge
-    desk: ModelDesk
-    conversations: ConversationDesk
+    desk: ModelController
+    conversations: ConversationController
     controller: ChatController
     window: MainWindow
-    proof: ProofDesk
-    attachments: AttachmentDesk
-    context: ContextDesk
+    proof: CompareController
+    attachments: Attachments
+    context: ContextController
     installation: Installation | None = None
     damage: InstallationDamaged | None = None
     watcher: CallWatcher | None = None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QCoreApplication, QObject
 
-from app.shell.program import Parts
+from app.shell.program import Program
 from app.state.settings.generation import PRESET, GenerationChoice
 from app.state.settings.presets import (
     LARGEST_FILE,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class SettingsWindows(QObject):
     """The dialog is made when it is asked for the first time. Attribute: dialog."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Program) -> None:
         super().__init__(parts.window)
         self.dialog: SettingsDialog | None = None
         self._parts = parts

@@ -20,13 +20,13 @@ from app.system.places import is_frozen
 from engine import ModelFile, __version__
 
 if TYPE_CHECKING:
-    from app.shell.program import Parts
+    from app.shell.program import Program
 
 TIMEOUT_S = 120.0
 """For each of the two replies."""
 ENOUGH = 32
 """Tokens after which the second reply is cancelled."""
-Script = Callable[["Parts", asyncio.AbstractEventLoop], Coroutine[Any, Any, int]]
+Script = Callable[["Program", asyncio.AbstractEventLoop], Coroutine[Any, Any, int]]
 
 
 class SmokeFailed(Exception):
@@ -49,7 +49,7 @@ def make_script(prompt: str, screenshot: Path | None, folder: Path | None = None
     """A coroutine function that drives the window; its result is the exit code. `folder`: the models folder."""
     limit = TIMEOUT_S if folder is None else 2 * TIMEOUT_S
 
-    async def script(parts: Parts, loop: asyncio.AbstractEventLoop) -> int:
+    async def script(parts: Program, loop: asyncio.AbstractEventLoop) -> int:
         try:
             async with asyncio.timeout(limit):
                 report = await _drive(parts, loop, prompt)
@@ -67,7 +67,7 @@ def make_script(prompt: str, screenshot: Path | None, folder: Path | None = None
     return script
 
 
-async def _drive(parts: Parts, loop: asyncio.AbstractEventLoop, prompt: str) -> dict[str, Any]:
+async def _drive(parts: Program, loop: asyncio.AbstractEventLoop, prompt: str) -> dict[str, Any]:
     controller = parts.controller
     times: dict[str, float] = {}
     painted: asyncio.Future[None] = loop.create_future()
@@ -90,7 +90,7 @@ async def _drive(parts: Parts, loop: asyncio.AbstractEventLoop, prompt: str) -> 
     }
 
 
-async def _reply(parts: Parts, loop: asyncio.AbstractEventLoop, prompt: str) -> dict[str, Any]:
+async def _reply(parts: Program, loop: asyncio.AbstractEventLoop, prompt: str) -> dict[str, Any]:
     """Send a prompt and wait until the window shows the whole reply."""
     controller = parts.controller
     ended: asyncio.Future[Exchange] = loop.create_future()
@@ -105,7 +105,7 @@ async def _reply(parts: Parts, loop: asyncio.AbstractEventLoop, prompt: str) -> 
     return {"text": exchange.reply, "finish_reason": exchange.finish_reason, "stats": exchange.stats.to_dict()}
 
 
-async def _try_folder(parts: Parts, folder: Path, prompt: str) -> dict[str, Any]:
+async def _try_folder(parts: Program, folder: Path, prompt: str) -> dict[str, Any]:
     """Pick the smallest model of the folder in the bar, and let it write a little."""
     await _settled(parts)
     model = _smallest(parts, folder)
@@ -128,7 +128,7 @@ async def _try_folder(parts: Parts, folder: Path, prompt: str) -> dict[str, Any]
     return {"model": model.path.name, **reply}
 
 
-def _smallest(parts: Parts, folder: Path) -> ModelFile:
+def _smallest(parts: Program, folder: Path) -> ModelFile:
     bundled = parts.desk.models.bundled or ()
     found = [model for model in parts.desk.models.models if model.path not in bundled and model.file_format == "gguf"]
     usable = [model for model in found if model.usable]
@@ -138,14 +138,14 @@ def _smallest(parts: Parts, folder: Path) -> ModelFile:
     return min(usable, key=lambda model: (model.size_bytes, str(model.path)))
 
 
-async def _settled(parts: Parts) -> None:
+async def _settled(parts: Program) -> None:
     """Wait until the program has finished starting, as a person would."""
     while parts.window.panel.plots is None or not parts.desk.settled:
         _check_problems(parts)
         await asyncio.sleep(0.02)
 
 
-def _check_problems(parts: Parts) -> None:
+def _check_problems(parts: Program) -> None:
     """Raises SmokeFailed for the first problem that the window shows."""
     for entry in parts.controller.transcript:
         problem = entry.problem
@@ -154,7 +154,7 @@ def _check_problems(parts: Parts) -> None:
             raise SmokeFailed(" ".join([problem.text, *lines[-1:]]))
 
 
-async def _drawn(parts: Parts, exchange: Exchange) -> None:
+async def _drawn(parts: Program, exchange: Exchange) -> None:
     """Wait until the window shows all of the reply."""
     view = parts.window.transcript.view_of(exchange)
     if view is not None and not view.reply.is_settled:
@@ -165,7 +165,7 @@ async def _drawn(parts: Parts, exchange: Exchange) -> None:
         raise SmokeFailed("the window does not show the reply.")
 
 
-async def _shoot(parts: Parts, path: Path) -> None:
+async def _shoot(parts: Program, path: Path) -> None:
     await asyncio.sleep(0.3)
     if not parts.window.grab().save(str(path)):
         raise SmokeFailed(f"cannot write the picture to {path}. Choose another file, ending in .png.")

@@ -9,28 +9,28 @@ from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
-from app.control.compare import ProofDesk
+from app.control.compare import CompareController
 from app.control.problems import report
 from app.shell.library_windows import LibraryWindows
-from app.shell.program import Parts
+from app.shell.program import Program
 from app.shell.settings_windows import SettingsWindows
 from app.state.chat.intents import EntryIntent, ShowDetails
 from app.state.chat.transcript import Problem
-from app.state.compare.compare import ProofKind
+from app.state.compare.compare import CompareKind
 from app.system.places import data_folder, flavour
-from app.views.compare.dialog import ProofDialog
+from app.views.compare.dialog import RunDialog
 from app.views.widgets.theme import Theme
 
 if TYPE_CHECKING:
     from app.views.commands.palette import CommandPalette, Title
 
 
-class ProofWindows(QObject):
+class CompareWindows(QObject):
     """Compare and the sweep, each made when it is asked for the first time. Attribute: dialogs (by kind)."""
 
-    def __init__(self, desk: ProofDesk, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, desk: CompareController, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self.dialogs: dict[ProofKind, ProofDialog] = {}
+        self.dialogs: dict[CompareKind, RunDialog] = {}
         self._desk = desk
         self._theme = theme
         self._window = parent
@@ -60,14 +60,14 @@ class ProofWindows(QObject):
         for dialog in self.dialogs.values():
             dialog.close()
 
-    def _connect(self, kind: ProofKind, dialog: ProofDialog) -> None:
+    def _connect(self, kind: CompareKind, dialog: RunDialog) -> None:
         dialog.start_wanted.connect(lambda prompt, settings: self._desk.start(kind, prompt, settings))
         dialog.cancel_wanted.connect(lambda: self._desk.cancel(kind))
         self.dialogs[kind] = dialog
         dialog.show_run(self._desk.runs[kind])
         dialog.show_pair(self._desk.pair)
 
-    def _show_run(self, kind: ProofKind) -> None:
+    def _show_run(self, kind: CompareKind) -> None:
         dialog = self.dialogs.get(kind)
         if dialog is not None:
             dialog.show_run(self._desk.runs[kind])
@@ -81,7 +81,7 @@ class ProofWindows(QObject):
 class ReportWindows:
     """The error report, and the folder with the log."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Program) -> None:
         self._parts = parts
         parts.window.transcript.intent.connect(self._take)
 
@@ -112,7 +112,7 @@ class ReportWindows:
 class Introduction:
     """Explains the two models, at the first start and whenever it is asked for; made when it is first shown."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Program) -> None:
         self._parts = parts
         parts.window.introduction_left.connect(self._note)
         parts.window.folder_chosen.connect(lambda _folder: parts.window.end_introduction())
@@ -146,7 +146,7 @@ class Introduction:
         self._parts.settings.first_launch = False
 
 
-def begin_introduction(parts: Parts, *, used_before: bool) -> None:
+def begin_introduction(parts: Program, *, used_before: bool) -> None:
     """Before the window is shown: at the first start of all it begins with this screen."""
     if parts.settings.first_launch and used_before:
         parts.settings.first_launch = False
@@ -157,7 +157,7 @@ def begin_introduction(parts: Parts, *, used_before: bool) -> None:
 class HelpWindows:
     """Open the command palette and the shortcut sheet, each made at first use. Attribute: palette."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Program) -> None:
         self._parts = parts
         self.palette: CommandPalette | None = None
 
@@ -203,7 +203,7 @@ class HelpWindows:
 class Windows:
     """All windows beside the main one."""
 
-    proof: ProofWindows
+    proof: CompareWindows
     library: LibraryWindows
     introduction: Introduction
     reports: ReportWindows
@@ -211,10 +211,10 @@ class Windows:
     help: HelpWindows
 
     @classmethod
-    def of(cls, parts: Parts) -> Windows:
+    def of(cls, parts: Program) -> Windows:
         """Return those of a program."""
         return cls(
-            ProofWindows(parts.proof, parts.theme, parts.window),
+            CompareWindows(parts.proof, parts.theme, parts.window),
             LibraryWindows(parts.desk, lambda: parts.controller.activity, parts.theme, parts.window),
             Introduction(parts),
             ReportWindows(parts),

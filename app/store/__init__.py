@@ -1,5 +1,5 @@
 """The store: conversations in SQLite, written by a thread of its own.
 
-Door: conversations.StoreKeeper.
+Door: conversations.ConversationStore.
 Never imported here: Qt, widgets and the bridge.
 """

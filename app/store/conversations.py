@@ -52,7 +52,7 @@ def now() -> float:
     return datetime.now(UTC).timestamp()
 
 
-class StoreKeeper:
+class ConversationStore:
     """All conversations. Used from one thread, the window's; nothing here waits for the disk but reading.
 
     Every message that it gives belongs to its conversation and is changed in place. `on_trouble` is called in the

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication
 
-from app.state.compare.compare import AUTO, PLAIN, ComparedModels, OutputEquality, ProofKind, ProofRun, doubts, outcome
+from app.state.compare.compare import (
+    AUTO,
+    PLAIN,
+    ComparedModels,
+    CompareKind,
+    CompareRun,
+    OutputEquality,
+    doubts,
+    outcome,
+)
 from app.system.translation import number
 from app.words.figures import SEPARATOR, UNKNOWN, accepted, percent, speed
 
@@ -21,7 +30,7 @@ def duration(seconds: float) -> str:
     return QCoreApplication.translate("Proof", "{count} min").format(count=round(seconds / 60))
 
 
-def pair_words(pair: ComparedModels, kind: ProofKind) -> str:
+def pair_words(pair: ComparedModels, kind: CompareKind) -> str:
     """Name what would be measured: target demo-target · draft demo-draft · lookahead auto."""
     if not pair.target:
         return QCoreApplication.translate("Proof", "No target is chosen.")
@@ -50,7 +59,7 @@ def way_words(name: str) -> str:
     return QCoreApplication.translate("Proof", "Speculative, lookahead {k}").format(k=name)
 
 
-def progress_words(run: ProofRun) -> str:
+def progress_words(run: CompareRun) -> str:
     """Describe the progress; empty if there is nothing to say."""
     patterns = {
         "waiting": QCoreApplication.translate("Proof", "Waiting for the current task to finish"),
@@ -71,7 +80,7 @@ def progress_words(run: ProofRun) -> str:
     return word
 
 
-def ended_words(run: ProofRun) -> str:
+def ended_words(run: CompareRun) -> str:
     """Describe what was measured, after the end."""
     report = run.report
     if run.status not in ("done", "cancelled"):

@@ -318,7 +318,7 @@
         </message>
     </context>
     <context>
-        <name>ConversationDesk</name>
+        <name>ConversationController</name>
         <message>
             <source>Messages that you send now are not saved.</source>
             <translation>Nachrichten, die Sie jetzt senden, werden nicht gespeichert.</translation>
@@ -726,7 +726,7 @@
         </message>
     </context>
     <context>
-        <name>FolderDesk</name>
+        <name>FolderController</name>
         <message>
             <source>The model folder {folder} is currently not available ({reason}). Loaded models keep working. Outrider reads the folder again as soon as it is back.</source>
             <translation>Der Modellordner {folder} ist derzeit nicht verfügbar ({reason}). Geladene Modelle laufen weiter. Outrider liest den Ordner wieder ein, sobald er zurück ist.</translation>
@@ -1026,22 +1026,6 @@
     <context>
         <name>MainWindow</name>
         <message>
-            <source>All commands…</source>
-            <translation>Alle Befehle…</translation>
-        </message>
-        <message>
-            <source>Keyboard shortcuts…</source>
-            <translation>Tastenkürzel…</translation>
-        </message>
-        <message>
-            <source>About Outrider…</source>
-            <translation>Über Outrider…</translation>
-        </message>
-        <message>
-            <source>Quit</source>
-            <translation>Beenden</translation>
-        </message>
-        <message>
             <source>New chat</source>
             <translation>Neuer Chat</translation>
         </message>
@@ -1056,6 +1040,14 @@
         <message>
             <source>Cancel the current task</source>
             <translation>Laufenden Vorgang abbrechen</translation>
+        </message>
+        <message>
+            <source>Attach text files…</source>
+            <translation>Textdateien anhängen…</translation>
+        </message>
+        <message>
+            <source>Sampling and system prompt for this chat…</source>
+            <translation>Sampling und System-Prompt für diesen Chat…</translation>
         </message>
         <message>
             <source>Search chats</source>
@@ -1110,6 +1102,26 @@
             <translation>Vorausschau durchprobieren…</translation>
         </message>
         <message>
+            <source>Models…</source>
+            <translation>Modelle…</translation>
+        </message>
+        <message>
+            <source>Add a model folder…</source>
+            <translation>Modellordner hinzufügen…</translation>
+        </message>
+        <message>
+            <source>Options for the target…</source>
+            <translation>Optionen für das Zielmodell…</translation>
+        </message>
+        <message>
+            <source>Load the chosen models</source>
+            <translation>Gewählte Modelle laden</translation>
+        </message>
+        <message>
+            <source>Unload the models</source>
+            <translation>Modelle entladen</translation>
+        </message>
+        <message>
             <source>Show the chat list</source>
             <translation>Chatliste anzeigen</translation>
         </message>
@@ -1146,6 +1158,34 @@
             <translation>Zoom zurücksetzen</translation>
         </message>
         <message>
+            <source>All commands…</source>
+            <translation>Alle Befehle…</translation>
+        </message>
+        <message>
+            <source>Keyboard shortcuts…</source>
+            <translation>Tastenkürzel…</translation>
+        </message>
+        <message>
+            <source>About Outrider…</source>
+            <translation>Über Outrider…</translation>
+        </message>
+        <message>
+            <source>Quit</source>
+            <translation>Beenden</translation>
+        </message>
+        <message>
+            <source>How the two models work together</source>
+            <translation>So arbeiten die beiden Modelle zusammen</translation>
+        </message>
+        <message>
+            <source>Open the log folder</source>
+            <translation>Protokollordner öffnen</translation>
+        </message>
+        <message>
+            <source>Settings…</source>
+            <translation>Einstellungen…</translation>
+        </message>
+        <message>
             <source>Deleted</source>
             <translation>Gelöscht</translation>
         </message>
@@ -1156,54 +1196,6 @@
         <message>
             <source>All changes are saved again.</source>
             <translation>Alle Änderungen sind wieder gespeichert.</translation>
-        </message>
-        <message>
-            <source>How the two models work together</source>
-            <translation>So arbeiten die beiden Modelle zusammen</translation>
-        </message>
-        <message>
-            <source>Attach text files…</source>
-            <translation>Textdateien anhängen…</translation>
-        </message>
-        <message>
-            <source>Open the log folder</source>
-            <translation>Protokollordner öffnen</translation>
-        </message>
-        <message>
-            <source>The log is in {folder}.</source>
-            <translation>Das Protokoll liegt in {folder}.</translation>
-        </message>
-        <message>
-            <source>There is no log in {folder} yet.</source>
-            <translation>In {folder} gibt es noch kein Protokoll.</translation>
-        </message>
-        <message>
-            <source>Settings…</source>
-            <translation>Einstellungen…</translation>
-        </message>
-        <message>
-            <source>Sampling and system prompt for this chat…</source>
-            <translation>Sampling und System-Prompt für diesen Chat…</translation>
-        </message>
-        <message>
-            <source>Models…</source>
-            <translation>Modelle…</translation>
-        </message>
-        <message>
-            <source>Add a model folder…</source>
-            <translation>Modellordner hinzufügen…</translation>
-        </message>
-        <message>
-            <source>Options for the target…</source>
-            <translation>Optionen für das Zielmodell…</translation>
-        </message>
-        <message>
-            <source>Load the chosen models</source>
-            <translation>Gewählte Modelle laden</translation>
-        </message>
-        <message>
-            <source>Unload the models</source>
-            <translation>Modelle entladen</translation>
         </message>
         <message>
             <source>{name} cannot be opened: it is not a readable file or folder.</source>
@@ -1220,6 +1212,14 @@
         <message>
             <source>Only files and folders on this computer can be dropped here.</source>
             <translation>Hier können nur Dateien und Ordner dieses Computers abgelegt werden.</translation>
+        </message>
+        <message>
+            <source>The log is in {folder}.</source>
+            <translation>Das Protokoll liegt in {folder}.</translation>
+        </message>
+        <message>
+            <source>There is no log in {folder} yet.</source>
+            <translation>In {folder} gibt es noch kein Protokoll.</translation>
         </message>
     </context>
     <context>
@@ -1336,7 +1336,7 @@
         </message>
     </context>
     <context>
-        <name>ModelDesk</name>
+        <name>ModelController</name>
         <message>
             <source>No target is chosen. Choose one above, or add a folder with GGUF models.</source>
             <translation>Es ist kein Zielmodell gewählt. Wählen Sie oben eines oder fügen Sie einen Ordner mit GGUF-Modellen hinzu.</translation>
@@ -1837,7 +1837,52 @@
         </message>
     </context>
     <context>
-        <name>ProofDialog</name>
+        <name>QuestionBox</name>
+        <message>
+            <source>Your message</source>
+            <translation>Ihre Nachricht</translation>
+        </message>
+    </context>
+    <context>
+        <name>QuestionEditor</name>
+        <message>
+            <source>Edit your message</source>
+            <translation>Ihre Nachricht bearbeiten</translation>
+        </message>
+        <message>
+            <source>Cancel</source>
+            <translation>Abbrechen</translation>
+        </message>
+        <message>
+            <source>Discard the changes (Esc)</source>
+            <translation>Änderungen verwerfen (Esc)</translation>
+        </message>
+        <message>
+            <source>Send</source>
+            <translation>Senden</translation>
+        </message>
+        <message>
+            <source>Send the edited message (Enter)</source>
+            <translation>Bearbeitete Nachricht senden (Eingabe)</translation>
+        </message>
+    </context>
+    <context>
+        <name>QuotedFile</name>
+        <message>
+            <source>Attached file {name}</source>
+            <translation>Angehängte Datei {name}</translation>
+        </message>
+        <message>
+            <source>collapsed</source>
+            <translation>eingeklappt</translation>
+        </message>
+        <message>
+            <source>expanded</source>
+            <translation>ausgeklappt</translation>
+        </message>
+    </context>
+    <context>
+        <name>RunDialog</name>
         <message>
             <source>Prompt</source>
             <translation>Prompt</translation>
@@ -1901,51 +1946,6 @@
         <message>
             <source>Cancel</source>
             <translation>Abbrechen</translation>
-        </message>
-    </context>
-    <context>
-        <name>QuestionBox</name>
-        <message>
-            <source>Your message</source>
-            <translation>Ihre Nachricht</translation>
-        </message>
-    </context>
-    <context>
-        <name>QuestionEditor</name>
-        <message>
-            <source>Edit your message</source>
-            <translation>Ihre Nachricht bearbeiten</translation>
-        </message>
-        <message>
-            <source>Cancel</source>
-            <translation>Abbrechen</translation>
-        </message>
-        <message>
-            <source>Discard the changes (Esc)</source>
-            <translation>Änderungen verwerfen (Esc)</translation>
-        </message>
-        <message>
-            <source>Send</source>
-            <translation>Senden</translation>
-        </message>
-        <message>
-            <source>Send the edited message (Enter)</source>
-            <translation>Bearbeitete Nachricht senden (Eingabe)</translation>
-        </message>
-    </context>
-    <context>
-        <name>QuotedFile</name>
-        <message>
-            <source>Attached file {name}</source>
-            <translation>Angehängte Datei {name}</translation>
-        </message>
-        <message>
-            <source>collapsed</source>
-            <translation>eingeklappt</translation>
-        </message>
-        <message>
-            <source>expanded</source>
-            <translation>ausgeklappt</translation>
         </message>
     </context>
     <context>
@@ -2869,14 +2869,6 @@
             <translation>Geben Sie eine Zahl von 0 bis 100 ein.</translation>
         </message>
         <message>
-            <source>Top-n-sigma</source>
-            <translation>Top-n-Sigma</translation>
-        </message>
-        <message>
-            <source>drop tokens this many standard deviations below the best one · 0 = off</source>
-            <translation>Tokens verwerfen, die so viele Standardabweichungen unter dem besten liegen · 0 = aus</translation>
-        </message>
-        <message>
             <source>Top-k</source>
             <translation>Top-k</translation>
         </message>
@@ -2889,24 +2881,16 @@
             <translation>Geben Sie 0 oder eine ganze Zahl über 0 ein.</translation>
         </message>
         <message>
-            <source>Typical</source>
-            <translation>Typisch</translation>
-        </message>
-        <message>
-            <source>sample from the most typical tokens up to this total probability · 1 = off</source>
-            <translation>aus den typischsten Tokens bis zu dieser Gesamtwahrscheinlichkeit ziehen · 1 = aus</translation>
-        </message>
-        <message>
-            <source>Enter a number above 0, at most 1.</source>
-            <translation>Geben Sie eine Zahl über 0 ein, höchstens 1.</translation>
-        </message>
-        <message>
             <source>Top-p</source>
             <translation>Top-p</translation>
         </message>
         <message>
             <source>sample from the likeliest tokens up to this total probability · 1 = off</source>
             <translation>aus den wahrscheinlichsten Tokens bis zu dieser Gesamtwahrscheinlichkeit ziehen · 1 = aus</translation>
+        </message>
+        <message>
+            <source>Enter a number above 0, at most 1.</source>
+            <translation>Geben Sie eine Zahl über 0 ein, höchstens 1.</translation>
         </message>
         <message>
             <source>Min-p</source>

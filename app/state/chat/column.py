@@ -24,7 +24,7 @@ _SHOWN = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Letters:
+class TextSize:
     """Hold what a text's height is estimated from: its width, and the width and height of a letter, in pixels."""
 
     width: int
@@ -53,7 +53,7 @@ class Letters:
 class Column:
     """Entries one below the other with a gap between them. Attribute: entries."""
 
-    def __init__(self, gap: int, letters: Letters) -> None:
+    def __init__(self, gap: int, letters: TextSize) -> None:
         self.entries: list[Entry] = []
         self._gap = gap
         self._letters = letters
@@ -66,7 +66,7 @@ class Column:
         return len(self.entries)
 
     @property
-    def letters(self) -> Letters:
+    def letters(self) -> TextSize:
         """Return the letters that heights are estimated from."""
         return self._letters
 
@@ -89,7 +89,7 @@ class Column:
         self.entries.append(entry)
         self._push(self._guess(entry))
 
-    def set_letters(self, letters: Letters) -> None:
+    def set_letters(self, letters: TextSize) -> None:
         """Another width or font: every height is guessed anew."""
         if letters != self._letters:
             self._letters = letters

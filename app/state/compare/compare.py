@@ -11,7 +11,7 @@ from app.state.models.models import Loaded, Lookahead
 if TYPE_CHECKING:
     from engine import Equality, Spread, WayFigures, WaysReport
 
-ProofKind = Literal["compare", "sweep"]
+CompareKind = Literal["compare", "sweep"]
 Status = Literal[
     "idle",
     "waiting",
@@ -45,7 +45,7 @@ class ComparedModels:
 
 
 @dataclass(frozen=True, slots=True)
-class ProofSettings:
+class CompareSettings:
     """Hold the settings of a measurement. `turns`: runs of each mode; `tokens`: maximum of new tokens per reply."""
 
     temperature: float = 0.0
@@ -54,17 +54,17 @@ class ProofSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class ProofRequest:
+class CompareRequest:
     """Request a measurement: modes beside plain decoding, with these models."""
 
     prompt: str
     ways: tuple[Way, ...]
     models: Loaded
-    settings: ProofSettings
+    settings: CompareSettings
 
 
 @dataclass(frozen=True, slots=True)
-class ProofProgress:
+class CompareProgress:
     """Hold the progress of the engine; `report` None: no figures yet. `seconds_left` None: not known yet."""
 
     stage: Literal["calibrating", "warming up", "measuring", "comparing"]
@@ -74,7 +74,7 @@ class ProofProgress:
     report: WaysReport | None = None
 
 
-class ProofRun:
+class CompareRun:
     """One measurement, from Start to its figures.
 
     Attributes: status, request (None before the first), report (the figures so far), seconds_left, fraction (0..1, None
@@ -83,7 +83,7 @@ class ProofRun:
 
     def __init__(self) -> None:
         self.status: Status = "idle"
-        self.request: ProofRequest | None = None
+        self.request: CompareRequest | None = None
         self.report: WaysReport | None = None
         self.seconds_left: float | None = None
         self.fraction: float | None = None
@@ -95,7 +95,7 @@ class ProofRun:
         """Return whether it is running."""
         return self.status not in ("idle", "done", "cancelled", "failed")
 
-    def begin(self, request: ProofRequest) -> None:
+    def begin(self, request: CompareRequest) -> None:
         """It is asked for; the figures of the last one go."""
         self.request, self.report, self.problem = request, None, ""
         self.seconds_left = self.fraction = None
@@ -108,7 +108,7 @@ class ProofRun:
             self._become(status)
         return other
 
-    def take(self, progress: ProofProgress) -> None:
+    def take(self, progress: CompareProgress) -> None:
         """Note how far it is."""
         if progress.report is not None:
             self.report = progress.report
@@ -136,7 +136,7 @@ class ProofRun:
             self.seconds_left = self.fraction = None
         self.version += 1
 
-    def _fraction(self, progress: ProofProgress) -> float | None:
+    def _fraction(self, progress: CompareProgress) -> float | None:
         if self.request is None or not progress.total:
             return None
         settings = self.request.settings

@@ -16,7 +16,7 @@ _ICON = 16
 _COPIED_MS = 1_500
 
 
-class ShyButton(QToolButton):
+class HoverButton(QToolButton):
     """A button that is seen only while the mouse is over its message, or while the keyboard's focus is in it."""
 
     def __init__(self, message: QWidget, parent: QWidget | None = None) -> None:
@@ -118,7 +118,7 @@ class ActionRow(QWidget):
         self._offered: frozenset[str] = frozenset()
         self._branch = (1, 1)
         self._picker: BranchPicker | None = None
-        self._buttons: dict[str, ShyButton] = {}
+        self._buttons: dict[str, HoverButton] = {}
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(0, 0, 0, 0)
         self._row.setSpacing(0)
@@ -133,7 +133,7 @@ class ActionRow(QWidget):
         """The branches' picker."""
         return self._picker or self.build()
 
-    def button(self, name: str) -> ShyButton:
+    def button(self, name: str) -> HoverButton:
         """The button of an action."""
         self.build()
         return self._buttons[name]
@@ -183,8 +183,8 @@ class ActionRow(QWidget):
         for button in self._buttons.values():
             button.update()
 
-    def _button(self, spec: ActionSpec) -> ShyButton:
-        button = ShyButton(self._message, self)
+    def _button(self, spec: ActionSpec) -> HoverButton:
+        button = HoverButton(self._message, self)
         keep_icon(button, self._theme, spec.icon, "muted")
         _shape(button, spec.words)
         button.setObjectName(spec.name)

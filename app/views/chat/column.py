@@ -13,7 +13,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
-from app.state.chat.column import Column, Letters
+from app.state.chat.column import Column, TextSize
 from app.state.chat.transcript import Entry
 from app.views.chat.entries import EntryViews
 from app.views.chat.exchange import EntryView, ExchangeView
@@ -49,7 +49,7 @@ class ColumnView(QAbstractScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.verticalScrollBar().setSingleStep(_STEP)
-        self._column = Column(GAP, Letters(COLUMN, 7.0, 18.0))
+        self._column = Column(GAP, TextSize(COLUMN, 7.0, 18.0))
         self._views = EntryViews(theme, self.intent.emit, budget, self.viewport())
         self._views.resized.connect(self._measure_again)
         theme.changed.connect(self._hold)
@@ -261,7 +261,7 @@ class ColumnView(QAbstractScrollArea):
 
     def _lay_out(self) -> None:
         metrics = self.fontMetrics()
-        letters = Letters(self._column_width(), metrics.averageCharWidth() * 1.0, metrics.lineSpacing() * 1.0)
+        letters = TextSize(self._column_width(), metrics.averageCharWidth() * 1.0, metrics.lineSpacing() * 1.0)
         if letters != self._column.letters and len(self._column):
             place = self._column.at(self._value - MARGIN)
             share = (self._value - MARGIN - self._column.top(place)) / max(self._column.height(place), 1)

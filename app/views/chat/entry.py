@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePol
 
 from app.state.chat.intents import Act, EntryIntent, ShowDetails
 from app.state.chat.transcript import Action, Problem
-from app.views.markdown.tall_text import TallText
+from app.views.markdown.auto_height_text import AutoHeightText
 from app.views.widgets.icons import icon
 from app.views.widgets.theme import Theme
 
@@ -127,7 +127,7 @@ class ProblemView(EntryView):
         self._theme = theme
         self._icon = QLabel(self)
         # Not a label: the height that a wrapped label asks for does not know its width.
-        self.text = TallText(self)
+        self.text = AutoHeightText(self)
         self.text.setObjectName("noticeText")
         self.text.setAccessibleName(self.tr("Problem"))
         self.text.setPlainText(problem.text)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QT
 
 from app.state.chat.intents import Continue, Delete, Edit, LoadTrace, Regenerate, ShowVersion
 from app.state.chat.transcript import Exchange
-from app.views.chat.actions import ActionRow, ShyButton, question_row, reply_row
+from app.views.chat.actions import ActionRow, HoverButton, question_row, reply_row
 from app.views.chat.entry import Ask, EntryView, ProblemView
 from app.views.chat.question import QuestionBox
 from app.views.markdown.reply import ReplyView
@@ -95,7 +95,7 @@ class ExchangeView(EntryView):
         return footer
 
     @property
-    def copy_button(self) -> ShyButton:
+    def copy_button(self) -> HoverButton:
         """Copies the reply."""
         return self.reply_actions.button("copy")
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVB
 
 from app.state.chat.attachments import join_question, split_question
 from app.views.chat.quoted_file import QuotedFile
-from app.views.markdown.tall_text import TallText
+from app.views.markdown.auto_height_text import AutoHeightText
 from app.views.prompt.box import PromptEdit
 from app.views.prompt.chips import ChipRow
 from app.views.widgets.keys import keeps_escape
@@ -41,7 +41,7 @@ class QuestionBox(QFrame):
         self._theme = theme
         self._room = 0
         self._busy = False
-        self.text = TallText(self)
+        self.text = AutoHeightText(self)
         self.text.setObjectName("questionText")
         self.text.setAccessibleName(self.tr("Your message"))
         self.text.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)

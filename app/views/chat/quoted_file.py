@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app.state.chat.attachments import Attachment
-from app.views.markdown.tall_text import TallText
+from app.views.markdown.auto_height_text import AutoHeightText
 from app.views.widgets.icons import keep_icon
 from app.views.widgets.theme import Theme, fixed_font
 from app.words.figures import SEPARATOR, lines
@@ -26,7 +26,7 @@ class QuotedFile(QWidget):
         self._file = attachment
         self._theme = theme
         self._count = lines(attachment.text.count("\n") + 1)
-        self.body: TallText | None = None
+        self.body: AutoHeightText | None = None
         self.header = QToolButton(self)
         self.header.setObjectName("thoughtHeader")
         self.header.setCheckable(True)
@@ -84,8 +84,8 @@ class QuotedFile(QWidget):
         self._show_state()
         self.turned.emit()
 
-    def _make_body(self) -> TallText:
-        body = TallText(self)
+    def _make_body(self) -> AutoHeightText:
+        body = AutoHeightText(self)
         body.setObjectName("questionText")
         body.setAccessibleName(self._file.name)
         body.setFocusPolicy(Qt.FocusPolicy.ClickFocus)

@@ -1,5 +1,5 @@
 """Compare: plain and speculative decoding side by side, and the lookahead sweep.
 
-Door: dialog.ProofDialog and sweep.
+Door: dialog.RunDialog and sweep.
 Never imported here: app.bridge, app.shell, threads and tasks.
 """

@@ -9,14 +9,14 @@ from app.state.compare.compare import (
     AUTO,
     PLAIN,
     ComparedModels,
-    ProofSettings,
+    CompareSettings,
     figures,
     speculative,
     verdict,
     ways_to_compare,
 )
 from app.state.compare.text import compare_text
-from app.views.compare.dialog import ProofDialog
+from app.views.compare.dialog import RunDialog
 from app.views.compare.speed_bars import SpeedPair
 from app.views.widgets.theme import Theme
 from app.words.compare import (
@@ -32,13 +32,13 @@ from app.words.compare import (
 _SIZE = QSize(640, 560)
 
 
-class CompareDialog(ProofDialog):
+class CompareDialog(RunDialog):
     """Plain against what is chosen in the window."""
 
     kind = "compare"
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, ProofSettings(), parent)
+        super().__init__(theme, CompareSettings(), parent)
         self.setWindowTitle(self.tr("Compare plain and speculative decoding"))
         self._chosen = AUTO
         self.speeds = SpeedPair(theme, self)

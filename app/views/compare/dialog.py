@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.state.compare.compare import ComparedModels, ProofKind, ProofRun, ProofSettings
+from app.state.compare.compare import ComparedModels, CompareKind, CompareRun, CompareSettings
 from app.state.models.models import PickerLine
 from app.views.widgets.keys import Dialog
 from app.views.widgets.picker import Picker
@@ -29,21 +29,21 @@ _PROMPT_LINES = 3
 _DATA = Qt.ItemDataRole.UserRole
 
 
-class ProofDialog(Dialog):
+class RunDialog(Dialog):
     """A measurement: asks for it, shows how far it is; what it tells is for the classes below.
 
-    Signals: start_wanted(prompt, ProofSettings), cancel_wanted() (also when it is closed).
+    Signals: start_wanted(prompt, CompareSettings), cancel_wanted() (also when it is closed).
     """
 
     start_wanted = Signal(str, object)
     cancel_wanted = Signal()
-    kind: ProofKind = "compare"
+    kind: CompareKind = "compare"
 
-    def __init__(self, theme: Theme, settings: ProofSettings, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, settings: CompareSettings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("proof")
         self.theme = theme
-        self.run = ProofRun()
+        self.run = CompareRun()
         self._ready = False
         self._filled = ""
         self._make_prompt()
@@ -69,7 +69,7 @@ class ProofDialog(Dialog):
     def _fit_letters(self) -> None:
         self.prompt.setFixedHeight(_PROMPT_LINES * self.fontMetrics().lineSpacing() + 24)
 
-    def _make_settings(self, settings: ProofSettings) -> None:
+    def _make_settings(self, settings: CompareSettings) -> None:
         turns = [(str(count), count) for count in (1, 3, 5, 9, 15)]
         tokens = [(str(count), count) for count in (24, 48, 64, 96, 192, 384)]
         drawn = [(self.tr("Greedy"), 0.0), *((self.tr("Sampled, temperature {t}").format(t=t), t) for t in (0.7, 1.0))]
@@ -157,11 +157,11 @@ class ProofDialog(Dialog):
     # Intents ----------------------------------------------------------------------------------------------------------
 
     @property
-    def settings(self) -> ProofSettings:
+    def settings(self) -> CompareSettings:
         """Return the settings of the measurement."""
         chosen = (picker.currentData(_DATA) for picker in (self.sampling, self.turns, self.tokens))
         temperature, turns, tokens = chosen
-        return ProofSettings(float(temperature), int(turns), int(tokens))
+        return CompareSettings(float(temperature), int(turns), int(tokens))
 
     def open_with(self, question: str) -> None:
         """Come to the front; the prompt is filled with this question, unless a person wrote another one there."""
@@ -199,7 +199,7 @@ class ProofDialog(Dialog):
             self._ready = self.can_measure(pair)
             self._show_start()
 
-    def show_run(self, run: ProofRun) -> None:
+    def show_run(self, run: CompareRun) -> None:
         """Show the progress and the result."""
         self.run = run
         running = run.running

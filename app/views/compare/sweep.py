@@ -10,14 +10,14 @@ from app.state.compare.compare import (
     PLAIN,
     SWEEP_MOST,
     ComparedModels,
-    ProofSettings,
+    CompareSettings,
     best_lookahead,
     figures,
     rivals,
     sweep_points,
 )
 from app.state.compare.text import sweep_text
-from app.views.compare.dialog import ProofDialog
+from app.views.compare.dialog import RunDialog
 from app.views.compare.sweep_plot import SweepPlot
 from app.views.widgets.theme import Theme
 from app.words.compare import best_words, doubts_words, use_words
@@ -26,14 +26,14 @@ from engine import WayFigures
 _SIZE = QSize(760, 680)
 
 
-class SweepDialog(ProofDialog):
+class SweepDialog(RunDialog):
     """Every lookahead from 0 to 16, and auto. Signal: lookahead_chosen(int)."""
 
     lookahead_chosen = Signal(object)
     kind = "sweep"
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, ProofSettings(turns=3, tokens=64), parent)
+        super().__init__(theme, CompareSettings(turns=3, tokens=64), parent)
         self.setWindowTitle(self.tr("Lookahead sweep"))
         self.plot = SweepPlot(theme, (self.tr("plain"), self.tr("auto")), self)
         self.best = QLabel(self)

@@ -12,14 +12,14 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from app.state.chat.thoughts import CLOSING, OPENING, ReplyPiece, Thoughts
 from app.state.markdown import code_colors
 from app.state.markdown import parser as markdown_parser
+from app.views.markdown.auto_height_text import AutoHeightText, take_height
 from app.views.markdown.code_bars import CodeBar
-from app.views.markdown.tall_text import TallText, take_height
 from app.views.markdown.text import MarkdownText
 from app.views.markdown.thought import ThoughtView
 from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.theme import Theme
 
-__all__ = ["FLUSH_MS", "ReplyView", "TallText"]
+__all__ = ["FLUSH_MS", "AutoHeightText", "ReplyView"]
 
 FLUSH_MS = 50
 _SHARE = 7
@@ -87,7 +87,7 @@ class ReplyView(QWidget):
 
     def textCursor(self) -> QTextCursor:  # noqa: N802 - as Qt's text widgets call it
         """The cursor of the part where something is selected, or else one without a selection."""
-        cursors = [page.textCursor() for page in self.findChildren(TallText)]
+        cursors = [page.textCursor() for page in self.findChildren(AutoHeightText)]
         return next((cursor for cursor in cursors if cursor.hasSelection()), QTextCursor())
 
     def grow(self, text: str) -> None:

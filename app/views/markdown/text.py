@@ -10,8 +10,8 @@ from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent, QTextBlock, QText
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.state.markdown.blocks import Block, MarkdownBlocks
+from app.views.markdown.auto_height_text import AutoHeightText, take_height
 from app.views.markdown.code_bars import CodeBar, CodeBars
-from app.views.markdown.tall_text import TallText, take_height
 from app.views.markdown.writer import GAP, QUOTES, MarkdownWriter
 from app.views.widgets.theme import Theme
 
@@ -22,7 +22,7 @@ MOST_PIXELS = 8_000_000
 """Qt lays out no more than 2²³ of them."""
 
 
-class MarkdownPage(TallText):
+class MarkdownPage(AutoHeightText):
     """One document of it, which only grows at its end."""
 
     def __init__(self, theme: Theme, parent: QWidget, *, colored: bool = True) -> None:

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
-from app.views.markdown.tall_text import take_height
+from app.views.markdown.auto_height_text import take_height
 from app.views.markdown.text import MarkdownText
 from app.views.widgets.icons import keep_icon
 from app.views.widgets.theme import Theme

@@ -18,7 +18,7 @@ from app.views.models.table import LibraryTable
 from app.views.widgets.flow_layout import FlowLayout
 from app.views.widgets.icons import icon, icon_button, keep_icon
 from app.views.widgets.keys import Dialog
-from app.views.widgets.labels import CutLabel
+from app.views.widgets.labels import ElidedLabel
 from app.views.widgets.notices import LoadNotice
 from app.views.widgets.picker import PATH_ROLE, Picker
 from app.views.widgets.progress_strip import ProgressStrip
@@ -98,7 +98,7 @@ class LibraryDialog(Dialog):
         self.name = QLabel(self)
         self.name.setObjectName("cardTitle")
         self.facts = QLabel(self)
-        self.path = CutLabel(self)
+        self.path = ElidedLabel(self)
         self.state = QLabel(self)
         self.state.setObjectName("loadState")
         self.state.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

@@ -16,7 +16,7 @@ from app.state.speculation.metrics import Metrics
 from app.views.speculation.bars import PositionBars, TimeBar
 from app.views.speculation.counters import CounterGrid
 from app.views.speculation.tools import PanelTools
-from app.views.widgets.labels import SteadyLabel
+from app.views.widgets.labels import FixedHeightLabel
 from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.scroll_page import ScrollPage
 from app.views.widgets.theme import Theme
@@ -117,7 +117,7 @@ class SpeculationPanel(ScrollPage):
 
     def _make_lookahead(self, layout: QVBoxLayout) -> None:
         """Make the line that says what the lookahead does and why, and where the proposals come from."""
-        self.lookahead = SteadyLabel([lookahead_words(note) for note in _NOTES])
+        self.lookahead = FixedHeightLabel([lookahead_words(note) for note in _NOTES])
         self.lookahead.setObjectName("lookahead")
         self.lookahead_source = QLabel()
         self.lookahead_source.setObjectName("caption")

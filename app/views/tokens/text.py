@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from app.state.chat.trace import TokenTrace
-from app.views.markdown.reply import TallText
+from app.views.markdown.reply import AutoHeightText
 from app.views.tokens.card import TokenCard, describe_token
 from app.views.tokens.painter import TokenPainter, TokenPlaces, length_of, showable
 from app.views.widgets.keys import keeps_escape
@@ -44,7 +44,7 @@ TOKEN_KEYS = frozenset({*_STEPS, Qt.Key.Key_Up, Qt.Key.Key_Down})
 """Keys that go from token to token."""
 
 
-class TokenText(TallText):
+class TokenText(AutoHeightText):
     """The tokens of a record; it grows with the record. A card tells about the token under the mouse or the keys.
 
     Text before the record's and behind it is shown without a colour. Attribute: card.

@@ -9,7 +9,7 @@ from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 
-class SteadyLabel(QLabel):
+class FixedHeightLabel(QLabel):
     """Wraps its text, and always has room for the longest of `samples`: nothing moves when the text changes."""
 
     def __init__(self, samples: Sequence[str], parent: QWidget | None = None) -> None:
@@ -57,7 +57,7 @@ class SteadyLabel(QLabel):
             self.setFixedHeight(height)
 
 
-class CutLabel(QLabel):
+class ElidedLabel(QLabel):
     """For paths, whose beginning and end tell most. All of it is the tooltip and what is read out."""
 
     def __init__(self, parent: QWidget | None = None) -> None:

@@ -10,7 +10,7 @@ from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
-from app.control.replies import Turn
+from app.control.replies import PendingReply
 from app.state.chat.attachments import (
     LARGEST,
     MOST,
@@ -283,7 +283,7 @@ def test_a_real_model_reads_the_file(open_window: OpenWindow, demo_pair: tuple[P
     counted = window.parts.attachments.attachments[0].tokens
     assert counted is not None
     assert 8 < counted < use.typed < use.used
-    turns: list[Turn] = []
+    turns: list[PendingReply] = []
     window.controller.replies.ended.connect(turns.append)
     window.key(Qt.Key.Key_Return)
     exchange = window.first()

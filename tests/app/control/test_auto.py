@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.settings.settings import Settings
-from app.views.widgets.labels import SteadyLabel
+from app.views.widgets.labels import FixedHeightLabel
 from app.views.widgets.picker import Picker
 from engine import cache_folder
 from helpers.decoding.scripted_decoder import Script
@@ -137,7 +137,7 @@ def test_a_label_has_room_for_the_longest_text(open_window: OpenWindow) -> None:
     for text in ("short", "plain · this draft does not pay here"):
         label.setText(text)
         assert label.height() == label.room_for(label.width())
-    narrow = SteadyLabel(["a few words", "some more words than that"])
+    narrow = FixedHeightLabel(["a few words", "some more words than that"])
     assert narrow.room_for(60) > narrow.room_for(600) >= narrow.fontMetrics().height()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import app.bridge.bridge
 import app.system.folder_watch
-from app.bridge.job import Job, Look
+from app.bridge.job import FolderListing, Job
 from app.settings.settings import Settings
 from app.state.models.models import Loaded
 from app.system.folder_watch import places_to_watch
@@ -294,11 +294,11 @@ def test_a_download_that_is_complete_before_it_is_watched(
 
 def test_what_happens_while_a_scan_waits_is_looked_at_once(window: Window, copies: Pair) -> None:
     folders, bridge = window.desk._folders, window.parts.bridge
-    waiting: list[Job[Look]] = []
+    waiting: list[Job[FolderListing]] = []
     look = bridge.look
 
-    def behind_a_long_reply(folder: Path) -> Job[Look]:
-        waiting.append(Job(window.loop, lambda _cancel: Look((), (), ())))
+    def behind_a_long_reply(folder: Path) -> Job[FolderListing]:
+        waiting.append(Job(window.loop, lambda _cancel: FolderListing((), (), ())))
         return waiting[-1]
 
     bridge.look = behind_a_long_reply  # type: ignore[method-assign]
@@ -363,7 +363,7 @@ def test_a_folder_that_was_not_read_yet_is_not_forgotten(
     window = open_window(pair=demo_pair, settings=Settings(models_folders=[*map(str, folders[:2])]), ready=False)
     look = window.parts.bridge.look
 
-    def cancelled(folder: Path) -> Job[Look]:
+    def cancelled(folder: Path) -> Job[FolderListing]:
         job = look(folder)
         if folder == folders[0]:
             job.cancel()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.settings.keeper import LAYOUT_MS, SettingsKeeper
+from app.settings.autosave import LAYOUT_MS, Autosave
 from app.settings.settings import SETTINGS, Settings, SettingsFile, SettingsTrouble
 from app.state.settings.generation import LONGEST_SYSTEM, GenerationChoice
 from app.state.settings.presets import presets
@@ -236,7 +236,7 @@ def test_a_change_is_told_once(tmp_path: Path) -> None:
 def test_each_change_is_saved(tmp_path: Path, qtbot: QtBot) -> None:
     file = SettingsFile(tmp_path / "settings.json")
     settings = file.load()
-    keeper = SettingsKeeper(settings, file)
+    keeper = Autosave(settings, file)
     with qtbot.waitSignal(keeper.changed):
         settings.theme = "dark"
     qtbot.waitUntil(lambda: file.load().theme == "dark", timeout=2_000)
@@ -256,7 +256,7 @@ def test_each_change_is_saved(tmp_path: Path, qtbot: QtBot) -> None:
 def test_trouble_is_told_once(tmp_path: Path, qtbot: QtBot) -> None:
     (tmp_path / "file").touch()
     settings = Settings()
-    keeper = SettingsKeeper(settings, SettingsFile(tmp_path / "file" / "settings.json"))
+    keeper = Autosave(settings, SettingsFile(tmp_path / "file" / "settings.json"))
     told: list[SettingsTrouble] = []
     keeper.trouble.connect(told.append)
     for theme in ("dark", "light", "dark"):
@@ -272,11 +272,11 @@ import sys
 from pathlib import Path
 from PySide6.QtCore import QCoreApplication
 from app.settings.settings import SettingsFile
-from app.settings.keeper import SettingsKeeper
+from app.settings.autosave import Autosave
 app = QCoreApplication(sys.argv)
 file = SettingsFile(Path(sys.argv[1]))
 settings = file.load()
-keeper = SettingsKeeper(settings, file)
+keeper = Autosave(settings, file)
 number = settings.conversation
 while True:
     number += 1

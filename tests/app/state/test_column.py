@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.state.chat.column import Column, Letters, like_entry, same_entries
+from app.state.chat.column import Column, TextSize, like_entry, same_entries
 from app.state.chat.transcript import Entry, Exchange, Notice, Problem
 
-LETTERS = Letters(700, 7.0, 18.0)
+LETTERS = TextSize(700, 7.0, 18.0)
 GAP = 12
 
 
@@ -56,7 +56,7 @@ def test_measured_heights_hold_for_their_width() -> None:
     guess = column.height(1)
     column.correct(1, 77)
     column.correct(2, 55, measured=False)
-    column.set_letters(Letters(350, 7.0, 18.0))
+    column.set_letters(TextSize(350, 7.0, 18.0))
     assert column.height(1) > guess, "half as wide: guessed anew, and taller"
     column.set_letters(LETTERS)
     assert (column.height(1), column.height(2)) == (77, guess)

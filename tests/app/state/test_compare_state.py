@@ -9,10 +9,10 @@ import pytest
 
 from app.bridge.bridge import EngineBridge, ModelsChanged
 from app.state.compare.compare import (
-    ProofProgress,
-    ProofRequest,
-    ProofRun,
-    ProofSettings,
+    CompareProgress,
+    CompareRequest,
+    CompareRun,
+    CompareSettings,
     best_lookahead,
     doubts,
     figures,
@@ -27,10 +27,10 @@ from app.state.compare.compare import (
 from app.state.compare.text import compare_text, sweep_text
 from app.state.models.models import Loaded
 from engine import Cancelled, Equality, SamplingConfig
+from helpers.decoding.scripted_compare import report, spread, way
 from helpers.decoding.scripted_decoder import Script, ScriptedDecoder
-from helpers.decoding.scripted_proof import report, spread, way
 
-REQUEST = ProofRequest("Why?", (4,), Loaded(), ProofSettings(turns=5, tokens=72))
+REQUEST = CompareRequest("Why?", (4,), Loaded(), CompareSettings(turns=5, tokens=72))
 SAME = Equality("same", 96, 96)
 
 
@@ -46,7 +46,7 @@ def test_what_is_compared_and_swept() -> None:
 
 
 def test_a_run_from_start_to_figures() -> None:
-    run = ProofRun()
+    run = CompareRun()
     assert not run.running
     run.begin(REQUEST)
     assert (run.status, run.running, run.fraction) == ("waiting", True, None)
@@ -54,11 +54,11 @@ def test_a_run_from_start_to_figures() -> None:
     seen = run.version
     run.wait("loading")
     assert run.version == seen
-    run.take(ProofProgress("warming up", 1, 2))
+    run.take(CompareProgress("warming up", 1, 2))
     assert run.fraction == pytest.approx(0.5 * 8 / (8 + 360))
     assert run.seconds_left is None
     partial = report(way("plain", 50.0), way("4", None))
-    run.take(ProofProgress("measuring", 5, 10, 3.0, partial))
+    run.take(CompareProgress("measuring", 5, 10, 3.0, partial))
     assert run.fraction == pytest.approx(8 / 368 + 0.5 * 360 / 368)
     assert run.report is partial
     assert run.seconds_left == 3.0
@@ -71,7 +71,7 @@ def test_a_run_from_start_to_figures() -> None:
 
 
 def test_a_run_that_ends_otherwise() -> None:
-    run = ProofRun()
+    run = CompareRun()
     run.begin(REQUEST)
     run.finish(report(way("plain", 50.0), partial=True))
     assert run.status == "cancelled"
@@ -203,7 +203,7 @@ def test_text_of_a_sweep() -> None:
 def test_other_models_than_those_asked_for_are_not_measured(loop: asyncio.AbstractEventLoop, qtbot: Any) -> None:
     bridge = EngineBridge(loop, make_decoder=lambda: ScriptedDecoder(Script()))  # type: ignore[arg-type, return-value]
     try:
-        job = bridge.measure_ways(ProofRequest("Why?", (4,), Loaded(Path("a")), ProofSettings()), lambda _now: None)
+        job = bridge.measure_ways(CompareRequest("Why?", (4,), Loaded(Path("a")), CompareSettings()), lambda _now: None)
         qtbot.waitUntil(job.result.done)
         assert isinstance(job.result.exception(), ModelsChanged)
     finally:

@@ -25,7 +25,7 @@ from app.state.conversations.files import (
 )
 from app.state.conversations.formats import FORMATS
 from app.state.conversations.markdown import Words, to_markdown
-from app.store.conversations import StoreKeeper
+from app.store.conversations import ConversationStore
 from app.store.store import FILE_NAME, Store
 
 Damage = Callable[[dict[str, Any]], object]
@@ -216,14 +216,14 @@ DAMAGES: dict[str, Damage] = {
 
 
 @pytest.fixture
-def keeper(tmp_path: Path) -> Iterator[StoreKeeper]:
+def keeper(tmp_path: Path) -> Iterator[ConversationStore]:
     store = Store.open(tmp_path / FILE_NAME)
-    kept = StoreKeeper(store, lambda trouble: pytest.fail(str(trouble)))
+    kept = ConversationStore(store, lambda trouble: pytest.fail(str(trouble)))
     yield kept
     assert kept.close(10.0)
 
 
-def _refused(keeper: StoreKeeper, path: Path, data: bytes) -> ConversationRefused:
+def _refused(keeper: ConversationStore, path: Path, data: bytes) -> ConversationRefused:
     path.write_bytes(data)
     keeper.writer.flush(10.0)
     before = list(keeper.store.connection.iterdump())
@@ -236,7 +236,7 @@ def _refused(keeper: StoreKeeper, path: Path, data: bytes) -> ConversationRefuse
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
 def test_a_damaged_file_is_refused_and_changes_nothing(
-    keeper: StoreKeeper, tmp_path: Path, conversation: Conversation, damage: Damage
+    keeper: ConversationStore, tmp_path: Path, conversation: Conversation, damage: Damage
 ) -> None:
     told = json.loads(to_json(conversation, {102: b"x"}))
     damage(told)
@@ -251,12 +251,12 @@ def test_a_damaged_file_is_refused_and_changes_nothing(
         b'{"format": "outrider-conversation", "version": 1, "title": "", "created": Infinity}',
     ],
 )  # fmt: skip
-def test_what_is_no_conversation_is_refused(keeper: StoreKeeper, tmp_path: Path, data: bytes) -> None:
+def test_what_is_no_conversation_is_refused(keeper: ConversationStore, tmp_path: Path, data: bytes) -> None:
     _refused(keeper, tmp_path / "bad.json", data)
 
 
 def test_a_file_that_is_too_large_or_not_there_is_refused(
-    keeper: StoreKeeper, tmp_path: Path, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+    keeper: ConversationStore, tmp_path: Path, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(conversation_files, "LARGEST_FILE", 1000)
     _refused(keeper, tmp_path / "bad.json", to_json(conversation).encode())
@@ -293,7 +293,7 @@ def test_no_damage_is_anything_but_refused(conversation: Conversation) -> None:
     assert refused > 500
 
 
-def test_import_keeps_all_of_it(keeper: StoreKeeper, tmp_path: Path, conversation: Conversation) -> None:
+def test_import_keeps_all_of_it(keeper: ConversationStore, tmp_path: Path, conversation: Conversation) -> None:
     path = tmp_path / "conversation.json"
     write_file(path, to_json(conversation, {102: b"trace"}))
     imported = keeper.import_file(path)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.state.settings.generation import GenerationChoice
-from app.store.conversations import StoreKeeper
+from app.store.conversations import ConversationStore
 from app.store.errors import StoreDamaged
 from app.store.schema import APPLICATION_ID, MIGRATIONS, VERSION
 from app.store.store import Store
@@ -14,8 +14,8 @@ from app.store.store import Store
 CHOICE = GenerationChoice(temperature=0.8, stop=("END",), system="Be brief.").to_mapping()
 
 
-def _keeper(path: Path) -> StoreKeeper:
-    return StoreKeeper(Store.open(path), lambda _error: None)
+def _keeper(path: Path) -> ConversationStore:
+    return ConversationStore(Store.open(path), lambda _error: None)
 
 
 def test_it_is_kept_from_the_first_question_on(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.state.conversations.conversation import ConversationSummary, StoredMessage
-from app.store.conversations import StoreKeeper
+from app.store.conversations import ConversationStore
 from app.store.errors import ChangeRefused, DiskFull, NotWritable, StoreError, writing_error
 from app.store.store import FILE_NAME, Store
 from app.store.writer import StoreWriter
@@ -161,7 +161,7 @@ def test_a_change_that_makes_no_sense_is_left_out_alone(writer: StoreWriter, sto
 
 @pytest.mark.logs("conversations cannot be saved: DiskFull")
 def test_a_full_disk_is_told_once_and_everything_is_kept_when_there_is_space(small: SmallDisk, told: Told) -> None:
-    keeper = StoreKeeper(small, told, retry_s=0.05)
+    keeper = ConversationStore(small, told, retry_s=0.05)
     conversation = keeper.new()
     question = keeper.ask(conversation, "A question " + "that is long " * 2000)
     reply = keeper.begin_reply(conversation, question.id, target="t", draft="d", settings={})
@@ -246,14 +246,14 @@ def test_each_cause_has_its_error(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def keeper(store: Store, told: Told) -> Iterator[StoreKeeper]:
-    kept = StoreKeeper(store, told)
+def keeper(store: Store, told: Told) -> Iterator[ConversationStore]:
+    kept = ConversationStore(store, told)
     yield kept
     assert kept.close(SOON_S)
     assert told.all == []
 
 
-def test_all_that_a_person_does_is_there_after_a_restart(keeper: StoreKeeper, store: Store) -> None:
+def test_all_that_a_person_does_is_there_after_a_restart(keeper: ConversationStore, store: Store) -> None:
     conversation = keeper.new()
     first = keeper.ask(conversation, "# What is *this*? And that?")
     assert conversation.title == "What is this?"
@@ -282,7 +282,7 @@ def test_all_that_a_person_does_is_there_after_a_restart(keeper: StoreKeeper, st
     assert [message.id for message in loaded.path] == [message.id for message in conversation.path]
 
 
-def test_a_reply_that_is_continued_grows(keeper: StoreKeeper, store: Store) -> None:
+def test_a_reply_that_is_continued_grows(keeper: ConversationStore, store: Store) -> None:
     conversation = keeper.new()
     question = keeper.ask(conversation, "Count.")
     reply = keeper.begin_reply(conversation, question.id, target="t", draft="", settings={})
@@ -295,7 +295,7 @@ def test_a_reply_that_is_continued_grows(keeper: StoreKeeper, store: Store) -> N
     assert loaded.path[1].text == reply.text == "One, two"
 
 
-def test_what_comes_after_a_message_was_deleted_is_nothing(keeper: StoreKeeper) -> None:
+def test_what_comes_after_a_message_was_deleted_is_nothing(keeper: ConversationStore) -> None:
     conversation = keeper.new()
     question = keeper.ask(conversation, "Count.")
     reply = keeper.begin_reply(conversation, question.id, target="t", draft="", settings={})
@@ -308,7 +308,7 @@ def test_what_comes_after_a_message_was_deleted_is_nothing(keeper: StoreKeeper) 
     assert keeper.load_trace(reply.id) is None
 
 
-def test_a_conversation_in_use_is_the_same_object(keeper: StoreKeeper) -> None:
+def test_a_conversation_in_use_is_the_same_object(keeper: ConversationStore) -> None:
     conversation = keeper.new()
     keeper.ask(conversation, "Is it?")
     assert keeper.load(conversation.id) is conversation
@@ -320,7 +320,7 @@ def test_a_conversation_in_use_is_the_same_object(keeper: StoreKeeper) -> None:
     assert keeper.load(number) is loaded
 
 
-def test_an_empty_conversation_is_not_kept_and_its_name_is(keeper: StoreKeeper) -> None:
+def test_an_empty_conversation_is_not_kept_and_its_name_is(keeper: ConversationStore) -> None:
     keeper.new()
     named = keeper.new()
     keeper.rename(named.id, "Mine")
@@ -332,7 +332,7 @@ def test_an_empty_conversation_is_not_kept_and_its_name_is(keeper: StoreKeeper) 
     assert [(head.title, head.pinned) for head in keeper.conversations()] == [("Mine", True)]
 
 
-def test_delete_undo_and_purge(keeper: StoreKeeper) -> None:
+def test_delete_undo_and_purge(keeper: ConversationStore) -> None:
     numbers = []
     for _ in range(3):
         conversation = keeper.new()
@@ -356,7 +356,7 @@ def test_what_was_deleted_before_a_kill_goes_at_the_next_start(store: Store, tol
         store.rename(1, "lanternfish")
         store.add_messages(1, [StoredMessage(10 + place, 2, "user", "x", 0.0) for place in range(1200)])
         store.delete(1, 1.0)
-    keeper = StoreKeeper(store, told)
+    keeper = ConversationStore(store, told)
     assert keeper.writer.flush(SOON_S)
     assert store.connection.execute("SELECT count(*) FROM messages").fetchone() == (0,)
     assert store.connection.execute("SELECT count(*) FROM conversations").fetchone() == (0,)

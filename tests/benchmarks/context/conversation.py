@@ -29,7 +29,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from app.settings.settings import SettingsFile  # noqa: E402 - Qt must be told first which binding
 from app.shell.bootstrap import run  # noqa: E402 - Qt must be told first which binding
-from app.shell.program import Parts  # noqa: E402 - Qt must be told first which binding
+from app.shell.program import Program  # noqa: E402 - Qt must be told first which binding
 from app.state.conversations.conversation import ConversationSummary, StoredMessage  # noqa: E402 - Qt must be told first
 from app.store.store import Store  # noqa: E402 - Qt must be told first which binding
 from app.system.single_instance import Claim  # noqa: E402 - Qt must be told first which binding
@@ -72,7 +72,7 @@ def measure(messages: int, opens: int) -> dict[str, Any]:
     """Open and scroll in the real window."""
     found: dict[str, Any] = {"messages": messages, "opened_ms": [], "clicked_ms": [], "gaps_ms": {}}
 
-    async def script(parts: Parts, _loop: asyncio.AbstractEventLoop) -> int:
+    async def script(parts: Program, _loop: asyncio.AbstractEventLoop) -> int:
         parts.window.resize(1280, 800)
         await asyncio.sleep(4.0)
         for _ in range(opens):
@@ -91,7 +91,7 @@ def measure(messages: int, opens: int) -> dict[str, Any]:
     return found
 
 
-async def _open(parts: Parts, found: dict[str, Any]) -> None:
+async def _open(parts: Program, found: dict[str, Any]) -> None:
     transcript = parts.window.transcript
     began = perf_counter()
     parts.controller.open(LARGE)
@@ -102,7 +102,7 @@ async def _open(parts: Parts, found: dict[str, Any]) -> None:
     found["opened_ms"].append(round(1000.0 * (perf_counter() - began), 1))
 
 
-async def _scroll(parts: Parts, gaps: dict[str, Any]) -> None:
+async def _scroll(parts: Program, gaps: dict[str, Any]) -> None:
     bar = parts.window.transcript.verticalScrollBar()
     most, page, draw = bar.maximum(), bar.pageStep(), random.Random(3)
     ways: dict[str, tuple[list[int], float]] = {

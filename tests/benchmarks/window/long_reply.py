@@ -33,7 +33,7 @@ import psutil  # noqa: E402 - Qt must be told first which binding
 
 from app.settings.settings import SettingsFile  # noqa: E402 - Qt must be told first which binding
 from app.shell import bootstrap  # noqa: E402 - Qt must be told first which binding
-from app.shell.program import Parts  # noqa: E402 - Qt must be told first which binding
+from app.shell.program import Program  # noqa: E402 - Qt must be told first which binding
 from app.state.chat.transcript import Exchange  # noqa: E402 - Qt must be told first which binding
 from app.system.single_instance import Claim  # noqa: E402 - Qt must be told first which binding
 from benchmarks.window.markdown import reply  # noqa: E402 - Qt must be told first which binding
@@ -50,7 +50,7 @@ def measure(tokens: int, per_second: float) -> dict[str, Any]:
     bootstrap.build = partial(bootstrap.build, make_decoder=make)
     found: dict[str, Any] = {}
 
-    async def drive(parts: Parts, _loop: asyncio.AbstractEventLoop) -> int:
+    async def drive(parts: Program, _loop: asyncio.AbstractEventLoop) -> int:
         parts.window.resize(1280, 800)
         await asyncio.sleep(4.0)
         probe, memory = GapProbe(), psutil.Process()

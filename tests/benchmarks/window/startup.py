@@ -47,11 +47,11 @@ _SIDES = Path(__file__).with_name("startup_sides.py")
 def prepare(folder: Path) -> None:
     """What a user who has used the program before has: settings, and some conversations."""
     from app.settings.settings import Settings, SettingsFile  # noqa: PLC0415 - the sides import only what they need
-    from app.store.conversations import StoreKeeper  # noqa: PLC0415 - as above
+    from app.store.conversations import ConversationStore  # noqa: PLC0415 - as above
     from app.store.store import Store  # noqa: PLC0415 - as above
 
     SettingsFile(folder / "settings.json").save(Settings(first_launch=False))
-    keeper = StoreKeeper(Store.open(folder / "store.sqlite3"), lambda _error: None)
+    keeper = ConversationStore(Store.open(folder / "store.sqlite3"), lambda _error: None)
     for number in range(_QUESTIONS):
         conversation = keeper.new()
         keeper.ask(conversation, f"Question {number}")

@@ -29,7 +29,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from app.settings.settings import Settings, SettingsFile  # noqa: E402 - Qt must be told first which binding
 from app.shell.bootstrap import run  # noqa: E402 - Qt must be told first which binding
-from app.shell.program import Parts  # noqa: E402 - Qt must be told first which binding
+from app.shell.program import Program  # noqa: E402 - Qt must be told first which binding
 from engine import bundled_pair, load  # noqa: E402 - Qt must be told first which binding
 from helpers.window.gap_probe import GapProbe  # noqa: E402 - Qt must be told first which binding
 
@@ -48,7 +48,7 @@ def in_window(target: Path, draft: Path, prompts: list[str], *, panel: bool) -> 
     """Replies in the real window, with a 10 ms timer beside them."""
     found: dict[str, Any] = {"speeds": []}
 
-    async def script(parts: Parts, _loop: asyncio.AbstractEventLoop) -> int:
+    async def script(parts: Program, _loop: asyncio.AbstractEventLoop) -> int:
         parts.window.resize(1280, 800)
         await asyncio.sleep(3.0)
         if not panel:

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
 
 from app.settings.settings import SettingsFile
 from app.shell import bootstrap
-from app.shell.program import Parts
+from app.shell.program import Program
 from app.shell.settings_windows import SettingsWindows
 from app.system.single_instance import Call, claim_or_call
 from app.views.settings.dialog import SettingsDialog
@@ -33,7 +33,7 @@ def _type(dialog: SettingsDialog, number: int) -> None:
     system.setPlainText(f"{number} " * (number % 200))
 
 
-async def _change(parts: Parts, _loop: asyncio.AbstractEventLoop) -> int:
+async def _change(parts: Program, _loop: asyncio.AbstractEventLoop) -> int:
     while parts.window.panel.plots is None or not parts.desk.settled:  # noqa: ASYNC110 - as a person looks
         await asyncio.sleep(0.02)
     choices = parts.controller.choices

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from app.state.conversations.conversation import Conversation
-from app.store.conversations import StoreKeeper
+from app.store.conversations import ConversationStore
 from app.store.errors import StoreError
 from app.store.store import Store
 
@@ -31,7 +31,7 @@ def _tell(**what: Any) -> None:
 class Person:
     """Does what a person does, and a model, at random."""
 
-    def __init__(self, keeper: StoreKeeper, seed: int) -> None:
+    def __init__(self, keeper: ConversationStore, seed: int) -> None:
         self._keeper = keeper
         self._random = random.Random(seed)
         self._next = keeper.store.first_free_id()
@@ -155,7 +155,7 @@ class Person:
 def main() -> None:
     """Run until killed; with a limit, until the second line on standard input."""
     path, seed = Path(sys.argv[1]), int(sys.argv[2])
-    keeper = StoreKeeper(Store.open(path), _told, retry_s=0.2)
+    keeper = ConversationStore(Store.open(path), _told, retry_s=0.2)
     person = Person(keeper, seed)
     again = threading.Event()
     if len(sys.argv) > 3:

@@ -17,7 +17,7 @@ from typing import Any
 
 from app.settings.settings import SettingsFile
 from app.shell import bootstrap
-from app.shell.program import Parts
+from app.shell.program import Program
 from app.state.chat.intents import Delete, Edit, Regenerate, ShowVersion
 from app.state.chat.transcript import Exchange
 from app.system.single_instance import Call, claim_or_call
@@ -26,7 +26,7 @@ from helpers.decoding.scripted_decoder import Script, ScriptedDecoder
 REPLY = "".join(f"{number:04} and " for number in range(150))
 
 
-def _tell(parts: Parts) -> None:
+def _tell(parts: Program) -> None:
     conversations = parts.conversations
     shown = conversations.open
     path = [] if shown is None else [[message.role, message.text] for message in shown.path]
@@ -36,7 +36,7 @@ def _tell(parts: Parts) -> None:
     sys.stdout.flush()
 
 
-async def _act(parts: Parts, draw: random.Random) -> None:
+async def _act(parts: Program, draw: random.Random) -> None:
     controller, conversations = parts.controller, parts.conversations
     asked = [entry for entry in controller.transcript if isinstance(entry, Exchange)]
     known = [each.id for each in conversations.summaries()]
@@ -73,7 +73,7 @@ def main(folder: Path, seed: int) -> None:
     bootstrap.build = functools.partial(bootstrap.build, make_decoder=make)
     vars(bootstrap)["bundled_pair"] = lambda: (Path("big.gguf"), Path("small.gguf"))
 
-    async def script(parts: Parts, _loop: asyncio.AbstractEventLoop) -> int:
+    async def script(parts: Program, _loop: asyncio.AbstractEventLoop) -> int:
         parts.controller.reply_grew.connect(lambda *_: _tell(parts))
         while parts.window.panel.plots is None or not parts.desk.settled:  # noqa: ASYNC110 - as a person looks
             await asyncio.sleep(0.02)

@@ -18,7 +18,7 @@ from PySide6.QtTest import QTest
 from app.control.problems import describe
 from app.settings.settings import Settings, SettingsFile
 from app.shell.bootstrap import run
-from app.shell.program import Parts
+from app.shell.program import Program
 from app.state.chat.intents import ShowDetails
 from app.state.chat.transcript import Problem
 from app.state.conversations.conversation import ConversationSummary, StoredMessage
@@ -96,7 +96,7 @@ def _fill_long(store: Store) -> None:
     store.add_messages(4, messages)
 
 
-async def walk(parts: Parts, gallery: Gallery, folder: Path) -> None:
+async def walk(parts: Program, gallery: Gallery, folder: Path) -> None:
     """Show one thing after the other."""
     window, controller = parts.window, parts.controller
     window.commands.run("program.introduction")
@@ -139,7 +139,7 @@ async def walk(parts: Parts, gallery: Gallery, folder: Path) -> None:
     await gallery.windows("menu")
 
 
-async def _trouble(parts: Parts, gallery: Gallery) -> None:
+async def _trouble(parts: Program, gallery: Gallery) -> None:
     window = parts.window
     parts.controller.report(
         Problem("The file big-model.gguf ends in the middle. Download it again, or choose another.")
@@ -165,7 +165,7 @@ async def _trouble(parts: Parts, gallery: Gallery) -> None:
     question.deleteLater()
 
 
-async def _models(parts: Parts, gallery: Gallery, folder: Path) -> None:
+async def _models(parts: Program, gallery: Gallery, folder: Path) -> None:
     """Models of every kind in the library and in the pickers, a load that would not fit, and files that are dragged."""
     window, desk = parts.window, parts.desk
     desk.announce.emit(announcement(["Qwen2.5 14B Instruct"], 9_800_000_000, 5_600_000_000))
@@ -188,7 +188,7 @@ def main(arguments: list[str]) -> int:
     language = arguments[4] if len(arguments) > 4 else "en"
     out.mkdir(parents=True, exist_ok=True)
 
-    async def script(parts: Parts, _loop: asyncio.AbstractEventLoop) -> int:
+    async def script(parts: Program, _loop: asyncio.AbstractEventLoop) -> int:
         parts.window.resize(width, height)
         await until(lambda: parts.window.panel.plots is not None and parts.desk.settled)
         scale = parts.window.devicePixelRatioF()

@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QLineEdit, QTabWidget, QWidget
 
 from app.control.compare import KINDS
 from app.settings.settings import SettingsFile
-from app.shell.program import Parts
-from app.shell.windows import ProofWindows
+from app.shell.program import Program
+from app.shell.windows import CompareWindows
 from app.state.chat.activity import Activity
 from app.state.chat.intents import Regenerate
 from app.state.chat.transcript import Problem
-from app.state.compare.compare import ProofProgress, ProofRequest, ProofRun, ProofSettings
+from app.state.compare.compare import CompareProgress, CompareRequest, CompareRun, CompareSettings
 from app.state.conversations.list import ConversationItem
 from app.state.models.models import Loaded
 from app.store.errors import StoreError
@@ -37,7 +37,7 @@ LOST = InstallationDamaged(
 _FEW = {"turns": 1, "tokens": 24}
 
 
-async def tokens(parts: Parts, gallery: Gallery) -> None:
+async def tokens(parts: Program, gallery: Gallery) -> None:
     """A reply token by token, and the card of one of them, which the keys have gone to."""
     window = parts.window
     window.commands.run("view.tokens")
@@ -58,7 +58,7 @@ async def tokens(parts: Parts, gallery: Gallery) -> None:
     await until(lambda: view_of(parts).is_drawn)
 
 
-async def thought(parts: Parts, gallery: Gallery) -> None:
+async def thought(parts: Program, gallery: Gallery) -> None:
     """A thought, unfolded; and a reply of which there are two."""
     window = parts.window
     first = parts.controller.transcript.entries[0]
@@ -81,7 +81,7 @@ async def thought(parts: Parts, gallery: Gallery) -> None:
     await gallery.shot("versions")
 
 
-async def prompt(parts: Parts, gallery: Gallery, folder: Path) -> None:
+async def prompt(parts: Program, gallery: Gallery, folder: Path) -> None:
     """Files beside a question, that question when it was sent, one of its files unfolded, one that is refused."""
     names = ("notes.txt", "a rather long name of a file.md", "table.csv")
     window = parts.window
@@ -108,7 +108,7 @@ async def prompt(parts: Parts, gallery: Gallery, folder: Path) -> None:
     window.notice.hide()
 
 
-async def context(parts: Parts, gallery: Gallery) -> None:
+async def context(parts: Program, gallery: Gallery) -> None:
     """A conversation that has outgrown the context, and a question that never fits."""
     window = parts.window
     parts.controller.open(4)
@@ -134,7 +134,7 @@ async def context(parts: Parts, gallery: Gallery) -> None:
     parts.controller.open(1)
 
 
-async def busy(parts: Parts, gallery: Gallery) -> None:
+async def busy(parts: Program, gallery: Gallery) -> None:
     """While something is going on."""
     window = parts.window
     window.show_busy(True)
@@ -147,7 +147,7 @@ async def busy(parts: Parts, gallery: Gallery) -> None:
     window.show_busy(False)
 
 
-async def conversations(parts: Parts, gallery: Gallery) -> None:
+async def conversations(parts: Program, gallery: Gallery) -> None:
     """The list: found and not, a title that is changed, the menu of a row, one that was deleted."""
     window, left = parts.window, parts.window.left
     await gallery.front()
@@ -176,7 +176,7 @@ async def conversations(parts: Parts, gallery: Gallery) -> None:
     parts.controller.open(1)
 
 
-async def panels(parts: Parts, gallery: Gallery) -> None:
+async def panels(parts: Program, gallery: Gallery) -> None:
     """Both panels, also where there is room for one only; all of the right one, paused, and the menu to save it."""
     window, panel = parts.window, parts.window.panel
     for name, shown in (("left", window.left), ("right", panel)):
@@ -196,7 +196,7 @@ async def panels(parts: Parts, gallery: Gallery) -> None:
             window.commands.run(f"view.{name}")
 
 
-async def damage(parts: Parts, gallery: Gallery, folder: Path) -> None:
+async def damage(parts: Program, gallery: Gallery, folder: Path) -> None:
     """What is said of damaged settings, of conversations that cannot be read, and of a program that lacks parts."""
     path = folder / "a folder of settings" / "settings.json"
     path.parent.mkdir()
@@ -220,7 +220,7 @@ async def damage(parts: Parts, gallery: Gallery, folder: Path) -> None:
     await gallery.windows("damaged-program")
 
 
-async def palette(parts: Parts, gallery: Gallery) -> None:
+async def palette(parts: Program, gallery: Gallery) -> None:
     """The palette with what fits, and with nothing."""
     window = parts.window
     await gallery.front()
@@ -234,7 +234,7 @@ async def palette(parts: Parts, gallery: Gallery) -> None:
     await gallery.front()
 
 
-async def settings_pages(parts: Parts, gallery: Gallery) -> None:
+async def settings_pages(parts: Program, gallery: Gallery) -> None:
     """Each page of the settings to its end, and the second one with things that are wrong in it."""
     for page in ("general", "generation", "speculation"):
         dialog = await _settings_at(parts, gallery, page)
@@ -252,7 +252,7 @@ async def settings_pages(parts: Parts, gallery: Gallery) -> None:
     await gallery.front()
 
 
-async def _settings_at(parts: Parts, gallery: Gallery, page: str) -> Any:
+async def _settings_at(parts: Program, gallery: Gallery, page: str) -> Any:
     parts.window.commands.run("program.settings")
     await until(gallery.others)
     dialog: Any = gallery.others()[0]
@@ -267,7 +267,7 @@ def _scroll_to_end(dialog: QWidget) -> None:
             scrolls.verticalScrollBar().setValue(scrolls.verticalScrollBar().maximum())
 
 
-async def about(parts: Parts, gallery: Gallery) -> None:
+async def about(parts: Program, gallery: Gallery) -> None:
     """The licences."""
     parts.window.commands.run("program.about")
     await until(gallery.others)
@@ -281,7 +281,7 @@ async def about(parts: Parts, gallery: Gallery) -> None:
     await gallery.front()
 
 
-async def library(parts: Parts, gallery: Gallery) -> None:
+async def library(parts: Program, gallery: Gallery) -> None:
     """The library with a model that is broken, with none, and while one is loaded; the options of a large one."""
     window = parts.window
     window.commands.run("models.library")
@@ -311,17 +311,17 @@ async def library(parts: Parts, gallery: Gallery) -> None:
     await gallery.front()
 
 
-async def proof(parts: Parts, gallery: Gallery) -> None:
+async def proof(parts: Program, gallery: Gallery) -> None:
     """Compare and the sweep: under way, measured for real, and failed."""
-    windows = parts.window.findChild(ProofWindows)
+    windows = parts.window.findChild(CompareWindows)
     assert windows is not None
     for kind in KINDS:
         parts.window.commands.run(f"proof.{kind}")
         dialog = windows.dialogs[kind]
-        run = ProofRun()
-        request = ProofRequest("What is it?", (4,), Loaded(None, None), ProofSettings())
+        run = CompareRun()
+        request = CompareRequest("What is it?", (4,), Loaded(None, None), CompareSettings())
         run.begin(request)
-        run.take(ProofProgress("measuring", 3, 10, 4.2))
+        run.take(CompareProgress("measuring", 3, 10, 4.2))
         dialog.show_run(run)
         await gallery.shot(f"{kind}-running", dialog)
         run.fail("The target needs about 9.8 GB of memory, but only 5.6 GB are free. Choose a smaller one.")

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.shell.program import Parts
+from app.shell.program import Program
 from app.state.chat.transcript import Exchange
 from app.views.chat.exchange import ExchangeView
 from helpers.gallery.cut import cut_parts
@@ -23,7 +23,7 @@ _PATIENCE_S = 40.0
 class Gallery:
     """Takes the pictures."""
 
-    def __init__(self, parts: Parts, folder: Path, look: str) -> None:
+    def __init__(self, parts: Program, folder: Path, look: str) -> None:
         self._parts = parts
         self._folder = folder
         self._look = look
@@ -81,21 +81,21 @@ def type_words(words: str) -> None:
     QTest.keyClicks(focused, words)
 
 
-def last(parts: Parts) -> Exchange:
+def last(parts: Program) -> Exchange:
     """The last question of the conversation, with its reply."""
     found = parts.controller.transcript.entries[-1]
     assert isinstance(found, Exchange)
     return found
 
 
-def view_of(parts: Parts, exchange: Exchange | None = None) -> ExchangeView:
+def view_of(parts: Program, exchange: Exchange | None = None) -> ExchangeView:
     """How an exchange is shown, the last one if none is given."""
     view = parts.window.transcript.view_of(exchange or last(parts))
     assert view is not None
     return view
 
 
-async def answered(parts: Parts) -> None:
+async def answered(parts: Program) -> None:
     """Until the reply is there, and all that it is told by is drawn."""
     await until(lambda: not parts.controller.busy)
     await until(lambda: last(parts).ended and view_of(parts).is_drawn)

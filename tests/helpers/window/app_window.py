@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 import app.shell.bootstrap
-from app.shell.program import Parts
+from app.shell.program import Program
 from app.state.chat.transcript import Exchange, Notice
 from app.views.chat.exchange import ExchangeView, ProblemView
 from engine import GenerationStats
@@ -20,7 +20,7 @@ from engine import GenerationStats
 class Window:
     """A running program and what a test wants to know about it."""
 
-    def __init__(self, parts: Parts, qtbot: QtBot, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, parts: Program, qtbot: QtBot, loop: asyncio.AbstractEventLoop) -> None:
         self.parts = parts
         self.qtbot = qtbot
         self.loop = loop

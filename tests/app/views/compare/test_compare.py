@@ -9,22 +9,22 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractButton
 
 import engine
-from app.state.compare.compare import ProofRequest, ProofRun, ProofSettings
+from app.state.compare.compare import CompareRequest, CompareRun, CompareSettings
 from app.state.models.models import Loaded
 from app.views.compare.compare import CompareDialog
-from app.views.compare.dialog import ProofDialog
+from app.views.compare.dialog import RunDialog
 from app.views.compare.sweep import SweepDialog
 from app.words.compare import best_words
 from engine import EngineError, Equality, SamplingConfig
+from helpers.decoding.scripted_compare import ScriptedCompare, report, way
 from helpers.decoding.scripted_decoder import Script
-from helpers.decoding.scripted_proof import ScriptedProof, report, way
 from helpers.window.app_window import OpenWindow, Window
 
 
 @pytest.fixture
-def proof(monkeypatch: pytest.MonkeyPatch) -> ScriptedProof:
+def proof(monkeypatch: pytest.MonkeyPatch) -> ScriptedCompare:
     """What stands in for the engine's measurement."""
-    scripted = ScriptedProof({"plain": 50.0, "4": 68.5, "5": 90.0, "auto": 70.0})
+    scripted = ScriptedCompare({"plain": 50.0, "4": 68.5, "5": 90.0, "auto": 70.0})
     monkeypatch.setattr(engine, "measure_ways", scripted)
     return scripted
 
@@ -47,11 +47,11 @@ def _sweep(window: Window) -> SweepDialog:
     return next(each for each in window.main.findChildren(SweepDialog) if each.isVisible())
 
 
-def _run(window: Window, kind: str) -> ProofRun:
+def _run(window: Window, kind: str) -> CompareRun:
     return window.parts.proof.runs[kind]  # type: ignore[index]
 
 
-def _until_over(window: Window, kind: str, timeout: int = 60_000) -> ProofRun:
+def _until_over(window: Window, kind: str, timeout: int = 60_000) -> CompareRun:
     window.wait(lambda: _run(window, kind).status != "idle" and not _run(window, kind).running, timeout)
     return _run(window, kind)
 
@@ -63,7 +63,7 @@ def _keys(window: Window, code: Qt.Key) -> None:
 # Compare --------------------------------------------------------------------------------------------------------------
 
 
-def test_compare_measures_what_is_chosen(open_window: OpenWindow, proof: ScriptedProof) -> None:
+def test_compare_measures_what_is_chosen(open_window: OpenWindow, proof: ScriptedCompare) -> None:
     window = open_window(Script())
     window.desk.choose_lookahead(4)
     window.ask("Why is the sky blue?")
@@ -89,7 +89,7 @@ def test_compare_measures_what_is_chosen(open_window: OpenWindow, proof: Scripte
         assert part in text
 
 
-def test_auto_is_compared_where_the_picker_is_plain(open_window: OpenWindow, proof: ScriptedProof) -> None:
+def test_auto_is_compared_where_the_picker_is_plain(open_window: OpenWindow, proof: ScriptedCompare) -> None:
     window = open_window(Script())
     window.desk.choose_lookahead(0)
     dialog = _compare(window)
@@ -103,7 +103,7 @@ def test_auto_is_compared_where_the_picker_is_plain(open_window: OpenWindow, pro
     assert proof.asked[0]["sampling"].temperature == 0.7
 
 
-def test_keys_open_the_dialogs_and_they_do_not_block(open_window: OpenWindow, proof: ScriptedProof) -> None:
+def test_keys_open_the_dialogs_and_they_do_not_block(open_window: OpenWindow, proof: ScriptedCompare) -> None:
     window = open_window(Script())
     _keys(window, Qt.Key.Key_C)
     _keys(window, Qt.Key.Key_L)
@@ -112,12 +112,12 @@ def test_keys_open_the_dialogs_and_they_do_not_block(open_window: OpenWindow, pr
     assert window.ask("Hi").reply == "All right."
 
 
-def _dialogs(window: Window) -> dict[str, ProofDialog]:
-    found: list[ProofDialog] = [*window.main.findChildren(CompareDialog), *window.main.findChildren(SweepDialog)]
+def _dialogs(window: Window) -> dict[str, RunDialog]:
+    found: list[RunDialog] = [*window.main.findChildren(CompareDialog), *window.main.findChildren(SweepDialog)]
     return {dialog.kind: dialog for dialog in found if dialog.isVisible()}
 
 
-def test_cancel_keeps_what_was_measured(open_window: OpenWindow, proof: ScriptedProof) -> None:
+def test_cancel_keeps_what_was_measured(open_window: OpenWindow, proof: ScriptedCompare) -> None:
     proof.step_s = 0.05
     window = open_window(Script())
     dialog = _begun(window)
@@ -134,7 +134,7 @@ def test_cancel_keeps_what_was_measured(open_window: OpenWindow, proof: Scripted
     assert dialog.copy_button.isEnabled()
 
 
-def test_closing_the_dialog_cancels_and_the_chat_goes_on(open_window: OpenWindow, proof: ScriptedProof) -> None:
+def test_closing_the_dialog_cancels_and_the_chat_goes_on(open_window: OpenWindow, proof: ScriptedCompare) -> None:
     proof.step_s, proof.steps = 0.05, 1_000
     window = open_window(Script())
     dialog = _begun(window)
@@ -144,7 +144,7 @@ def test_closing_the_dialog_cancels_and_the_chat_goes_on(open_window: OpenWindow
     assert window.ask("Hi").reply == "All right."
 
 
-def test_a_question_waits_and_can_be_cancelled_while_it_does(open_window: OpenWindow, proof: ScriptedProof) -> None:
+def test_a_question_waits_and_can_be_cancelled_while_it_does(open_window: OpenWindow, proof: ScriptedCompare) -> None:
     proof.step_s, proof.steps = 0.05, 1_000
     window = open_window(Script())
     dialog = _begun(window)
@@ -161,7 +161,7 @@ def test_a_question_waits_and_can_be_cancelled_while_it_does(open_window: OpenWi
     assert waiting.reply == "All right."
 
 
-def test_it_waits_for_a_reply_that_is_being_written(open_window: OpenWindow, proof: ScriptedProof) -> None:
+def test_it_waits_for_a_reply_that_is_being_written(open_window: OpenWindow, proof: ScriptedCompare) -> None:
     window = open_window(Script(reply="word " * 40, round_s=0.05))
     exchange = window.send("Hi")
     window.wait(lambda: exchange.status == "writing")
@@ -180,7 +180,7 @@ def test_it_waits_for_a_reply_that_is_being_written(open_window: OpenWindow, pro
 
 @pytest.mark.parametrize("error", [EngineError("The model has left."), RuntimeError("x")])
 def test_errors_are_told_in_the_dialog(
-    open_window: OpenWindow, proof: ScriptedProof, error: Exception, caplog: pytest.LogCaptureFixture
+    open_window: OpenWindow, proof: ScriptedCompare, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     proof.errors = [error]
     window = open_window(Script())
@@ -198,7 +198,7 @@ def test_errors_are_told_in_the_dialog(
 # The sweep ------------------------------------------------------------------------------------------------------------
 
 
-def test_it_says_that_the_models_are_loaded(open_window: OpenWindow, proof: ScriptedProof, tmp_path: Path) -> None:
+def test_it_says_that_the_models_are_loaded(open_window: OpenWindow, proof: ScriptedCompare, tmp_path: Path) -> None:
     script = Script()
     window = open_window(script)
     script.load_s = 0.5
@@ -209,7 +209,7 @@ def test_it_says_that_the_models_are_loaded(open_window: OpenWindow, proof: Scri
 
 
 def test_it_says_that_the_window_asks(
-    open_window: OpenWindow, proof: ScriptedProof, demo_pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+    open_window: OpenWindow, proof: ScriptedCompare, demo_pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     window = open_window(pair=demo_pair)
     window.desk.unload()
@@ -221,7 +221,7 @@ def test_it_says_that_the_window_asks(
     assert _until_over(window, "compare").status == "cancelled"
 
 
-def test_sweep_sets_the_picker_to_the_best(open_window: OpenWindow, proof: ScriptedProof) -> None:
+def test_sweep_sets_the_picker_to_the_best(open_window: OpenWindow, proof: ScriptedCompare) -> None:
     window = open_window(Script())
     dialog = _sweep(window)
     dialog.prompt.setPlainText("Hello")
@@ -237,7 +237,9 @@ def test_sweep_sets_the_picker_to_the_best(open_window: OpenWindow, proof: Scrip
     assert "lookahead sweep" in dialog.as_text()
 
 
-def test_sweep_is_drawn_while_it_is_measured_and_cancel_keeps_it(open_window: OpenWindow, proof: ScriptedProof) -> None:
+def test_sweep_is_drawn_while_it_is_measured_and_cancel_keeps_it(
+    open_window: OpenWindow, proof: ScriptedCompare
+) -> None:
     proof.step_s, proof.steps = 0.05, 60
     window = open_window(Script())
     dialog = _sweep(window)
@@ -251,7 +253,7 @@ def test_sweep_is_drawn_while_it_is_measured_and_cancel_keeps_it(open_window: Op
     assert dialog.use.isEnabled()
 
 
-def test_sweep_needs_a_draft(open_window: OpenWindow, proof: ScriptedProof) -> None:
+def test_sweep_needs_a_draft(open_window: OpenWindow, proof: ScriptedCompare) -> None:
     window = open_window(Script())
     dialog = _sweep(window)
     dialog.prompt.setPlainText("Hello")
@@ -261,7 +263,7 @@ def test_sweep_needs_a_draft(open_window: OpenWindow, proof: ScriptedProof) -> N
     assert "no draft" in dialog.pair.text()
 
 
-def test_closing_the_window_ends_a_sweep(open_window: OpenWindow, proof: ScriptedProof) -> None:
+def test_closing_the_window_ends_a_sweep(open_window: OpenWindow, proof: ScriptedCompare) -> None:
     proof.step_s, proof.steps = 0.05, 10_000
     window = open_window(Script())
     dialog = _sweep(window)
@@ -333,8 +335,8 @@ def test_outputs_that_are_not_identical_are_explained(
 ) -> None:
     window = open_window(Script())
     dialog = _compare(window)
-    run = ProofRun()
-    run.begin(ProofRequest("Why?", (4,), Loaded(), ProofSettings(temperature=temperature)))
+    run = CompareRun()
+    run.begin(CompareRequest("Why?", (4,), Loaded(), CompareSettings(temperature=temperature)))
     equalities = () if equality is None else (equality,)
     ways = way("plain", 50.0), way("4", 60.0, 1.2, equality=equalities)
     run.finish(report(*ways, sampling=SamplingConfig(temperature=temperature), other_programs=0.4))
@@ -345,7 +347,7 @@ def test_outputs_that_are_not_identical_are_explained(
     assert "Other programs used 40 %" in dialog.doubts.text()
 
 
-def test_the_prompt_follows_the_chat_until_a_person_writes_one(open_window: OpenWindow, proof: ScriptedProof) -> None:
+def test_the_prompt_follows_the_chat_until_a_person_writes_one(open_window: OpenWindow, proof: ScriptedCompare) -> None:
     window = open_window(Script())
     window.ask("One?")
     dialog = _compare(window)
@@ -359,7 +361,7 @@ def test_the_prompt_follows_the_chat_until_a_person_writes_one(open_window: Open
     assert dialog.prompt.toPlainText() == "My own"
 
 
-def test_the_theme_changes_while_they_are_open(open_window: OpenWindow, proof: ScriptedProof) -> None:
+def test_the_theme_changes_while_they_are_open(open_window: OpenWindow, proof: ScriptedCompare) -> None:
     window = open_window(Script())
     compare, sweep = _compare(window), _sweep(window)
     sweep.prompt.setPlainText("Hello")
@@ -373,7 +375,7 @@ def test_the_theme_changes_while_they_are_open(open_window: OpenWindow, proof: S
         assert sweep.plot.backgroundBrush().color().rgb() == background
 
 
-def test_every_control_of_the_dialogs_says_what_it_is(open_window: OpenWindow, proof: ScriptedProof) -> None:
+def test_every_control_of_the_dialogs_says_what_it_is(open_window: OpenWindow, proof: ScriptedCompare) -> None:
     window = open_window(Script())
     for dialog in (_compare(window), _sweep(window)):
         for button in dialog.findChildren(QAbstractButton):

@@ -13,7 +13,7 @@ from app.settings.settings import Settings
 from app.state.chat.intents import Regenerate
 from app.state.conversations.conversation import ConversationSummary, StoredMessage
 from app.state.conversations.list import Heading
-from app.store.conversations import StoreKeeper
+from app.store.conversations import ConversationStore
 from app.store.store import Store
 from engine import GenerationStats
 from helpers.decoding.scripted_decoder import Script
@@ -103,7 +103,7 @@ def test_trouble_with_saving_is_told_and_that_it_is_over(
 ) -> None:
     # The test need not wait as long as a user does.
     monkeypatch.setattr(app.store.store, "_WAIT_S", 0.2)
-    monkeypatch.setattr(StoreKeeper.__init__, "__kwdefaults__", {"retry_s": 0.3})
+    monkeypatch.setattr(ConversationStore.__init__, "__kwdefaults__", {"retry_s": 0.3})
     window = open_window(Script(ECHO))
     window.ask("Before")
     other = sqlite3.connect(tmp_path / "conversations.sqlite3", isolation_level=None)

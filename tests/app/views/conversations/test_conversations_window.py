@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLineEdit
 from app.settings.settings import Settings
 from app.state.chat.intents import Continue, Delete, Edit, Regenerate, ShowVersion
 from app.state.chat.transcript import Exchange
-from app.store.conversations import StoreKeeper
+from app.store.conversations import ConversationStore
 from app.store.store import Store
 from app.views.conversations.rows import ROW_ROLE
 from engine import Message
@@ -325,7 +325,7 @@ def test_closing_keeps_what_was_written(open_window: OpenWindow) -> None:
 
 
 def test_a_reply_that_was_broken_off_is_shown_as_that(open_window: OpenWindow, tmp_path: Path) -> None:
-    keeper = StoreKeeper(Store.open(tmp_path / "conversations.sqlite3"), lambda _error: None)
+    keeper = ConversationStore(Store.open(tmp_path / "conversations.sqlite3"), lambda _error: None)
     conversation = keeper.new()
     question = keeper.ask(conversation, "What happened?")
     reply = keeper.begin_reply(conversation, question.id, target="t", draft="", settings={})

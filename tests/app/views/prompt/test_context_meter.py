@@ -11,11 +11,11 @@ from app.control.context import LONG_WAIT_MS, WAIT_MS
 from app.state.chat.attachments import Attachment
 from app.state.chat.context_use import ContextUse, last_dropped
 from app.state.chat.transcript import Entry, Exchange, Notice, Problem
-from app.state.compare.compare import ProofSettings
+from app.state.compare.compare import CompareSettings
 from app.words.context import context_details, context_words
 from engine import ModelFileBroken
+from helpers.decoding.scripted_compare import ScriptedCompare
 from helpers.decoding.scripted_decoder import Script
-from helpers.decoding.scripted_proof import ScriptedProof
 from helpers.window.app_window import OpenWindow, Window
 
 
@@ -164,9 +164,9 @@ def test_a_real_conversation_outgrows_its_context(open_window: OpenWindow, demo_
 
 
 def test_what_compare_measured_is_the_plain_speed(open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "measure_ways", ScriptedProof({"plain": 50.0, "auto": 70.0}))
+    monkeypatch.setattr(engine, "measure_ways", ScriptedCompare({"plain": 50.0, "auto": 70.0}))
     window = open_window(Script())
     assert window.controller.metrics.plain_speed is None
-    window.parts.proof.start("compare", "Why?", ProofSettings())
+    window.parts.proof.start("compare", "Why?", CompareSettings())
     window.wait(lambda: window.parts.proof.runs["compare"].status == "done")
     assert window.controller.metrics.plain_speed == 50.0

@@ -26,14 +26,14 @@ import engine
 from app.shell.notifications import Notifier
 from app.shell.settings_windows import SettingsWindows
 from app.state.chat.intents import Regenerate
-from app.state.compare.compare import ProofKind
+from app.state.compare.compare import CompareKind
 from app.system.licences import Component
 from app.system.resources import starter_prompts
 from app.system.translation import install
 from app.views.markdown.link_question import LinkQuestion
 from engine import ContextFull, ModelFileBroken, ModelTooLarge
+from helpers.decoding.scripted_compare import ScriptedCompare
 from helpers.decoding.scripted_decoder import Script
-from helpers.decoding.scripted_proof import ScriptedProof
 from helpers.models.model_zoo import MODELS, write_torn
 from helpers.paths import ROOT
 from helpers.window.app_window import OpenWindow, Window
@@ -42,7 +42,7 @@ from helpers.window.pseudo_language import LeftOut, Painted, open_menus, pseudo,
 ENDING = frozenset({"program.quit"})
 REPLY = "zzz zz zzz **zzzz** zzz\n\n```python\nzzz = 1\n```\n\n- zzz\n- zzzz"
 BROKEN = {"junk": b"zzzz" * 99, "empty": b"", "cut": b"GGUF\x03\0\0\0\1", "old": b"GGUF\x01\0\0\0" + bytes(64)}
-KINDS: tuple[ProofKind, ...] = ("compare", "sweep")
+KINDS: tuple[CompareKind, ...] = ("compare", "sweep")
 UNITS = r"\b(?:[kKMGT]i?B|[KMBT]|px|pt)\b"
 NAMES = r"xx\w*(?:\.gguf|\.txt)?|\bzz+\b|python|Outrider|outrider|RuntimeError|Deutsch|English|Qt|PySide6|https"
 
@@ -135,7 +135,7 @@ def test_what_goes_wrong(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: P
 
 
 def test_compare_and_sweep(open_pseudo: OpenWindow, left_out: LeftOut, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "measure_ways", ScriptedProof({"plain": 50.0, "4": 68.5, "auto": 70.0}))
+    monkeypatch.setattr(engine, "measure_ways", ScriptedCompare({"plain": 50.0, "4": 68.5, "auto": 70.0}))
     window = open_pseudo(Script(REPLY))
     window.ask("zz zzz")
     for kind in KINDS:
@@ -346,7 +346,7 @@ def test_the_question_about_a_link(open_pseudo: OpenWindow, left_out: LeftOut) -
     _nothing(left_out)
 
 
-def _is_done(window: Window, kind: ProofKind) -> bool:
+def _is_done(window: Window, kind: CompareKind) -> bool:
     return window.parts.proof.runs[kind].status == "done"
 
 

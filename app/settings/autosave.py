@@ -10,7 +10,7 @@ LAYOUT_MS = 400
 """Sizes change with every pixel that the mouse goes: they are saved when it rests."""
 
 
-class SettingsKeeper(QObject):
+class Autosave(QObject):
     """Listens to the settings. Signals: changed(name), trouble(SettingsTrouble), once until it can be saved again."""
 
     changed = Signal(str)

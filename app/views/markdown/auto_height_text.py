@@ -22,7 +22,7 @@ def take_height(widget: QWidget, height: int) -> None:
         widget.setFixedHeight(height)
 
 
-class TallText(QTextBrowser):
+class AutoHeightText(QTextBrowser):
     """Read-only text without scroll bars, as tall as its contents. Loads nothing; asks before it opens a link."""
 
     def __init__(self, parent: QWidget | None = None) -> None:

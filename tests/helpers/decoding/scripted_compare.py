@@ -86,7 +86,7 @@ class Now:
 
 
 @dataclass
-class ScriptedProof:
+class ScriptedCompare:
     """Measures `steps` replies of `step_s` seconds; `speeds`: tokens/s by way. `errors` are raised, one a call."""
 
     speeds: Mapping[str, float] = field(default_factory=dict)
