@@ -103,8 +103,8 @@ def _run(args: argparse.Namespace, installation: Installation | None, claim: Cla
         # The smoke test is about the program as it comes, not about what this user chose.
         script = make_script(args.prompt, args.screenshot, args.models_folder)
         settings_file = SettingsFile(None)
-    wishes = StartOptions(args.models_folder, None if args.model is None else args.model.absolute())
-    return run(["outrider"], settings_file, wishes=wishes, installation=installation, claim=claim, script=script)
+    options = StartOptions(args.models_folder, None if args.model is None else args.model.absolute())
+    return run(["outrider"], settings_file, options=options, installation=installation, claim=claim, script=script)
 
 
 def _make_parser() -> argparse.ArgumentParser:

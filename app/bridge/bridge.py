@@ -79,7 +79,7 @@ class EngineBridge:
         self.loaded = Loaded()
         self.progress: LoadProgress | None = None
         self.measuring = False
-        self.proving = False
+        self.comparing = False
         self.token_names: dict[int, str] = {}
         self._how = LoadWay()
         self._held: dict[Job[Loaded], LoadWay] = {}
@@ -95,7 +95,7 @@ class EngineBridge:
     def load(self, wanted: Loaded, how: LoadWay = AS_ASKED, *, hold: bool = False) -> Job[Loaded]:
         """Load what is not loaded yet, or not in this way.
 
-        `hold`: it does not begin before `go_on`. Raises LoadFailed and its kinds, VocabularyMismatch, Cancelled.
+        `hold`: it does not begin before `continue_`. Raises LoadFailed and its kinds, VocabularyMismatch, Cancelled.
         """
         job = Job(self._loop, lambda cancel: self._load(wanted, self._held.pop(job, how), cancel))
         if not hold:
@@ -104,7 +104,7 @@ class EngineBridge:
         job.withdraw = lambda: self._drop(job)
         return job
 
-    def go_on(self, job: Job[Loaded], how: LoadWay) -> None:
+    def continue_(self, job: Job[Loaded], how: LoadWay) -> None:
         """Let a load that was held begin, in this way."""
         if job in self._held:
             self._held[job] = how
@@ -278,7 +278,7 @@ class EngineBridge:
                 told = perf_counter()
             return not cancelled()
 
-        self.proving = True
+        self.comparing = True
         try:
             note(CompareProgress("calibrating"))
             self._measure(cancel)
@@ -287,13 +287,13 @@ class EngineBridge:
                 [request.prompt],
                 request.ways,
                 sampling=SamplingConfig(temperature=settings.temperature),
-                repeats=settings.turns,
+                repeats=settings.repeats,
                 max_tokens=settings.tokens,
                 cancel=cancel,
                 progress=tell,
             )
         finally:
-            self.proving = False
+            self.comparing = False
 
     def _reply(
         self, messages: Sequence[Message], lookahead: Lookahead, choice: GenerationChoice, cancel: CancelToken

@@ -27,7 +27,7 @@ from app.system.translation import say_error
 class ChatController(QObject):
     """One chat on the screen: questions in, replies out. A reply goes on being written while another chat is shown.
 
-    Attributes: transcript, metrics, desk (the models), conversations, choices (what replies are asked with),
+    Attributes: transcript, metrics, models (their controller), conversations, choices (what replies are asked with),
     replies (those that are being written), activity.
     Signals: entry_added(Exchange | Notice), reply_grew(Exchange, text), reply_ended(Exchange), cleared(), opened()
     (other entries are shown), activity_changed(), busy_changed(bool), started_writing(Exchange).
@@ -48,16 +48,16 @@ class ChatController(QObject):
         self,
         loop: asyncio.AbstractEventLoop,
         bridge: EngineBridge,
-        desk: ModelController,
+        models: ModelController,
         conversations: ConversationController,
         choices: Choices,
     ) -> None:
         super().__init__()
         self.transcript = Transcript()
-        self.desk = desk
+        self.models = models
         self.conversations = conversations
         self.choices = choices
-        self.replies = ReplyQueue(loop, bridge, desk, self._selection)
+        self.replies = ReplyQueue(loop, bridge, models, self._selection)
         choices.changed.connect(self.replies.note_choice)
         self._messages = KeptMessages(conversations)
         self._was_busy = False
@@ -65,7 +65,7 @@ class ChatController(QObject):
         self.replies.began_writing.connect(self._began)
         self.replies.ended.connect(self._ended)
         self.replies.activity_changed.connect(self.activity_changed)
-        desk.failed.connect(self.report)
+        models.failed.connect(self.report)
         conversations.failed.connect(self.report)
         conversations.removed.connect(self._removed)
 
@@ -77,17 +77,17 @@ class ChatController(QObject):
     @property
     def activity(self) -> Activity:
         """Return the current activity, for the progress bar."""
-        return self.replies.activity_for(self._own_turn())
+        return self.replies.activity_for(self._shown_reply())
 
     @property
     def busy(self) -> bool:
         """Return whether a message of the shown chat is being answered, or waits to be."""
-        return self._own_turn() is not None
+        return self._shown_reply() is not None
 
     @property
     def answering(self) -> PendingReply | None:
         """The question of the chat on the screen that is being answered, or waits for that."""
-        return self._own_turn()
+        return self._shown_reply()
 
     # The chat on the screen -------------------------------------------------------------------------------------------
 
@@ -123,9 +123,9 @@ class ChatController(QObject):
         if found is not None:
             self._show(found)
 
-    def bring_in(self, path: Path) -> None:
+    def import_(self, path: Path) -> None:
         """Add the conversation of a file, and show it."""
-        found = self.conversations.bring_in(path)
+        found = self.conversations.import_(path)
         if found is not None:
             self._show(found)
 
@@ -134,22 +134,22 @@ class ChatController(QObject):
         self.entry_added.emit(self.transcript.note(problem))
 
     def _show(self, conversation: Conversation) -> None:
-        live: list[Entry] = [turn.exchange for turn in self.replies.turns]
+        live: list[Entry] = [pending.exchange for pending in self.replies.queue]
         self.transcript.entries = [*exchanges(conversation, live)]
         self.opened.emit()
-        self._note_turns()
+        self._note_queue()
 
     def _clear(self) -> None:
         self.transcript.clear()
         self.replies.clear_metrics()
         self.cleared.emit()
-        self._note_turns()
+        self._note_queue()
 
     def _removed(self, conversation: int) -> None:
         """A conversation was deleted: nobody waits for its reply."""
-        for turn in list(self.replies.turns):
-            if turn.conversation is not None and turn.conversation.id == conversation:
-                self.replies.cancel(turn)
+        for pending in list(self.replies.queue):
+            if pending.conversation is not None and pending.conversation.id == conversation:
+                self.replies.cancel(pending)
         shown = self.conversations.open
         if shown is not None and shown.id == conversation:
             self.new_chat()
@@ -162,9 +162,9 @@ class ChatController(QObject):
             return
         exchange = self.transcript.ask(text.strip("\n"))
         conversation = self._keep_question(exchange)
-        turn = self._make_turn(exchange, conversation)
+        pending = self._make_pending(exchange, conversation)
         self.entry_added.emit(exchange)
-        self._begin(turn)
+        self._begin(pending)
 
     def carry_out(self, intent: EntryIntent) -> None:
         """Do what the reader wants of a message; nothing happens while a question of this chat is being answered."""
@@ -201,11 +201,11 @@ class ChatController(QObject):
             return
         self.conversations.load_trace(exchange)
         reply = exchange.reply_id
-        exchange.go_on()
-        turn = self._make_turn(exchange, conversation)
-        self._messages.resume(conversation, reply, as_kept(turn.choice, turn.lookahead))
+        exchange.continue_()
+        pending = self._make_pending(exchange, conversation)
+        self._messages.resume(conversation, reply, as_kept(pending.choice, pending.lookahead))
         self.opened.emit()
-        self._begin(turn)
+        self._begin(pending)
 
     def _show_version(self, message: int | None, step: int) -> None:
         conversation = self._free()
@@ -220,11 +220,11 @@ class ChatController(QObject):
             self.conversations.delete_message(conversation, message)
             self._show_again(conversation)
 
-    def put_back(self) -> None:
+    def restore_messages(self) -> None:
         """Bring the messages back that were deleted last."""
         if self.busy:
             return
-        conversation = self.conversations.put_back()
+        conversation = self.conversations.restore_messages()
         if conversation is not None and conversation is self.conversations.open:
             self._show_again(conversation)
 
@@ -233,15 +233,16 @@ class ChatController(QObject):
 
         A reply that is being written in another chat is left alone.
         """
-        turn = self._own_turn() or (self.replies.running if self.activity.work not in ("writing", "idle") else None)
-        if turn is not None:
-            self.replies.cancel(turn)
+        at_work = self.activity.work not in ("writing", "idle")
+        pending = self._shown_reply() or (self.replies.running if at_work else None)
+        if pending is not None:
+            self.replies.cancel(pending)
         elif self.replies.running is None:
-            self.desk.cancel()
+            self.models.cancel()
 
     async def stop(self) -> None:
         """End everything that runs, for closing."""
-        self.desk.stop()
+        self.models.stop()
         await self.replies.stop()
 
     def last_question(self) -> str:
@@ -249,17 +250,17 @@ class ChatController(QObject):
         asked = [entry.question for entry in self.transcript if isinstance(entry, Exchange)]
         return asked[-1] if asked else ""
 
-    # A turn -----------------------------------------------------------------------------------------------------------
+    # A reply ----------------------------------------------------------------------------------------------------------
 
     def _answer_anew(self, conversation: Conversation, question: int) -> None:
         """A new reply to a question that is kept, which ends what is on the screen."""
         exchange = self._messages.show(conversation, question)
         before = self._shown_before(conversation, question)
         self.transcript.entries = [*before, exchange]
-        turn = self._make_turn(exchange, conversation)
+        pending = self._make_pending(exchange, conversation)
         self.conversations.note(conversation)
         self.opened.emit()
-        self._begin(turn)
+        self._begin(pending)
 
     def _shown_before(self, conversation: Conversation, question: int) -> list[Exchange]:
         path = exchanges(conversation, self.transcript.entries)
@@ -273,9 +274,9 @@ class ChatController(QObject):
             self.report(Problem(say_error(error)))
             return None
 
-    def _make_turn(self, exchange: Exchange, conversation: Conversation | None) -> PendingReply:
-        chosen = self.choices.applied(self.desk.affordable)
-        turn = PendingReply(
+    def _make_pending(self, exchange: Exchange, conversation: Conversation | None) -> PendingReply:
+        chosen = self.choices.applied(self.models.selection_to_load)
+        pending = PendingReply(
             exchange,
             conversation,
             self.transcript.messages_for(exchange),
@@ -287,44 +288,44 @@ class ChatController(QObject):
             self._messages.begin_reply(
                 conversation,
                 exchange,
-                target=self.desk.name_of(chosen.target),
-                draft=self.desk.name_of(chosen.draft),
-                settings=as_kept(turn.choice, turn.lookahead),
+                target=self.models.name_of(chosen.target),
+                draft=self.models.name_of(chosen.draft),
+                settings=as_kept(pending.choice, pending.lookahead),
             )
-        return turn
+        return pending
 
     def _selection(self) -> Selection:
         """Return the chosen models and settings, as the next reply uses them."""
-        return self.choices.applied(self.desk.models.selection)
+        return self.choices.applied(self.models.list.selection)
 
-    def _begin(self, turn: PendingReply) -> None:
-        self.replies.start(turn)
-        self._note_turns()
+    def _begin(self, pending: PendingReply) -> None:
+        self.replies.start(pending)
+        self._note_queue()
 
-    def _began(self, turn: PendingReply) -> None:
-        if self._is_shown(turn):
-            self.started_writing.emit(turn.exchange)
+    def _began(self, pending: PendingReply) -> None:
+        if self._is_shown(pending):
+            self.started_writing.emit(pending.exchange)
 
-    def _grew(self, turn: PendingReply, text: str) -> None:
-        self._messages.grow(turn.conversation, turn.exchange, text)
-        if self._is_shown(turn):
-            self.reply_grew.emit(turn.exchange, text)
+    def _grew(self, pending: PendingReply, text: str) -> None:
+        self._messages.grow(pending.conversation, pending.exchange, text)
+        if self._is_shown(pending):
+            self.reply_grew.emit(pending.exchange, text)
 
-    def _ended(self, turn: PendingReply) -> None:
-        self._messages.finish(turn.conversation, turn.exchange)
-        if self._is_shown(turn):
-            self.reply_ended.emit(turn.exchange)
-        self.any_reply_ended.emit(turn.exchange)
-        self._note_turns()
+    def _ended(self, pending: PendingReply) -> None:
+        self._messages.finish(pending.conversation, pending.exchange)
+        if self._is_shown(pending):
+            self.reply_ended.emit(pending.exchange)
+        self.any_reply_ended.emit(pending.exchange)
+        self._note_queue()
 
     # Which ------------------------------------------------------------------------------------------------------------
 
-    def _own_turn(self) -> PendingReply | None:
-        """The turn of the chat on the screen."""
-        return next((turn for turn in self.replies.turns if self._is_shown(turn)), None)
+    def _shown_reply(self) -> PendingReply | None:
+        """The reply that the chat on the screen waits for."""
+        return next((pending for pending in self.replies.queue if self._is_shown(pending)), None)
 
-    def _is_shown(self, turn: PendingReply) -> bool:
-        return self._place(turn.exchange) is not None
+    def _is_shown(self, pending: PendingReply) -> bool:
+        return self._place(pending.exchange) is not None
 
     def _place(self, exchange: Exchange) -> int | None:
         """Return the index of a shown exchange, searched from the end, where most are."""
@@ -342,10 +343,10 @@ class ChatController(QObject):
         else:
             self.cleared.emit()
 
-    def _note_turns(self) -> None:
+    def _note_queue(self) -> None:
         if self.busy != self._was_busy:
             self._was_busy = self.busy
             self.busy_changed.emit(self.busy)
         self.activity_changed.emit()
-        kept = (turn.conversation for turn in self.replies.turns)
+        kept = (pending.conversation for pending in self.replies.queue)
         self.conversations.note_writing(frozenset(each.id for each in kept if each is not None))

@@ -74,29 +74,29 @@ class CompareController(QObject):
         self,
         loop: asyncio.AbstractEventLoop,
         bridge: EngineBridge,
-        desk: ModelController,
+        models: ModelController,
         last_question: Callable[[], str] = str,
     ) -> None:
         super().__init__()
         self.runs: dict[CompareKind, CompareRun] = {kind: CompareRun() for kind in KINDS}
         self.last_question = last_question
         self._bridge = bridge
-        self._desk = desk
+        self._models = models
         self._work: dict[CompareKind, _Work] = {}
         self._tasks = Tasks(loop)
         self._drawn: list[threading.Event] = []
         self._timer = QTimer(self)
         self._timer.setInterval(POLL_MS)
         self._timer.timeout.connect(self._poll)
-        desk.list_changed.connect(self.pair_changed)
-        desk.selection_changed.connect(self.pair_changed)
+        models.list_changed.connect(self.pair_changed)
+        models.selection_changed.connect(self.pair_changed)
 
     @property
     def pair(self) -> ComparedModels:
         """Return the current choice."""
-        models = self._desk.models
+        models = self._models.list
         chosen = models.selection
-        return ComparedModels(self._desk.name_of(chosen.target), self._desk.name_of(chosen.draft), chosen.lookahead)
+        return ComparedModels(self._models.name_of(chosen.target), self._models.name_of(chosen.draft), chosen.lookahead)
 
     # Intents ----------------------------------------------------------------------------------------------------------
 
@@ -105,7 +105,7 @@ class CompareController(QObject):
         run = self.runs[kind]
         if run.running or not prompt.strip():
             return
-        chosen = self._desk.models.selection
+        chosen = self._models.list.selection
         ways: tuple[Way, ...] = ways_to_sweep()
         if kind == "compare":
             ways = ways_to_compare(chosen.lookahead, has_draft=chosen.draft is not None)
@@ -126,7 +126,7 @@ class CompareController(QObject):
 
     def choose_lookahead(self, lookahead: Lookahead) -> None:
         """Set the picker."""
-        self._desk.choose_lookahead(lookahead)
+        self._models.choose_lookahead(lookahead)
 
     def stop(self) -> None:
         """End everything that runs, for closing."""
@@ -161,15 +161,15 @@ class CompareController(QObject):
 
     async def _load(self, wanted: Loaded, kind: CompareKind, work: _Work) -> None:
         if wanted.target is None:
-            raise self._desk.nothing_chosen()
-        job = self._desk.load(wanted)
+            raise self._models.nothing_chosen()
+        job = self._models.load(wanted)
         if job is None:
             return
         self._note_wait(kind, "loading")
         try:
             await self._wait(work, job)
         finally:
-            self._desk.load_ended(job)
+            self._models.load_ended(job)
 
     async def _wait(self, work: _Work, job: Job[Any]) -> Any:
         if work.cancelled:
@@ -194,5 +194,5 @@ class CompareController(QObject):
                 self._drawn.append(told[1])
             elif self.runs[kind].status in ("asking", "loading"):
                 # It does not load before the user has answered, elsewhere.
-                asked = self._desk.loader.state.stage == "asking"
+                asked = self._models.loader.state.stage == "asking"
                 self._note_wait(kind, "asking" if asked else "loading")

@@ -63,7 +63,7 @@ class ContextController(QObject):
         controller.reply_ended.connect(self._note_conversation)
         controller.busy_changed.connect(self._note_busy)
         controller.choices.changed.connect(self.note_typed)
-        controller.desk.loaded_changed.connect(self._note_models)
+        controller.models.loaded_changed.connect(self._note_models)
         controller.replies.metrics_changed.connect(self._note_reply)
 
     @property
@@ -114,27 +114,27 @@ class ContextController(QObject):
 
     def _note_reply(self) -> None:
         """While a reply is written the meter follows it: counting would have to wait for its end."""
-        turn, use = self._controller.answering, self._counted
-        if turn is not None and turn.exchange.status == "writing" and use is not None:
+        pending, use = self._controller.answering, self._counted
+        if pending is not None and pending.exchange.status == "writing" and use is not None:
             used = use.used + self._controller.metrics.emitted
             self._show(replace(use, used=min(used, use.available), typed=0))
 
     def _count(self) -> None:
         self._timer.stop()
-        turn = self._controller.answering
-        if turn is not None and turn.exchange.status != "waiting":
+        pending = self._controller.answering
+        if pending is not None and pending.exchange.status != "waiting":
             return
         if self._job is not None:
             self._job.cancel()
         if self._bridge.loaded.target is None:
             self._show(None)
             return
-        self._tasks.start(self._ask(turn))
+        self._tasks.start(self._ask(pending))
 
-    async def _ask(self, turn: PendingReply | None) -> None:
+    async def _ask(self, pending: PendingReply | None) -> None:
         uncounted = [each.block for each in self._attachments.attachments if each.tokens is None]
-        choice = self._controller.choices.own if turn is None else turn.choice
-        messages = (*self._read_history(), Message("user", self._typed())) if turn is None else turn.messages
+        choice = self._controller.choices.own if pending is None else pending.choice
+        messages = (*self._read_history(), Message("user", self._typed())) if pending is None else pending.messages
         job = self._job = self._bridge.count_tokens(choice.messages(messages), uncounted, choice.max_tokens)
         try:
             count = await job.result
@@ -150,7 +150,7 @@ class ContextController(QObject):
             return
         if job is self._job:
             self._attachments.note_tokens(dict(zip(uncounted, count.texts, strict=True)))
-            if self._controller.answering is turn:
+            if self._controller.answering is pending:
                 self._counted = use_of(count.fit)
                 self._show(self._counted)
 

@@ -56,7 +56,7 @@ class ConversationController(QObject):
     Attributes: list (what the panel shows), open (the conversation in the middle, None for a chat in which nothing was
     said yet).
     Signals: list_changed(), open_changed() (another one is open), writing_changed() (others are being answered),
-    removed(id), deleted_changed(), messages_deleted() (`put_back` undoes it),
+    removed(id), deleted_changed(), messages_deleted() (`restore_messages` undoes it),
     trouble(Problem) (it goes on without saving, or nothing can be saved for now), saving_again(), failed(Problem).
     """
 
@@ -78,7 +78,7 @@ class ConversationController(QObject):
         self._deleted: Deleted | None = None
         self._path = path
         self._loop = loop
-        self._keeper: ConversationStore | None = None
+        self._store: ConversationStore | None = None
         self._summaries: dict[int, ConversationSummary] = {}
         self._gone: DeletedMessages | None = None
         self._unsaved: dict[int, TokenTrace] = {}
@@ -92,16 +92,16 @@ class ConversationController(QObject):
     # The store --------------------------------------------------------------------------------------------------------
 
     @property
-    def keeper(self) -> ConversationStore:
+    def store(self) -> ConversationStore:
         """The store; opened when it is asked for first: one in memory where the file can't be."""
-        return self._keeper or self._open()
+        return self._store or self._open()
 
     def _open(self) -> ConversationStore:
-        if self._keeper is None:
-            self._keeper = self._open_store()
-            self._summaries = {each.id: each for each in self._keeper.conversations()}
+        if self._store is None:
+            self._store = self._open_store()
+            self._summaries = {each.id: each for each in self._store.conversations()}
             self._show_list()
-        return self._keeper
+        return self._store
 
     def begin(self, conversation: int = 0) -> Conversation | None:
         """Open the store, and the conversation that was open last (0: none); gives it."""
@@ -125,10 +125,10 @@ class ConversationController(QObject):
 
     def close(self, timeout: float) -> bool:
         """Write what waits and let go of the store. False where something could not be written (seconds)."""
-        if self._keeper is None:
+        if self._store is None:
             return True
         self.forget_deleted()
-        return self._keeper.close(timeout)
+        return self._store.close(timeout)
 
     def _note_trouble(self, error: StoreError | None) -> None:
         """On the writing thread."""
@@ -160,13 +160,13 @@ class ConversationController(QObject):
         """The open conversation, a new one if there is none. It is kept from its first question on."""
         if self.open is not None:
             return self.open
-        conversation = self.keeper.new()
+        conversation = self.store.new()
         self._mark(conversation)
         return conversation
 
     def set_settings(self, conversation: Conversation, settings: Mapping[str, Any]) -> None:
         """Ask the next replies of a conversation with these."""
-        self.keeper.set_settings(conversation, settings)
+        self.store.set_settings(conversation, settings)
 
     def _mark(self, conversation: Conversation | None) -> None:
         self.open = conversation
@@ -178,21 +178,21 @@ class ConversationController(QObject):
     def delete_message(self, conversation: Conversation, message_id: int) -> None:
         """Delete a message with all below it. The last deletion can be undone."""
         messages = [conversation[each] for each in conversation.below(message_id)]
-        self.keeper.writer.flush(_FLUSH_S)
+        self.store.writer.flush(_FLUSH_S)
         replies = [each.id for each in messages if each.role == "assistant"]
         traces = {each: self._trace(each) for each in replies[:_MOST_TRACES]}
         kept = {number: trace for number, trace in traces.items() if trace is not None}
-        self.keeper.delete_message(conversation, message_id)
+        self.store.delete_message(conversation, message_id)
         self._gone = DeletedMessages(conversation, messages, kept)
         self.note(conversation)
         self.messages_deleted.emit()
 
-    def put_back(self) -> Conversation | None:
+    def restore_messages(self) -> Conversation | None:
         """Undo that; gives the conversation."""
         gone, self._gone = self._gone, None
         if gone is None:
             return None
-        self.keeper.put_back(gone.conversation, gone.messages, gone.traces)
+        self.store.restore_messages(gone.conversation, gone.messages, gone.traces)
         self.note(gone.conversation)
         return gone.conversation
 
@@ -200,7 +200,7 @@ class ConversationController(QObject):
         if (unsaved := self._unsaved.get(reply_id)) is not None:
             return unsaved.to_bytes()
         with contextlib.suppress(StoreError):
-            return self.keeper.load_trace(reply_id)
+            return self.store.load_trace(reply_id)
         return None
 
     def summaries(self) -> list[ConversationSummary]:
@@ -230,14 +230,14 @@ class ConversationController(QObject):
     def rename(self, conversation: int, title: str) -> None:
         """Give a conversation another title."""
         if title.strip() and conversation in self._summaries:
-            self._summaries[conversation].title = self.keeper.rename(conversation, title)
+            self._summaries[conversation].title = self.store.rename(conversation, title)
             self._show_list()
 
     def pin(self, conversation: int, pinned: bool) -> None:
         """Keep a conversation at the top, or no longer."""
         if conversation in self._summaries:
             self._summaries[conversation].pinned = pinned
-            self.keeper.pin(conversation, pinned)
+            self.store.pin(conversation, pinned)
             self._show_list()
 
     def delete(self, conversation: int) -> None:
@@ -247,7 +247,7 @@ class ConversationController(QObject):
         self.forget_deleted()
         was_open = self.open is not None and self.open.id == conversation
         self._deleted = Deleted(self._summaries.pop(conversation), self.open if was_open else None)
-        self.keeper.delete(conversation)
+        self.store.delete(conversation)
         self._show_list()
         self.removed.emit(conversation)
         self.deleted_changed.emit()
@@ -257,7 +257,7 @@ class ConversationController(QObject):
         deleted, self._deleted = self._deleted, None
         if deleted is None:
             return None
-        self.keeper.undelete(deleted.summary.id)
+        self.store.undelete(deleted.summary.id)
         self._summaries[deleted.summary.id] = deleted.summary
         self._show_list()
         self.deleted_changed.emit()
@@ -269,7 +269,7 @@ class ConversationController(QObject):
         """It is too late to undo: what was deleted goes for good."""
         deleted, self._deleted = self._deleted, None
         if deleted is not None:
-            self.keeper.purge(deleted.summary.id)
+            self.store.purge(deleted.summary.id)
             self.deleted_changed.emit()
 
     def _show_list(self) -> None:
@@ -277,7 +277,7 @@ class ConversationController(QObject):
             self.list.show(_item(each) for each in self.summaries())
         else:
             try:
-                found = self.keeper.search(self._query)
+                found = self.store.search(self._query)
             except StoreError as error:
                 found = []
                 self.failed.emit(Problem(say_error(error)))
@@ -313,7 +313,7 @@ class ConversationController(QObject):
             self._unsaved.pop(reply_id, None)
 
         self._unsaved[reply_id] = trace
-        self.keeper.writer.submit(save)
+        self.store.writer.submit(save)
 
     # Files ------------------------------------------------------------------------------------------------------------
 
@@ -328,14 +328,14 @@ class ConversationController(QObject):
         if found is None:
             return
         try:
-            self.keeper.export(found, FORMATS[kind], path, self._words())
+            self.store.export(found, FORMATS[kind], path, self._words())
         except (ExportFailed, StoreError) as error:
             self.failed.emit(Problem(say_error(error)))
 
-    def bring_in(self, path: Path) -> Conversation | None:
+    def import_(self, path: Path) -> Conversation | None:
         """Add the conversation of a file, and open it. None where it can't be read (that is told)."""
         try:
-            found = self.keeper.import_file(path)
+            found = self.store.import_file(path)
         except (ConversationRefused, StoreError) as error:
             self.failed.emit(Problem(say_error(error)))
             return None
@@ -346,7 +346,7 @@ class ConversationController(QObject):
 
     def _load(self, conversation: int) -> Conversation | None:
         try:
-            return self.keeper.load(conversation)
+            return self.store.load(conversation)
         except StoreError as error:
             self.failed.emit(Problem(say_error(error)))
             return None

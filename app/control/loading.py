@@ -1,4 +1,4 @@
-"""Loads models, one load at a time, in explicit states; asks first where memory seems too short."""
+"""Load models, one load at a time, in explicit states; ask first where memory seems too short."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine import Cancelled, ModelTooLarge
 
 
 class Loader(QObject):
-    """Takes a load from one state to the next.
+    """Take a load from one state to the next.
 
         idle, failed, loaded --load--> asking | loading
         asking --accept, weigh--> loading
@@ -110,7 +110,7 @@ class Loader(QObject):
         state = self.state
         if state.stage == "asking":
             self._accept(state.wanted)
-            self._go_on()
+            self._continue()
         elif state.refused is not None:
             self._accept(state.wanted)
             self._rest()
@@ -124,7 +124,7 @@ class Loader(QObject):
         self._how = self.ways(self.state.wanted)
         shortage = self.shortage(self.state.wanted)
         if shortage is None:
-            self._go_on()
+            self._continue()
         else:
             self._enter(replace(self.state, shortage=shortage))
 
@@ -169,13 +169,13 @@ class Loader(QObject):
     def _accept(self, wanted: Loaded) -> None:
         self._accepted.add((wanted, replace(self.ways(wanted), despite_memory=False)))
 
-    def _go_on(self) -> None:
+    def _continue(self) -> None:
         """Hand the load to the engine that was waiting for an answer."""
         if self.job is None:
             return
         # So it is asked for from now on: who does that shares this load. Its options may have changed meanwhile.
         self._how = self.ways(self.state.wanted)
-        self._bridge.go_on(self.job, self._how)
+        self._bridge.continue_(self.job, self._how)
         self._enter(LoadState("loading", self.state.wanted))
         self.began.emit()
 

@@ -1,4 +1,4 @@
-"""Keeps what is asked and answered: the exchanges on the screen as messages of their conversations in the store."""
+"""Keep what is asked and answered: the exchanges on the screen as messages of their conversations in the store."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from app.store.conversations import ConversationStore
 
 
 class KeptMessages:
-    """The door of the chat to the store: everything that is said goes through it."""
+    """Keep everything that is said: the door of the chat to the store."""
 
     def __init__(self, conversations: ConversationController) -> None:
         self._conversations = conversations
 
     @property
     def _store(self) -> ConversationStore:
-        return self._conversations.keeper
+        return self._conversations.store
 
     # Questions --------------------------------------------------------------------------------------------------------
 

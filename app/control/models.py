@@ -54,7 +54,7 @@ class ModelController(QObject):
         self, loop: asyncio.AbstractEventLoop, bridge: EngineBridge, models: ModelList, settings: Settings
     ) -> None:
         super().__init__()
-        self.models = models
+        self.list = models
         self.library = Library(models)
         self.settings = settings
         self._folders = FolderController(loop, bridge, models, failed=self.failed.emit, working=self.working.emit)
@@ -75,7 +75,7 @@ class ModelController(QObject):
     def begin(self, folders: Sequence[Path] = ()) -> None:
         """After the first paint: look into the bundled files, load the chosen pair, scan the models folders."""
         # Before they are read: what is remembered meanwhile must not leave them out.
-        self.models.folders = tuple(dict.fromkeys(folders))
+        self.list.folders = tuple(dict.fromkeys(folders))
         self._tasks.start(self._begin(folders))
 
     def wish(self, selection: Selection) -> None:
@@ -91,17 +91,17 @@ class ModelController(QObject):
         It holds for this run: the next start is as before, unless a target is picked meanwhile. If it cannot be loaded,
         what was chosen before is chosen again.
         """
-        self._opened, self._before, self._wish = path, self.models.selection, None
-        self.models.choose(target=path)
-        self.models.choose_drafting("automatic")
+        self._opened, self._before, self._wish = path, self.list.selection, None
+        self.list.choose(target=path)
+        self.list.choose_drafting("automatic")
         self._tell_selection()
 
     def choose_target(self, path: Path) -> None:
         """Use this target from the next message on."""
         self._opened = self._wish = None
-        self.models.choose(target=path)
-        if self.models.selection.drafting == "automatic":
-            self.models.choose_drafting("automatic")
+        self.list.choose(target=path)
+        if self.list.selection.drafting == "automatic":
+            self.list.choose_drafting("automatic")
         self._remember()
         self._tasks.start(self._judge(new_target=True))
 
@@ -109,14 +109,14 @@ class ModelController(QObject):
         """Use this draft from the next message on, or "automatic", "ngram", or None for none."""
         self._wish = None
         if isinstance(draft, Path):
-            self.models.choose(draft=draft)
+            self.list.choose(draft=draft)
         else:
-            self.models.choose_drafting(draft or "none")
+            self.list.choose_drafting(draft or "none")
         self._remember()
 
     def choose_lookahead(self, lookahead: Lookahead) -> None:
         """Set how many tokens are proposed per round, from the next message on."""
-        self.models.choose(lookahead=lookahead)
+        self.list.choose(lookahead=lookahead)
         self._remember()
         self._costs.begin()
 
@@ -131,7 +131,7 @@ class ModelController(QObject):
 
     def scan_again(self) -> None:
         """Look again into the models folders."""
-        for folder in self.models.folders:
+        for folder in self.list.folders:
             self._tasks.start(self._folders.scan(folder))
 
     def set_options(self, path: Path, options: LoadChoice) -> None:
@@ -168,8 +168,8 @@ class ModelController(QObject):
 
     @property
     def is_loaded(self) -> bool:
-        """Whether what is chosen is loaded, as far as anything is chosen."""
-        chosen = self.models.selection
+        """Return True if the chosen models are loaded, or nothing is chosen."""
+        chosen = self.list.selection
         return chosen.target is None or self.loader.has(Loaded(chosen.target, chosen.draft))
 
     def nothing_chosen(self) -> EngineError:
@@ -193,7 +193,7 @@ class ModelController(QObject):
         """Try the load that was announced although memory seems too short."""
         again = self.loader.accept()
         if again is not None:
-            self.models.selection = again
+            self.list.selection = again
             self._tasks.start(self._load_ahead())
             self._tell_selection()
 
@@ -202,7 +202,7 @@ class ModelController(QObject):
         state, loaded = self.loader.state, self._bridge.loaded
         self.loader.dismiss()
         if state.stage == "asking" and loaded.target is not None and self._is_chosen(state.wanted):
-            self.models.show_loaded(loaded)
+            self.list.show_loaded(loaded)
             self._remember()
 
     def _ask(self) -> None:
@@ -217,7 +217,7 @@ class ModelController(QObject):
 
     def _is_chosen(self, wanted: Loaded) -> bool:
         """Return whether this is still the current choice."""
-        chosen = self.models.selection
+        chosen = self.list.selection
         return chosen.target == wanted.target and wanted.draft in (None, chosen.draft)
 
     def unload(self) -> None:
@@ -245,23 +245,23 @@ class ModelController(QObject):
     def _load_failed(self, wanted: Loaded, error: BaseException) -> None:
         of_draft = isinstance(error, LoadFailed) and error.path == wanted.draft
         if isinstance(error, IncompatiblePair) or of_draft:
-            self.models.refuse(wanted.draft)
+            self.list.refuse(wanted.draft)
         if self._opened is not None and self._bridge.loaded.target != self._opened == wanted.target:
             self._opened = None
-            self.models.selection = self._before
+            self.list.selection = self._before
             self._tasks.start(self._load_ahead())
         elif self._is_chosen(wanted):
             if self._wish is None and isinstance(error, LoadFailed) and not is_there(error.path):
-                self._wish = self.models.selection
-            self.models.show_loaded(self._bridge.loaded)
+                self._wish = self.list.selection
+            self.list.show_loaded(self._bridge.loaded)
             if self._bridge.loaded.target is not None and not isinstance(error, ModelTooLarge):
                 self._remember()  # or the next start would fail with it too
         self._tasks.start(self._judge())
 
     def note_memory(self) -> None:
         """Look again at what is loaded and what memory is free."""
-        self.models.loaded = self._bridge.loaded
-        self.models.free = engine.available_memory()
+        self.list.loaded = self._bridge.loaded
+        self.list.free = engine.available_memory()
 
     @property
     def scanning(self) -> Path | None:
@@ -270,19 +270,19 @@ class ModelController(QObject):
 
     def name_of(self, path: Path | None) -> str:
         """Return the name of a model in the window; empty for none."""
-        model = self.models.by_path(path)
+        model = self.list.by_path(path)
         return model.name if model is not None else file_label(path) if path is not None else ""
 
     async def _begin(self, folders: Sequence[Path]) -> None:
         self.note_memory()
         self._memory.recall_options()
-        if self.models.bundled is not None:
+        if self.list.bundled is not None:
             try:
-                look = await self._bridge.look(self.models.bundled[0].parent).result
-                self.models.set_bundled(look.models)
+                look = await self._bridge.look(self.list.bundled[0].parent).result
+                self.list.set_bundled(look.models)
             except EngineError as error:
                 self.failed.emit(describe(error))
-        for path in (self.models.selection.target, self.models.selection.draft):
+        for path in (self.list.selection.target, self.list.selection.draft):
             # What is chosen comes first, and what it takes is to be known before it is loaded.
             await self._folders.read_alone(path)
         self.list_changed.emit()
@@ -292,12 +292,12 @@ class ModelController(QObject):
             await self._judge()
 
     @property
-    def affordable(self) -> Selection:
+    def selection_to_load(self) -> Selection:
         """Return the choice as it is to be loaded now: automatic skips a draft that does not fit in memory."""
-        return self.loader.without_unaffordable_draft(self.models.selection)
+        return self.loader.without_unaffordable_draft(self.list.selection)
 
     async def _load_ahead(self) -> None:
-        chosen = self.affordable
+        chosen = self.selection_to_load
         if chosen.target is None:
             return
         job = self.load(Loaded(chosen.target, chosen.draft))
@@ -323,14 +323,14 @@ class ModelController(QObject):
 
     def _found(self) -> None:
         """The list of models changed."""
-        self.models.free = engine.available_memory()
+        self.list.free = engine.available_memory()
         wish = self._wish
-        if wish is not None and wish.target is not None and self.models.can_be_used(wish.target):
+        if wish is not None and wish.target is not None and self.list.can_be_used(wish.target):
             self._wish = None
-            if wish.draft is not None and not self.models.can_be_used(wish.draft):
+            if wish.draft is not None and not self.list.can_be_used(wish.draft):
                 wish = replace(wish, draft=None, drafting="automatic")
-            if self.models.loaded != Loaded(wish.target, wish.draft):
-                self.models.selection = wish
+            if self.list.loaded != Loaded(wish.target, wish.draft):
+                self.list.selection = wish
                 self._tell_selection()
                 self._tasks.start(self._load_ahead())
         self.list_changed.emit()
@@ -338,25 +338,25 @@ class ModelController(QObject):
 
     async def _judge(self, *, new_target: bool = False) -> None:
         """Find out which drafts fit the chosen target; let go of a chosen one that does not."""
-        await self._folders.read_alone(self.models.selection.target)
-        target = self.models.by_path(self.models.selection.target)
-        fits = {} if target is None else await judge(target, self.models.models)
-        if target is not None and target.path != self.models.selection.target:
+        await self._folders.read_alone(self.list.selection.target)
+        target = self.list.by_path(self.list.selection.target)
+        fits = {} if target is None else await judge(target, self.list.models)
+        if target is not None and target.path != self.list.selection.target:
             return
-        self.models.set_fits(fits)
-        if self.models.let_go_of_unfit(new_target=new_target):
+        self.list.set_fits(fits)
+        if self.list.let_go_of_unfit(new_target=new_target):
             self._remember()
         self.list_changed.emit()
 
     def _remember(self) -> None:
         if self._opened is None and self._wish is None:
             self._memory.keep_choice()
-        self.settings.lookahead = self.models.selection.lookahead
+        self.settings.lookahead = self.list.selection.lookahead
         self._tell_selection()
 
     def _tell_selection(self) -> None:
-        if self.models.selection != self._told:
-            self._told = self.models.selection
+        if self.list.selection != self._told:
+            self._told = self.list.selection
             self.selection_changed.emit()
 
     def _remember_folders(self) -> None:

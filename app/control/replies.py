@@ -35,7 +35,7 @@ def current_activity(
         if reading is not None:
             share = reading.evaluated / reading.total if reading.total else None
             return Activity("reading", number(reading.total), share)
-        if bridge.proving:
+        if bridge.comparing:
             return Activity("proving")
     return _loading(bridge, models) or _in_background(bridge, models)
 
@@ -88,9 +88,9 @@ class PendingReply:
 
 
 class ReplyQueue(QObject):
-    """Takes turns, runs them through the bridge in their order, and tells what comes.
+    """Queue replies, run them through the bridge in their order, and tell what comes.
 
-    Attributes: turns (the first one is running), metrics, activity (of the engine).
+    Attributes: queue (the first one is running), metrics, activity (of the engine).
     Signals: grew(PendingReply, text), began_writing(PendingReply), ended(PendingReply), activity_changed(),
     metrics_changed().
     """
@@ -105,7 +105,7 @@ class ReplyQueue(QObject):
         self,
         loop: asyncio.AbstractEventLoop,
         bridge: EngineBridge,
-        desk: ModelController,
+        models: ModelController,
         selection: Callable[[], Selection],
     ) -> None:
         """`selection` gives what the next reply is written with."""
@@ -113,115 +113,115 @@ class ReplyQueue(QObject):
         self.metrics = Metrics()
         self._selection = selection
         self.metrics.choose(selection())
-        self.turns: list[PendingReply] = []
+        self.queue: list[PendingReply] = []
         self.activity = Activity()
-        self._desk = desk
+        self._models = models
         self._bridge = bridge
         self._tasks = Tasks(loop)
         self._ticks = 0
         self._timer = QTimer(self)
         self._timer.setInterval(DRAIN_MS)
         self._timer.timeout.connect(self._tick)
-        desk.working.connect(self._wake)
-        desk.selection_changed.connect(self.note_choice)
-        desk.loaded_changed.connect(self._note_load)
+        models.working.connect(self._wake)
+        models.selection_changed.connect(self.note_choice)
+        models.loaded_changed.connect(self._note_load)
 
     @property
     def running(self) -> PendingReply | None:
-        """The turn that has the engine."""
-        return self.turns[0] if self.turns else None
+        """Return the reply that has the engine."""
+        return self.queue[0] if self.queue else None
 
-    def activity_for(self, turn: PendingReply | None) -> Activity:
-        """Return what is going on, for the chat of this turn (None: of a chat in which nothing is to be answered)."""
-        return self.activity if turn in (None, self.running) else Activity("queued")
+    def activity_for(self, pending: PendingReply | None) -> Activity:
+        """Return what is going on, for the chat of this reply (None: of a chat that waits for none)."""
+        return self.activity if pending in (None, self.running) else Activity("queued")
 
-    def start(self, turn: PendingReply) -> None:
-        """Let a turn have its reply, after those that are waiting."""
-        self.turns.append(turn)
-        if self.running is turn:
-            turn.first.set()
-        self._tasks.start(self._answer(turn))
+    def start(self, pending: PendingReply) -> None:
+        """Let a reply be written, after those that are waiting."""
+        self.queue.append(pending)
+        if self.running is pending:
+            pending.first.set()
+        self._tasks.start(self._answer(pending))
         self._wake()
 
-    def cancel(self, turn: PendingReply) -> None:
-        """Stop a turn; what is written of its reply stays."""
-        turn.cancelled = True
-        turn.first.set()
-        if turn.job is not None:
-            turn.job.cancel()
+    def cancel(self, pending: PendingReply) -> None:
+        """Stop a reply; what is written of it stays."""
+        pending.cancelled = True
+        pending.first.set()
+        if pending.job is not None:
+            pending.job.cancel()
 
     async def stop(self) -> None:
         """End everything that runs, for closing; what came of the replies is told as usual."""
         self._timer.stop()
-        for turn in self.turns:
-            self.cancel(turn)
+        for pending in self.queue:
+            self.cancel(pending)
         self._tasks.cancel()
         await self._tasks.ended()
         self._drain()
-        for turn in list(self.turns):
-            self._end(turn, None)
+        for pending in list(self.queue):
+            self._end(pending, None)
         self._timer.stop()
 
-    # A turn -----------------------------------------------------------------------------------------------------------
+    # A reply ----------------------------------------------------------------------------------------------------------
 
-    async def _answer(self, turn: PendingReply) -> None:
+    async def _answer(self, pending: PendingReply) -> None:
         problem: Problem | None = None
         try:
             await asyncio.sleep(SHOW_FIRST_S)
-            await self._wait_for_engine(turn)
+            await self._wait_for_engine(pending)
             self._ticks = 0
             # The figures of the last reply stand until there are new ones: nothing blinks, and a short reply is not
             # slowed.
             self.metrics.choose(self._selection())
             self.metrics.begin()
-            await self._load_for(turn)
-            job = self._bridge.reply(turn.messages, turn.lookahead, turn.choice)
-            turn.result = await self._wait(turn, job)
+            await self._load_for(pending)
+            job = self._bridge.reply(pending.messages, pending.lookahead, pending.choice)
+            pending.result = await self._wait(pending, job)
         except Cancelled:
             pass
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the window
             problem = describe(error)
-        if turn is self.running:
+        if pending is self.running:
             self._drain()
-        self._end(turn, problem)
+        self._end(pending, problem)
 
-    async def _wait_for_engine(self, turn: PendingReply) -> None:
-        await turn.first.wait()
-        if turn.cancelled:
+    async def _wait_for_engine(self, pending: PendingReply) -> None:
+        await pending.first.wait()
+        if pending.cancelled:
             raise Cancelled
 
-    async def _load_for(self, turn: PendingReply) -> None:
-        if turn.wanted.target is None:
-            raise self._desk.nothing_chosen()
-        job = self._desk.load(turn.wanted)
+    async def _load_for(self, pending: PendingReply) -> None:
+        if pending.wanted.target is None:
+            raise self._models.nothing_chosen()
+        job = self._models.load(pending.wanted)
         if job is not None:
             try:
-                await self._wait(turn, job)
+                await self._wait(pending, job)
             finally:
-                self._desk.load_ended(job)
+                self._models.load_ended(job)
 
-    async def _wait(self, turn: PendingReply, job: Job[Any]) -> Any:
-        turn.job = job
-        if turn.cancelled:
+    async def _wait(self, pending: PendingReply, job: Job[Any]) -> Any:
+        pending.job = job
+        if pending.cancelled:
             job.cancel()
         result = await job.result
-        turn.job = None
-        if turn.cancelled and not isinstance(result, GenerationResult):
+        pending.job = None
+        if pending.cancelled and not isinstance(result, GenerationResult):
             raise Cancelled
         return result
 
-    def _end(self, turn: PendingReply, problem: Problem | None) -> None:
-        exchange = turn.exchange
-        was_running = turn is self.running
-        if turn.result is not None:
-            exchange.end(turn.result)
+    def _end(self, pending: PendingReply, problem: Problem | None) -> None:
+        exchange = pending.exchange
+        was_running = pending is self.running
+        if pending.result is not None:
+            exchange.end(pending.result)
         if problem is not None:
             exchange.fail(problem)
         exchange.cancel()
-        self.turns.remove(turn)
+        self.queue.remove(pending)
         if was_running:
-            self.metrics.end(turn.result.stats if turn.result is not None else None)
-        self.ended.emit(turn)
+            self.metrics.end(pending.result.stats if pending.result is not None else None)
+        self.ended.emit(pending)
         self.metrics_changed.emit()
         self.note_choice()
         self._show_activity()
@@ -244,31 +244,31 @@ class ReplyQueue(QObject):
             self.metrics_changed.emit()
         self._show_activity()
         # While the user is asked nothing comes, however long that takes.
-        if self.activity.work == "asking" or (self.running is None and not self._desk.busy):
+        if self.activity.work == "asking" or (self.running is None and not self._models.busy):
             self._timer.stop()
 
     def _drain(self) -> None:
-        turn = self.running
+        pending = self.running
         texts: list[str] = []
         for when, event in self._bridge.drain():
-            if turn is None:
+            if pending is None:
                 continue
             self.metrics.take(when, event)
             if isinstance(event, TokenEvent):
                 texts.append(event.text)
-                self._trace(turn.exchange, event)
+                self._trace(pending.exchange, event)
             elif isinstance(event, PromptProgress):
-                turn.reading = event
+                pending.reading = event
             elif isinstance(event, Finished):
-                turn.result = event.result
-        if turn is None or not texts:
+                pending.result = event.result
+        if pending is None or not texts:
             return
-        exchange = turn.exchange
+        exchange = pending.exchange
         first = exchange.status == "waiting"
         exchange.add("".join(texts))
         if first:
-            self.began_writing.emit(turn)
-        self.grew.emit(turn, "".join(texts))
+            self.began_writing.emit(pending)
+        self.grew.emit(pending, "".join(texts))
 
     def _trace(self, exchange: Exchange, event: TokenEvent) -> None:
         if exchange.trace is None:
@@ -276,9 +276,9 @@ class ReplyQueue(QObject):
         exchange.trace.add(event, self._bridge.token_names)
 
     def _show_activity(self) -> None:
-        turn = self.running
-        exchange, reading = (None, None) if turn is None else (turn.exchange, turn.reading)
-        activity = current_activity(self._bridge, self._desk, exchange, reading)
+        pending = self.running
+        exchange, reading = (None, None) if pending is None else (pending.exchange, pending.reading)
+        activity = current_activity(self._bridge, self._models, exchange, reading)
         if activity != self.activity:
             self.activity = activity
             self.activity_changed.emit()

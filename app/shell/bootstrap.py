@@ -106,48 +106,48 @@ def build(
     install(app, settings.language)
     trouble = settings_file.trouble
     problems = [] if trouble is None else [Problem(trouble_words(trouble))]
-    keeper = Autosave(settings, settings_file)
+    autosave = Autosave(settings, settings_file)
     bundled = _or_none(bundled_pair, problems)
     starters = _or_none(starter_prompts, problems)
     sheet = _or_none(lambda: read_text("styles", "window.qss"), problems)
     icons = str(files("resources").joinpath("icons")).replace("\\", "/")
     theme = Theme(app, sheet or "", icons, settings)
-    keeper.changed.connect(theme.refresh)
-    models = ModelList(bundled)
-    lost = _choose_as_before(models, settings)
+    autosave.changed.connect(theme.refresh)
+    listed = ModelList(bundled)
+    lost = _choose_as_before(listed, settings)
     bridge = EngineBridge(loop, trusted=bundled or (), make_decoder=make_decoder)
-    desk = ModelController(loop, bridge, models, settings)
+    models = ModelController(loop, bridge, listed, settings)
     if lost is not None:
-        desk.wish(lost)
+        models.wish(lost)
     if model is not None:
-        desk.open_model(model)
+        models.open_model(model)
     conversations = ConversationController(loop, store)
-    controller = ChatController(loop, bridge, desk, conversations, Choices(settings, conversations))
+    controller = ChatController(loop, bridge, models, conversations, Choices(settings, conversations))
     window = MainWindow(theme, settings, controller.metrics, conversations.list, starters or ())
-    proof = CompareController(loop, bridge, desk, controller.last_question)
+    compare = CompareController(loop, bridge, models, controller.last_question)
     attachments = Attachments(loop)
     context = ContextController(loop, bridge, controller, attachments, lambda: window.prompt.question)
-    parts = Program(
+    program = Program(
         settings,
         settings_file,
-        keeper,
+        autosave,
         theme,
         bridge,
-        desk,
+        models,
         conversations,
         controller,
         window,
-        proof,
+        compare,
         attachments=attachments,
         context=context,
     )
-    connect(parts)
+    connect(program)
     # What the window begins with is there in a moment: no greeting that vanishes at once.
     before = settings.conversation if store is not None and store.exists() else 0
     window.show_chat(empty=before == 0)
     window.painted.connect(lambda: controller.restore(before))
-    window.painted.connect(lambda: _begin(parts, problems))
-    return parts
+    window.painted.connect(lambda: _begin(program, problems))
+    return program
 
 
 def _or_none(give: Callable[[], Any], problems: list[Problem]) -> Any:
@@ -176,37 +176,37 @@ def _choose_as_before(models: ModelList, settings: Settings) -> Selection | None
     return chosen if lost else None
 
 
-def _begin(parts: Program, problems: list[Problem]) -> None:
+def _begin(program: Program, problems: list[Problem]) -> None:
     """The window is on screen: now the rest of the check of a frozen program, before a model of it is loaded."""
-    steps = iter(()) if parts.installation is None else parts.installation.check_contents()
+    steps = iter(()) if program.installation is None else program.installation.check_contents()
 
-    def go_on() -> None:
+    def continue_() -> None:
         began = perf_counter()
         try:
             for _ in steps:
                 if perf_counter() - began > _SLICE_S:
-                    QTimer.singleShot(0, parts.window, go_on)
+                    QTimer.singleShot(0, program.window, continue_)
                     return
         except InstallationDamaged as damage:
-            parts.damage = damage
-            parts.window.close()
+            program.damage = damage
+            program.window.close()
             return
-        if parts.window.isVisible():
-            _begin_work(parts, problems)
+        if program.window.isVisible():
+            _begin_work(program, problems)
 
-    go_on()
+    continue_()
 
 
-def _begin_work(parts: Program, problems: list[Problem]) -> None:
+def _begin_work(program: Program, problems: list[Problem]) -> None:
     """Now the heavy things."""
     for problem in problems:
-        parts.controller.report(problem)
-    parts.desk.begin([expanded(folder) for folder in parts.settings.models_folders])
-    QTimer.singleShot(0, parts.window, parts.window.panel.build_plots)
-    QTimer.singleShot(0, parts.window, lambda: parts.log.open(qt_version))
+        program.controller.report(problem)
+    program.models.begin([expanded(folder) for folder in program.settings.models_folders])
+    QTimer.singleShot(0, program.window, program.window.panel.build_plots)
+    QTimer.singleShot(0, program.window, lambda: program.log.open(qt_version))
     threading.Thread(target=_load_readers, name="outrider-imports", daemon=True).start()
     # What lives by then is not garbage: later collections are short, and nothing is late because of them.
-    QTimer.singleShot(2_000, parts.window, leave_out)
+    QTimer.singleShot(2_000, program.window, leave_out)
 
 
 def _load_readers() -> None:
@@ -215,15 +215,15 @@ def _load_readers() -> None:
     code_colors.prepare_usual()
 
 
-def _report_surprises(parts: Program, loop: asyncio.AbstractEventLoop) -> None:
+def _report_surprises(program: Program, loop: asyncio.AbstractEventLoop) -> None:
     """Whatever goes wrong unexpectedly becomes a message in the window."""
 
     def show(error: BaseException) -> None:
-        parts.controller.report(describe(error))
+        program.controller.report(describe(error))
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):
-            parts.window.close()
+            program.window.close()
         else:
             show(error.with_traceback(trace))
 
@@ -244,7 +244,7 @@ def run(
     arguments: list[str],
     settings_file: SettingsFile,
     *,
-    wishes: StartOptions = StartOptions(),
+    options: StartOptions = StartOptions(),
     installation: Installation | None = None,
     claim: Claim | None = None,
     script: Script | None = None,
@@ -268,14 +268,14 @@ def run(
         loop = qasync.QEventLoop(app)
         asyncio.set_event_loop(loop)
         store = None if claim is None else claim.store
-        used_before = wishes.model is not None or (store is not None and store.exists())
-        parts = build(app, loop, settings_file, models_folder=wishes.models_folder, model=wishes.model, store=store)
-        parts.installation, parts.log = installation, log
-        begin_introduction(parts, used_before=used_before)
+        used_before = options.model is not None or (store is not None and store.exists())
+        program = build(app, loop, settings_file, models_folder=options.models_folder, model=options.model, store=store)
+        program.installation, program.log = installation, log
+        begin_introduction(program, used_before=used_before)
         if claim is not None:
-            _hear_calls(parts, claim)
-        app.file_opened.connect(lambda path: parts.desk.choose_target(Path(path)))
-        code, ended = _run(app, loop, parts, script)
+            _hear_calls(program, claim)
+        app.file_opened.connect(lambda path: program.models.choose_target(Path(path)))
+        code, ended = _run(app, loop, program, script)
     except Exception as error:
         note_error(error)
         raise
@@ -284,8 +284,8 @@ def run(
         log.close()
         if claim is not None:
             claim.release()
-    if parts.damage is not None:
-        code = report(parts.damage, attended=script is None)
+    if program.damage is not None:
+        code = report(program.damage, attended=script is None)
     sys.stdout.flush()
     if not ended:
         # Native code that does not come back: leaving in the ordinary way would wait for it, or crash in it.
@@ -293,54 +293,54 @@ def run(
     return code
 
 
-def _hear_calls(parts: Program, claim: Claim) -> None:
-    watcher = parts.watcher = CallWatcher(claim)
-    watcher.called.connect(lambda call: answer(parts, call))
-    parts.window.painted.connect(watcher.begin)
-    parts.window.closed.connect(watcher.stop)
+def _hear_calls(program: Program, claim: Claim) -> None:
+    watcher = program.watcher = CallWatcher(claim)
+    watcher.called.connect(lambda call: answer(program, call))
+    program.window.painted.connect(watcher.begin)
+    program.window.closed.connect(watcher.stop)
 
 
-def _run(app: QApplication, loop: qasync.QEventLoop, parts: Program, script: Script | None) -> tuple[int, bool]:
+def _run(app: QApplication, loop: qasync.QEventLoop, program: Program, script: Script | None) -> tuple[int, bool]:
     """The life of the window; gives the exit code, and whether the engine has ended."""
-    _report_surprises(parts, loop)
+    _report_surprises(program, loop)
     with loop:
-        code: int = loop.run_until_complete(_live(parts, loop, script))
-        ended = _end(parts)
-    parts.window.deleteLater()
+        code: int = loop.run_until_complete(_live(program, loop, script))
+        ended = _end(program)
+    program.window.deleteLater()
     app.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
     sys.excepthook, threading.excepthook = sys.__excepthook__, threading.__excepthook__
     return code, ended
 
 
-async def _live(parts: Program, loop: asyncio.AbstractEventLoop, script: Script | None) -> int:
+async def _live(program: Program, loop: asyncio.AbstractEventLoop, script: Script | None) -> int:
     closed: asyncio.Future[int] = loop.create_future()
 
     def close() -> None:
         if not closed.done():
             closed.set_result(0)
 
-    parts.window.closed.connect(close)
+    program.window.closed.connect(close)
     with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
-        loop.add_signal_handler(signal.SIGINT, parts.window.close)
-        loop.add_signal_handler(signal.SIGTERM, parts.window.close)
+        loop.add_signal_handler(signal.SIGINT, program.window.close)
+        loop.add_signal_handler(signal.SIGTERM, program.window.close)
     if script is not None:
-        task = asyncio.ensure_future(script(parts, loop))
+        task = asyncio.ensure_future(script(program, loop))
         await asyncio.sleep(0)  # so that it waits for the first paint before there is one
-        parts.window.show()
+        program.window.show()
         await asyncio.wait({task, closed}, return_when=asyncio.FIRST_COMPLETED)
         code = int(task.result()) if task.done() else 1
         task.cancel()
-        parts.window.close()
+        program.window.close()
     else:
-        parts.window.show()
+        program.window.show()
         code = await closed
-    await parts.controller.stop()
+    await program.controller.stop()
     return code
 
 
-def _end(parts: Program) -> bool:
-    parts.keeper.close()
-    ended = parts.bridge.close(CLOSE_S)
-    if not parts.conversations.close(SAVE_S):
+def _end(program: Program) -> bool:
+    program.autosave.close()
+    ended = program.bridge.close(CLOSE_S)
+    if not program.conversations.close(SAVE_S):
         LOGGER.warning("the last changes of the conversations could not be saved")
     return ended

@@ -15,17 +15,17 @@ from app.system.translation import say
 from app.views.commands.commands import CHAT, CONVERSATIONS, MODELS, PROGRAM, SPECULATION, VIEW, Keys
 
 
-def register(parts: Program, windows: Windows) -> None:
+def register(program: Program, windows: Windows) -> None:
     """Give the window its commands."""
-    _register_chat(parts, windows)
-    _register_conversations(parts)
-    _register_models(parts, windows)
-    _register_view(parts)
-    _register_program(parts, windows)
+    _register_chat(program, windows)
+    _register_conversations(program)
+    _register_models(program, windows)
+    _register_view(program)
+    _register_program(program, windows)
 
 
-def _register_chat(parts: Program, windows: Windows) -> None:
-    window, controller = parts.window, parts.controller
+def _register_chat(program: Program, windows: Windows) -> None:
+    window, controller = program.window, program.controller
     add, tr = window.commands.add, window.tr
     new = QKeySequence.StandardKey.New
     add("chat.new", tr("New chat"), window.new_chat_wanted.emit, shortcut=new, section=CHAT)
@@ -39,13 +39,13 @@ def _register_chat(parts: Program, windows: Windows) -> None:
         section=CHAT,
         enabled=lambda: controller.activity.work != "idle",
     )
-    add("chat.attach", tr("Attach text files…"), lambda: attach(parts), shortcut="Ctrl+Shift+A", section=CHAT)
+    add("chat.attach", tr("Attach text files…"), lambda: attach(program), shortcut="Ctrl+Shift+A", section=CHAT)
     words = tr("Sampling and system prompt for this chat…")
     add("chat.generation", words, windows.settings.open_generation, shortcut="Ctrl+G", section=CHAT)
 
 
-def _register_conversations(parts: Program) -> None:
-    window, conversations = parts.window, parts.conversations
+def _register_conversations(program: Program) -> None:
+    window, conversations = program.window, program.conversations
     add, tr = window.commands.add, window.tr
 
     def is_open() -> bool:
@@ -54,11 +54,11 @@ def _register_conversations(parts: Program) -> None:
     def step(by: int) -> None:
         number = neighbour(conversations.list.rows, conversations.list.open_id, by)
         if number is not None:
-            parts.controller.open(number)
+            program.controller.open(number)
 
     def save(kind: str) -> None:
         if conversations.open is not None:
-            export(parts, conversations.open.id, kind)
+            export(program, conversations.open.id, kind)
 
     def rename() -> None:
         if conversations.open is not None:
@@ -77,7 +77,7 @@ def _register_conversations(parts: Program) -> None:
     add("conversations.previous", before, lambda: step(-1), shortcut="Ctrl+PgUp", section=section)
     add("conversations.rename", tr("Rename this chat"), rename, section=section, enabled=is_open)
     add("conversations.delete", tr("Delete this chat"), delete, section=section, enabled=is_open)
-    undo = parts.controller.undelete
+    undo = program.controller.undelete
     taken_back = tr("Undo deleting a chat")
     add("conversations.undo", taken_back, undo, section=section, enabled=lambda: conversations.can_undelete)
     for each in FORMATS.values():
@@ -88,7 +88,7 @@ def _register_conversations(parts: Program) -> None:
             section=section,
             enabled=is_open,
         )
-    add("conversations.import", tr("Import a chat…"), lambda: import_(parts), section=section)
+    add("conversations.import", tr("Import a chat…"), lambda: import_(program), section=section)
 
 
 def neighbour(rows: object, open_id: int | None, by: int) -> int | None:
@@ -102,8 +102,8 @@ def neighbour(rows: object, open_id: int | None, by: int) -> int | None:
     return numbers[place] if 0 <= place < len(numbers) else None
 
 
-def _register_models(parts: Program, windows: Windows) -> None:
-    window, bar, desk, models = parts.window, parts.window.bar, parts.desk, parts.desk.models
+def _register_models(program: Program, windows: Windows) -> None:
+    window, bar, models = program.window, program.window.bar, program.models
     add, tr = window.commands.add, window.tr
 
     def show(picker: str) -> Callable[[], None]:
@@ -117,26 +117,26 @@ def _register_models(parts: Program, windows: Windows) -> None:
     add("models.target", tr("Choose a target…"), show("target"), shortcut="Alt+T", section=MODELS)
     add("models.draft", tr("Choose a draft…"), show("draft"), shortcut="Alt+D", section=MODELS)
     add("models.lookahead", tr("Choose the lookahead…"), show("lookahead"), shortcut="Alt+L", section=MODELS)
-    add("models.rescan", tr("Rescan the model folders"), desk.scan_again, shortcut="F5", section=MODELS)
+    add("models.rescan", tr("Rescan the model folders"), models.scan_again, shortcut="F5", section=MODELS)
     compare, sweep = tr("Compare plain and speculative decoding…"), tr("Lookahead sweep…")
-    add("proof.compare", compare, windows.proof.open_compare, shortcut="Ctrl+Shift+C", section=SPECULATION)
-    add("proof.sweep", sweep, windows.proof.open_sweep, shortcut="Ctrl+Shift+L", section=SPECULATION)
+    add("proof.compare", compare, windows.compare.open_compare, shortcut="Ctrl+Shift+C", section=SPECULATION)
+    add("proof.sweep", sweep, windows.compare.open_sweep, shortcut="Ctrl+Shift+L", section=SPECULATION)
     add("models.library", tr("Models…"), windows.library.open_library, shortcut="Ctrl+Shift+M", section=MODELS)
     add("models.folder", tr("Add a model folder…"), windows.library.add_folder, section=MODELS)
     add(
         "models.options",
         tr("Options for the target…"),
-        lambda: windows.library.open_options(models.selection.target),
+        lambda: windows.library.open_options(models.list.selection.target),
         section=MODELS,
-        enabled=lambda: models.by_path(models.selection.target) is not None,
+        enabled=lambda: models.list.by_path(models.list.selection.target) is not None,
     )
     load, unload = tr("Load the chosen models"), tr("Unload the models")
-    add("models.load", load, desk.load_now, section=MODELS, enabled=lambda: not desk.is_loaded)
-    add("models.unload", unload, desk.unload, section=MODELS, enabled=lambda: models.loaded.target is not None)
+    add("models.load", load, models.load_now, section=MODELS, enabled=lambda: not models.is_loaded)
+    add("models.unload", unload, models.unload, section=MODELS, enabled=lambda: models.list.loaded.target is not None)
 
 
-def _register_view(parts: Program) -> None:
-    window, theme = parts.window, parts.theme
+def _register_view(program: Program) -> None:
+    window, theme = program.window, program.theme
     add, tr = window.commands.add, window.tr
     add(
         "view.left",
@@ -189,8 +189,8 @@ def _register_view(parts: Program) -> None:
         )
 
 
-def _register_program(parts: Program, windows: Windows) -> None:
-    window, add = parts.window, parts.window.commands.add
+def _register_program(program: Program, windows: Windows) -> None:
+    window, add = program.window, program.window.commands.add
     palette, sheet = window.tr("All commands…"), window.tr("Keyboard shortcuts…")
     add("program.palette", palette, windows.help.open_palette, shortcut="Ctrl+K", section=PROGRAM, quiet=True)
     add("program.shortcuts", sheet, windows.help.open_sheet, shortcut="F1", section=PROGRAM, everywhere=True)

@@ -28,22 +28,22 @@ _LONG = 500
 """Entries of a conversation from which on a garbage collection that looks at all of them would be felt."""
 
 
-def connect(parts: Program) -> None:
+def connect(program: Program) -> None:
     """Connect everything."""
-    windows = Windows.of(parts)
-    _connect_chat(parts)
-    _connect_conversations(parts)
-    _connect_proof(parts, windows.proof)
-    parts.keeper.trouble.connect(lambda trouble: parts.window.notice.show_trouble(trouble_words(trouble)))
-    _connect_models(parts, windows.library)
-    _connect_files(parts)
-    _connect_meter(parts)
-    register(parts, windows)
-    parts.window.bar.fill_menu(parts.window.commands)
+    windows = Windows.of(program)
+    _connect_chat(program)
+    _connect_conversations(program)
+    _connect_compare(program, windows.compare)
+    program.autosave.trouble.connect(lambda trouble: program.window.notice.show_trouble(trouble_words(trouble)))
+    _connect_models(program, windows.library)
+    _connect_files(program)
+    _connect_meter(program)
+    register(program, windows)
+    program.window.bar.fill_menu(program.window.commands)
 
 
-def _connect_chat(parts: Program) -> None:
-    window, controller = parts.window, parts.controller
+def _connect_chat(program: Program) -> None:
+    window, controller = program.window, program.controller
     transcript = window.transcript
     # Intents
     window.prompt_sent.connect(controller.send)
@@ -61,9 +61,9 @@ def _connect_chat(parts: Program) -> None:
     controller.opened.connect(lambda: transcript.show_all(controller.transcript.entries))
     controller.opened.connect(lambda: window.show_chat(empty=False))
     last = [0]
-    controller.opened.connect(lambda: _spare_collections(parts, last))
+    controller.opened.connect(lambda: _spare_collections(program, last))
     controller.busy_changed.connect(window.show_busy)
-    notifier = Notifier(window, parts.settings)
+    notifier = Notifier(window, program.settings)
     controller.any_reply_ended.connect(notifier.note)
     notifier.clicked.connect(window.come_up)
     controller.activity_changed.connect(lambda: window.strip.show_activity(controller.activity))
@@ -71,15 +71,15 @@ def _connect_chat(parts: Program) -> None:
     controller.replies.metrics_changed.connect(window.panel.refresh, Qt.ConnectionType.QueuedConnection)
 
 
-def _spare_collections(parts: Program, last: list[int]) -> None:
+def _spare_collections(program: Program, last: list[int]) -> None:
     """A long conversation is no garbage: leave it out of collections, which hold up the window.
 
     `last`: the one that was shown before. What changes in a conversation is not worth another time.
     """
-    shown = parts.conversations.open
+    shown = program.conversations.open
     before, last[0] = last[0], 0 if shown is None else shown.id
-    if last[0] != before and len(parts.controller.transcript.entries) > _LONG:
-        QTimer.singleShot(1_000, parts.window, leave_out)
+    if last[0] != before and len(program.controller.transcript.entries) > _LONG:
+        QTimer.singleShot(1_000, program.window, leave_out)
 
 
 def leave_out() -> None:
@@ -88,8 +88,8 @@ def leave_out() -> None:
     gc.freeze()
 
 
-def _connect_conversations(parts: Program) -> None:
-    window, controller, conversations = parts.window, parts.controller, parts.conversations
+def _connect_conversations(program: Program) -> None:
+    window, controller, conversations = program.window, program.controller, program.conversations
     panel = window.left
     # Intents
     panel.chosen.connect(controller.open)
@@ -99,70 +99,70 @@ def _connect_conversations(parts: Program) -> None:
     panel.undo_wanted.connect(controller.undelete)
     panel.undo_ended.connect(conversations.forget_deleted)
     panel.search_wanted.connect(conversations.search)
-    panel.export_wanted.connect(lambda number, kind: export(parts, number, kind))
-    panel.import_wanted.connect(lambda: import_(parts))
+    panel.export_wanted.connect(lambda number, kind: export(program, number, kind))
+    panel.import_wanted.connect(lambda: import_(program))
     # State
     conversations.list_changed.connect(panel.refresh)
     conversations.open_changed.connect(panel.show_open)
     conversations.writing_changed.connect(panel.show_open)
-    conversations.open_changed.connect(lambda: _remember_open(parts))
+    conversations.open_changed.connect(lambda: _remember_open(program))
     conversations.deleted_changed.connect(lambda: panel.show_undo(shown=conversations.can_undelete))
     conversations.messages_deleted.connect(lambda: window.notice.show_offer(window.tr("Deleted"), window.tr("Undo")))
-    window.notice.accepted.connect(controller.put_back)
+    window.notice.accepted.connect(controller.restore_messages)
     conversations.trouble.connect(lambda problem: window.notice.show_trouble(problem.text))
     conversations.saving_again.connect(lambda: window.notice.show_good_news(window.tr("All changes are saved again.")))
 
 
-def _connect_proof(parts: Program, windows: CompareWindows) -> None:
-    parts.window.closed.connect(windows.close)
-    parts.window.closed.connect(parts.proof.stop)
-    parts.proof.changed.connect(lambda kind: _note_plain_speed(parts, kind))
+def _connect_compare(program: Program, windows: CompareWindows) -> None:
+    program.window.closed.connect(windows.close)
+    program.window.closed.connect(program.compare.stop)
+    program.compare.changed.connect(lambda kind: _note_plain_speed(program, kind))
 
 
-def _remember_open(parts: Program) -> None:
+def _remember_open(program: Program) -> None:
     """At once: the program may be killed, and is to come back where it was."""
-    shown = parts.conversations.open
+    shown = program.conversations.open
     number = 0 if shown is None else shown.id
-    if number != parts.settings.conversation:
-        parts.settings.conversation = number
+    if number != program.settings.conversation:
+        program.settings.conversation = number
 
 
-def answer(parts: Program, call: Call) -> None:
+def answer(program: Program, call: Call) -> None:
     """Another start of the program: its window is this one."""
     if call.token:
         # Wayland lets a window come up with a token that whoever was in front has given.
         os.environ["XDG_ACTIVATION_TOKEN"] = call.token
-    parts.window.come_up()
+    program.window.come_up()
     if call.models_folder:
-        parts.desk.add_folder(Path(call.models_folder))
+        program.models.add_folder(Path(call.models_folder))
     if call.model:
-        parts.desk.choose_target(Path(call.model))
+        program.models.choose_target(Path(call.model))
 
 
-def _connect_models(parts: Program, windows: LibraryWindows) -> None:
+def _connect_models(program: Program, windows: LibraryWindows) -> None:
     """The pickers, the library and what is dropped."""
-    window, bar, desk, controller = parts.window, parts.window.bar, parts.desk, parts.controller
-    bar.target.chosen.connect(desk.choose_target)
-    bar.draft.chosen.connect(desk.choose_draft)
-    bar.lookahead.chosen.connect(desk.choose_lookahead)
+    window, bar, models, controller = program.window, program.window.bar, program.models, program.controller
+    bar.target.chosen.connect(models.choose_target)
+    bar.draft.chosen.connect(models.choose_draft)
+    bar.lookahead.chosen.connect(models.choose_lookahead)
     bar.library_wanted.connect(windows.open_library)
-    window.folder_chosen.connect(lambda folder: desk.add_folder(Path(folder)))
-    windows.connect_notice(_announcement(parts))
+    window.folder_chosen.connect(lambda folder: models.add_folder(Path(folder)))
+    windows.connect_notice(_announcement(program))
     window.closed.connect(windows.close)
     controller.activity_changed.connect(windows.show_activity)
-    for changed in (desk.list_changed, desk.selection_changed, desk.loaded_changed):
-        changed.connect(lambda: bar.show_models(desk.models))
-    bar.show_models(desk.models)
+    for changed in (models.list_changed, models.selection_changed, models.loaded_changed):
+        changed.connect(lambda: bar.show_models(models.list))
+    bar.show_models(models.list)
     drops = FileDrops(window, window.prompt.edit.viewport())
     for place in (drops, windows):
-        place.dropped.connect(lambda found: take_dropped(parts, found))
-        place.foreign.connect(lambda: refuse_dropped(parts))
+        place.dropped.connect(lambda found: take_dropped(program, found))
+        place.foreign.connect(lambda: refuse_dropped(program))
 
 
-def _announcement(parts: Program) -> LoadNotice:
+def _announcement(program: Program) -> LoadNotice:
     """Above the progress bar, where what concerns the whole program stands."""
-    window = parts.window
-    notice = LoadNotice(parts.theme, window)
+    window = program.window
+    notice = LoadNotice(program.theme, window)
     holder = window.strip.parentWidget()
     column = None if holder is None else holder.layout()
     if isinstance(column, QVBoxLayout):
@@ -170,8 +170,8 @@ def _announcement(parts: Program) -> LoadNotice:
     return notice
 
 
-def _connect_files(parts: Program) -> None:
-    window, prompt, files = parts.window, parts.window.prompt, parts.attachments
+def _connect_files(program: Program) -> None:
+    window, prompt, files = program.window, program.window.prompt, program.attachments
 
     def show() -> None:
         prompt.show_files(files.attachments, files.pending)
@@ -179,7 +179,7 @@ def _connect_files(parts: Program) -> None:
     def refuse(error: NotAttached) -> None:
         window.notice.show_trouble(refusal(error))
 
-    prompt.attach_wanted.connect(lambda: attach(parts))
+    prompt.attach_wanted.connect(lambda: attach(program))
     prompt.edit.files_given.connect(files.add)
     prompt.chips.removed.connect(files.remove)
     prompt.recalled.connect(files.bring_back)
@@ -190,8 +190,8 @@ def _connect_files(parts: Program) -> None:
     window.closed.connect(files.stop)
 
 
-def _connect_meter(parts: Program) -> None:
-    window, controller, context = parts.window, parts.controller, parts.context
+def _connect_meter(program: Program) -> None:
+    window, controller, context = program.window, program.controller, program.context
 
     def show() -> None:
         use = context.use
@@ -204,12 +204,12 @@ def _connect_meter(parts: Program) -> None:
     window.closed.connect(context.stop)
 
 
-def _note_plain_speed(parts: Program, kind: CompareKind) -> None:
+def _note_plain_speed(program: Program, kind: CompareKind) -> None:
     """Compare the replies of this target with the measured plain speed."""
-    run = parts.proof.runs[kind]
+    run = program.compare.runs[kind]
     if run.running or run.report is None or run.request is None:
         return
     plain = run.report.way("plain")
-    same = run.request.models.target == parts.desk.models.selection.target
+    same = run.request.models.target == program.models.list.selection.target
     if same and plain is not None and plain.tokens_per_second is not None:
-        parts.controller.replies.note_plain_speed(plain.tokens_per_second.median)
+        program.controller.replies.note_plain_speed(plain.tokens_per_second.median)

@@ -1,4 +1,4 @@
-"""Opens the library and the options of a model, and connects them with the desk that does the work."""
+"""Open the library and the options of a model, and connect them with the controller of the models."""
 
 from __future__ import annotations
 
@@ -31,39 +31,41 @@ class LibraryWindows(QObject):
     dropped = Signal(object)
     foreign = Signal()
 
-    def __init__(self, desk: ModelController, activity: Callable[[], Activity], theme: Theme, parent: QWidget) -> None:
+    def __init__(
+        self, models: ModelController, activity: Callable[[], Activity], theme: Theme, parent: QWidget
+    ) -> None:
         super().__init__(parent)
         self.library: LibraryDialog | None = None
         self.options: ModelOptionsDialog | None = None
-        self._desk = desk
+        self._models = models
         self._activity = activity
         self._theme = theme
         self._window = parent
         self._announced = ""
-        for changed in (desk.list_changed, desk.selection_changed, desk.loaded_changed):
+        for changed in (models.list_changed, models.selection_changed, models.loaded_changed):
             changed.connect(self._refresh)
-        desk.announce.connect(self._announce)
+        models.announce.connect(self._announce)
 
     def open_library(self) -> None:
         """Show the library."""
-        self._desk.note_memory()
+        self._models.note_memory()
         if self.library is None:
             self.library = self._make_library()
         self.library.open()
 
     def add_folder(self) -> None:
         """Let the user choose another models folder."""
-        folders = self._desk.models.folders
+        folders = self._models.list.folders
         shown = self.library if self.library is not None and self.library.isVisible() else self._window
         folder = ask_for_models_folder(shown, folders[-1] if folders else None)
         if folder is not None:
-            self._desk.add_folder(folder)
+            self._models.add_folder(folder)
 
     def open_options(self, path: Path | None) -> None:
         """Show how a model is loaded."""
         from app.views.models.options import ModelOptionsDialog  # noqa: PLC0415 - not before it is asked for
 
-        models = self._desk.models
+        models = self._models.list
         model = models.by_path(path)
         if model is None or not model.usable:
             return
@@ -89,23 +91,23 @@ class LibraryWindows(QObject):
 
     def connect_notice(self, notice: LoadNotice) -> None:
         """Announce there too, and hear the answer."""
-        self._desk.announce.connect(notice.announce)
-        notice.accepted.connect(self._desk.load_anyway)
-        notice.declined.connect(self._desk.decline_load)
+        self._models.announce.connect(notice.announce)
+        notice.accepted.connect(self._models.load_anyway)
+        notice.declined.connect(self._models.decline_load)
 
     def _make_library(self) -> LibraryDialog:
         from app.views.models.library import LibraryDialog  # noqa: PLC0415 - not before it is asked for
 
-        library, desk = LibraryDialog(self._theme, self._window), self._desk
+        library, models = LibraryDialog(self._theme, self._window), self._models
         library.shown.connect(self._fill)
-        library.target_wanted.connect(desk.choose_target)
-        library.draft_wanted.connect(desk.choose_draft)
+        library.target_wanted.connect(models.choose_target)
+        library.draft_wanted.connect(models.choose_draft)
         library.options_wanted.connect(self.open_options)
-        library.load_wanted.connect(desk.load_now)
-        library.unload_wanted.connect(desk.unload)
-        library.cancel_wanted.connect(desk.cancel)
+        library.load_wanted.connect(models.load_now)
+        library.unload_wanted.connect(models.unload)
+        library.cancel_wanted.connect(models.cancel)
         library.folders.add_wanted.connect(self.add_folder)
-        library.folders.remove_wanted.connect(desk.remove_folder)
+        library.folders.remove_wanted.connect(models.remove_folder)
         self.connect_notice(library.announcement)
         drops = FileDrops(library, library.search)
         drops.dropped.connect(self.dropped)
@@ -117,7 +119,7 @@ class LibraryWindows(QObject):
         self._announced = words
 
     def _set_options(self, path: Path, options: LoadChoice) -> None:
-        self._desk.set_options(path, options)
+        self._models.set_options(path, options)
 
     def _refresh(self) -> None:
         """Only what is on screen is drawn; the rest when it is opened."""
@@ -126,8 +128,8 @@ class LibraryWindows(QObject):
 
     def _fill(self) -> None:
         if self.library is not None:
-            models = self._desk.models
-            self.library.show_library(self._desk.library.rows(), models.folders, models.away)
+            models = self._models.list
+            self.library.show_library(self._models.library.rows(), models.folders, models.away)
             self.library.show_activity(self._activity())
 
     def _forget(self, dialog: QObject) -> None:

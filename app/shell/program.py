@@ -30,14 +30,14 @@ class Program:
 
     settings: Settings
     settings_file: SettingsFile
-    keeper: Autosave
+    autosave: Autosave
     theme: Theme
     bridge: EngineBridge
-    desk: ModelController
+    models: ModelController
     conversations: ConversationController
     controller: ChatController
     window: MainWindow
-    proof: CompareController
+    compare: CompareController
     attachments: Attachments
     context: ContextController
     installation: Installation | None = None

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 class SettingsWindows(QObject):
     """The dialog is made when it is asked for the first time. Attribute: dialog."""
 
-    def __init__(self, parts: Program) -> None:
-        super().__init__(parts.window)
+    def __init__(self, program: Program) -> None:
+        super().__init__(program.window)
         self.dialog: SettingsDialog | None = None
-        self._parts = parts
-        parts.controller.choices.changed.connect(self._show_choices)
-        parts.keeper.changed.connect(self._show_settings)
-        parts.window.closed.connect(self._close)
+        self._program = program
+        program.controller.choices.changed.connect(self._show_choices)
+        program.autosave.changed.connect(self._show_settings)
+        program.window.closed.connect(self._close)
 
     def open(self, page: PageName | None = None) -> None:
         """Show the settings, at a page (None: the one that was shown last)."""
@@ -42,10 +42,10 @@ class SettingsWindows(QObject):
         from app.words.settings import preset_names, prompt_names  # noqa: PLC0415 - with it
 
         if self.dialog is None:
-            settings = self._parts.settings
+            settings = self._program.settings
             sampling, texts = presets(settings.presets), prompts(settings.prompts)
             sampling.words, texts.words = preset_names(), prompt_names()
-            self.dialog = SettingsDialog(self._parts.theme, sampling, texts, self._parts.window)
+            self.dialog = SettingsDialog(self._program.theme, sampling, texts, self._program.window)
             self._connect(self.dialog)
         self.dialog.open_at(page)
 
@@ -58,7 +58,7 @@ class SettingsWindows(QObject):
             self.dialog.close()
 
     def _connect(self, dialog: SettingsDialog) -> None:
-        choices, page = self._parts.controller.choices, dialog.generation
+        choices, page = self._program.controller.choices, dialog.generation
         dialog.shown.connect(self._fill)
         dialog.general.changed.connect(self._set)
         dialog.speculation.changed.connect(self._speculate)
@@ -76,27 +76,27 @@ class SettingsWindows(QObject):
 
     def _set(self, name: str, value: Any) -> None:
         """Take a setting over; what depends on it hears of it from the keeper of the settings, or asks when it acts."""
-        setattr(self._parts.settings, name, value)
+        setattr(self._program.settings, name, value)
 
     def _speculate(self, name: str, value: Any) -> None:
-        choices = self._parts.controller.choices
+        choices = self._program.controller.choices
         changed = choices.defaults.with_value(name, value)
         if changed is not None:
             choices.choose_speculation(changed)
 
     def _fill(self) -> None:
         if self.dialog is not None:
-            self.dialog.show_settings(self._parts.settings)
-            choices = self._parts.controller.choices
+            self.dialog.show_settings(self._program.settings)
+            choices = self._program.controller.choices
             self.dialog.show_choices(choices.own, choices.defaults, anew=True)
 
     def _show_settings(self) -> None:
         if self.dialog is not None and self.dialog.isVisible():
-            self.dialog.show_settings(self._parts.settings)
+            self.dialog.show_settings(self._program.settings)
 
     def _show_choices(self) -> None:
         if self.dialog is not None and self.dialog.isVisible():
-            choices = self._parts.controller.choices
+            choices = self._program.controller.choices
             self.dialog.show_choices(choices.own, choices.defaults)
 
     # Presets and prompts ----------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ class SettingsWindows(QObject):
         if self.dialog is None:
             return
         name = "presets" if shelf is self.dialog.generation.presets.shelf else "prompts"
-        setattr(self._parts.settings, name, shelf.to_list())
+        setattr(self._program.settings, name, shelf.to_list())
         self.dialog.generation.show_shelves()
 
     def _import(self, bar: ShelfBar) -> None:
@@ -122,15 +122,15 @@ class SettingsWindows(QObject):
 
         path = ask_what_to_open(bar.window(), QCoreApplication.translate("Settings", "Import"))
         if path is not None:
-            self.bring_in(bar, path)
+            self.import_(bar, path)
 
-    def bring_in(self, bar: ShelfBar, path: Path) -> None:
+    def import_(self, bar: ShelfBar, path: Path) -> None:
         """Add what a file holds, and say what came of it."""
         from app.words.settings import imported_words, refusal_words  # noqa: PLC0415 - with the dialog
 
         try:
             with path.open("rb") as file:
-                added, renamed = bar.shelf.bring_in(file.read(LARGEST_FILE + 1))
+                added, renamed = bar.shelf.import_(file.read(LARGEST_FILE + 1))
         except PresetsRefused as refused:
             bar.say(refusal_words(refused, path.name), wrong=True)
         except OSError as error:
@@ -147,9 +147,9 @@ class SettingsWindows(QObject):
         name = "outrider presets.json" if is_presets else "outrider prompts.json"
         path = ask_where_to_put(bar.window(), QCoreApplication.translate("Settings", "Export"), name)
         if path is not None:
-            self.put_out(bar, path)
+            self.export(bar, path)
 
-    def put_out(self, bar: ShelfBar, path: Path) -> None:
+    def export(self, bar: ShelfBar, path: Path) -> None:
         """Write one's own into a file, and say what came of it."""
         try:
             write_whole(path, bar.shelf.export().encode())

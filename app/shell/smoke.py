@@ -49,14 +49,14 @@ def make_script(prompt: str, screenshot: Path | None, folder: Path | None = None
     """A coroutine function that drives the window; its result is the exit code. `folder`: the models folder."""
     limit = TIMEOUT_S if folder is None else 2 * TIMEOUT_S
 
-    async def script(parts: Program, loop: asyncio.AbstractEventLoop) -> int:
+    async def script(program: Program, loop: asyncio.AbstractEventLoop) -> int:
         try:
             async with asyncio.timeout(limit):
-                report = await _drive(parts, loop, prompt)
+                report = await _drive(program, loop, prompt)
                 if folder is not None:
-                    report["folder"] = await _try_folder(parts, folder, prompt)
+                    report["folder"] = await _try_folder(program, folder, prompt)
                 if screenshot is not None:
-                    await _shoot(parts, screenshot)
+                    await _shoot(program, screenshot)
         except TimeoutError:
             return _fail(f"no reply within {limit:.0f} seconds.")
         except SmokeFailed as error:
@@ -67,20 +67,20 @@ def make_script(prompt: str, screenshot: Path | None, folder: Path | None = None
     return script
 
 
-async def _drive(parts: Program, loop: asyncio.AbstractEventLoop, prompt: str) -> dict[str, Any]:
-    controller = parts.controller
+async def _drive(program: Program, loop: asyncio.AbstractEventLoop, prompt: str) -> dict[str, Any]:
+    controller = program.controller
     times: dict[str, float] = {}
     painted: asyncio.Future[None] = loop.create_future()
-    parts.window.painted.connect(lambda: painted.set_result(None))
+    program.window.painted.connect(lambda: painted.set_result(None))
     await painted
     times["first_paint_ms"] = 1000.0 * process_age()
     heavy = sorted({"llama_cpp", "torch", "transformers"} & set(sys.modules))
     if heavy:
         raise SmokeFailed(f"imported before the first paint: {', '.join(heavy)}.")
-    await _settled(parts)
+    await _settled(program)
     sent = perf_counter()
     controller.started_writing.connect(lambda _: times.setdefault("first_token_ms", 1000 * (perf_counter() - sent)))
-    reply = await _reply(parts, loop, prompt)
+    reply = await _reply(program, loop, prompt)
     return {
         "version": __version__,
         "frozen": is_frozen(),
@@ -90,47 +90,47 @@ async def _drive(parts: Program, loop: asyncio.AbstractEventLoop, prompt: str) -
     }
 
 
-async def _reply(parts: Program, loop: asyncio.AbstractEventLoop, prompt: str) -> dict[str, Any]:
+async def _reply(program: Program, loop: asyncio.AbstractEventLoop, prompt: str) -> dict[str, Any]:
     """Send a prompt and wait until the window shows the whole reply."""
-    controller = parts.controller
+    controller = program.controller
     ended: asyncio.Future[Exchange] = loop.create_future()
     connection = controller.reply_ended.connect(ended.set_result)
-    parts.window.prompt_sent.emit(prompt)
+    program.window.prompt_sent.emit(prompt)
     exchange = await ended
     controller.reply_ended.disconnect(connection)
-    _check_problems(parts)
+    _check_problems(program)
     if exchange.stats is None or not exchange.reply.strip():
         raise SmokeFailed("the reply is empty.")
-    await _drawn(parts, exchange)
+    await _drawn(program, exchange)
     return {"text": exchange.reply, "finish_reason": exchange.finish_reason, "stats": exchange.stats.to_dict()}
 
 
-async def _try_folder(parts: Program, folder: Path, prompt: str) -> dict[str, Any]:
+async def _try_folder(program: Program, folder: Path, prompt: str) -> dict[str, Any]:
     """Pick the smallest model of the folder in the bar, and let it write a little."""
-    await _settled(parts)
-    model = _smallest(parts, folder)
-    picker = parts.window.bar.target
+    await _settled(program)
+    model = _smallest(program, folder)
+    picker = program.window.bar.target
     row = next(row for row in range(picker.count()) if picker.itemData(row) == model.path)
     picker.setCurrentIndex(row)
     picker.activated.emit(row)
-    await _settled(parts)
-    controller = parts.controller
+    await _settled(program)
+    controller = program.controller
 
     def stop_soon() -> None:
         if controller.busy and controller.metrics.emitted >= ENOUGH:
             controller.cancel()
 
     connection = controller.reply_grew.connect(stop_soon)
-    reply = await _reply(parts, asyncio.get_running_loop(), prompt)
+    reply = await _reply(program, asyncio.get_running_loop(), prompt)
     controller.reply_grew.disconnect(connection)
-    if parts.desk.models.loaded.target != model.path:
+    if program.models.list.loaded.target != model.path:
         raise SmokeFailed(f"{model.path.name} was chosen, and another model wrote the reply.")
     return {"model": model.path.name, **reply}
 
 
-def _smallest(parts: Program, folder: Path) -> ModelFile:
-    bundled = parts.desk.models.bundled or ()
-    found = [model for model in parts.desk.models.models if model.path not in bundled and model.file_format == "gguf"]
+def _smallest(program: Program, folder: Path) -> ModelFile:
+    bundled = program.models.list.bundled or ()
+    found = [model for model in program.models.list.models if model.path not in bundled and model.file_format == "gguf"]
     usable = [model for model in found if model.usable]
     if not usable:
         seen = f"; of the {len(found)} there, none can be used" if found else ""
@@ -138,25 +138,25 @@ def _smallest(parts: Program, folder: Path) -> ModelFile:
     return min(usable, key=lambda model: (model.size_bytes, str(model.path)))
 
 
-async def _settled(parts: Program) -> None:
+async def _settled(program: Program) -> None:
     """Wait until the program has finished starting, as a person would."""
-    while parts.window.panel.plots is None or not parts.desk.settled:
-        _check_problems(parts)
+    while program.window.panel.plots is None or not program.models.settled:
+        _check_problems(program)
         await asyncio.sleep(0.02)
 
 
-def _check_problems(parts: Program) -> None:
+def _check_problems(program: Program) -> None:
     """Raises SmokeFailed for the first problem that the window shows."""
-    for entry in parts.controller.transcript:
+    for entry in program.controller.transcript:
         problem = entry.problem
         if problem is not None:
             lines = (problem.details or "").strip().splitlines()
             raise SmokeFailed(" ".join([problem.text, *lines[-1:]]))
 
 
-async def _drawn(parts: Program, exchange: Exchange) -> None:
+async def _drawn(program: Program, exchange: Exchange) -> None:
     """Wait until the window shows all of the reply."""
-    view = parts.window.transcript.view_of(exchange)
+    view = program.window.transcript.view_of(exchange)
     if view is not None and not view.reply.is_settled:
         settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         view.reply.settled.connect(lambda: settled.set_result(None))
@@ -165,9 +165,9 @@ async def _drawn(parts: Program, exchange: Exchange) -> None:
         raise SmokeFailed("the window does not show the reply.")
 
 
-async def _shoot(parts: Program, path: Path) -> None:
+async def _shoot(program: Program, path: Path) -> None:
     await asyncio.sleep(0.3)
-    if not parts.window.grab().save(str(path)):
+    if not program.window.grab().save(str(path)):
         raise SmokeFailed(f"cannot write the picture to {path}. Choose another file, ending in .png.")
 
 

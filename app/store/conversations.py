@@ -251,11 +251,11 @@ class ConversationStore:
         self._submit(conversation, [lambda store: store.delete_messages(gone)])
         return gone
 
-    def put_back(
+    def restore_messages(
         self, conversation: Conversation, messages: Sequence[StoredMessage], traces: Mapping[int, bytes]
     ) -> None:
         """Undo `delete_message`: the messages as they were, parents first, and how replies among them came about."""
-        conversation.put_back(messages)
+        conversation.restore(messages)
         kept = [copy.copy(message) for message in messages]
 
         def change(store: Store) -> None:

@@ -70,12 +70,12 @@ def open_window(
             monkeypatch.setattr(app.shell.bootstrap, "bundled_pair", lambda: chosen)
         more.setdefault("store", tmp_path / "conversations.sqlite3")
         make: Callable[[], Any] = SpeculativeDecoder if script is None else lambda: ScriptedDecoder(script)
-        parts = build(qapp, loop, file, make_decoder=make, **more)
-        window = Window(parts, qtbot, loop)
+        program = build(qapp, loop, file, make_decoder=make, **more)
+        window = Window(program, qtbot, loop)
         opened.append(window)
         if size is not None:
-            parts.window.resize(*size)
-        parts.window.show()
+            program.window.resize(*size)
+        program.window.show()
         if ready:
             window.ready()
         return window

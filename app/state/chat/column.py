@@ -53,10 +53,10 @@ class TextSize:
 class Column:
     """Entries one below the other with a gap between them. Attribute: entries."""
 
-    def __init__(self, gap: int, letters: TextSize) -> None:
+    def __init__(self, gap: int, text_size: TextSize) -> None:
         self.entries: list[Entry] = []
         self._gap = gap
-        self._letters = letters
+        self._text_size = text_size
         self._places: dict[int, int] = {}
         self._heights: list[int] = []
         self._tree: list[int] = [0]
@@ -66,9 +66,9 @@ class Column:
         return len(self.entries)
 
     @property
-    def letters(self) -> TextSize:
+    def text_size(self) -> TextSize:
         """Return the letters that heights are estimated from."""
-        return self._letters
+        return self._text_size
 
     @property
     def total(self) -> int:
@@ -89,10 +89,10 @@ class Column:
         self.entries.append(entry)
         self._push(self._guess(entry))
 
-    def set_letters(self, letters: TextSize) -> None:
+    def set_text_size(self, text_size: TextSize) -> None:
         """Another width or font: every height is guessed anew."""
-        if letters != self._letters:
-            self._letters = letters
+        if text_size != self._text_size:
+            self._text_size = text_size
             self._build(self._guess(entry) for entry in self.entries)
 
     def place_of(self, entry: Entry) -> int | None:
@@ -114,12 +114,12 @@ class Column:
     def measured(self, place: int) -> int:
         """Return the measured height of an entry at this width, 0 if it was not measured."""
         width, height = self._measured.get(id(self.entries[place]), (0, 0))
-        return height if width == self._letters.width else 0
+        return height if width == self._text_size.width else 0
 
     def correct(self, place: int, height: int, *, measured: bool = True) -> int:
         """Say how tall an entry is; gives by how much it grew. `measured`: it stays so as long as the width does."""
         if measured:
-            self._measured[id(self.entries[place])] = (self._letters.width, height)
+            self._measured[id(self.entries[place])] = (self._text_size.width, height)
         grown = height - self._heights[place]
         if grown:
             self._heights[place] = height
@@ -143,7 +143,7 @@ class Column:
 
     def _guess(self, entry: Entry) -> int:
         width, height = self._measured.get(id(entry), (0, 0))
-        return height if width == self._letters.width else self._letters.height_of(entry)
+        return height if width == self._text_size.width else self._text_size.height_of(entry)
 
     def _build(self, heights: Iterable[int]) -> None:
         self._heights, self._tree = [], [0]

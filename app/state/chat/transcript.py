@@ -96,7 +96,7 @@ class Exchange:
         self.status = "writing"
         self._parts.append(text)
 
-    def go_on(self) -> None:
+    def continue_(self) -> None:
         """The reply is to be continued: what comes now follows what is there."""
         self._before = self.reply
         self.status, self.problem, self.stats, self.finish_reason = "waiting", None, None, None

@@ -46,10 +46,10 @@ class ComparedModels:
 
 @dataclass(frozen=True, slots=True)
 class CompareSettings:
-    """Hold the settings of a measurement. `turns`: runs of each mode; `tokens`: maximum of new tokens per reply."""
+    """Hold the settings of a measurement. `repeats`: runs of each mode; `tokens`: maximum of new tokens per reply."""
 
     temperature: float = 0.0
-    turns: int = 5
+    repeats: int = 5
     tokens: int = 96
 
 
@@ -140,7 +140,7 @@ class CompareRun:
         if self.request is None or not progress.total:
             return None
         settings = self.request.settings
-        share = _WARM_TOKENS / (_WARM_TOKENS + settings.turns * settings.tokens)
+        share = _WARM_TOKENS / (_WARM_TOKENS + settings.repeats * settings.tokens)
         part = progress.done / progress.total
         return share * part if progress.stage == "warming up" else share + (1.0 - share) * part
 

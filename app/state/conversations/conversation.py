@@ -201,7 +201,7 @@ class Conversation:
             self.point(parent, siblings[max(place - 1, 0)] if siblings else None)
         return gone
 
-    def put_back(self, messages: Sequence[StoredMessage]) -> None:
+    def restore(self, messages: Sequence[StoredMessage]) -> None:
         """Undo a deletion: `messages` as they were, parents first; the branch of the first one is shown."""
         for message in messages:
             self._insert(message)

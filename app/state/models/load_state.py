@@ -1,4 +1,4 @@
-"""Where a load stands."""
+"""Hold the state of a load."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LoadStage = Literal["idle", "asking", "loading", "failed", "loaded"]
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """Too little memory: the models that are to be loaded, bytes that they need and that are free."""
+    """Hold what is lacking: the models that are to be loaded, bytes that they need and that are free."""
 
     paths: tuple[Path, ...]
     needed: int
@@ -22,7 +22,7 @@ class Shortage:
 
 @dataclass(frozen=True, slots=True)
 class LoadState:
-    """Where the last load stands, that of `wanted`.
+    """Hold where the last load stands, that of `wanted`.
 
     `idle`: nothing is loaded or to be loaded. `asking`: it would not fit in memory (`shortage`), and waits for the
     user. `loading`: the engine has it, or it waits for the engine. `failed`: with `error`, when `refused` was chosen.
@@ -37,5 +37,5 @@ class LoadState:
 
     @property
     def under_way(self) -> bool:
-        """Whether somebody waits for it."""
+        """Return True while somebody waits for it."""
         return self.stage in ("asking", "loading")

@@ -178,7 +178,7 @@ class Shelf(Generic[Item]):
         told = {"format": self._format, "version": VERSION, "items": self.to_list()}
         return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
 
-    def bring_in(self, data: bytes) -> tuple[int, int]:
+    def import_(self, data: bytes) -> tuple[int, int]:
         """Add what a file holds: all of it or nothing. Gives how many came, and how many of them had to be renamed.
 
         One that is there already, just so, is left out. Raises PresetsRefused.

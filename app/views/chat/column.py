@@ -261,15 +261,15 @@ class ColumnView(QAbstractScrollArea):
 
     def _lay_out(self) -> None:
         metrics = self.fontMetrics()
-        letters = TextSize(self._column_width(), metrics.averageCharWidth() * 1.0, metrics.lineSpacing() * 1.0)
-        if letters != self._column.letters and len(self._column):
+        text_size = TextSize(self._column_width(), metrics.averageCharWidth() * 1.0, metrics.lineSpacing() * 1.0)
+        if text_size != self._column.text_size and len(self._column):
             place = self._column.at(self._value - MARGIN)
             share = (self._value - MARGIN - self._column.top(place)) / max(self._column.height(place), 1)
-            self._column.set_letters(letters)
+            self._column.set_text_size(text_size)
             if self.isVisible() and (view := self._views.get(self._column.entries[place])) is not None and view.needed:
                 self._measure(place, view)
             self._value = MARGIN + self._column.top(place) + round(share * self._column.height(place))
-        self._column.set_letters(letters)
+        self._column.set_text_size(text_size)
         self._settle()
         self._open()
 

@@ -58,7 +58,7 @@ class ExchangeView(EntryView):
         layout.addWidget(self.reply)
         layout.addWidget(self._footer)
         self.question.sent.connect(self._edited)
-        self.question.left.connect(self._show_actions)
+        self.question.closed.connect(self._show_actions)
         self.reply.grew.connect(self.resized)
         self.reply.settled.connect(self._show_end)
         self._show_actions()

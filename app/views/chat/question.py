@@ -26,11 +26,11 @@ class QuestionBox(QFrame):
     """The user's message: a tinted box, as wide as its text. While `editor` is not None, its text is being edited.
 
     Attribute: files (those that went with it).
-    Signals: sent(text), left() (the editor was closed, either way).
+    Signals: sent(text), closed() (the editor was closed, either way).
     """
 
     sent = Signal(str)
-    left = Signal()
+    closed = Signal()
 
     def __init__(self, question: str, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -120,7 +120,7 @@ class QuestionBox(QFrame):
         editor.hide()
         editor.deleteLater()
         self.fit_into(self._room)
-        self.left.emit()
+        self.closed.emit()
 
 
 class QuestionEditor(QWidget):

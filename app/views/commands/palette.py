@@ -78,7 +78,7 @@ class CommandPalette(QWidget):
         self.field.textChanged.connect(self._find)
         self.field.installEventFilter(self)
         window.installEventFilter(self)
-        theme.changed.connect(self._fit_letters)
+        theme.changed.connect(self._fit_font)
         self.hide()
 
     def _make_list(self, theme: Theme) -> QListView:
@@ -113,7 +113,7 @@ class CommandPalette(QWidget):
         if before is not None and isValid(before) and before.isVisible():
             before.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _fit_letters(self) -> None:
+    def _fit_font(self) -> None:
         if self.isVisible():
             QTimer.singleShot(0, self, self._lay_out)
 

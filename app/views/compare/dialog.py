@@ -59,21 +59,21 @@ class RunDialog(Dialog):
         self.prompt.setAccessibleName(self.tr("Prompt"))
         self.prompt.setPlaceholderText(self.tr("The prompt to answer"))
         self.prompt.setTabChangesFocus(True)
-        self._fit_letters()
-        self.theme.changed.connect(self._fit_letters)
+        self._fit_font()
+        self.theme.changed.connect(self._fit_font)
         self.prompt.textChanged.connect(self._show_start)
         self.pair = QLabel(self)
         self.pair.setObjectName("hint")
         self.pair.setWordWrap(True)
 
-    def _fit_letters(self) -> None:
+    def _fit_font(self) -> None:
         self.prompt.setFixedHeight(_PROMPT_LINES * self.fontMetrics().lineSpacing() + 24)
 
     def _make_settings(self, settings: CompareSettings) -> None:
-        turns = [(str(count), count) for count in (1, 3, 5, 9, 15)]
+        repeats = [(str(count), count) for count in (1, 3, 5, 9, 15)]
         tokens = [(str(count), count) for count in (24, 48, 64, 96, 192, 384)]
         drawn = [(self.tr("Greedy"), 0.0), *((self.tr("Sampled, temperature {t}").format(t=t), t) for t in (0.7, 1.0))]
-        self.turns = self._picker(self.tr("Runs: how often each mode answers the prompt"), turns, settings.turns)
+        self.repeats = self._picker(self.tr("Runs: how often each mode answers the prompt"), repeats, settings.repeats)
         self.tokens = self._picker(self.tr("Maximum number of new tokens per reply"), tokens, settings.tokens)
         self.sampling = self._picker(self.tr("How the next token is chosen"), drawn, settings.temperature)
 
@@ -117,7 +117,7 @@ class RunDialog(Dialog):
         settings = QHBoxLayout()
         settings.setSpacing(8)
         for word, picker in (
-            (self.tr("Runs"), self.turns),
+            (self.tr("Runs"), self.repeats),
             (self.tr("Tokens"), self.tokens),
             ("", self.sampling),
         ):
@@ -159,9 +159,9 @@ class RunDialog(Dialog):
     @property
     def settings(self) -> CompareSettings:
         """Return the settings of the measurement."""
-        chosen = (picker.currentData(_DATA) for picker in (self.sampling, self.turns, self.tokens))
-        temperature, turns, tokens = chosen
-        return CompareSettings(float(temperature), int(turns), int(tokens))
+        chosen = (picker.currentData(_DATA) for picker in (self.sampling, self.repeats, self.tokens))
+        temperature, repeats, tokens = chosen
+        return CompareSettings(float(temperature), int(repeats), int(tokens))
 
     def open_with(self, question: str) -> None:
         """Come to the front; the prompt is filled with this question, unless a person wrote another one there."""
@@ -206,7 +206,7 @@ class RunDialog(Dialog):
         if running and self.focusWidget() is self.prompt:
             # Disabled with the keyboard in it, its cursor would go on blinking.
             self.start.setFocus()
-        for widget in (self.prompt, self.turns, self.tokens, self.sampling):
+        for widget in (self.prompt, self.repeats, self.tokens, self.sampling):
             widget.setEnabled(not running)
         if running and run.fraction is not None:
             self.bar.setRange(0, 1000)

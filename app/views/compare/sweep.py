@@ -33,7 +33,7 @@ class SweepDialog(RunDialog):
     kind = "sweep"
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, CompareSettings(turns=3, tokens=64), parent)
+        super().__init__(theme, CompareSettings(repeats=3, tokens=64), parent)
         self.setWindowTitle(self.tr("Lookahead sweep"))
         self.plot = SweepPlot(theme, (self.tr("plain"), self.tr("auto")), self)
         self.best = QLabel(self)

@@ -36,9 +36,9 @@ _GLASS = 16
 
 
 class SearchField(QLineEdit):
-    """The search. Signals: left() (Escape in an empty field), went_down() (to the list), taken() (Enter)."""
+    """The search. Signals: abandoned() (Escape in an empty field), went_down() (to the list), taken() (Enter)."""
 
-    left = Signal()
+    abandoned = Signal()
     went_down = Signal()
     taken = Signal()
 
@@ -75,7 +75,7 @@ class SearchField(QLineEdit):
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Escape clears, then leaves; Down goes on to what was found."""
         if event.key() == Qt.Key.Key_Escape:
-            (self.clear if self.text() else self.left.emit)()
+            (self.clear if self.text() else self.abandoned.emit)()
         elif event.key() == Qt.Key.Key_Down:
             self.went_down.emit()
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -154,7 +154,7 @@ class ConversationPanel(QFrame):
 
     Signals: new_wanted(), chosen(id), renamed(id, title), pin_wanted(id, bool), delete_wanted(id), undo_wanted(),
     undo_ended() (nobody wants it any more), export_wanted(id, name in FORMATS), import_wanted(),
-    search_wanted(text), left() (back to the prompt).
+    search_wanted(text), released() (back to the prompt).
     """
 
     new_wanted = Signal()
@@ -167,7 +167,7 @@ class ConversationPanel(QFrame):
     export_wanted = Signal(int, str)
     import_wanted = Signal()
     search_wanted = Signal(str)
-    left = Signal()
+    released = Signal()
 
     def __init__(self, state: ConversationList, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -238,7 +238,7 @@ class ConversationPanel(QFrame):
         self.list.delete_wanted.connect(self.delete_wanted)
         self.list.undo_wanted.connect(self.undo_wanted)
         self.list.went_up.connect(self.search.setFocus)
-        self.list.clicked_open.connect(self.left)
+        self.list.clicked_open.connect(self.released)
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.list.customContextMenuRequested.connect(self._show_menu)
         self.undo_button.clicked.connect(self.undo_wanted)
@@ -248,7 +248,7 @@ class ConversationPanel(QFrame):
         self.search.textChanged.connect(self._typed)
         self.search.went_down.connect(self._enter_list)
         self.search.taken.connect(self._open_first)
-        self.search.left.connect(self.left)
+        self.search.abandoned.connect(self.released)
 
     # Rendering --------------------------------------------------------------------------------------------------------
 

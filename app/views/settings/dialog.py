@@ -80,11 +80,11 @@ class SettingsDialog(Dialog):
         column.setSpacing(12)
         column.addWidget(self.tabs, 1)
         column.addLayout(buttons)
-        self._fit_letters()
-        theme.changed.connect(self._fit_letters)
+        self._fit_font()
+        theme.changed.connect(self._fit_font)
         self.resize(_SIZE.boundedTo(self.screen().availableSize()))
 
-    def _fit_letters(self) -> None:
+    def _fit_font(self) -> None:
         """Lines longer than that are hard to read; what is beside them is empty."""
         for page in (self.general, self.generation, self.speculation):
             page.setMaximumWidth(page.fontMetrics().averageCharWidth() * _LINE)

@@ -57,7 +57,7 @@ class Field(QObject):
             self.edit.setTabChangesFocus(True)
         else:
             self.edit = QLineEdit(parent)
-        self.fit_letters(parent.fontMetrics())
+        self.fit_font(parent.fontMetrics())
         self.edit.setAccessibleName(say(field.label))
         self.edit.setAccessibleDescription(say(field.hint))
         self.label.setBuddy(self.edit)
@@ -65,7 +65,7 @@ class Field(QObject):
         self.edit.textChanged.connect(self._typed)
         self._showing = False
 
-    def fit_letters(self, metrics: QFontMetrics) -> None:
+    def fit_font(self, metrics: QFontMetrics) -> None:
         """Room for letters of this size."""
         if self._lines:
             self.edit.setFixedHeight(self._lines * metrics.lineSpacing() + 24)

@@ -98,7 +98,7 @@ class GenerationPage(QWidget):
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange and self._narrow is not None:
             for field in self.fields.values():
-                field.fit_letters(self.fontMetrics())
+                field.fit_font(self.fontMetrics())
             self._fold()
 
     def _title(self, words: str) -> QLabel:

@@ -19,9 +19,9 @@ from app.words.settings import name_words
 
 
 class NameField(QLineEdit):
-    """Edit a name. Signal: left() (with Esc, which closes no dialog here)."""
+    """Edit a name. Signal: abandoned() (with Esc, which closes no dialog here)."""
 
-    left = Signal()
+    abandoned = Signal()
 
     def event(self, event: QEvent) -> bool:
         """Esc is for the field, before it is for the dialog."""
@@ -30,7 +30,7 @@ class NameField(QLineEdit):
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Esc leaves the name as it was."""
         if event.key() == Qt.Key.Key_Escape:
-            self.left.emit()
+            self.abandoned.emit()
             return
         super().keyPressEvent(event)
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -79,7 +79,7 @@ class ShelfBar(QWidget):
     def _make_naming(self) -> None:
         self.naming = QWidget(self)
         self.name = NameField(self.naming)
-        self.name.left.connect(self._leave_naming)
+        self.name.abandoned.connect(self._leave_naming)
         self.name.setAccessibleName(self.tr("Name"))
         self.name.setPlaceholderText(self.tr("Name"))
         self.name.textChanged.connect(self._check_name)

@@ -65,8 +65,8 @@ class SpeculationPanel(ScrollPage):
         self._paused = False
         self._holders: list[QWidget] = []
         self._build()
-        self._fit_letters()
-        theme.changed.connect(self._fit_letters)
+        self._fit_font()
+        theme.changed.connect(self._fit_font)
         self._again = QTimer(self)
         self._again.setSingleShot(True)
         self._again.timeout.connect(self.refresh)
@@ -145,7 +145,7 @@ class SpeculationPanel(ScrollPage):
         layout.addWidget(holder, 1)
         return figure, place
 
-    def _fit_letters(self) -> None:
+    def _fit_font(self) -> None:
         """Room for the plots, which grow with the letters; far larger ones are wider than a panel may be."""
         scale = max(self._theme.scale, 1.0)
         for holder in self._holders:

@@ -100,8 +100,8 @@ class LoadNotice(NoticeRow):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.go_on, self.close_button = self._lay_out(theme, self.tr("Load anyway"), self.tr("Do not load"))
-        self.go_on.clicked.connect(self._accept)
+        self.answer, self.close_button = self._lay_out(theme, self.tr("Load anyway"), self.tr("Do not load"))
+        self.answer.clicked.connect(self._accept)
         self.close_button.clicked.connect(self._decline)
 
     def announce(self, words: str) -> None:

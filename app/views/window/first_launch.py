@@ -100,11 +100,11 @@ class TwoModels(QWidget):
 
 
 class FirstLaunchView(ColumnPage):
-    """One screen in the place of the conversation. Signals: demo_wanted(), folder_wanted(), left()."""
+    """One screen in the place of the conversation. Signals: demo_wanted(), folder_wanted(), closed()."""
 
     demo_wanted = Signal()
     folder_wanted = Signal()
-    left = Signal()
+    closed = Signal()
 
     def __init__(self, theme: Theme, *, has_demo: bool, parent: QWidget | None = None) -> None:
         super().__init__(_WIDE, (_MARGIN, 8), parent)
@@ -114,7 +114,7 @@ class FirstLaunchView(ColumnPage):
         self._fill(theme, has_demo=has_demo)
         self.demo.clicked.connect(self.demo_wanted)
         self.folder.clicked.connect(self.folder_wanted)
-        self.close_button.clicked.connect(self.left)
+        self.close_button.clicked.connect(self.closed)
 
     def begin(self) -> None:
         """The keyboard to where one begins."""
@@ -205,6 +205,6 @@ class FirstLaunchView(ColumnPage):
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Esc leaves."""
         if event.key() == Qt.Key.Key_Escape:
-            self.left.emit()
+            self.closed.emit()
         else:
             super().keyPressEvent(event)

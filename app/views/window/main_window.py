@@ -36,7 +36,7 @@ from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.progress_strip import ProgressStrip
 from app.views.widgets.theme import Theme
 from app.views.window.file_dialogs import ask_for_models_folder
-from app.views.window.place import place_of, put_back
+from app.views.window.place import place_of, restore
 from app.views.window.side_panels import CHAT_LEAST, SidePanels
 from app.views.window.welcome import WelcomeView
 
@@ -49,7 +49,7 @@ class MainWindow(QMainWindow):
 
     Attribute: commands (what can be done, with the keys).
     Signals: painted() (once, when the window is on screen), closed(), folder_chosen(str), cancel_wanted(),
-    new_chat_wanted(), prompt_sent(text), introduction_left().
+    new_chat_wanted(), prompt_sent(text), introduction_ended().
     """
 
     painted = Signal()
@@ -58,7 +58,7 @@ class MainWindow(QMainWindow):
     cancel_wanted = Signal()
     new_chat_wanted = Signal()
     prompt_sent = Signal(str)
-    introduction_left = Signal()
+    introduction_ended = Signal()
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class MainWindow(QMainWindow):
         self.welcome.chosen.connect(self.prompt_sent)
         self.strip.cancel.connect(self.cancel_wanted)
         self.left.new_wanted.connect(self.new_chat_wanted)
-        self.left.left.connect(self.prompt.setFocus)
+        self.left.released.connect(self.prompt.setFocus)
         self.bar.left_toggled.connect(self.show_left)
         self.bar.right_toggled.connect(self.show_right)
         self.bar.tokens_toggled.connect(self._color_tokens)
@@ -266,7 +266,7 @@ class MainWindow(QMainWindow):
             self._pages.removeWidget(view)
             view.deleteLater()
             self.show_chat(empty=self._empty)
-            self.introduction_left.emit()
+            self.introduction_ended.emit()
 
     def show_busy(self, busy: bool) -> None:
         """Send or Cancel."""
@@ -291,10 +291,10 @@ class MainWindow(QMainWindow):
     # The window itself ------------------------------------------------------------------------------------------------
 
     def _restore(self) -> None:
-        put_back(self, self._settings.geometry, QSize(*DEFAULT))
+        restore(self, self._settings.geometry, QSize(*DEFAULT))
         self.bar.tokens_button.setChecked(self._settings.tokens_colored)
         self.transcript.show_tokens(self._settings.tokens_colored)
-        self._panels.fit_letters()
+        self._panels.fit_font()
 
     def note_layout(self) -> None:
         """Put window and panel sizes into the settings."""

@@ -17,7 +17,7 @@ def place_of(window: QWidget) -> str:
     return bytes(window.saveGeometry().toBase64().data()).decode("ascii")
 
 
-def put_back(window: QWidget, place: str, usual: QSize) -> None:
+def restore(window: QWidget, place: str, usual: QSize) -> None:
     """Put a window where it was, or where it can be seen; `usual`: its size where nothing is known."""
     kept = QByteArray.fromBase64(place.encode("ascii", "ignore"))
     if kept.size() < _LEAST_BYTES or not window.restoreGeometry(kept):

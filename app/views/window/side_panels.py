@@ -47,7 +47,7 @@ class SidePanels(QObject):
             self._settings.right_shown = not self._right.isHidden()
         self.changed.emit()
 
-    def fit_letters(self) -> None:
+    def fit_font(self) -> None:
         """Large letters need wide panels."""
         scale = max(self._theme.scale, 1.0)
         for panel, least, most in ((self._left, LEFT_LEAST, LEFT_MOST), (self._right, RIGHT_LEAST, RIGHT_MOST)):
@@ -63,7 +63,7 @@ class SidePanels(QObject):
             self.note_widths()
             self._settings.left_width = round(self._settings.left_width * self._scale / before)
             self._settings.right_width = round(self._settings.right_width * self._scale / before)
-            self.fit_letters()
+            self.fit_font()
 
     def fold(self) -> None:
         """Below 1,000 px (with letters of the usual size) no room for side panels, unless one is asked for."""

@@ -136,9 +136,9 @@ def test_names() -> None:
 
 def attach(window: Window, *paths: Path) -> None:
     """Give these files, and wait until they are read and counted."""
-    window.parts.attachments.add(paths)
-    window.wait(lambda: not window.parts.attachments.pending)
-    window.wait(lambda: window.parts.context.settled)
+    window.program.attachments.add(paths)
+    window.wait(lambda: not window.program.attachments.pending)
+    window.wait(lambda: window.program.context.settled)
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ def test_a_file_goes_with_the_question_and_stays_with_it(open_window: OpenWindow
     question = "File: notes.txt\n```\nA fox lives\nin the forest.\n```\n\nWhere is it?"
     assert script.prompts[-1][-1].content == question == exchange.question
     assert window.prompt.chips.isHidden(), "the next question begins without files"
-    conversation = window.parts.conversations.open
+    conversation = window.program.conversations.open
     assert conversation is not None
     assert conversation.title == "Where is it?"
     box = window.view(exchange).question
@@ -209,7 +209,7 @@ def test_chips_go_by_keyboard(open_window: OpenWindow, tmp_path: Path) -> None:
     attach(window, *paths)
     window.type("Now")
     chips = window.prompt.chips
-    assert sorted(each.name for each in window.parts.attachments.attachments) == ["a.txt", "b.txt", "c.txt"]
+    assert sorted(each.name for each in window.program.attachments.attachments) == ["a.txt", "b.txt", "c.txt"]
     chips.chips[0].setFocus()
     for stop in (*chips.chips[1:], window.prompt.attach, window.prompt.edit, window.prompt.button):
         window.qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)  # type: ignore[no-untyped-call]
@@ -228,7 +228,7 @@ def test_pasted_files_are_attached_and_models_are_not(open_window: OpenWindow, n
     data.setUrls([QUrl.fromLocalFile(str(notes))])
     QGuiApplication.clipboard().setMimeData(data)
     window.prompt.edit.paste()
-    window.wait(lambda: window.parts.attachments.attachments)
+    window.wait(lambda: window.program.attachments.attachments)
     assert window.prompt.edit.toPlainText() == ""
     model = QMimeData()
     model.setUrls([QUrl.fromLocalFile(str(tmp_path / "a.gguf"))])
@@ -244,7 +244,7 @@ def test_refusals_are_told_in_the_window(open_window: OpenWindow, tmp_path: Path
     for number in range(MOST + 1):
         (tmp_path / f"{number}.txt").write_text(f"file {number}", encoding="utf-8")
     attach(window, *(tmp_path / f"{number}.txt" for number in range(MOST + 1)))
-    assert len(window.parts.attachments.attachments) == MOST
+    assert len(window.program.attachments.attachments) == MOST
     assert f"{MOST}.txt was not attached" in window.main.notice.text.text()
 
 
@@ -259,7 +259,7 @@ def test_what_is_still_being_read_is_waited_for(
 
     monkeypatch.setattr("app.control.attachments.read_attachment", slow)
     window = open_window(Script())
-    window.parts.attachments.add([notes, notes])
+    window.program.attachments.add([notes, notes])
     window.type("Now")
     window.key(Qt.Key.Key_Return)
     assert not window.controller.transcript.entries
@@ -267,8 +267,8 @@ def test_what_is_still_being_read_is_waited_for(
     window.prompt.chips.chips[0].click()
     assert len(window.prompt.chips.chips) == 1, "nobody must wait for a slow disk"
     go.set()
-    window.wait(lambda: not window.parts.attachments.pending)
-    assert len(window.parts.attachments.attachments) == 1
+    window.wait(lambda: not window.program.attachments.pending)
+    assert len(window.program.attachments.attachments) == 1
     assert window.prompt.button.isEnabled()
 
 
@@ -277,10 +277,10 @@ def test_a_real_model_reads_the_file(open_window: OpenWindow, demo_pair: tuple[P
     window = open_window(pair=demo_pair)
     attach(window, notes)
     window.prompt.set_text("What lives in the forest?")
-    window.wait(lambda: window.parts.context.settled)
-    use = window.parts.context.use
+    window.wait(lambda: window.program.context.settled)
+    use = window.program.context.use
     assert use is not None
-    counted = window.parts.attachments.attachments[0].tokens
+    counted = window.program.attachments.attachments[0].tokens
     assert counted is not None
     assert 8 < counted < use.typed < use.used
     turns: list[PendingReply] = []

@@ -47,7 +47,7 @@ def test_auto_comes_first_and_is_chosen(open_window: OpenWindow) -> None:
     pick(picker, "Auto")
     window.ask("Three")
     assert script.lookaheads == ["auto", 7, "auto"]
-    assert window.parts.settings.lookahead == "auto"
+    assert window.program.settings.lookahead == "auto"
 
 
 def test_a_stored_number_stays(open_window: OpenWindow) -> None:
@@ -120,7 +120,7 @@ def test_a_reply_with_a_new_pair_says_that_it_measures(open_window: OpenWindow) 
     window = open_window(script, settings=Settings(lookahead=4))
     window.main.bar.draft.chosen.emit("ngram")
     window.ask("Load it")
-    window.desk.models.choose(lookahead="auto")
+    window.models.list.choose(lookahead="auto")
     exchange = window.send("Hello")
     window.wait(lambda: measuring(window))
     window.key(Qt.Key.Key_Escape)

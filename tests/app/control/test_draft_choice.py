@@ -16,62 +16,62 @@ Pair = tuple[Path, Path]
 
 def test_automatic_ngram_and_none(open_window: OpenWindow, demo_pair: Pair) -> None:
     window = open_window(pair=demo_pair, settings=Settings(lookahead=4))
-    assert window.desk.models.selection == Selection(*demo_pair, 4, "automatic")
+    assert window.models.list.selection == Selection(*demo_pair, 4, "automatic")
     assert window.main.bar.draft.currentText().startswith("automatic · Outrider demo draft")
     assert window.stats(window.ask("Tell me a story.")).accepted > 0
-    window.desk.choose_draft("ngram")
+    window.models.choose_draft("ngram")
     listing = window.ask("Write: one two three one two three one two three one two three one two three")
-    assert window.desk.models.loaded == Loaded(demo_pair[0])
+    assert window.models.list.loaded == Loaded(demo_pair[0])
     assert listing.status == "done"
     assert window.stats(listing).draft_forwards == 0
-    window.desk.choose_draft(None)
+    window.models.choose_draft(None)
     plain = window.stats(window.ask("Tell me a story."))
     assert plain.proposed == 0
     assert plain.plain_tokens == plain.emitted
     assert window.main.bar.draft.currentText() == "none"
-    window.desk.choose_draft("automatic")
-    assert window.desk.models.selection.draft == demo_pair[1]
+    window.models.choose_draft("automatic")
+    assert window.models.list.selection.draft == demo_pair[1]
     assert window.stats(window.ask("Tell me a story.")).accepted > 0
 
 
 @pytest.mark.parametrize("choice", ["automatic", "ngram", None])
 def test_the_choice_of_a_draft_is_remembered(open_window: OpenWindow, demo_pair: Pair, choice: str | None) -> None:
     window = open_window(pair=demo_pair, settings=Settings(drafting="model"))
-    window.desk.choose_draft(choice)  # type: ignore[arg-type]
-    chosen = window.desk.models.selection
+    window.models.choose_draft(choice)  # type: ignore[arg-type]
+    chosen = window.models.list.selection
     assert window.close()
     later = open_window(pair=demo_pair)
-    assert later.desk.models.selection == chosen
-    assert later.desk.models.selection.draft_key == choice
+    assert later.models.list.selection == chosen
+    assert later.models.list.selection.draft_key == choice
 
 
 def test_automatic_follows_the_target(open_window: OpenWindow, demo_pair: Pair, story_pair: Pair) -> None:
     window = open_window(pair=demo_pair, models_folder=story_pair[0].parent)
-    window.desk.choose_target(story_pair[0])
-    window.wait(lambda: window.desk.settled)
-    draft = window.desk.models.selection.draft
+    window.models.choose_target(story_pair[0])
+    window.wait(lambda: window.models.settled)
+    draft = window.models.list.selection.draft
     assert draft is not None
     assert draft.stem.startswith("stories"), "of its family"
-    window.desk.choose_draft(story_pair[1])
-    window.desk.choose_target(demo_pair[0])
-    window.wait(lambda: window.desk.settled)
-    assert window.desk.models.selection == Selection(*demo_pair, "auto", "automatic"), "the other did not fit"
+    window.models.choose_draft(story_pair[1])
+    window.models.choose_target(demo_pair[0])
+    window.wait(lambda: window.models.settled)
+    assert window.models.list.selection == Selection(*demo_pair, "auto", "automatic"), "the other did not fit"
 
 
 def test_automatic_takes_no_draft_of_the_target_before(
     open_window: OpenWindow, demo_pair: Pair, story_pair: Pair
 ) -> None:
     window = open_window(pair=demo_pair, models_folder=story_pair[0].parent)
-    window.desk.choose_target(story_pair[0])
-    window.wait(lambda: window.desk.settled)
-    window.desk.choose_target(demo_pair[0])
-    assert window.desk.models.selection.draft == demo_pair[1], "before anything was judged anew"
-    window.desk.choose_target(story_pair[0])
-    chosen = window.desk.models.selection
+    window.models.choose_target(story_pair[0])
+    window.wait(lambda: window.models.settled)
+    window.models.choose_target(demo_pair[0])
+    assert window.models.list.selection.draft == demo_pair[1], "before anything was judged anew"
+    window.models.choose_target(story_pair[0])
+    chosen = window.models.list.selection
     assert chosen.draft is not None
     assert chosen.draft.stem.startswith("stories")
-    window.wait(lambda: window.desk.settled)
-    assert window.desk.models.selection == chosen
+    window.wait(lambda: window.models.settled)
+    assert window.models.list.selection == chosen
 
 
 def test_a_draft_that_cannot_be_loaded_is_not_taken_again(
@@ -80,11 +80,11 @@ def test_a_draft_that_cannot_be_loaded_is_not_taken_again(
     broken = tmp_path / "broken.gguf"
     window = open_window(pair=(demo_pair[0], Path(shutil.copy(demo_pair[1], broken))), settings=Settings(draft=""))
     broken.write_bytes(b"GGUF" + bytes(5000))
-    window.desk.choose_draft("automatic")
-    assert window.desk.models.selection.draft == broken
+    window.models.choose_draft("automatic")
+    assert window.models.list.selection.draft == broken
     assert "Cannot load broken.gguf" in window.said(window.ask("Hello!"))
-    window.wait(lambda: window.desk.settled)
-    assert window.desk.models.selection.draft is None
+    window.wait(lambda: window.models.settled)
+    assert window.models.list.selection.draft is None
     assert window.ask("Hello!").status == "done"
 
 

@@ -60,7 +60,7 @@ def test_options_are_checked_while_they_are_typed(field: str, text: str, wrong: 
 
 def context_of(window: Window) -> tuple[int, int | None]:
     """Tokens of context that target and draft really have."""
-    decoder = window.parts.bridge._decoder
+    decoder = window.program.bridge._decoder
     assert decoder.target is not None
     return decoder.target.context_length, None if decoder.draft is None else decoder.draft.context_length
 
@@ -68,27 +68,27 @@ def context_of(window: Window) -> tuple[int, int | None]:
 def test_options_hold_from_the_next_message_on_and_in_the_next_run(open_window: OpenWindow, demo_pair: Pair) -> None:
     window = open_window(pair=demo_pair, settings=Settings(lookahead=4))
     assert context_of(window) == (2048, 2048)
-    draft = window.parts.bridge._decoder.draft
-    window.desk.set_options(demo_pair[0], SHORT)
-    assert window.parts.settings.load_options == {str(demo_pair[0]): SHORT.to_mapping()}
+    draft = window.program.bridge._decoder.draft
+    window.models.set_options(demo_pair[0], SHORT)
+    assert window.program.settings.load_options == {str(demo_pair[0]): SHORT.to_mapping()}
     assert context_of(window) == (2048, 2048), "not yet"
     exchange = window.ask("Hello!")
     assert exchange.status == "done"
     assert context_of(window) == (256, 2048)
-    target = window.parts.bridge._decoder.target
+    target = window.program.bridge._decoder.target
     assert target is not None
     assert target.threads == 1
-    assert window.parts.bridge._decoder.draft is draft, "the draft stays as it is"
+    assert window.program.bridge._decoder.draft is draft, "the draft stays as it is"
     window.ask("Again!")
-    assert window.parts.bridge._decoder.target is target, "nothing is loaded twice"
-    row = window.desk.library.row(demo_pair[0])
+    assert window.program.bridge._decoder.target is target, "nothing is loaded twice"
+    row = window.models.library.row(demo_pair[0])
     assert row is not None
     assert (row.context, row.options, row.loaded) == (256, SHORT, "target")
     assert window.close()
     later = open_window(pair=demo_pair)
     assert context_of(later) == (256, 2048)
-    later.desk.set_options(demo_pair[0], LoadChoice())
-    assert later.parts.settings.load_options == {}
+    later.models.set_options(demo_pair[0], LoadChoice())
+    assert later.program.settings.load_options == {}
     later.main.commands.run("models.load")
     later.wait(lambda: context_of(later) == (2048, 2048))
 
@@ -96,11 +96,11 @@ def test_options_hold_from_the_next_message_on_and_in_the_next_run(open_window: 
 def test_options_that_the_model_cannot_be_loaded_with_are_a_message(open_window: OpenWindow, story_pair: Pair) -> None:
     window = open_window(pair=story_pair)
     # Its heads have eight numbers, and the blocks of this type have 32.
-    window.desk.set_options(story_pair[0], LoadChoice(cache_type="q8_0"))
+    window.models.set_options(story_pair[0], LoadChoice(cache_type="q8_0"))
     exchange = window.ask("Once upon a time")
     assert "Cannot load stories260K" in window.said(exchange)
     assert window.problem(exchange).problem.details is None
-    window.desk.set_options(story_pair[0], LoadChoice())
+    window.models.set_options(story_pair[0], LoadChoice())
     assert window.ask("Once upon a time").status == "done"
 
 
@@ -109,41 +109,41 @@ def test_options_that_the_model_cannot_be_loaded_with_are_a_message(open_window:
 
 def test_unloading_frees_the_models_until_the_next_message(open_window: OpenWindow, demo_pair: Pair) -> None:
     window = open_window(pair=demo_pair)
-    window.desk.unload()
-    window.wait(lambda: window.desk.settled)
-    assert window.desk.models.loaded == Loaded()
-    assert window.parts.bridge._decoder.target is None
-    assert {row.loaded for row in window.desk.library.rows()} == {""}
-    assert window.desk.models.selection.target == demo_pair[0]
+    window.models.unload()
+    window.wait(lambda: window.models.settled)
+    assert window.models.list.loaded == Loaded()
+    assert window.program.bridge._decoder.target is None
+    assert {row.loaded for row in window.models.library.rows()} == {""}
+    assert window.models.list.selection.target == demo_pair[0]
     assert window.ask("Hello!").status == "done"
-    assert window.desk.models.loaded == Loaded(*demo_pair)
-    window.desk.unload()
-    window.desk.load_now()
-    window.wait(lambda: window.desk.settled)
-    assert window.desk.models.loaded == Loaded(*demo_pair)
+    assert window.models.list.loaded == Loaded(*demo_pair)
+    window.models.unload()
+    window.models.load_now()
+    window.wait(lambda: window.models.settled)
+    assert window.models.list.loaded == Loaded(*demo_pair)
 
 
 def test_unloading_waits_for_a_reply(open_window: OpenWindow, demo_pair: Pair) -> None:
     window = open_window(pair=demo_pair)
     exchange = window.send("Tell me a long story.")
     window.wait(lambda: exchange.reply)
-    window.desk.unload()
+    window.models.unload()
     window.ended(exchange)
     assert exchange.status == "done"
-    window.wait(lambda: window.desk.models.loaded == Loaded())
+    window.wait(lambda: window.models.list.loaded == Loaded())
 
 
 def test_a_load_shows_progress_and_can_be_cancelled(open_window: OpenWindow, tmp_path: Path) -> None:
     script = Script()
     window = open_window(script)
     script.load_s = 30.0
-    before = window.desk.models.loaded
-    window.desk.choose_target(tmp_path / "other.gguf")
-    window.desk.load_now()
+    before = window.models.list.loaded
+    window.models.choose_target(tmp_path / "other.gguf")
+    window.models.load_now()
     window.wait(lambda: window.controller.activity.work == "loading" and window.controller.activity.fraction)
-    window.desk.cancel()
-    window.wait(lambda: window.desk.settled)
-    assert window.desk.models.loaded == before
+    window.models.cancel()
+    window.wait(lambda: window.models.settled)
+    assert window.models.list.loaded == before
     assert window.notices() == []
 
 
@@ -153,13 +153,13 @@ def test_what_cannot_be_loaded_is_not_tried_again_at_the_next_start(
     window = open_window(pair=demo_pair)
     junk = tmp_path / "junk.gguf"
     junk.write_bytes(b"no model at all")
-    window.desk.choose_target(junk)
+    window.models.choose_target(junk)
     assert "it is not a GGUF file" in window.said(window.ask("Hello!"))
-    window.wait(lambda: window.desk.settled)
-    assert window.desk.models.selection.target == demo_pair[0]
+    window.wait(lambda: window.models.settled)
+    assert window.models.list.selection.target == demo_pair[0]
     assert window.close()
     later = open_window(pair=demo_pair)
-    assert later.desk.models.loaded.target == demo_pair[0]
+    assert later.models.list.loaded.target == demo_pair[0]
     assert later.notices() == []
 
 
@@ -168,13 +168,13 @@ def test_what_was_chosen_while_a_load_failed_stays_chosen(open_window: OpenWindo
     window = open_window(script)
     script.load_s = 0.3
     script.load_errors = [ModelFileBroken(tmp_path / "first.gguf", "it is cut short.")]
-    window.desk.choose_target(tmp_path / "first.gguf")
+    window.models.choose_target(tmp_path / "first.gguf")
     exchange = window.send("Hello!")
     window.wait(lambda: window.controller.activity.work == "loading")
-    window.desk.choose_target(tmp_path / "second.gguf")
+    window.models.choose_target(tmp_path / "second.gguf")
     window.ended(exchange)
     assert exchange.status == "failed"
-    window.wait(lambda: window.desk.settled)
-    assert window.desk.models.selection.target == tmp_path / "second.gguf"
+    window.wait(lambda: window.models.settled)
+    assert window.models.list.selection.target == tmp_path / "second.gguf"
     assert window.ask("Hello!").status == "done"
-    assert window.desk.models.loaded.target == tmp_path / "second.gguf"
+    assert window.models.list.loaded.target == tmp_path / "second.gguf"

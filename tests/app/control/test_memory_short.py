@@ -41,7 +41,7 @@ def copy(tmp_path: Path, demo_pair: Pair) -> Path:
 @pytest.fixture
 def window(open_window: OpenWindow, demo_pair: Pair, memory: Memory, copy: Path) -> Window:
     window = open_window(pair=demo_pair, settings=Settings(models_folders=[str(copy.parent)]))
-    window.desk.announce.connect(announced.append)
+    window.models.announce.connect(announced.append)
     announced.clear()
     return window
 
@@ -51,48 +51,48 @@ announced: list[str] = []
 
 def test_a_load_that_would_not_fit_is_announced_before_it_is_tried(window: Window, memory: Memory, copy: Path) -> None:
     memory.free = 50_000_000
-    window.desk.choose_target(copy)
+    window.models.choose_target(copy)
     exchange = window.send("Hello!")
     window.wait(lambda: announced)
     assert window.controller.activity.work == "asking"
-    loaded = window.desk.models.loaded
+    loaded = window.models.list.loaded
     (words,) = announced
     assert words.startswith("Outrider demo target needs about 7")
     assert "50.0 MB are free" in words
     assert not exchange.ended
-    assert not window.desk.busy
+    assert not window.models.busy
     clock = window.controller.replies._timer
     window.wait(lambda: not clock.isActive(), 1_000)
     window.wait(window.main.strip.isVisible)
     assert window.main.strip.bar.maximum() > 0, "nothing runs, ticks or moves while the user thinks about it"
-    assert window.desk.models.loaded == loaded, "nothing was tried"
-    window.desk.load_anyway()
+    assert window.models.list.loaded == loaded, "nothing was tried"
+    window.models.load_anyway()
     window.ended(exchange)
     assert exchange.status == "done"
-    assert window.desk.models.loaded.target == copy
+    assert window.models.list.loaded.target == copy
     assert announced[-1] == ""
     assert window.ask("Again!").status == "done"
-    window.desk.unload()
-    window.wait(lambda: window.desk.settled)
+    window.models.unload()
+    window.wait(lambda: window.models.settled)
     assert window.ask("Once more!").status == "done", "the same is not asked twice"
 
 
 def test_the_user_may_leave_it(window: Window, memory: Memory, copy: Path, demo_pair: Pair) -> None:
     memory.free = 50_000_000
-    window.desk.choose_target(copy)
+    window.models.choose_target(copy)
     exchange = window.send("Hello!")
     window.wait(lambda: announced)
-    window.desk.decline_load()
+    window.models.decline_load()
     window.ended(exchange)
     assert exchange.status == "cancelled"
     assert announced[-1] == ""
-    assert window.desk.models.selection.target == demo_pair[0]
+    assert window.models.list.selection.target == demo_pair[0]
     assert window.ask("Hello!").status == "done"
 
 
 def test_cancelling_the_question_ends_the_announcement(window: Window, memory: Memory, copy: Path) -> None:
     memory.free = 50_000_000
-    window.desk.choose_target(copy)
+    window.models.choose_target(copy)
     exchange = window.send("Hello!")
     window.wait(lambda: announced)
     window.main.cancel_wanted.emit()
@@ -101,18 +101,18 @@ def test_cancelling_the_question_ends_the_announcement(window: Window, memory: M
     assert announced[-1] == ""
     memory.free = 10**12
     assert window.ask("Hello!").status == "done"
-    assert window.desk.models.loaded.target == copy
+    assert window.models.list.loaded.target == copy
 
 
 def test_another_choice_ends_the_announcement(window: Window, memory: Memory, copy: Path, demo_pair: Pair) -> None:
     memory.free = 50_000_000
-    window.desk.choose_target(copy)
-    window.desk.load_now()
+    window.models.choose_target(copy)
+    window.models.load_now()
     window.wait(lambda: announced)
-    window.desk.choose_target(demo_pair[0])
+    window.models.choose_target(demo_pair[0])
     assert window.ask("Hello!").status == "done"
-    window.wait(lambda: window.desk.settled)
-    assert window.desk.models.loaded.target == demo_pair[0]
+    window.wait(lambda: window.models.settled)
+    assert window.models.list.loaded.target == demo_pair[0]
 
 
 def test_what_the_library_does_not_know_is_announced_by_the_engine(
@@ -122,25 +122,25 @@ def test_what_the_library_does_not_know_is_announced_by_the_engine(
         """It was not read in time."""
 
     elsewhere = Path(shutil.copy(copy, tmp_path / "elsewhere.gguf"))
-    monkeypatch.setattr(window.desk._folders, "read_alone", nothing)
+    monkeypatch.setattr(window.models._folders, "read_alone", nothing)
     memory.free = 50_000_000
-    window.desk.choose_target(elsewhere)
+    window.models.choose_target(elsewhere)
     exchange = window.ask("Hello!")
     assert "of memory" in window.said(exchange)
     assert announced[-1].startswith("Cannot load elsewhere.gguf: it needs about")
-    window.desk.load_anyway()
-    window.wait(lambda: window.desk.models.loaded.target == elsewhere)
+    window.models.load_anyway()
+    window.wait(lambda: window.models.list.loaded.target == elsewhere)
     assert announced[-1] == ""
     assert window.ask("Hello!").status == "done"
 
 
 def test_a_load_that_was_accepted_is_shared_with_the_next_question(window: Window, memory: Memory, copy: Path) -> None:
     memory.free = 50_000_000
-    window.desk.choose_target(copy)
-    window.desk.load_now()
+    window.models.choose_target(copy)
+    window.models.load_now()
     window.wait(lambda: announced)
-    window.desk.load_anyway()
-    job = window.desk.loader.job
+    window.models.load_anyway()
+    job = window.models.loader.job
     assert job is not None
     assert window.ask("Hello!").status == "done"
     assert not job.cancelled, "it was not begun anew"
@@ -150,61 +150,61 @@ def test_nothing_is_asked_any_more_where_no_question_waits(
     window: Window, memory: Memory, copy: Path, demo_pair: Pair
 ) -> None:
     memory.free = 50_000_000
-    window.desk.choose_target(copy)
-    window.desk.load_now()
+    window.models.choose_target(copy)
+    window.models.load_now()
     window.wait(
-        lambda: window.controller.activity.work == "asking" and not window.parts.controller.replies._timer.isActive()
+        lambda: window.controller.activity.work == "asking" and not window.program.controller.replies._timer.isActive()
     )
-    window.desk.decline_load()
-    window.wait(lambda: window.desk.settled)
+    window.models.decline_load()
+    window.wait(lambda: window.models.settled)
     assert window.controller.activity.work == "idle", "no bar stays"
-    assert window.desk.models.selection.target == demo_pair[0]
+    assert window.models.list.selection.target == demo_pair[0]
 
 
 def test_a_question_that_waits_behind_one_that_is_asked_about(
     window: Window, memory: Memory, copy: Path, demo_pair: Pair
 ) -> None:
     memory.free = 50_000_000
-    window.desk.choose_target(copy)
+    window.models.choose_target(copy)
     first = window.send("Hello!")
     window.wait(lambda: announced)
     window.main.new_chat_wanted.emit()
-    window.desk.choose_target(demo_pair[0])
+    window.models.choose_target(demo_pair[0])
     second = window.send(STORY)
     clock = window.controller.replies._timer
     window.wait(lambda: not clock.isActive())
     ticks: list[bool] = []
     clock.timeout.connect(lambda: ticks.append(True))
-    window.desk.decline_load()
+    window.models.decline_load()
     window.wait(lambda: ticks)
     window.ended(second)
     assert (first.status, second.status) == ("cancelled", "done")
 
 
 def test_options_with_which_it_fits_let_it_go_on(window: Window, memory: Memory, copy: Path) -> None:
-    model = window.desk.models.by_path(copy)
+    model = window.models.list.by_path(copy)
     assert model is not None
     memory.free = needs_with(model, LoadChoice(context=1000)).in_memory
-    window.desk.choose_target(copy)
-    window.desk.choose_draft(None)
+    window.models.choose_target(copy)
+    window.models.choose_draft(None)
     exchange = window.send("Hello!")
     window.wait(lambda: announced)
-    window.desk.set_options(copy, LoadChoice(context=2000))
+    window.models.set_options(copy, LoadChoice(context=2000))
     assert len(announced) == 2
     assert announced[0] != announced[1], "the figures are of what would be loaded"
-    window.desk.set_options(copy, LoadChoice(context=64))
+    window.models.set_options(copy, LoadChoice(context=64))
     window.ended(exchange)
     assert announced[-1] == ""
-    assert window.desk.models.loaded.target == copy
-    target = window.parts.bridge._decoder.target
+    assert window.models.list.loaded.target == copy
+    target = window.program.bridge._decoder.target
     assert target is not None
     assert target.context_length == 64
 
 
 def test_closing_while_it_is_asked(window: Window, memory: Memory, copy: Path) -> None:
     memory.free = 50_000_000
-    window.desk.choose_target(copy)
-    window.desk.load_now()
+    window.models.choose_target(copy)
+    window.models.load_now()
     window.wait(lambda: announced)
     assert window.close()
 
@@ -218,9 +218,9 @@ def test_automatic_does_without_a_draft_that_is_too_much(
     chosen = Settings(models_folders=[str(copy.parent)], target=str(copy), draft=str(draft), drafting="automatic")
     window = open_window(pair=demo_pair, settings=chosen, ready=False)
     announced.clear()
-    window.desk.announce.connect(announced.append)
+    window.models.announce.connect(announced.append)
     window.ready()
-    assert window.desk.models.loaded == Loaded(copy)
+    assert window.models.list.loaded == Loaded(copy)
     assert window.ask("Hello!").status == "done"
     assert not any(announced), "nobody asked for that draft"
     assert window.notices() == []
@@ -233,79 +233,79 @@ def test_what_was_chosen_in_the_last_run_is_announced_too(
     chosen = Settings(models_folders=[str(copy.parent)], target=str(copy), draft="", drafting="none")
     window = open_window(pair=demo_pair, settings=chosen, ready=False)
     announced.clear()
-    window.desk.announce.connect(announced.append)
+    window.models.announce.connect(announced.append)
     window.wait(lambda: announced)
     assert announced[0].startswith("Outrider demo target needs about 7"), "before anything was tried"
     assert window.notices() == []
-    window.desk.decline_load()
-    window.wait(lambda: window.desk.settled)
-    assert window.desk.models.selection.target == copy, "nothing else is loaded that could be chosen in its place"
-    assert window.parts.settings.target == str(copy)
-    window.desk.load_now()
+    window.models.decline_load()
+    window.wait(lambda: window.models.settled)
+    assert window.models.list.selection.target == copy, "nothing else is loaded that could be chosen in its place"
+    assert window.program.settings.target == str(copy)
+    window.models.load_now()
     window.wait(lambda: announced[-1])
-    window.desk.load_anyway()
+    window.models.load_anyway()
     window.ready()
-    assert window.desk.models.loaded == Loaded(copy)
+    assert window.models.list.loaded == Loaded(copy)
     copy.unlink()
-    window.wait(lambda: window.desk.models.by_path(copy) is None)
+    window.wait(lambda: window.models.list.by_path(copy) is None)
 
 
 def test_each_state_of_a_load(window: Window, memory: Memory, copy: Path, demo_pair: Pair) -> None:
-    loader = window.desk.loader
+    loader = window.models.loader
 
     def stage() -> str:
         return loader.state.stage
 
     assert stage() == "loaded"
-    window.desk.unload()
-    window.wait(lambda: window.desk.settled)
+    window.models.unload()
+    window.wait(lambda: window.models.settled)
     assert stage() == "idle"
     memory.free = 50_000_000
-    window.desk.choose_target(copy)
-    window.desk.load_now()
+    window.models.choose_target(copy)
+    window.models.load_now()
     window.wait(lambda: announced)
     assert stage() == "asking"
     assert loader.state.wanted.target == copy
     assert loader.state.shortage is not None
-    window.desk.decline_load()
+    window.models.decline_load()
     assert stage() == "idle"
-    window.wait(lambda: window.desk.settled)
-    window.desk.load_now()
+    window.wait(lambda: window.models.settled)
+    window.models.load_now()
     window.wait(lambda: stage() == "asking")
-    window.desk.load_anyway()
+    window.models.load_anyway()
     assert stage() == "loading"
-    window.wait(lambda: window.desk.settled)
+    window.wait(lambda: window.models.settled)
     assert stage() == "loaded"
     assert loader.state.wanted.target == copy
     copy.write_bytes(b"no model any more")
-    window.desk.unload()
-    window.wait(lambda: window.desk.settled)
-    window.desk.load_now()
-    window.wait(lambda: window.desk.settled)
+    window.models.unload()
+    window.wait(lambda: window.models.settled)
+    window.models.load_now()
+    window.wait(lambda: window.models.settled)
     assert stage() == "failed"
     assert loader.state.error is not None
     assert loader.state.refused is None, "that can't be tried all the same"
     memory.free = 10**12
-    window.desk.choose_target(demo_pair[0])
+    window.models.choose_target(demo_pair[0])
     assert window.ask("Hello!").status == "done"
     assert stage() == "loaded"
 
 
 def test_each_change_has_its_own_signal(window: Window, demo_pair: Pair) -> None:
     told: list[str] = []
-    desk = window.desk
-    desk.list_changed.connect(lambda: told.append("list"))
-    desk.selection_changed.connect(lambda: told.append("selection"))
-    desk.loaded_changed.connect(lambda: told.append("loaded"))
-    desk.choose_lookahead(3)
+    models = window.models
+    models.list_changed.connect(lambda: told.append("list"))
+    models.selection_changed.connect(lambda: told.append("selection"))
+    models.loaded_changed.connect(lambda: told.append("loaded"))
+    models.choose_lookahead(3)
     assert told == ["selection"]
-    desk.choose_lookahead(3)
+    models.choose_lookahead(3)
     assert told == ["selection"], "nothing else is chosen"
     told.clear()
-    desk.unload()
-    window.wait(lambda: desk.settled)
+    models.unload()
+    window.wait(lambda: models.settled)
     assert told == ["loaded"]
     told.clear()
-    desk.set_options(demo_pair[0], LoadChoice(context=512))
+    models.set_options(demo_pair[0], LoadChoice(context=512))
     assert told == ["list"]
-    window.wait(lambda: desk.settled)
+    window.wait(lambda: models.settled)

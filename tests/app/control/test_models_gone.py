@@ -53,20 +53,20 @@ def window(open_window: OpenWindow, copies: Pair, demo_pair: Pair) -> Window:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("engine.loading.open.check_model_file", lambda *_, **__: None)
         window = open_window(pair=demo_pair, settings=settings_for(copies))
-    assert window.desk.models.loaded == Loaded(*copies)
+    assert window.models.list.loaded == Loaded(*copies)
     return window
 
 
 def states(window: Window) -> dict[str, str]:
-    return {row.path.name: row.state for row in window.desk.library.rows() if row.folder is not None}
+    return {row.path.name: row.state for row in window.models.library.rows() if row.folder is not None}
 
 
 def watched(window: Window) -> list[str]:
-    return window.desk._folders._watch._watcher.directories()
+    return window.models._folders._watch._watcher.directories()
 
 
 def is_away(window: Window) -> bool:
-    return bool(window.desk.models.away)
+    return bool(window.models.list.away)
 
 
 def told_once(window: Window, folder: Path) -> bool:
@@ -84,12 +84,12 @@ def test_a_folder_that_is_renamed_and_comes_back(window: Window, copies: Pair) -
     exchange = window.ask(STORY)
     assert exchange.status == "done"
     assert window.stats(exchange).accepted > 0, "what is loaded goes on working, the draft too"
-    window.desk.choose_lookahead(2)
+    window.models.choose_lookahead(2)
     assert window.ask("Hello!").status == "done"
     moved.rename(folder)
     window.wait(lambda: not is_away(window))
     assert set(states(window).values()) == {"ok"}
-    assert window.desk.models.selection.target == copies[0]
+    assert window.models.list.selection.target == copies[0]
     assert len(window.notices()) == 1, "one message for one loss"
     assert window.ask("Hello!").status == "done"
 
@@ -112,9 +112,9 @@ def test_while_a_reply_is_written(window: Window, copies: Pair) -> None:
 def test_while_models_are_loaded(open_window: OpenWindow, copies: Pair, demo_pair: Pair) -> None:
     folder = copies[0].parent
     window = open_window(pair=demo_pair, settings=Settings(models_folders=[str(folder)], lookahead=4))
-    assert window.desk.models.loaded == Loaded(*demo_pair)
-    window.desk.choose_target(copies[0])
-    window.desk.choose_draft(copies[1])
+    assert window.models.list.loaded == Loaded(*demo_pair)
+    window.models.choose_target(copies[0])
+    window.models.choose_draft(copies[1])
     exchange = window.send(STORY)
     window.wait(lambda: window.controller.activity.work in ("checking", "loading"))
     moved = folder.rename(folder.with_name("elsewhere"))
@@ -123,14 +123,14 @@ def test_while_models_are_loaded(open_window: OpenWindow, copies: Pair, demo_pai
     assert exchange.status == "failed"
     assert "Cannot load demo-" in window.said(exchange)
     assert window.problem(exchange).problem.details is None
-    assert window.desk.models.loaded.target in (demo_pair[0], copies[0])
+    assert window.models.list.loaded.target in (demo_pair[0], copies[0])
     again = window.ask("Hello!")
     assert again.status == "done", "with what is loaded"
     assert len(window.notices()) == 1
     moved.rename(folder)
     window.wait(lambda: not is_away(window))
-    window.wait(lambda: window.desk.models.loaded == Loaded(*copies), 20_000)
-    assert window.desk.models.selection.target == copies[0], "what was wanted is picked up again"
+    window.wait(lambda: window.models.list.loaded == Loaded(*copies), 20_000)
+    assert window.models.list.selection.target == copies[0], "what was wanted is picked up again"
     assert window.ask("Hello!").status == "done"
 
 
@@ -148,15 +148,15 @@ def test_permissions_that_are_taken_away(open_window: OpenWindow, copies: Pair, 
             assert told_once(window, folder)
             assert "no permission to read it" in window.notices()[0]
             assert window.ask("Hello!").status == "done"
-            window.desk.unload()
-            window.wait(lambda: window.desk.settled)
+            window.models.unload()
+            window.wait(lambda: window.models.settled)
             failed = window.ask("Hello again!")
             assert failed.status == "failed"
             assert window.problem(failed).problem.details is None, window.problem(failed).problem.details
         finally:
             folder.chmod(0o700)
         window.wait(lambda: not is_away(window))
-        window.wait(lambda: window.desk.models.loaded == Loaded(*copies), 20_000)
+        window.wait(lambda: window.models.list.loaded == Loaded(*copies), 20_000)
         assert window.ask("And now?").status == "done"
 
 
@@ -189,12 +189,12 @@ def test_a_folder_that_is_missing_at_the_start(open_window: OpenWindow, copies: 
     window = open_window(pair=demo_pair, settings=settings_for(copies))
     window.wait(window.notices)
     assert told_once(window, folder)
-    assert window.desk.models.loaded.target == demo_pair[0]
+    assert window.models.list.loaded.target == demo_pair[0]
     assert window.ask("Hello!").status == "done"
-    assert window.parts.settings.target == str(copies[0]), "it stays what was chosen"
+    assert window.program.settings.target == str(copies[0]), "it stays what was chosen"
     folder.parent.mkdir()
     hidden.rename(folder)
-    window.wait(lambda: window.desk.models.loaded == Loaded(*copies), 20_000)
+    window.wait(lambda: window.models.list.loaded == Loaded(*copies), 20_000)
     assert window.main.bar.target.currentText().startswith("demo-target")
     assert window.ask("Hello!").status == "done"
     assert len(window.notices()) == 1
@@ -204,12 +204,12 @@ def test_what_is_chosen_meanwhile_stays(open_window: OpenWindow, copies: Pair, d
     folder = copies[0].parent
     hidden = folder.rename(folder.with_name("not mounted yet"))
     window = open_window(pair=demo_pair, settings=settings_for(copies))
-    window.desk.choose_target(demo_pair[0])
+    window.models.choose_target(demo_pair[0])
     hidden.rename(folder)
     window.wait(lambda: not is_away(window))
-    window.wait(lambda: window.desk.settled)
-    assert window.desk.models.selection.target == demo_pair[0]
-    assert window.parts.settings.target == ""
+    window.wait(lambda: window.models.settled)
+    assert window.models.list.selection.target == demo_pair[0]
+    assert window.program.settings.target == ""
 
 
 @pytest.fixture
@@ -293,7 +293,7 @@ def test_a_download_that_is_complete_before_it_is_watched(
 
 
 def test_what_happens_while_a_scan_waits_is_looked_at_once(window: Window, copies: Pair) -> None:
-    folders, bridge = window.desk._folders, window.parts.bridge
+    folders, bridge = window.models._folders, window.program.bridge
     waiting: list[Job[FolderListing]] = []
     look = bridge.look
 
@@ -310,12 +310,12 @@ def test_what_happens_while_a_scan_waits_is_looked_at_once(window: Window, copie
     assert len(waiting) == 1
     bridge.look = look  # type: ignore[method-assign]
     waiting[0].result.set_exception(Cancelled())
-    window.wait(lambda: window.desk.settled)
+    window.wait(lambda: window.models.settled)
     assert set(states(window).values()) == {"ok"}
 
 
 def test_life_around_a_folder_costs_nothing(window: Window, copies: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    watch = window.desk._folders._watch
+    watch = window.models._folders._watch
     looked: list[Path] = []
     monkeypatch.setattr(app.system.folder_watch, "_identity", looked.append)
     for _ in range(100):
@@ -326,7 +326,7 @@ def test_life_around_a_folder_costs_nothing(window: Window, copies: Pair, monkey
 
 
 def test_no_timer_runs_while_nothing_happens(window: Window, copies: Pair) -> None:
-    watch = window.desk._folders._watch
+    watch = window.models._folders._watch
     window.wait(lambda: not watch._short.isActive() and not watch._growing.isActive())
     assert not watch._slow.isActive()
     folder = copies[0].parent
@@ -341,13 +341,13 @@ def test_several_folders_are_added_and_removed(window: Window, copies: Pair, tmp
     other = tmp_path / "other"
     other.mkdir()
     shutil.copy(copies[1], other / "more.gguf")
-    window.desk.add_folder(other)
+    window.models.add_folder(other)
     window.wait(lambda: "more.gguf" in states(window))
     folders = [str(copies[0].parent), str(other)]
-    window.wait(lambda: window.parts.settings.models_folders == folders)
-    window.desk.remove_folder(copies[0].parent)
+    window.wait(lambda: window.program.settings.models_folders == folders)
+    window.models.remove_folder(copies[0].parent)
     assert {*states(window)} == {"more.gguf"}
-    assert window.parts.settings.models_folders == [str(other)]
+    assert window.program.settings.models_folders == [str(other)]
     assert window.ask("Hello!").status == "done", "what is loaded stays"
     shutil.copy(copies[1], copies[0].parent / "unseen.gguf")
     window.qtbot.wait(400)
@@ -361,7 +361,7 @@ def test_a_folder_that_was_not_read_yet_is_not_forgotten(
     for folder in folders:
         folder.mkdir()
     window = open_window(pair=demo_pair, settings=Settings(models_folders=[*map(str, folders[:2])]), ready=False)
-    look = window.parts.bridge.look
+    look = window.program.bridge.look
 
     def cancelled(folder: Path) -> Job[FolderListing]:
         job = look(folder)
@@ -369,12 +369,12 @@ def test_a_folder_that_was_not_read_yet_is_not_forgotten(
             job.cancel()
         return job
 
-    monkeypatch.setattr(window.parts.bridge, "look", cancelled)
+    monkeypatch.setattr(window.program.bridge, "look", cancelled)
     window.ready()
-    window.desk.add_folder(folders[2])
-    window.wait(lambda: len(window.parts.settings.models_folders) == 3)
-    assert window.desk.models.folders == tuple(folders)
-    assert window.parts.settings.models_folders == [*map(str, folders)], "a scan that was cancelled removes nothing"
+    window.models.add_folder(folders[2])
+    window.wait(lambda: len(window.program.settings.models_folders) == 3)
+    assert window.models.list.folders == tuple(folders)
+    assert window.program.settings.models_folders == [*map(str, folders)], "a scan that was cancelled removes nothing"
 
 
 def test_a_draft_that_does_not_come_back_with_its_target(
@@ -385,9 +385,9 @@ def test_a_draft_that_does_not_come_back_with_its_target(
     window = open_window(pair=demo_pair, settings=settings_for(copies))
     (hidden / copies[1].name).unlink()
     hidden.rename(folder)
-    window.wait(lambda: window.desk.models.loaded.target == copies[0], 20_000)
-    window.wait(lambda: window.desk.settled)
-    assert window.desk.models.selection.drafting == "automatic"
+    window.wait(lambda: window.models.list.loaded.target == copies[0], 20_000)
+    window.wait(lambda: window.models.settled)
+    assert window.models.list.selection.drafting == "automatic"
     exchange = window.ask("Tell me a story.")
     assert exchange.status == "done"
-    assert window.desk.models.loaded.draft == demo_pair[1], "the one that came with the program fits too"
+    assert window.models.list.loaded.draft == demo_pair[1], "the one that came with the program fits too"

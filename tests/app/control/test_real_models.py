@@ -94,8 +94,8 @@ def test_pickers_show_the_folder(open_window: OpenWindow, story_pair: Pair, tmp_
     assert exchange.status == "done"
     assert exchange.stats is not None
     assert exchange.stats.proposed == 0
-    assert window.desk.models.loaded.target == folder / "babyllama361-Q8_0.gguf"
-    window.desk.choose_draft(story_pair[0])
+    assert window.models.list.loaded.target == folder / "babyllama361-Q8_0.gguf"
+    window.models.choose_draft(story_pair[0])
     assert bar.draft.currentText().endswith(" · slower")
     exchange = window.ask("Once upon a time")
     assert exchange.status == "done"
@@ -109,23 +109,23 @@ def choose(window: Window, name: str) -> None:
     row = picker.findText(name)
     picker.setCurrentIndex(row)
     picker.activated.emit(row)
-    window.wait(lambda: window.desk.settled)
+    window.wait(lambda: window.models.settled)
 
 
 def test_a_truncated_file_is_refused_when_it_is_loaded(
     open_window: OpenWindow, story_pair: Pair, tmp_path: Path
 ) -> None:
     window = open_window(pair=story_pair)
-    loaded = window.desk.models.loaded
+    loaded = window.models.list.loaded
     whole = story_pair[0].read_bytes()
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(whole[: len(whole) * 2 // 3])
-    window.desk.choose_target(broken)
+    window.models.choose_target(broken)
     exchange = window.ask("Once upon a time")
     assert exchange.problem is not None
     assert exchange.problem.text.startswith("Cannot load broken.gguf")
     assert exchange.problem.details is None
-    assert window.desk.models.loaded == loaded
+    assert window.models.list.loaded == loaded
     assert window.main.bar.target.currentText().startswith("stories260K")
     assert window.ask("Once upon a time").status == "done"
 
@@ -137,8 +137,8 @@ def test_a_file_that_aborts_llama_cpp_does_not_end_the_window(
     if not fragile:
         pytest.skip("no fragile model among the test models")
     window = open_window(pair=story_pair, settings=Settings(draft=""))
-    window.desk.choose_target(fragile[0])
-    window.desk.choose_draft(None)
+    window.models.choose_target(fragile[0])
+    window.models.choose_draft(None)
     exchange = window.ask("A line\nand another, 😀 with signs that it does not know")
     assert exchange.problem is not None
     assert exchange.problem.details is None, exchange.problem.details

@@ -59,13 +59,13 @@ def test_an_error_in_the_middle_keeps_what_was_written(open_window: OpenWindow) 
 def test_after_a_failed_load_the_pickers_tell_what_is_loaded(open_window: OpenWindow, tmp_path: Path) -> None:
     script = Script()
     window = open_window(script)
-    good = window.desk.models.loaded
+    good = window.models.list.loaded
     script.load_errors.append(ModelFileBroken(tmp_path / "bad.gguf", "it is cut off."))
-    window.desk.choose_target(tmp_path / "bad.gguf")
+    window.models.choose_target(tmp_path / "bad.gguf")
     assert window.main.bar.target.currentText() == "bad"
     exchange = window.ask("With the broken one")
     assert window.said(exchange) == "Cannot load bad.gguf: it is cut off."
-    assert window.desk.models.loaded == good
+    assert window.models.list.loaded == good
     assert window.main.bar.target.currentData() is None or window.main.bar.target.currentText() == "big"
     assert window.ask("With the good one").status == "done"
 
@@ -74,7 +74,7 @@ def test_models_that_do_not_fit(open_window: OpenWindow, tmp_path: Path) -> None
     script = Script()
     window = open_window(script)
     script.load_errors.append(VocabularyMismatch("big", "other", "They do not share a vocabulary."))
-    window.desk.choose_draft(tmp_path / "other.gguf")
+    window.models.choose_draft(tmp_path / "other.gguf")
     exchange = window.ask("Pair them")
     assert "do not share a vocabulary" in window.said(exchange)
     assert window.main.bar.draft.currentText() == "small"
@@ -88,7 +88,7 @@ def test_a_broken_pair_at_the_start_leaves_nothing_chosen(open_window: OpenWindo
     assert window.main.bar.target.currentText() == ""
     exchange = window.ask("Anyone there?")
     assert "No target is chosen" in window.said(exchange)
-    window.desk.choose_target(tmp_path / "big.gguf")
+    window.models.choose_target(tmp_path / "big.gguf")
     assert window.ask("And now?").status == "done"
 
 
@@ -121,7 +121,7 @@ def test_a_folder_that_cannot_be_read(open_window: OpenWindow, tmp_path: Path) -
     (tmp_path / "empty").mkdir()
     window.main.folder_chosen.emit(str(tmp_path / "empty"))
     folders = [str(tmp_path / "gone"), str(tmp_path / "empty")]
-    window.wait(lambda: window.parts.settings.models_folders == folders)
+    window.wait(lambda: window.program.settings.models_folders == folders)
     assert window.ask("Hello").status == "done"
 
 
@@ -139,7 +139,7 @@ def test_cancel_while_loading_is_not_lost(open_window: OpenWindow, tmp_path: Pat
     script = Script(load_s=0.0)
     window = open_window(script)
     script.load_s = 30.0
-    window.desk.choose_target(tmp_path / "other.gguf")
+    window.models.choose_target(tmp_path / "other.gguf")
     exchange = window.send("Hello")
     window.wait(lambda: window.controller.activity.work == "loading" and window.main.strip.isVisible())
     assert window.main.strip.word.text().startswith("Loading other")
@@ -159,9 +159,9 @@ def test_cancel_that_a_load_does_not_hear_still_counts(open_window: OpenWindow, 
     script = Script()
     window = open_window(script)
     script.load_s, script.deaf = 0.4, True
-    window.desk.choose_target(tmp_path / "other.gguf")
+    window.models.choose_target(tmp_path / "other.gguf")
     exchange = window.send("Hello")
-    window.wait(lambda: window.desk.busy)
+    window.wait(lambda: window.models.busy)
     window.main.cancel_wanted.emit()
     window.ended(exchange)
     assert exchange.status == "cancelled"
@@ -239,7 +239,7 @@ def test_a_picker_takes_effect_with_the_next_message(open_window: OpenWindow, tm
     script.reply = "Short."
     window.ask("Next")
     assert script.lookaheads == ["auto", 7]
-    assert window.desk.models.loaded.draft is None
+    assert window.models.list.loaded.draft is None
     assert script.threads == {"outrider-engine"}, "the engine runs on one thread"
 
 
@@ -261,9 +261,9 @@ def test_closing_during_a_load(open_window: OpenWindow, tmp_path: Path) -> None:
     script = Script()
     window = open_window(script)
     script.load_s = 30.0
-    window.desk.choose_target(tmp_path / "other.gguf")
+    window.models.choose_target(tmp_path / "other.gguf")
     window.send("Hello")
-    window.wait(lambda: window.desk.busy)
+    window.wait(lambda: window.models.busy)
     began = perf_counter()
     assert window.close()
     assert perf_counter() - began < 1.0

@@ -61,8 +61,8 @@ def test_each_value_on_a_page_is_saved_and_loaded(open_window: OpenWindow, name:
     for row, option in enumerate(SETTINGS[name].choices()):
         picker.setCurrentIndex(row)
         picker.activated.emit(row)
-        assert getattr(window.parts.settings, name) == option.value
-        window.parts.keeper.save()
+        assert getattr(window.program.settings, name) == option.value
+        window.program.autosave.save()
         assert getattr(saved(window), name) == option.value
 
 

@@ -32,13 +32,13 @@ bootstrap.bundled_pair = lambda: (Path("big.gguf"), Path("small.gguf"))
 bootstrap.build = functools.partial(bootstrap.build, make_decoder=lambda: ScriptedDecoder(Script(reply, round_s=0.002)))
 folder = Path(sys.argv[1])
 
-async def script(parts, loop):
-    parts.controller.reply_grew.connect(
+async def script(program, loop):
+    program.controller.reply_grew.connect(
         lambda exchange, _text: print(time.monotonic(), len(exchange.reply), flush=True)
     )
-    while parts.window.panel.plots is None or not parts.desk.settled:
+    while program.window.panel.plots is None or not program.models.settled:
         await asyncio.sleep(0.02)
-    parts.window.prompt_sent.emit("Go on")
+    program.window.prompt_sent.emit("Go on")
     await asyncio.sleep(600)
 
 claim = claim_or_call(folder / "c.sqlite3", Call())

@@ -45,7 +45,7 @@ def test_the_end_of_a_long_reply(open_window: OpenWindow, monkeypatch: pytest.Mo
     window.ask("And now")
     assert len(desktop.messages) == 1, "it is seen"
     elsewhere = True
-    window.parts.settings.notify = False
+    window.program.settings.notify = False
     window.ask("And off")
     assert len(desktop.messages) == len(desktop.alerts) == 1
 

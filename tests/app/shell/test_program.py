@@ -111,10 +111,10 @@ class Stuck(ScriptedDecoder):
 bootstrap.bundled_pair = lambda: (Path("big.gguf"), Path("small.gguf"))
 bootstrap.build = functools.partial(bootstrap.build, make_decoder=lambda: Stuck(Script()))
 
-async def script(parts, loop):
-    while parts.window.panel.plots is None or not parts.desk.settled:
+async def script(program, loop):
+    while program.window.panel.plots is None or not program.models.settled:
         await asyncio.sleep(0.02)
-    parts.window.prompt_sent.emit("Hello")
+    program.window.prompt_sent.emit("Hello")
     await asyncio.sleep(0.3)
     print(time.monotonic(), flush=True)
     return 0

@@ -25,7 +25,7 @@ def count_second_message(window: Window, monkeypatch: pytest.MonkeyPatch) -> Cal
     counter = CallCounter()
     replies: list[Job[Any]] = []
     taken: list[Job[Any]] = []
-    bridge, run = window.parts.bridge, Job.run
+    bridge, run = window.program.bridge, Job.run
 
     def reply(*given: Any) -> Job[Any]:
         replies.append(type(bridge).reply(bridge, *given))
@@ -39,7 +39,7 @@ def count_second_message(window: Window, monkeypatch: pytest.MonkeyPatch) -> Cal
 
     window.ask("How are you?")
     window.type("And what is speculative decoding?")
-    window.wait(lambda: window.parts.context.settled)
+    window.wait(lambda: window.program.context.settled)
     monkeypatch.setattr(bridge, "reply", reply)
     monkeypatch.setattr(Job, "run", note)
     with counter:

@@ -56,9 +56,9 @@ def test_measured_heights_hold_for_their_width() -> None:
     guess = column.height(1)
     column.correct(1, 77)
     column.correct(2, 55, measured=False)
-    column.set_letters(TextSize(350, 7.0, 18.0))
+    column.set_text_size(TextSize(350, 7.0, 18.0))
     assert column.height(1) > guess, "half as wide: guessed anew, and taller"
-    column.set_letters(LETTERS)
+    column.set_text_size(LETTERS)
     assert (column.height(1), column.height(2)) == (77, guess)
 
 

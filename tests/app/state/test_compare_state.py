@@ -30,7 +30,7 @@ from engine import Cancelled, Equality, SamplingConfig
 from helpers.decoding.scripted_compare import report, spread, way
 from helpers.decoding.scripted_decoder import Script, ScriptedDecoder
 
-REQUEST = CompareRequest("Why?", (4,), Loaded(), CompareSettings(turns=5, tokens=72))
+REQUEST = CompareRequest("Why?", (4,), Loaded(), CompareSettings(repeats=5, tokens=72))
 SAME = Equality("same", 96, 96)
 
 

@@ -91,7 +91,7 @@ def test_what_was_put_back_is_exported_where_it_was(conversation: Conversation) 
     before = to_json(conversation)
     gone = [conversation[each] for each in conversation.below(102)]
     conversation.delete(102)
-    conversation.put_back(gone)
+    conversation.restore(gone)
     assert to_json(conversation) == before
 
 

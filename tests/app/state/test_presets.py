@@ -99,11 +99,11 @@ def test_exported_and_imported() -> None:
     shelf.save(MINE)
     shelf.save(GenerationPreset("Ünïcode 🙂", GenerationChoice(temperature=1.5)))
     data = shelf.export().encode()
-    assert other.bring_in(data) == (2, 0)
+    assert other.import_(data) == (2, 0)
     assert other.own == shelf.own
-    assert other.bring_in(data) == (0, 0), "they are there already"
+    assert other.import_(data) == (0, 0), "they are there already"
     other.save(GenerationPreset("Mine", GenerationChoice(top_k=1)))
-    assert other.bring_in(data) == (1, 1)
+    assert other.import_(data) == (1, 1)
     assert [each.name for each in other.own] == ["Mine", "Ünïcode 🙂", "Mine (2)"]
 
 
@@ -141,7 +141,7 @@ def test_a_file_that_makes_no_sense_changes_nothing(data: bytes, problem: str, p
     shelf = presets()
     shelf.save(MINE)
     with pytest.raises(PresetsRefused) as refused:
-        shelf.bring_in(data)
+        shelf.import_(data)
     assert (refused.value.problem, refused.value.place, refused.value.field) == (problem, place, field)
     assert shelf.own == [MINE]
 
@@ -153,7 +153,7 @@ def test_any_cut_of_a_file_changes_nothing_or_is_whole() -> None:
     for length in range(len(data) - 1):
         other = presets()
         with pytest.raises(PresetsRefused):
-            other.bring_in(data[:length])
+            other.import_(data[:length])
         assert other.own == []
 
 
@@ -162,11 +162,11 @@ def test_prompts_are_checked_too() -> None:
     for text in ("", "  ", 7, None, "x" * 300_000):
         data = json.dumps({"format": "outrider-prompts", "version": 1, "items": [{"name": "a", "text": text}]})
         with pytest.raises(PresetsRefused) as refused:
-            shelf.bring_in(data.encode())
+            shelf.import_(data.encode())
         assert refused.value.field == "text"
     shelf.save(SystemPrompt("Pirate", "Talk like a pirate."))
     other = prompts()
-    assert other.bring_in(shelf.export().encode()) == (1, 0)
+    assert other.import_(shelf.export().encode()) == (1, 0)
     assert other.own == shelf.own
 
 

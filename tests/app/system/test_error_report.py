@@ -72,7 +72,7 @@ def test_in_the_window(open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch,
 
     monkeypatch.setattr(QDesktopServices, "openUrl", note)
     window = open_window(Script(reply_errors=[ValueError(WORDS)]), size=(720, 480))
-    window.parts.log = ProgramLog(tmp_path / "log")
+    window.program.log = ProgramLog(tmp_path / "log")
     dialog = open_dialog(window)
     assert not dialog.isModal()
     text = dialog.report.toPlainText()
@@ -97,9 +97,9 @@ def test_in_the_window(open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch,
 def test_where_no_folder_can_be_opened_it_is_told(open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda _url: False)
     window = open_window(Script())
-    window.parts.log.path.parent.mkdir(parents=True, exist_ok=True)
+    window.program.log.path.parent.mkdir(parents=True, exist_ok=True)
     window.main.commands.run("program.log")
-    assert str(window.parts.log.path.parent) in window.main.notice.text.text()
+    assert str(window.program.log.path.parent) in window.main.notice.text.text()
 
 
 def test_a_problem_that_says_it_all_has_no_details(open_window: OpenWindow) -> None:
@@ -117,14 +117,14 @@ def test_no_word_of_a_real_chat_comes_into_the_log(
     log.open()
     window = open_window(pair=demo_pair)
     (tmp_path / "ottilie.txt").write_text(f"{WORDS} and her cat", encoding="utf-8")
-    window.parts.attachments.add([tmp_path / "ottilie.txt"])
-    window.wait(lambda: not window.parts.attachments.pending)
+    window.program.attachments.add([tmp_path / "ottilie.txt"])
+    window.wait(lambda: not window.program.attachments.pending)
     window.prompt.set_text(WORDS)
     window.key(Qt.Key.Key_Return)
     exchange = window.first()
     window.ended(exchange, 60_000)
     assert exchange.reply
-    decoder = window.parts.bridge._decoder
+    decoder = window.program.bridge._decoder
 
     def fail(*_: object, **__: object) -> None:
         raise ValueError(f"cannot digest {WORDS!r}, {exchange.reply!r}")

@@ -253,14 +253,14 @@ def test_a_model_is_opened_for_this_run(open_window: OpenWindow, story: Path, de
     assert window.notices() == []
     exchange = window.ask("Once upon a time")
     assert exchange.reply.strip()
-    loaded = window.desk.models.loaded
+    loaded = window.models.list.loaded
     assert (loaded.target, loaded.draft) == (story, None)
     window.wait(lambda: window.main.bar.target.currentText() == "stories260K · 293K F32")
-    window.desk.choose_lookahead(2)
-    remembered = window.parts.settings
+    window.models.choose_lookahead(2)
+    remembered = window.program.settings
     assert (remembered.target, remembered.draft, remembered.lookahead) == (mine.target, mine.draft, 2)
-    window.desk.choose_target(story)
-    window.wait(lambda: window.desk.settled)
+    window.models.choose_target(story)
+    window.wait(lambda: window.models.settled)
     assert (remembered.target, remembered.draft) == (str(story), ""), "picked, so it is remembered"
 
 
@@ -273,11 +273,11 @@ def test_a_file_that_is_no_model_loses_nothing(open_window: OpenWindow, tmp_path
     window = open_window(model=path)
     window.wait(window.notices)
     assert window.notices()[0].startswith("Cannot load mine.gguf: ")
-    window.wait(lambda: window.desk.settled and window.controller.activity.work == "idle", 30_000)
-    bundled = window.desk.models.bundled
+    window.wait(lambda: window.models.settled and window.controller.activity.work == "idle", 30_000)
+    bundled = window.models.list.bundled
     assert bundled is not None
-    assert (window.desk.models.loaded.target, window.desk.models.loaded.draft) == bundled
-    assert window.parts.settings == Settings()
+    assert (window.models.list.loaded.target, window.models.list.loaded.draft) == bundled
+    assert window.program.settings == Settings()
     assert window.ask("What is Outrider?").status == "done"
 
 

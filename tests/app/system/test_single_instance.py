@@ -77,7 +77,7 @@ def test_a_second_start_shows_the_window_and_takes_its_models(
     claim = claim_or_call(store, Call())
     assert claim is not None
     window = open_window(Script(), store=store, ready=False)
-    _hear_calls(window.parts, claim)
+    _hear_calls(window.program, claim)
     window.ready()
     folder = tmp_path / "models"
     folder.mkdir()
@@ -88,7 +88,7 @@ def test_a_second_start_shows_the_window_and_takes_its_models(
     out, err = second.communicate()
     assert (second.returncode, out, err) == (0, RUNNING, "")
     window.wait(lambda: not window.main.isMinimized())
-    window.wait(lambda: window.desk.models.folder == folder)
+    window.wait(lambda: window.models.list.folder == folder)
     window.main.close()
     claim.release()
 

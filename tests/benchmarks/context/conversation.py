@@ -72,16 +72,16 @@ def measure(messages: int, opens: int) -> dict[str, Any]:
     """Open and scroll in the real window."""
     found: dict[str, Any] = {"messages": messages, "opened_ms": [], "clicked_ms": [], "gaps_ms": {}}
 
-    async def script(parts: Program, _loop: asyncio.AbstractEventLoop) -> int:
-        parts.window.resize(1280, 800)
+    async def script(program: Program, _loop: asyncio.AbstractEventLoop) -> int:
+        program.window.resize(1280, 800)
         await asyncio.sleep(4.0)
         for _ in range(opens):
-            parts.controller.open(SMALL)
+            program.controller.open(SMALL)
             await asyncio.sleep(0.5)
-            await _open(parts, found)
+            await _open(program, found)
             await asyncio.sleep(0.5)
         await asyncio.sleep(2.0)
-        await _scroll(parts, found["gaps_ms"])
+        await _scroll(program, found["gaps_ms"])
         return 0
 
     with tempfile.TemporaryDirectory() as folder:
@@ -91,10 +91,10 @@ def measure(messages: int, opens: int) -> dict[str, Any]:
     return found
 
 
-async def _open(parts: Program, found: dict[str, Any]) -> None:
-    transcript = parts.window.transcript
+async def _open(program: Program, found: dict[str, Any]) -> None:
+    transcript = program.window.transcript
     began = perf_counter()
-    parts.controller.open(LARGE)
+    program.controller.open(LARGE)
     found["clicked_ms"].append(round(1000.0 * (perf_counter() - began), 1))
     while not transcript.is_drawn:  # noqa: ASYNC110 - as a person looks at it
         await asyncio.sleep(0.001)
@@ -102,8 +102,8 @@ async def _open(parts: Program, found: dict[str, Any]) -> None:
     found["opened_ms"].append(round(1000.0 * (perf_counter() - began), 1))
 
 
-async def _scroll(parts: Program, gaps: dict[str, Any]) -> None:
-    bar = parts.window.transcript.verticalScrollBar()
+async def _scroll(program: Program, gaps: dict[str, Any]) -> None:
+    bar = program.window.transcript.verticalScrollBar()
     most, page, draw = bar.maximum(), bar.pageStep(), random.Random(3)
     ways: dict[str, tuple[list[int], float]] = {
         "wheel up": ([most - 60 * step for step in range(400)], 0.016),

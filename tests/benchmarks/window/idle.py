@@ -47,12 +47,12 @@ def be_idle(case: str, folder: Path, seconds: float, rest: float) -> int:
     from app.settings.settings import Settings, SettingsFile  # noqa: PLC0415 - as above
     from app.shell.bootstrap import run  # noqa: PLC0415 - Qt must be told first which binding
 
-    async def script(parts: Any, loop: Any) -> int:
-        window = parts.window
-        while not parts.desk.settled or parts.controller.activity.work != "idle":  # noqa: ASYNC110 - as a person looks at it
+    async def script(program: Any, loop: Any) -> int:
+        window = program.window
+        while not program.models.settled or program.controller.activity.work != "idle":  # noqa: ASYNC110 - as a person looks at it
             await asyncio.sleep(0.1)
         if case != "new":
-            await _have_a_reply(parts)
+            await _have_a_reply(program)
         if case == "hidden":
             window.show_right(False)
         for _ in range(_TRIES):
@@ -76,13 +76,13 @@ def be_idle(case: str, folder: Path, seconds: float, rest: float) -> int:
     return run(["outrider"], file, script=script)
 
 
-async def _have_a_reply(parts: Any) -> None:
-    parts.window.prompt_sent.emit(_PROMPT)
-    while parts.controller.busy:
+async def _have_a_reply(program: Any) -> None:
+    program.window.prompt_sent.emit(_PROMPT)
+    while program.controller.busy:
         await asyncio.sleep(0.05)
-        exchange = parts.controller.transcript.entries[-1]
+        exchange = program.controller.transcript.entries[-1]
         if len(exchange.reply.split()) > _TOKENS:
-            parts.controller.cancel()
+            program.controller.cancel()
 
 
 # Measuring ------------------------------------------------------------------------------------------------------------

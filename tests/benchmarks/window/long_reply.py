@@ -50,21 +50,21 @@ def measure(tokens: int, per_second: float) -> dict[str, Any]:
     bootstrap.build = partial(bootstrap.build, make_decoder=make)
     found: dict[str, Any] = {}
 
-    async def drive(parts: Program, _loop: asyncio.AbstractEventLoop) -> int:
-        parts.window.resize(1280, 800)
+    async def drive(program: Program, _loop: asyncio.AbstractEventLoop) -> int:
+        program.window.resize(1280, 800)
         await asyncio.sleep(4.0)
         probe, memory = GapProbe(), psutil.Process()
         sizes = [memory.memory_info().rss]
         began = perf_counter()
         probe.start()
-        parts.window.prompt_sent.emit("All of it")
-        exchange = parts.controller.transcript.entries[-1]
+        program.window.prompt_sent.emit("All of it")
+        exchange = program.controller.transcript.entries[-1]
         assert isinstance(exchange, Exchange)
         while not exchange.ended:
             await asyncio.sleep(0.02)
             if len(exchange.reply) * 4 // len(str(script.reply)) >= len(sizes):
                 sizes.append(memory.memory_info().rss)
-        view = parts.window.transcript.view_of(exchange)
+        view = program.window.transcript.view_of(exchange)
         while view is not None and not view.reply.is_settled:  # noqa: ASYNC110 - as a person looks at it
             await asyncio.sleep(0.02)
         await asyncio.sleep(0.3)

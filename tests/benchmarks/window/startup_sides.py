@@ -40,7 +40,7 @@ def start_program(folder: str) -> int:
     return program.main(arguments)
 
 
-async def _until_painted(parts: Any, loop: Any) -> int:
+async def _until_painted(program: Any, loop: Any) -> int:
     painted = loop.create_future()
 
     def note() -> None:
@@ -48,7 +48,7 @@ async def _until_painted(parts: Any, loop: Any) -> int:
             tell()
             painted.set_result(None)
 
-    parts.window.painted.connect(note)
+    program.window.painted.connect(note)
     await painted
     return 0
 

@@ -48,22 +48,22 @@ def in_window(target: Path, draft: Path, prompts: list[str], *, panel: bool) -> 
     """Replies in the real window, with a 10 ms timer beside them."""
     found: dict[str, Any] = {"speeds": []}
 
-    async def script(parts: Program, _loop: asyncio.AbstractEventLoop) -> int:
-        parts.window.resize(1280, 800)
+    async def script(program: Program, _loop: asyncio.AbstractEventLoop) -> int:
+        program.window.resize(1280, 800)
         await asyncio.sleep(3.0)
         if not panel:
-            parts.window.bar.right_button.click()
+            program.window.bar.right_button.click()
         probe = GapProbe()
         for prompt in prompts:
-            parts.controller.new_chat()
+            program.controller.new_chat()
             await asyncio.sleep(0.2)
             probe.start()
-            parts.window.prompt_sent.emit(prompt)
-            while parts.controller.busy:  # noqa: ASYNC110 - as a person looks at it
+            program.window.prompt_sent.emit(prompt)
+            while program.controller.busy:  # noqa: ASYNC110 - as a person looks at it
                 await asyncio.sleep(0.02)
             await asyncio.sleep(0.15)
             probe.stop()
-            stats = next(iter(parts.controller.transcript)).stats  # type: ignore[union-attr]
+            stats = next(iter(program.controller.transcript)).stats  # type: ignore[union-attr]
             if stats is not None:
                 found["speeds"].append((stats.emitted, stats.total_ms - stats.prompt_ms))
         found["probe"] = probe.report()

@@ -177,9 +177,9 @@ def watched(build: Any) -> Any:
     def build_and_watch(*arguments: Any, **more: Any) -> Any:
         if ROUND_S:
             more["make_decoder"] = SlowDecoder
-        parts = build(*arguments, **more)
-        _Answers(parts.window)
-        return parts
+        program = build(*arguments, **more)
+        _Answers(program.window)
+        return program
 
     return build_and_watch
 

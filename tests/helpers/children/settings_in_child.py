@@ -33,13 +33,13 @@ def _type(dialog: SettingsDialog, number: int) -> None:
     system.setPlainText(f"{number} " * (number % 200))
 
 
-async def _change(parts: Program, _loop: asyncio.AbstractEventLoop) -> int:
-    while parts.window.panel.plots is None or not parts.desk.settled:  # noqa: ASYNC110 - as a person looks
+async def _change(program: Program, _loop: asyncio.AbstractEventLoop) -> int:
+    while program.window.panel.plots is None or not program.models.settled:  # noqa: ASYNC110 - as a person looks
         await asyncio.sleep(0.02)
-    choices = parts.controller.choices
-    if parts.conversations.open is None:
-        parts.window.prompt_sent.emit("Hello")
-    windows = parts.window.findChild(SettingsWindows)
+    choices = program.controller.choices
+    if program.conversations.open is None:
+        program.window.prompt_sent.emit("Hello")
+    windows = program.window.findChild(SettingsWindows)
     assert isinstance(windows, SettingsWindows)
     windows.open_generation()
     dialog = windows.dialog

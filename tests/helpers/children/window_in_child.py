@@ -26,8 +26,8 @@ from helpers.decoding.scripted_decoder import Script, ScriptedDecoder
 REPLY = "".join(f"{number:04} and " for number in range(150))
 
 
-def _tell(parts: Program) -> None:
-    conversations = parts.conversations
+def _tell(program: Program) -> None:
+    conversations = program.conversations
     shown = conversations.open
     path = [] if shown is None else [[message.role, message.text] for message in shown.path]
     titles = {each.id: each.title for each in conversations.summaries()}
@@ -36,8 +36,8 @@ def _tell(parts: Program) -> None:
     sys.stdout.flush()
 
 
-async def _act(parts: Program, draw: random.Random) -> None:
-    controller, conversations = parts.controller, parts.conversations
+async def _act(program: Program, draw: random.Random) -> None:
+    controller, conversations = program.controller, program.conversations
     asked = [entry for entry in controller.transcript if isinstance(entry, Exchange)]
     known = [each.id for each in conversations.summaries()]
     kinds = ["send", "send", "send", "new", "wait"]
@@ -47,8 +47,8 @@ async def _act(parts: Program, draw: random.Random) -> None:
         kinds += ["rename", "rename", "pin"] + ["delete", "delete"] * (len(known) > 3)
     word = f"word {draw.randrange(10**6)}"
     ways: dict[str, Callable[[], object]] = {
-        "send": lambda: parts.window.prompt_sent.emit(word),
-        "new": parts.window.new_chat_wanted.emit,
+        "send": lambda: program.window.prompt_sent.emit(word),
+        "new": program.window.new_chat_wanted.emit,
         "edit": lambda: controller.carry_out(Edit(draw.choice(asked), word)),
         "regenerate": lambda: controller.carry_out(Regenerate(draw.choice(asked))),
         "remove": lambda: controller.carry_out(Delete(draw.choice(asked))),
@@ -62,7 +62,7 @@ async def _act(parts: Program, draw: random.Random) -> None:
     sys.stdout.write("{}\n")
     sys.stdout.flush()
     way()
-    _tell(parts)
+    _tell(program)
     await asyncio.sleep(draw.uniform(0.01, 0.2))
 
 
@@ -73,13 +73,13 @@ def main(folder: Path, seed: int) -> None:
     bootstrap.build = functools.partial(bootstrap.build, make_decoder=make)
     vars(bootstrap)["bundled_pair"] = lambda: (Path("big.gguf"), Path("small.gguf"))
 
-    async def script(parts: Program, _loop: asyncio.AbstractEventLoop) -> int:
-        parts.controller.reply_grew.connect(lambda *_: _tell(parts))
-        while parts.window.panel.plots is None or not parts.desk.settled:  # noqa: ASYNC110 - as a person looks
+    async def script(program: Program, _loop: asyncio.AbstractEventLoop) -> int:
+        program.controller.reply_grew.connect(lambda *_: _tell(program))
+        while program.window.panel.plots is None or not program.models.settled:  # noqa: ASYNC110 - as a person looks
             await asyncio.sleep(0.02)
-        _tell(parts)
+        _tell(program)
         while True:
-            await _act(parts, draw)
+            await _act(program, draw)
 
     claim = claim_or_call(folder / "conversations.sqlite3", Call())
     bootstrap.run(["outrider"], SettingsFile(folder / "settings.json"), claim=claim, script=script)

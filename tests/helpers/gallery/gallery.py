@@ -96,9 +96,9 @@ def _fill_long(store: Store) -> None:
     store.add_messages(4, messages)
 
 
-async def walk(parts: Program, gallery: Gallery, folder: Path) -> None:
+async def walk(program: Program, gallery: Gallery, folder: Path) -> None:
     """Show one thing after the other."""
-    window, controller = parts.window, parts.controller
+    window, controller = program.window, program.controller
     window.commands.run("program.introduction")
     await gallery.shot("first-launch")
     window.commands.run("chat.new")
@@ -106,31 +106,31 @@ async def walk(parts: Program, gallery: Gallery, folder: Path) -> None:
     controller.open(1)
     await gallery.shot("conversation")
     window.prompt_sent.emit("Make a table of animals and their food.")
-    await answered(parts)
+    await answered(program)
     await gallery.shot("reply")
-    QTest.mouseMove(view_of(parts), view_of(parts).rect().center())
+    QTest.mouseMove(view_of(program), view_of(program).rect().center())
     await gallery.shot("actions")
-    await scenes.tokens(parts, gallery)
-    await scenes.thought(parts, gallery)
-    view_of(parts).question.edit()
+    await scenes.tokens(program, gallery)
+    await scenes.thought(program, gallery)
+    view_of(program).question.edit()
     await gallery.shot("edit")
     press(Qt.Key.Key_Escape)
-    await scenes.conversations(parts, gallery)
-    await _trouble(parts, gallery)
-    await scenes.damage(parts, gallery, folder)
-    await scenes.prompt(parts, gallery, folder)
-    await scenes.context(parts, gallery)
-    await scenes.busy(parts, gallery)
-    await scenes.panels(parts, gallery)
-    await scenes.palette(parts, gallery)
+    await scenes.conversations(program, gallery)
+    await _trouble(program, gallery)
+    await scenes.damage(program, gallery, folder)
+    await scenes.prompt(program, gallery, folder)
+    await scenes.context(program, gallery)
+    await scenes.busy(program, gallery)
+    await scenes.panels(program, gallery)
+    await scenes.palette(program, gallery)
     for key in DIALOGS:
         if key != "program.palette":
             window.commands.run(key)
             await gallery.windows(key.replace(".", "-"))
-    await scenes.about(parts, gallery)
-    await scenes.settings_pages(parts, gallery)
-    await scenes.proof(parts, gallery)
-    await _models(parts, gallery, folder / "models")
+    await scenes.about(program, gallery)
+    await scenes.settings_pages(program, gallery)
+    await scenes.proof(program, gallery)
+    await _models(program, gallery, folder / "models")
     for name in ("target", "draft", "lookahead"):
         window.commands.run(f"models.{name}")
         await gallery.windows(f"picker-{name}")
@@ -139,14 +139,14 @@ async def walk(parts: Program, gallery: Gallery, folder: Path) -> None:
     await gallery.windows("menu")
 
 
-async def _trouble(parts: Program, gallery: Gallery) -> None:
-    window = parts.window
-    parts.controller.report(
+async def _trouble(program: Program, gallery: Gallery) -> None:
+    window = program.window
+    program.controller.report(
         Problem("The file big-model.gguf ends in the middle. Download it again, or choose another.")
     )
     await gallery.shot("problem")
     error = describe(ZeroDivisionError("division by zero"))
-    parts.controller.report(error)
+    program.controller.report(error)
     await gallery.shot("surprise")
     window.transcript.intent.emit(ShowDetails(error))
     await gallery.windows("report")
@@ -165,21 +165,21 @@ async def _trouble(parts: Program, gallery: Gallery) -> None:
     question.deleteLater()
 
 
-async def _models(parts: Program, gallery: Gallery, folder: Path) -> None:
+async def _models(program: Program, gallery: Gallery, folder: Path) -> None:
     """Models of every kind in the library and in the pickers, a load that would not fit, and files that are dragged."""
-    window, desk = parts.window, parts.desk
-    desk.announce.emit(announcement(["Qwen2.5 14B Instruct"], 9_800_000_000, 5_600_000_000))
+    window, models = program.window, program.models
+    models.announce.emit(announcement(["Qwen2.5 14B Instruct"], 9_800_000_000, 5_600_000_000))
     await gallery.shot("announcement")
     window.commands.run("models.library")
     await gallery.windows("announcement-library")
-    desk.announce.emit("")
+    models.announce.emit("")
     veil = DropVeil(window)
     veil.cover()
     await gallery.shot("drop")
     veil.deleteLater()
-    desk.add_folder(folder)
-    await until(lambda: desk.settled)
-    await scenes.library(parts, gallery)
+    models.add_folder(folder)
+    await until(lambda: models.settled)
+    await scenes.library(program, gallery)
 
 
 def main(arguments: list[str]) -> int:
@@ -188,12 +188,12 @@ def main(arguments: list[str]) -> int:
     language = arguments[4] if len(arguments) > 4 else "en"
     out.mkdir(parents=True, exist_ok=True)
 
-    async def script(parts: Program, _loop: asyncio.AbstractEventLoop) -> int:
-        parts.window.resize(width, height)
-        await until(lambda: parts.window.panel.plots is not None and parts.desk.settled)
-        scale = parts.window.devicePixelRatioF()
+    async def script(program: Program, _loop: asyncio.AbstractEventLoop) -> int:
+        program.window.resize(width, height)
+        await until(lambda: program.window.panel.plots is not None and program.models.settled)
+        scale = program.window.devicePixelRatioF()
         try:
-            await walk(parts, Gallery(parts, out, f"{theme}-{width}x{height}-{scale:g}x-{language}"), files)
+            await walk(program, Gallery(program, out, f"{theme}-{width}x{height}-{scale:g}x-{language}"), files)
         except BaseException:
             # The program itself would make a message in its window of it.
             traceback.print_exc()

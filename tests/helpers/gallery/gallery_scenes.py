@@ -37,11 +37,11 @@ LOST = InstallationDamaged(
 _FEW = {"turns": 1, "tokens": 24}
 
 
-async def tokens(parts: Program, gallery: Gallery) -> None:
+async def tokens(program: Program, gallery: Gallery) -> None:
     """A reply token by token, and the card of one of them, which the keys have gone to."""
-    window = parts.window
+    window = program.window
     window.commands.run("view.tokens")
-    reply = view_of(parts).tokens
+    reply = view_of(program).tokens
     assert reply is not None
     await until(lambda: reply.is_settled)
     await gallery.shot("tokens")
@@ -55,13 +55,13 @@ async def tokens(parts: Program, gallery: Gallery) -> None:
     await gallery.shot("token-card-last")
     press(Qt.Key.Key_Escape)
     window.commands.run("view.tokens")
-    await until(lambda: view_of(parts).is_drawn)
+    await until(lambda: view_of(program).is_drawn)
 
 
-async def thought(parts: Program, gallery: Gallery) -> None:
+async def thought(program: Program, gallery: Gallery) -> None:
     """A thought, unfolded; and a reply of which there are two."""
-    window = parts.window
-    first = parts.controller.transcript.entries[0]
+    window = program.window
+    first = program.controller.transcript.entries[0]
     view = window.transcript.view_of(first)  # type: ignore[arg-type]
     if view is None:
         window.transcript.verticalScrollBar().setValue(0)
@@ -76,45 +76,45 @@ async def thought(parts: Program, gallery: Gallery) -> None:
     await gallery.shot("thought")
     found.header.click()
     window.transcript.jump_to_end()
-    parts.controller.carry_out(Regenerate(last(parts)))
-    await answered(parts)
+    program.controller.carry_out(Regenerate(last(program)))
+    await answered(program)
     await gallery.shot("versions")
 
 
-async def prompt(parts: Program, gallery: Gallery, folder: Path) -> None:
+async def prompt(program: Program, gallery: Gallery, folder: Path) -> None:
     """Files beside a question, that question when it was sent, one of its files unfolded, one that is refused."""
     names = ("notes.txt", "a rather long name of a file.md", "table.csv")
-    window = parts.window
+    window = program.window
     for name in names:
         (folder / name).write_text("Some lines of it.\n" * 20, encoding="utf-8")
     window.prompt.show_files((), names)
     await gallery.shot("attaching")
-    parts.attachments.add([folder / name for name in names])
+    program.attachments.add([folder / name for name in names])
     window.prompt.edit.setPlainText("What do these say?\nAll of them.")
-    await until(lambda: len(parts.attachments.attachments) == len(names))
-    await until(lambda: all(each.tokens for each in parts.attachments.attachments))
+    await until(lambda: len(program.attachments.attachments) == len(names))
+    await until(lambda: all(each.tokens for each in program.attachments.attachments))
     await gallery.shot("attachments")
     window.prompt.button.click()
-    await answered(parts)
+    await answered(program)
     await gallery.shot("attached")
-    files = view_of(parts).question.files
+    files = view_of(program).question.files
     assert {file.header.toolTip() for file in files} == set(names)
     files[0].header.click()
     await gallery.shot("quoted")
     (folder / "picture.txt").write_bytes(bytes(range(256)))
-    parts.attachments.add([folder / "picture.txt"])
+    program.attachments.add([folder / "picture.txt"])
     await until(window.notice.isVisible)
     await gallery.shot("not-attached")
     window.notice.hide()
 
 
-async def context(parts: Program, gallery: Gallery) -> None:
+async def context(program: Program, gallery: Gallery) -> None:
     """A conversation that has outgrown the context, and a question that never fits."""
-    window = parts.window
-    parts.controller.open(4)
+    window = program.window
+    program.controller.open(4)
     window.prompt_sent.emit("And what now?")
-    await answered(parts)
-    await until(lambda: parts.context.use is not None and parts.context.use.dropped)
+    await answered(program)
+    await until(lambda: program.context.use is not None and program.context.use.dropped)
     bar = window.transcript.verticalScrollBar()
     bar.setValue(0)
     while not any(not line.visibleRegion().isEmpty() for line in window.transcript.findChildren(DroppedLine)):
@@ -124,19 +124,19 @@ async def context(parts: Program, gallery: Gallery) -> None:
     await gallery.shot("dropped")
     window.transcript.jump_to_end()
     window.prompt.edit.setPlainText("far too long " * 3_000)
-    await until(lambda: parts.context.use is not None and not parts.context.use.fits)
+    await until(lambda: program.context.use is not None and not program.context.use.fits)
     await gallery.shot("too-long")
     window.meter.click()
     await gallery.windows("context-details")
     window.prompt.button.click()
-    await answered(parts)
+    await answered(program)
     await gallery.shot("not-answered")
-    parts.controller.open(1)
+    program.controller.open(1)
 
 
-async def busy(parts: Program, gallery: Gallery) -> None:
+async def busy(program: Program, gallery: Gallery) -> None:
     """While something is going on."""
-    window = parts.window
+    window = program.window
     window.show_busy(True)
     window.strip.show_activity(Activity("loading", "Outrider demo target", 0.4))
     await until(window.strip.isVisible)
@@ -147,38 +147,38 @@ async def busy(parts: Program, gallery: Gallery) -> None:
     window.show_busy(False)
 
 
-async def conversations(parts: Program, gallery: Gallery) -> None:
+async def conversations(program: Program, gallery: Gallery) -> None:
     """The list: found and not, a title that is changed, the menu of a row, one that was deleted."""
-    window, left = parts.window, parts.window.left
+    window, left = program.window, program.window.left
     await gallery.front()
     window.commands.run("conversations.search")
     type_words("honey")
-    await until(lambda: left.list.model().rowCount() and parts.conversations.list.query)
+    await until(lambda: left.list.model().rowCount() and program.conversations.list.query)
     await gallery.shot("search")
     left.search.setText("nowhere at all")
     await until(left.nothing.isVisible)
     await gallery.shot("nothing-found")
     left.search.clear()
-    await until(lambda: not parts.conversations.list.query)
+    await until(lambda: not program.conversations.list.query)
     window.commands.run("conversations.rename")
     await gallery.shot("rename")
     press(Qt.Key.Key_Escape)
-    row = next(row for row in parts.conversations.list.rows if isinstance(row, ConversationItem))
+    row = next(row for row in program.conversations.list.rows if isinstance(row, ConversationItem))
     menu = left.make_menu(row)
     menu.popup(window.mapToGlobal(QPoint(60, 160)))
     await gallery.windows("row-menu")
-    parts.controller.open(2)
+    program.controller.open(2)
     await gallery.shot("unfinished")
     window.commands.run("conversations.delete")
     await until(left.undo_bar.isVisible)
     await gallery.shot("deleted")
     window.commands.run("conversations.undo")
-    parts.controller.open(1)
+    program.controller.open(1)
 
 
-async def panels(parts: Program, gallery: Gallery) -> None:
+async def panels(program: Program, gallery: Gallery) -> None:
     """Both panels, also where there is room for one only; all of the right one, paused, and the menu to save it."""
-    window, panel = parts.window, parts.window.panel
+    window, panel = program.window, program.window.panel
     for name, shown in (("left", window.left), ("right", panel)):
         was = shown.isHidden()
         if was:
@@ -196,7 +196,7 @@ async def panels(parts: Program, gallery: Gallery) -> None:
             window.commands.run(f"view.{name}")
 
 
-async def damage(parts: Program, gallery: Gallery, folder: Path) -> None:
+async def damage(program: Program, gallery: Gallery, folder: Path) -> None:
     """What is said of damaged settings, of conversations that cannot be read, and of a program that lacks parts."""
     path = folder / "a folder of settings" / "settings.json"
     path.parent.mkdir()
@@ -204,25 +204,25 @@ async def damage(parts: Program, gallery: Gallery, folder: Path) -> None:
     file = SettingsFile(path)
     file.load()
     assert file.trouble is not None
-    parts.controller.report(Problem(trouble_words(file.trouble)))
+    program.controller.report(Problem(trouble_words(file.trouble)))
     await gallery.shot("damaged-settings")
     store = folder / "damaged.sqlite3"
     store.write_bytes(b"no conversations at all")
     try:
         Store.open(store).close()
     except StoreError as error:
-        parts.conversations.trouble.emit(Problem(say_error(error)))
-    await until(parts.window.notice.isVisible)
+        program.conversations.trouble.emit(Problem(say_error(error)))
+    await until(program.window.notice.isVisible)
     await gallery.shot("damaged-conversations")
-    parts.window.notice.hide()
+    program.window.notice.hide()
     dialog = make_dialog(LOST)
     dialog.show()
     await gallery.windows("damaged-program")
 
 
-async def palette(parts: Program, gallery: Gallery) -> None:
+async def palette(program: Program, gallery: Gallery) -> None:
     """The palette with what fits, and with nothing."""
-    window = parts.window
+    window = program.window
     await gallery.front()
     window.commands.run("program.palette")
     await gallery.shot("palette")
@@ -234,10 +234,10 @@ async def palette(parts: Program, gallery: Gallery) -> None:
     await gallery.front()
 
 
-async def settings_pages(parts: Program, gallery: Gallery) -> None:
+async def settings_pages(program: Program, gallery: Gallery) -> None:
     """Each page of the settings to its end, and the second one with things that are wrong in it."""
     for page in ("general", "generation", "speculation"):
-        dialog = await _settings_at(parts, gallery, page)
+        dialog = await _settings_at(program, gallery, page)
         await gallery.shot(f"settings-{page}", dialog)
         if page == "generation":
             generation: Any = dialog.generation
@@ -252,8 +252,8 @@ async def settings_pages(parts: Program, gallery: Gallery) -> None:
     await gallery.front()
 
 
-async def _settings_at(parts: Program, gallery: Gallery, page: str) -> Any:
-    parts.window.commands.run("program.settings")
+async def _settings_at(program: Program, gallery: Gallery, page: str) -> Any:
+    program.window.commands.run("program.settings")
     await until(gallery.others)
     dialog: Any = gallery.others()[0]
     dialog.open_at(page)
@@ -267,9 +267,9 @@ def _scroll_to_end(dialog: QWidget) -> None:
             scrolls.verticalScrollBar().setValue(scrolls.verticalScrollBar().maximum())
 
 
-async def about(parts: Program, gallery: Gallery) -> None:
+async def about(program: Program, gallery: Gallery) -> None:
     """The licences."""
-    parts.window.commands.run("program.about")
+    program.window.commands.run("program.about")
     await until(gallery.others)
     dialog = gallery.others()[0]
     pages = dialog.findChild(QTabWidget)
@@ -281,9 +281,9 @@ async def about(parts: Program, gallery: Gallery) -> None:
     await gallery.front()
 
 
-async def library(parts: Program, gallery: Gallery) -> None:
+async def library(program: Program, gallery: Gallery) -> None:
     """The library with a model that is broken, with none, and while one is loaded; the options of a large one."""
-    window = parts.window
+    window = program.window
     window.commands.run("models.library")
     await until(gallery.others)
     dialog: Any = gallery.others()[0]
@@ -311,12 +311,12 @@ async def library(parts: Program, gallery: Gallery) -> None:
     await gallery.front()
 
 
-async def proof(parts: Program, gallery: Gallery) -> None:
+async def proof(program: Program, gallery: Gallery) -> None:
     """Compare and the sweep: under way, measured for real, and failed."""
-    windows = parts.window.findChild(CompareWindows)
+    windows = program.window.findChild(CompareWindows)
     assert windows is not None
     for kind in KINDS:
-        parts.window.commands.run(f"proof.{kind}")
+        program.window.commands.run(f"proof.{kind}")
         dialog = windows.dialogs[kind]
         run = CompareRun()
         request = CompareRequest("What is it?", (4,), Loaded(None, None), CompareSettings())
@@ -327,12 +327,12 @@ async def proof(parts: Program, gallery: Gallery) -> None:
         run.fail("The target needs about 9.8 GB of memory, but only 5.6 GB are free. Choose a smaller one.")
         dialog.show_run(run)
         await gallery.shot(f"{kind}-failed", dialog)
-        dialog.show_run(parts.proof.runs[kind])
-        for picker, value in ((dialog.turns, _FEW["turns"]), (dialog.tokens, _FEW["tokens"])):
+        dialog.show_run(program.compare.runs[kind])
+        for picker, value in ((dialog.repeats, _FEW["turns"]), (dialog.tokens, _FEW["tokens"])):
             picker.setCurrentText(str(value))
         dialog.prompt.setPlainText("Make a table of animals and their food.")
         dialog.start.click()
-        await until(lambda kind=kind: parts.proof.runs[kind].status == "done")  # type: ignore[misc]
+        await until(lambda kind=kind: program.compare.runs[kind].status == "done")  # type: ignore[misc]
         assert dialog.has_figures()
         await gallery.shot(f"{kind}-measured", dialog)
         _scroll_to_end(dialog)

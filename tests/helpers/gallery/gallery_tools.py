@@ -23,8 +23,8 @@ _PATIENCE_S = 40.0
 class Gallery:
     """Takes the pictures."""
 
-    def __init__(self, parts: Program, folder: Path, look: str) -> None:
-        self._parts = parts
+    def __init__(self, program: Program, folder: Path, look: str) -> None:
+        self._program = program
         self._folder = folder
         self._look = look
         self._number = 0
@@ -32,14 +32,16 @@ class Gallery:
     async def shot(self, name: str, widget: QWidget | None = None) -> None:
         """A picture of a window, and what is cut in it."""
         await asyncio.sleep(_SETTLED_S)
-        shown = widget or self._parts.window
+        shown = widget or self._program.window
         self._number += 1
         shown.grab().save(str(self._folder / f"{self._number:02}-{name}-{self._look}.png"))
         print(json.dumps({"view": name, "look": self._look, "cut": sorted(set(cut_parts(shown)))}), flush=True)
 
     def others(self) -> list[QWidget]:
         """The windows that are shown besides the main one."""
-        found = [each for each in QApplication.topLevelWidgets() if each.isVisible() and each is not self._parts.window]
+        found = [
+            each for each in QApplication.topLevelWidgets() if each.isVisible() and each is not self._program.window
+        ]
         return [each for each in found if each.width() > 1]
 
     async def windows(self, name: str) -> None:
@@ -55,8 +57,8 @@ class Gallery:
 
     async def front(self) -> None:
         """The main window has the keyboard."""
-        self._parts.window.activateWindow()
-        await until(self._parts.window.isActiveWindow)
+        self._program.window.activateWindow()
+        await until(self._program.window.isActiveWindow)
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -81,22 +83,22 @@ def type_words(words: str) -> None:
     QTest.keyClicks(focused, words)
 
 
-def last(parts: Program) -> Exchange:
+def last(program: Program) -> Exchange:
     """The last question of the conversation, with its reply."""
-    found = parts.controller.transcript.entries[-1]
+    found = program.controller.transcript.entries[-1]
     assert isinstance(found, Exchange)
     return found
 
 
-def view_of(parts: Program, exchange: Exchange | None = None) -> ExchangeView:
+def view_of(program: Program, exchange: Exchange | None = None) -> ExchangeView:
     """How an exchange is shown, the last one if none is given."""
-    view = parts.window.transcript.view_of(exchange or last(parts))
+    view = program.window.transcript.view_of(exchange or last(program))
     assert view is not None
     return view
 
 
-async def answered(parts: Program) -> None:
+async def answered(program: Program) -> None:
     """Until the reply is there, and all that it is told by is drawn."""
-    await until(lambda: not parts.controller.busy)
-    await until(lambda: last(parts).ended and view_of(parts).is_drawn)
+    await until(lambda: not program.controller.busy)
+    await until(lambda: last(program).ended and view_of(program).is_drawn)
     await asyncio.sleep(0.3)  # the figures beside it are drawn now and then

@@ -20,14 +20,14 @@ from engine import GenerationStats
 class Window:
     """A running program and what a test wants to know about it."""
 
-    def __init__(self, parts: Program, qtbot: QtBot, loop: asyncio.AbstractEventLoop) -> None:
-        self.parts = parts
+    def __init__(self, program: Program, qtbot: QtBot, loop: asyncio.AbstractEventLoop) -> None:
+        self.program = program
         self.qtbot = qtbot
         self.loop = loop
-        self.main = parts.window
-        self.controller = parts.controller
-        self.desk = parts.desk
-        self.prompt = parts.window.prompt
+        self.main = program.window
+        self.controller = program.controller
+        self.models = program.models
+        self.prompt = program.window.prompt
 
     def wait(self, condition: Callable[[], object], timeout: int = 10_000) -> None:
         """Let the window live until the condition holds (milliseconds)."""
@@ -36,7 +36,7 @@ class Window:
     def ready(self) -> None:
         """Wait until everything that begins with the window is over."""
         self.wait(lambda: self.main.panel.plots is not None)
-        self.wait(lambda: self.desk.settled and self.controller.activity.work == "idle", 30_000)
+        self.wait(lambda: self.models.settled and self.controller.activity.work == "idle", 30_000)
 
     def ask(self, text: str, timeout: int = 30_000) -> Exchange:
         """Send a prompt and wait until its reply is drawn."""
@@ -114,12 +114,12 @@ class Window:
         self.main.close()
         stopping = self.loop.create_task(self.controller.stop())
         self.wait(stopping.done)
-        return app.shell.bootstrap._end(self.parts)
+        return app.shell.bootstrap._end(self.program)
 
     def delete(self) -> None:
         """Delete what was built, once it is closed: connections hold it, and the next window would style it too."""
-        for part in fields(self.parts):
-            built = getattr(self.parts, part.name)
+        for part in fields(self.program):
+            built = getattr(self.program, part.name)
             if isinstance(built, QObject):
                 built.deleteLater()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)

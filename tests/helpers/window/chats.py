@@ -23,7 +23,7 @@ def number(window: Window, title: str) -> int:
     """The conversation of this title."""
     return next(
         each.id
-        for each in window.parts.conversations.list.rows
+        for each in window.program.conversations.list.rows
         if isinstance(each, ConversationItem) and each.title == title
     )
 
@@ -41,7 +41,7 @@ def key(window: Window, widget: QWidget, code: Qt.Key) -> None:
 def stand_on(window: Window, title: str) -> None:
     """Put the keyboard on a row of the list."""
     panel = window.main.left
-    row = window.parts.conversations.list.row_of(number(window, title))
+    row = window.program.conversations.list.row_of(number(window, title))
     assert row is not None
     panel.list.setFocus()
     panel.list.setCurrentIndex(panel.rows.index(row))

@@ -37,6 +37,6 @@ def put(page: GenerationPage, **texts: str) -> None:
 
 def saved(window: Window) -> Settings:
     """What is in the file now."""
-    path = window.parts.settings_file.path
+    path = window.program.settings_file.path
     assert path is not None
     return SettingsFile(path).load()

@@ -104,7 +104,7 @@ def test_a_reply_goes_on_where_it_ended(view: TranscriptView, qtbot: QtBot) -> N
     with qtbot.waitSignal(view.intent) as caught:
         qtbot.mouseClick(found.continue_button, Qt.MouseButton.LeftButton)  # type: ignore[no-untyped-call]
     assert caught.args == [Continue(cut)]
-    cut.go_on()
+    cut.continue_()
     view.refresh(cut)
     cut.add(" a time.")
     view.grow(cut, " a time.")

@@ -51,7 +51,7 @@ def test_some_letters_and_enter(open_window: OpenWindow) -> None:
     assert texts(palette)[0] == "Theme: dark"
     press(window, Qt.Key.Key_Return)
     assert not palette.isVisible()
-    assert window.parts.theme.mode == "dark"
+    assert window.program.theme.mode == "dark"
     assert window.prompt.edit.hasFocus(), "the keyboard is back where it was"
     palette = palette_of(window)
     assert palette.field.text() == ""

@@ -48,7 +48,7 @@ def _sweep(window: Window) -> SweepDialog:
 
 
 def _run(window: Window, kind: str) -> CompareRun:
-    return window.parts.proof.runs[kind]  # type: ignore[index]
+    return window.program.compare.runs[kind]  # type: ignore[index]
 
 
 def _until_over(window: Window, kind: str, timeout: int = 60_000) -> CompareRun:
@@ -65,7 +65,7 @@ def _keys(window: Window, code: Qt.Key) -> None:
 
 def test_compare_measures_what_is_chosen(open_window: OpenWindow, proof: ScriptedCompare) -> None:
     window = open_window(Script())
-    window.desk.choose_lookahead(4)
+    window.models.choose_lookahead(4)
     window.ask("Why is the sky blue?")
     dialog = _compare(window)
     assert dialog.prompt.toPlainText() == "Why is the sky blue?"
@@ -91,7 +91,7 @@ def test_compare_measures_what_is_chosen(open_window: OpenWindow, proof: Scripte
 
 def test_auto_is_compared_where_the_picker_is_plain(open_window: OpenWindow, proof: ScriptedCompare) -> None:
     window = open_window(Script())
-    window.desk.choose_lookahead(0)
+    window.models.choose_lookahead(0)
     dialog = _compare(window)
     assert "lookahead auto" in dialog.pair.text()
     assert not dialog.start.isEnabled(), "there is no prompt yet"
@@ -202,7 +202,7 @@ def test_it_says_that_the_models_are_loaded(open_window: OpenWindow, proof: Scri
     script = Script()
     window = open_window(script)
     script.load_s = 0.5
-    window.desk.choose_target(tmp_path / "other.gguf")
+    window.models.choose_target(tmp_path / "other.gguf")
     dialog = _begun(window)
     window.wait(lambda: dialog.word.text() == "Loading the models")
     _until_over(window, "compare")
@@ -212,12 +212,12 @@ def test_it_says_that_the_window_asks(
     open_window: OpenWindow, proof: ScriptedCompare, demo_pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     window = open_window(pair=demo_pair)
-    window.desk.unload()
-    window.wait(lambda: window.desk.settled)
+    window.models.unload()
+    window.wait(lambda: window.models.settled)
     monkeypatch.setattr(engine, "available_memory", lambda: 1_000_000)
     dialog = _begun(window)
     window.wait(lambda: dialog.word.text() == "Confirm in the main window that the models may be loaded")
-    window.desk.decline_load()
+    window.models.decline_load()
     assert _until_over(window, "compare").status == "cancelled"
 
 
@@ -232,7 +232,7 @@ def test_sweep_sets_the_picker_to_the_best(open_window: OpenWindow, proof: Scrip
     assert dialog.best.text() == "Fastest lookahead: 5"
     assert dialog.use.text() == "Use lookahead 5"
     window.click(dialog.use)
-    assert window.desk.models.selection.lookahead == 5
+    assert window.models.list.selection.lookahead == 5
     assert window.main.bar.lookahead.currentText() == "5"
     assert "lookahead sweep" in dialog.as_text()
 
@@ -258,7 +258,7 @@ def test_sweep_needs_a_draft(open_window: OpenWindow, proof: ScriptedCompare) ->
     dialog = _sweep(window)
     dialog.prompt.setPlainText("Hello")
     assert dialog.start.isEnabled()
-    window.desk.choose_draft(None)
+    window.models.choose_draft(None)
     window.wait(lambda: not dialog.start.isEnabled())
     assert "no draft" in dialog.pair.text()
 
@@ -279,10 +279,10 @@ def test_closing_the_window_ends_a_sweep(open_window: OpenWindow, proof: Scripte
 
 def test_real_pair(open_window: OpenWindow, demo_pair: tuple[Path, Path]) -> None:
     window = open_window(pair=demo_pair)
-    window.desk.choose_lookahead(3)
+    window.models.choose_lookahead(3)
     dialog = _compare(window)
     dialog.prompt.setPlainText("Tell me a story about a shy dragon.")
-    dialog.turns.setCurrentIndex(1)
+    dialog.repeats.setCurrentIndex(1)
     dialog.tokens.setCurrentIndex(0)
     window.click(dialog.start)
     run = _until_over(window, "compare")
@@ -300,7 +300,7 @@ def test_real_sweep(open_window: OpenWindow, demo_pair: tuple[Path, Path]) -> No
     window = open_window(pair=demo_pair)
     dialog = _sweep(window)
     dialog.prompt.setPlainText("Tell me a story about a shy dragon.")
-    dialog.turns.setCurrentIndex(0)
+    dialog.repeats.setCurrentIndex(0)
     dialog.tokens.setCurrentIndex(0)
     window.click(dialog.start)
     run = _until_over(window, "sweep")
@@ -368,8 +368,8 @@ def test_the_theme_changes_while_they_are_open(open_window: OpenWindow, proof: S
     window.click(sweep.start)
     _until_over(window, "sweep")
     for mode in ("dark", "light"):
-        window.parts.theme.set_mode(mode)
-        background = window.parts.theme.color("background").rgb()
+        window.program.theme.set_mode(mode)
+        background = window.program.theme.color("background").rgb()
         for dialog in (compare, sweep):
             assert dialog.grab().toImage().pixelColor(3, 3).rgb() == background
         assert sweep.plot.backgroundBrush().color().rgb() == background
@@ -380,7 +380,7 @@ def test_every_control_of_the_dialogs_says_what_it_is(open_window: OpenWindow, p
     for dialog in (_compare(window), _sweep(window)):
         for button in dialog.findChildren(QAbstractButton):
             assert button.text() or button.accessibleName()
-        for widget in (dialog.prompt, dialog.turns, dialog.tokens, dialog.sampling, dialog.bar):
+        for widget in (dialog.prompt, dialog.repeats, dialog.tokens, dialog.sampling, dialog.bar):
             assert widget.accessibleName()
 
 

@@ -35,10 +35,10 @@ def _bench(pair: tuple[Path, Path], folder: Path, lookaheads: str, turns: int, t
 
 def _measure(window: Window, dialog: CompareDialog | SweepDialog, turns: int, tokens: int) -> tuple[WayFigures, ...]:
     dialog.prompt.setPlainText(PROMPT)
-    for picker, value in ((dialog.turns, turns), (dialog.tokens, tokens)):
+    for picker, value in ((dialog.repeats, turns), (dialog.tokens, tokens)):
         picker.setCurrentText(str(value))
     dialog.start.click()
-    run = window.parts.proof.runs[dialog.kind]
+    run = window.program.compare.runs[dialog.kind]
     window.wait(lambda: not run.running, 300_000)
     assert run.status == "done", run.problem
     assert run.report is not None
@@ -59,7 +59,7 @@ def test_compare_gives_the_figures_of_bench(
     open_window: OpenWindow, demo_pair: tuple[Path, Path], tmp_path: Path
 ) -> None:
     window = open_window(pair=demo_pair)
-    window.desk.choose_lookahead(4)
+    window.models.choose_lookahead(4)
     window.main.commands.run("proof.compare")
     dialog = window.main.findChild(CompareDialog)
     assert dialog is not None

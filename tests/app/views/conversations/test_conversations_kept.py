@@ -35,7 +35,7 @@ def test_export_and_import(open_window: OpenWindow, tmp_path: Path, monkeypatch:
     monkeypatch.setattr(app.shell.files, "ask_what_to_import", lambda *_args: tmp_path / "a.json")
     window.main.left.import_button.click()
     assert titles(window) == ["Today", "One", "One"]
-    assert window.parts.conversations.list.open_id != conversation
+    assert window.program.conversations.list.open_id != conversation
     assert window.first().reply_branch == (2, 2)
     assert window.first().stats is not None
     (tmp_path / "a.json").write_text("{", "utf-8")
@@ -83,14 +83,14 @@ def test_without_a_store_a_conversation_lasts_as_long_as_the_window(open_window:
         window.controller.new_chat()
         exchange = window.send(text)
         while not exchange.ended:
-            window.parts.conversations.search("reply")
-            window.parts.conversations.search("")
+            window.program.conversations.search("reply")
+            window.program.conversations.search("")
             window.qtbot.wait(5)
     window.controller.open(number(window, "One"))
     window.main.transcript.intent.emit(Regenerate(window.first()))
     window.ended(window.first())
-    assert window.parts.conversations.keeper.writer.flush(5.0)
-    window.parts.conversations.search("reply to two")
+    assert window.program.conversations.store.writer.flush(5.0)
+    window.program.conversations.search("reply to two")
     assert titles(window) == ["Two"]
     assert not window.main.notice.isVisible()
     assert window.close()
@@ -136,7 +136,7 @@ def test_a_thousand_conversations(open_window: OpenWindow, tmp_path: Path) -> No
     window.main.left.grab()
     took = perf_counter() - began
     assert len(titles(window)) == 1_001
-    assert isinstance(window.parts.conversations.list.rows[0], Heading)
+    assert isinstance(window.program.conversations.list.rows[0], Heading)
     assert took < 0.2
     window.ready()
 
@@ -180,13 +180,13 @@ def test_a_conversation_with_the_demo_pair(open_window: OpenWindow, demo_pair: t
     assert window.first().reply_branch == (2, 2)
     stats = window.stats(window.first())
     assert window.close()
-    again = open_window(pair=demo_pair, settings=window.parts.settings)
+    again = open_window(pair=demo_pair, settings=window.program.settings)
     again.wait(lambda: len(again.controller.transcript) == 1)
     exchange = again.first()
     assert exchange.reply_branch == (2, 2)
     assert exchange.stats == stats
     assert exchange.reply == window.first().reply
-    again.parts.conversations.load_trace(exchange)
+    again.program.conversations.load_trace(exchange)
     assert exchange.trace is not None
     assert exchange.trace.text == exchange.reply
     assert sum(exchange.trace.counts.values()) == stats.emitted

@@ -32,7 +32,7 @@ def test_a_conversation_is_there_again_after_a_restart(open_window: OpenWindow) 
     assert again.view(exchange).summary.text() == summary, "with its figures"
     assert exchange.models == "big + small"
     assert titles(again) == ["Today", "How are you?"]
-    assert again.parts.conversations.list.open_id == number(again, "How are you?")
+    assert again.program.conversations.list.open_id == number(again, "How are you?")
 
 
 def test_a_new_chat_forgets_nothing(open_window: OpenWindow) -> None:
@@ -78,7 +78,7 @@ def test_a_click_opens_and_two_rename(open_window: OpenWindow) -> None:
         window.controller.new_chat()
         window.ask(text)
     panel = window.main.left
-    row = window.parts.conversations.list.row_of(number(window, "One"))
+    row = window.program.conversations.list.row_of(number(window, "One"))
     assert row is not None
     place = panel.list.visualRect(panel.rows.index(row)).center()
     mouse, left = window.qtbot, Qt.MouseButton.LeftButton
@@ -100,7 +100,7 @@ def test_pinning(open_window: OpenWindow) -> None:
     for text in ("One", "Two"):
         window.controller.new_chat()
         window.ask(text)
-    menu = window.main.left.make_menu(window.parts.conversations.list.item(number(window, "One")))
+    menu = window.main.left.make_menu(window.program.conversations.list.item(number(window, "One")))
     next(action for action in menu.actions() if action.text() == "Pin").trigger()
     assert titles(window) == ["Pinned", "One", "Today", "Two"]
     assert window.close()
@@ -279,7 +279,7 @@ def test_a_reply_goes_on_while_another_chat_is_open(open_window: OpenWindow) -> 
     window.wait(lambda: exchange.reply)
     window.controller.new_chat()
     assert not window.controller.busy
-    assert window.parts.conversations.list.writing == {number(window, "A long one")}
+    assert window.program.conversations.list.writing == {number(window, "A long one")}
     size = len(exchange.reply)
     window.wait(lambda: len(exchange.reply) > size)
     other = window.send("A question meanwhile")
@@ -293,7 +293,7 @@ def test_a_reply_goes_on_while_another_chat_is_open(open_window: OpenWindow) -> 
     window.ended(other)
     assert (exchange.reply, other.reply) == (LONG, "Short.")
     assert exchange.status == "done"
-    assert window.parts.conversations.list.writing == frozenset()
+    assert window.program.conversations.list.writing == frozenset()
 
 
 def test_a_question_that_waits_can_be_cancelled(open_window: OpenWindow) -> None:
@@ -309,7 +309,7 @@ def test_a_question_that_waits_can_be_cancelled(open_window: OpenWindow) -> None
     window.controller.new_chat()
     window.controller.cancel()
     assert not exchange.ended
-    window.parts.conversations.delete(number(window, "A long one"))
+    window.program.conversations.delete(number(window, "A long one"))
     window.wait(lambda: exchange.ended)
 
 

@@ -82,16 +82,16 @@ def test_folders_are_added_and_removed(
     assert not dialog.target_button.isEnabled()
     assert dialog.state.text() not in ("", "Ready")
     assert dialog.path.toolTip() == str(folder / "broken.gguf")
-    assert window.parts.settings.models_folders == [str(folder)]
+    assert window.program.settings.models_folders == [str(folder)]
     dialog.folders.list.setCurrentRow(0)
     window.click(dialog.folders.remove_button)
     window.wait(lambda: names(dialog) == before)
-    assert window.parts.settings.models_folders == []
+    assert window.program.settings.models_folders == []
 
 
 def test_a_real_model_is_used_loaded_and_unloaded(open_window: OpenWindow, demo_pair: Pair) -> None:
     window = open_window(pair=demo_pair)
-    models = window.desk.models
+    models = window.models.list
     dialog = open_library(window)
     assert dialog.name.text() == "Outrider demo target"
     window.wait(lambda: dialog.state.text() == "Loaded as target")
@@ -109,7 +109,7 @@ def test_a_real_model_is_used_loaded_and_unloaded(open_window: OpenWindow, demo_
     assert "Loaded as target" in dialog.state.text()
     window.click(dialog.load_button)
     window.wait(lambda: models.loaded.target is None, 20_000)
-    window.wait(lambda: window.desk.settled)
+    window.wait(lambda: window.models.settled)
 
 
 def test_options_are_remembered_and_told(open_window: OpenWindow, demo_pair: Pair) -> None:
@@ -124,7 +124,7 @@ def test_options_are_remembered_and_told(open_window: OpenWindow, demo_pair: Pai
     window.click(options.save)
     window.wait(lambda: dialog.facts.text() != before)
     assert "context 512 / 2,048" in dialog.facts.text()
-    assert window.parts.settings.load_options == {str(demo_pair[0]): {"context": 512}}
+    assert window.program.settings.load_options == {str(demo_pair[0]): {"context": 512}}
     window.wait(lambda: not dialog.findChildren(ModelOptionsDialog))
 
 
@@ -136,8 +136,8 @@ def test_a_hidden_library_is_not_drawn_and_up_to_date_when_opened(open_window: O
     shown: list[object] = []
     dialog.model.dataChanged.connect(lambda *_arguments: shown.append(1))
     dialog.model.modelReset.connect(lambda: shown.append(1))
-    window.desk.choose_draft(None)
-    window.wait(lambda: window.desk.settled)
+    window.models.choose_draft(None)
+    window.wait(lambda: window.models.settled)
     assert not shown
     window.main.commands.run("models.library")
     assert dialog.isVisible()
@@ -151,10 +151,10 @@ def test_a_model_that_is_dropped_becomes_the_target(open_window: OpenWindow, dem
     copy = tmp_path / "copy.gguf"
     copy.write_bytes(demo_pair[0].read_bytes())
     drop(window, QUrl.fromLocalFile(str(copy)))
-    assert window.desk.models.selection.target == copy
+    assert window.models.list.selection.target == copy
     assert notice(window) == "copy is now the target. It is loaded with the next message."
     assert window.prompt.edit.toPlainText() == "", "its name is no prompt"
-    window.wait(lambda: window.desk.settled)
+    window.wait(lambda: window.models.settled)
     assert window.main.bar.target.currentText() == "copy · 8.2M Q8_0"
     assert window.main.bar.draft.currentText().startswith("automatic · Outrider demo draft"), "a draft is found for it"
     dialog = open_library(window)
@@ -169,8 +169,8 @@ def test_a_folder_that_is_dropped_is_added(open_window: OpenWindow, demo_pair: P
     folder.mkdir()
     (folder / "copy.gguf").write_bytes(demo_pair[1].read_bytes())
     drop(window, QUrl.fromLocalFile(str(folder)))
-    window.wait(lambda: window.desk.models.by_path(folder / "copy.gguf") is not None)
-    assert window.desk.models.folders == (folder,)
+    window.wait(lambda: window.models.list.by_path(folder / "copy.gguf") is not None)
+    assert window.models.list.folders == (folder,)
 
 
 def test_a_folder_may_be_dropped_onto_the_library(open_window: OpenWindow, demo_pair: Pair, tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_other_things_that_are_dropped(open_window: OpenWindow, tmp_path: Path) 
     text = tmp_path / "notes.txt"
     text.write_text("A note.")
     drop(window, QUrl.fromLocalFile(str(text)))
-    window.wait(lambda: [each.name for each in window.parts.attachments.attachments] == ["notes.txt"])
+    window.wait(lambda: [each.name for each in window.program.attachments.attachments] == ["notes.txt"])
     picture = tmp_path / "picture.png"
     picture.write_bytes(bytes(range(256)))
     drop(window, QUrl.fromLocalFile(str(picture)))
@@ -208,10 +208,10 @@ def test_other_things_that_are_dropped(open_window: OpenWindow, tmp_path: Path) 
 def test_a_conversation_that_is_dropped_is_imported(open_window: OpenWindow, tmp_path: Path) -> None:
     window = open_window(Script("A reply."))
     window.ask("A question")
-    shown = window.parts.conversations.open
+    shown = window.program.conversations.open
     assert shown is not None
     path = tmp_path / "export.json"
-    window.parts.conversations.export(shown.id, "json", path)
+    window.program.conversations.export(shown.id, "json", path)
     window.wait(path.exists)
     window.main.new_chat_wanted.emit()
     assert len(window.controller.transcript) == 0
@@ -229,16 +229,16 @@ def test_a_load_that_would_not_fit_is_announced(
     monkeypatch.setattr(engine, "available_memory", lambda: 10**6)
     announced = window.main.findChild(LoadNotice, options=Qt.FindChildOption.FindChildrenRecursively)
     assert announced is not None
-    window.desk.choose_target(demo_pair[1])
-    window.wait(lambda: window.desk.settled)
-    window.desk.load_now()
+    window.models.choose_target(demo_pair[1])
+    window.wait(lambda: window.models.settled)
+    window.models.load_now()
     window.wait(announced.isVisible)
     assert announced.text.text().startswith("Outrider demo draft needs about ")
     assert announced.text.text().endswith("1.0 MB are free. Loading it may slow down this computer or fail.")
     assert len(script.loads) == loads, "nothing is tried before it is decided"
     dialog = open_library(window)
     assert dialog.announcement.isVisible()
-    window.click(dialog.announcement.go_on)
-    window.wait(lambda: window.desk.models.loaded.target == demo_pair[1])
+    window.click(dialog.announcement.answer)
+    window.wait(lambda: window.models.list.loaded.target == demo_pair[1])
     assert not announced.isVisible()
     assert not dialog.announcement.isVisible()

@@ -21,8 +21,8 @@ from helpers.window.app_window import OpenWindow, Window
 
 def counted(window: Window) -> ContextUse:
     """What the meter shows when it has counted."""
-    window.wait(lambda: window.parts.context.settled and window.parts.context.use is not None)
-    use = window.parts.context.use
+    window.wait(lambda: window.program.context.settled and window.program.context.use is not None)
+    use = window.program.context.use
     assert use is not None
     return use
 
@@ -48,7 +48,7 @@ def test_while_a_reply_is_written_it_follows(open_window: OpenWindow) -> None:
     exchange = window.send("Go")
     window.wait(lambda: exchange.status == "writing")
     window.wait(lambda: counted_now(window) > 60)
-    assert not window.parts.context._tasks, "nothing waits behind the reply"
+    assert not window.program.context._tasks, "nothing waits behind the reply"
     window.controller.cancel()
     window.ended(exchange)
 
@@ -62,7 +62,7 @@ def asked(window: Window) -> Exchange:
 
 def counted_now(window: Window) -> int:
     """What the meter shows at the moment."""
-    return 0 if window.parts.context.use is None else window.parts.context.use.used
+    return 0 if window.program.context.use is None else window.program.context.use.used
 
 
 def test_what_will_be_dropped_is_said_and_shown(open_window: OpenWindow) -> None:
@@ -93,28 +93,28 @@ def test_another_chat_is_not_told_the_figures_of_this_one(open_window: OpenWindo
     exchange = window.send("Go on for long")
     window.wait(lambda: exchange.status == "writing" and counted_now(window) > 10)
     window.main.new_chat_wanted.emit()
-    assert window.parts.context.use is None, "the engine writes the other chat's reply and counts later"
-    window.controller.replies.cancel(window.controller.replies.turns[0])
+    assert window.program.context.use is None, "the engine writes the other chat's reply and counts later"
+    window.controller.replies.cancel(window.controller.replies.queue[0])
     assert counted(window).used == 0
 
 
 def test_no_target_no_meter(open_window: OpenWindow, tmp_path: Path) -> None:
     window = open_window(Script(load_errors=[ModelFileBroken(tmp_path / "big.gguf", "it is cut off.")]))
-    window.wait(lambda: window.parts.context.settled)
-    assert window.parts.context.use is None
+    window.wait(lambda: window.program.context.settled)
+    assert window.program.context.use is None
     assert window.main.meter.isHidden()
 
 
 def test_much_is_counted_more_rarely(open_window: OpenWindow) -> None:
     window = open_window(Script())
-    desk = window.parts.context
+    context = window.program.context
     counted(window)
-    desk.note_typed()
-    assert desk._timer.interval() == WAIT_MS
-    window.parts.attachments.attachments = (Attachment("long.txt", "word " * 100_000),)
-    desk.note_typed()
-    assert desk._timer.interval() == LONG_WAIT_MS, "files are text that is read too"
-    desk.stop()
+    context.note_typed()
+    assert context._timer.interval() == WAIT_MS
+    window.program.attachments.attachments = (Attachment("long.txt", "word " * 100_000),)
+    context.note_typed()
+    assert context._timer.interval() == LONG_WAIT_MS, "files are text that is read too"
+    context.stop()
 
 
 def test_where_the_dropped_part_ends() -> None:
@@ -167,6 +167,6 @@ def test_what_compare_measured_is_the_plain_speed(open_window: OpenWindow, monke
     monkeypatch.setattr(engine, "measure_ways", ScriptedCompare({"plain": 50.0, "auto": 70.0}))
     window = open_window(Script())
     assert window.controller.metrics.plain_speed is None
-    window.parts.proof.start("compare", "Why?", CompareSettings())
-    window.wait(lambda: window.parts.proof.runs["compare"].status == "done")
+    window.program.compare.start("compare", "Why?", CompareSettings())
+    window.wait(lambda: window.program.compare.runs["compare"].status == "done")
     assert window.controller.metrics.plain_speed == 50.0

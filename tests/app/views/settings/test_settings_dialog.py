@@ -45,7 +45,7 @@ def test_what_is_typed_is_what_the_next_reply_is_asked_with(open_window: OpenWin
     asked = {"temperature": 0.8, "top_k": 40, "seed": 7, "max_tokens": 99, "stop": ("END", "\n\n")}
     assert {name: script.options[-1][name] for name in asked} == asked
     assert script.prompts[-1] == (Message("system", "Be brief."), Message("user", "Hello"))
-    conversation = window.parts.conversations.open
+    conversation = window.program.conversations.open
     assert conversation is not None
     assert exchange.reply_id is not None
     kept = conversation[exchange.reply_id].settings
@@ -64,7 +64,7 @@ def test_each_conversation_has_its_own(open_window: OpenWindow) -> None:
     page = open_settings(window).generation
     put(page, temperature="0.8", system="First.")
     window.ask("One")
-    first = window.parts.conversations.open
+    first = window.program.conversations.open
     assert first is not None
     window.controller.new_chat()
     assert page.fields["temperature"].text == "0", "a new one begins with the defaults"
@@ -108,7 +108,7 @@ def test_nor_is_it_when_the_reply_of_another_chat_ends(open_window: OpenWindow) 
     window.wait(lambda: exchange.reply)
     window.main.new_chat_wanted.emit()
     put(open_settings(window).generation, temperature="0.8")
-    window.wait(lambda: exchange.ended and not window.parts.conversations.list.writing)
+    window.wait(lambda: exchange.ended and not window.program.conversations.list.writing)
     assert window.controller.choices.own.temperature == 0.8
     assert saved(window).next_sampling
 
@@ -143,7 +143,7 @@ def test_a_reply_that_is_continued_takes_what_is_chosen_now(open_window: OpenWin
     window.controller.carry_out(Continue(exchange))
     window.ended(exchange)
     assert first_option(script, "temperature") == 0.8
-    conversation = window.parts.conversations.open
+    conversation = window.program.conversations.open
     assert conversation is not None
     assert exchange.reply_id is not None
     assert conversation[exchange.reply_id].settings["temperature"] == 0.8
@@ -154,19 +154,19 @@ def test_it_goes_with_an_export(open_window: OpenWindow, tmp_path: Path) -> None
     window = open_window(script)
     put(open_settings(window).generation, temperature="0.8", system="First.", stop="END")
     window.ask("One")
-    conversation = window.parts.conversations.open
+    conversation = window.program.conversations.open
     assert conversation is not None
-    window.parts.conversations.export(conversation.id, "json", tmp_path / "one.json")
+    window.program.conversations.export(conversation.id, "json", tmp_path / "one.json")
     told = json.loads((tmp_path / "one.json").read_text(encoding="utf-8"))
     assert told["settings"]["system"] == "First."
-    window.controller.bring_in(tmp_path / "one.json")
+    window.controller.import_(tmp_path / "one.json")
     window.ask("Two")
-    assert window.parts.conversations.open is not conversation
+    assert window.program.conversations.open is not conversation
     assert first_option(script, "stop") == ("END",)
     # one of an older version has none: it is asked as new ones are
     del told["settings"]
     (tmp_path / "old.json").write_text(json.dumps(told), encoding="utf-8")
-    window.controller.bring_in(tmp_path / "old.json")
+    window.controller.import_(tmp_path / "old.json")
     window.ask("Three")
     assert first_option(script, "temperature") == 0.0
 

@@ -49,10 +49,10 @@ def test_the_general_page_takes_effect_at_once(open_window: OpenWindow) -> None:
     dialog = open_settings(window, "program.settings")
     pickers = {name: field.picker for name, field in dialog.general.fields.items()}
     choose(pickers["theme"], 2)
-    assert window.parts.theme.mode == "dark"
+    assert window.program.theme.mode == "dark"
     size = window.main.font().pointSizeF()
     choose(pickers["font_points"], pickers["font_points"].findText("20 pt"))
-    assert window.parts.theme.points == 20
+    assert window.program.theme.points == 20
     assert pickers["font_points"].currentText() == "20 pt"
     choose(pickers["notify"], 1)
     choose(pickers["language"], pickers["language"].findText("Deutsch"))
@@ -60,7 +60,7 @@ def test_the_general_page_takes_effect_at_once(open_window: OpenWindow) -> None:
     assert saved(window).language == "de"
     dialog.tabs.setCurrentIndex(0)
     dialog.reset_button.click()
-    window.wait(lambda: saved(window) == window.parts.settings)
+    window.wait(lambda: saved(window) == window.program.settings)
     assert (saved(window).theme, saved(window).font_points, saved(window).notify) == ("system", 0, True)
     assert saved(window).language == ""
     assert window.main.font().pointSizeF() == size
@@ -89,7 +89,7 @@ def test_every_control_has_a_name_and_a_place(open_window: OpenWindow) -> None:
 def test_a_damaged_file_is_told_in_the_window(open_window: OpenWindow, tmp_path: Path) -> None:
     (tmp_path / "settings.json").write_bytes(b'{"theme": "dark"')
     window = open_window(Script())
-    assert window.parts.settings.theme == "system"
+    assert window.program.settings.theme == "system"
     (said,) = window.notices()
     assert said.startswith("The settings file was damaged, so Outrider uses the default settings.")
     assert str(tmp_path / "settings.json.damaged") in said
@@ -100,8 +100,8 @@ def test_a_damaged_file_is_told_in_the_window(open_window: OpenWindow, tmp_path:
 def test_settings_that_cannot_be_saved_are_told(open_window: OpenWindow, tmp_path: Path) -> None:
     window = open_window(Script())
     (tmp_path / "file").touch()
-    window.parts.settings_file.path = tmp_path / "file" / "settings.json"
-    window.parts.settings.theme = "dark"
+    window.program.settings_file.path = tmp_path / "file" / "settings.json"
+    window.program.settings.theme = "dark"
     window.wait(window.main.notice.isVisible)
     assert window.main.notice.text.text().startswith("The settings cannot be saved")
 

@@ -85,10 +85,10 @@ def test_presets_go_to_another_machine(open_window: OpenWindow, tmp_path: Path) 
     put(page, temperature="0.65")
     call_it(page.presets, page.presets.save, "Mine")
     opener = windows(window)
-    opener.put_out(page.presets, tmp_path / "mine.json")
+    opener.export(page.presets, tmp_path / "mine.json")
     assert page.presets.said.text() == f"Exported to {tmp_path / 'mine.json'}."
     page.presets.delete.click()
-    opener.bring_in(page.presets, tmp_path / "mine.json")
+    opener.import_(page.presets, tmp_path / "mine.json")
     assert page.presets.said.text() == "Imported: 1."
     assert page.presets.picker.currentText() == "Mine"
     whole = (tmp_path / "mine.json").read_bytes()
@@ -104,11 +104,11 @@ def test_presets_go_to_another_machine(open_window: OpenWindow, tmp_path: Path) 
         ),
     ):
         (tmp_path / name).write_bytes(data)
-        opener.bring_in(page.presets, tmp_path / name)
+        opener.import_(page.presets, tmp_path / name)
         assert page.presets.said.text().startswith(f"Cannot import {name}: {says}")
         assert page.presets.said.text().endswith("Nothing was changed.")
         assert page.presets.shelf.to_list() == before
-    opener.bring_in(page.presets, tmp_path / "none.json")
+    opener.import_(page.presets, tmp_path / "none.json")
     assert page.presets.said.text().startswith("Cannot read none.json")
-    opener.put_out(page.presets, tmp_path / "no folder" / "mine.json")
+    opener.export(page.presets, tmp_path / "no folder" / "mine.json")
     assert page.presets.said.text().startswith("Cannot write mine.json")

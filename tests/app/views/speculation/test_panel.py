@@ -319,9 +319,9 @@ def test_the_panel_of_a_real_reply(open_window: OpenWindow, demo_pair: tuple[Pat
     assert sum(accepted for _, accepted in pairs) == done.accepted
     assert shown.figures.times.total_ms == pytest.approx(done.total_ms - done.prompt_ms)
     assert shown.figures.plain_speed is None, "nothing was measured yet"
-    window.desk.choose_lookahead(0)
+    window.models.choose_lookahead(0)
     window.ask("Tell me a long story about a shy dragon.", 60_000)
-    window.desk.choose_lookahead(4)
+    window.models.choose_lookahead(4)
     again = window.stats(window.ask("And another one.", 60_000))
     assert again.speedup is not None
     window.wait(lambda: shown.speed_figure.text().endswith(f"{again.speedup:.1f}×") and shown.is_drawn)

@@ -158,7 +158,7 @@ def test_the_record_is_there_when_the_conversation_is_opened_again(open_window: 
     window.main.new_chat_wanted.emit()
     exchange.trace = None
     window.wait(lambda: not window.controller.transcript.entries)
-    window.controller.open(next(iter(window.parts.conversations._summaries)))
+    window.controller.open(next(iter(window.program.conversations._summaries)))
     again = window.first()
     assert again is not exchange
     window.wait(lambda: tokens(window, again).is_settled)

@@ -189,7 +189,7 @@ def test_from_the_menu(open_window: OpenWindow) -> None:
     assert dialog is not None
     assert dialog.isVisible()
     told = {line.accessibleName(): line.text() for line in dialog.facts}
-    assert told["Settings"] == str(window.parts.settings_file.path)
+    assert told["Settings"] == str(window.program.settings_file.path)
     dialog.close()
     window.wait(lambda: window.main.findChild(AboutDialog) is None)
 

@@ -159,9 +159,9 @@ def test_the_first_screen(open_window: OpenWindow) -> None:
 def test_files_of_a_question_and_a_load_that_is_announced(open_window: OpenWindow, tmp_path: Path) -> None:
     window = open_window(Script(CODE))
     (tmp_path / "notes.txt").write_text("Some lines.\n" * 9, encoding="utf-8")
-    window.parts.attachments.add([tmp_path / "notes.txt"])
-    window.wait(lambda: window.parts.attachments.attachments)
-    window.desk.announce.emit("A model needs more memory than is free.")
+    window.program.attachments.add([tmp_path / "notes.txt"])
+    window.wait(lambda: window.program.attachments.attachments)
+    window.models.announce.emit("A model needs more memory than is free.")
     assert missing(window) == ""
 
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QWidget
 from app.settings.settings import Settings, SettingsFile
 from app.views.widgets.icons import icon
 from app.views.widgets.theme import DARK, LIGHT, Theme, fixed_font
-from app.views.window.place import place_of, put_back
+from app.views.window.place import place_of, restore
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window
 
@@ -56,7 +56,7 @@ def test_the_letters_grow_everywhere_at_once(open_window: OpenWindow) -> None:
     before = sizes(window, exchange)
     height = window.prompt.edit.height()
     QTest.keyClick(window.prompt.edit, Qt.Key.Key_Plus, CONTROL)
-    assert window.parts.settings.font_points == round(before["prompt"]) + 1
+    assert window.program.settings.font_points == round(before["prompt"]) + 1
     for _ in range(5):
         QTest.keyClick(window.prompt.edit, Qt.Key.Key_Equal, CONTROL)
     window.wait(lambda: sizes(window, exchange).keys() == before.keys())
@@ -70,7 +70,7 @@ def test_the_letters_grow_everywhere_at_once(open_window: OpenWindow) -> None:
     assert again.prompt.edit.font().pointSizeF() == after["prompt"], "it is remembered"
     QTest.keyClick(again.prompt.edit, Qt.Key.Key_0, CONTROL)
     assert again.prompt.edit.font().pointSizeF() == before["prompt"]
-    assert again.parts.settings.font_points == 0
+    assert again.program.settings.font_points == 0
     QTest.keyClick(again.prompt.edit, Qt.Key.Key_Minus, CONTROL)
     assert again.prompt.edit.font().pointSizeF() == round(before["prompt"]) - 1
 
@@ -79,9 +79,9 @@ def test_letters_have_a_least_and_a_greatest_size(open_window: OpenWindow) -> No
     window = open_window(Script(), settings=Settings(font_points=38))
     for _ in range(4):
         window.main.change_font(1)
-    assert window.parts.settings.font_points == 40
+    assert window.program.settings.font_points == 40
     window.main.change_font(-100)
-    assert window.parts.settings.font_points == 6
+    assert window.program.settings.font_points == 6
 
 
 def test_the_window_is_whole_with_large_letters(open_window: OpenWindow) -> None:
@@ -103,8 +103,8 @@ def test_the_theme_of_the_system_is_followed_while_it_runs(
     for scheme, tokens in ((Qt.ColorScheme.Dark, DARK), (Qt.ColorScheme.Light, LIGHT)):
         monkeypatch.setattr(Theme, "_system_is_dark", lambda _theme, scheme=scheme: scheme == Qt.ColorScheme.Dark)
         QGuiApplication.styleHints().colorSchemeChanged.emit(scheme)
-        assert window.parts.theme.mode == "system"
-        assert window.parts.theme.tokens == tokens
+        assert window.program.theme.mode == "system"
+        assert window.program.theme.tokens == tokens
         ground = window.main.grab().toImage().pixelColor(window.main.width() // 2, window.main.bar.height() + 4)
         assert ground.name().upper() == tokens.background
         window.wait(lambda: window.view(exchange).reply.is_settled)
@@ -113,7 +113,7 @@ def test_the_theme_of_the_system_is_followed_while_it_runs(
 def test_a_choice_of_theme_is_kept_when_the_system_changes(open_window: OpenWindow) -> None:
     window = open_window(Script(), settings=Settings(theme="light"))
     QGuiApplication.styleHints().colorSchemeChanged.emit(Qt.ColorScheme.Dark)
-    assert window.parts.theme.tokens == LIGHT
+    assert window.program.theme.tokens == LIGHT
 
 
 # The window's place ---------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def test_the_window_comes_back_where_it_was(open_window: OpenWindow) -> None:
     place = QRect(10, 50, 760, 520)
     window = open_window(Script(), size=(760, 520))
     window.main.setGeometry(place)
-    kept = SettingsFile(window.parts.settings_file.path)
+    kept = SettingsFile(window.program.settings_file.path)
     window.wait(lambda: kept.load().geometry == place_of(window.main), 3_000)  # before it is closed: it may be killed
     assert window.close()
     assert open_window(Script(), size=None).main.geometry() == place
@@ -134,7 +134,7 @@ def test_the_panels_come_back_as_they_were(open_window: OpenWindow) -> None:
     window.main.splitter.moveSplitter(260, 1)
     width = window.main.left.width()
     assert width == pytest.approx(260, abs=6)
-    kept = SettingsFile(window.parts.settings_file.path)
+    kept = SettingsFile(window.program.settings_file.path)
     window.wait(lambda: kept.load().left_width == width, 3_000)
     window.main.show_right(False)
     window.wait(lambda: not kept.load().right_shown, 3_000)
@@ -164,7 +164,7 @@ def test_a_maximised_window_is_maximised_again(open_window: OpenWindow) -> None:
 def test_a_window_of_a_screen_that_is_gone_is_seen(qapp: QApplication, place: QRect) -> None:
     one, other = QMainWindow(), QMainWindow()
     one.setGeometry(place)
-    put_back(other, place_of(one), QSize(1280, 800))
+    restore(other, place_of(one), QSize(1280, 800))
     room = QGuiApplication.primaryScreen().availableGeometry()
     top = QRect(other.frameGeometry().topLeft(), QSize(other.width(), 24))
     assert room.intersected(top).width() >= 120, other.frameGeometry()
@@ -175,10 +175,10 @@ def test_a_window_larger_than_the_screen_fits(qapp: QApplication) -> None:
     one, other = QMainWindow(), QMainWindow()
     room = QGuiApplication.primaryScreen().availableGeometry()
     one.setGeometry(QRect(room.topLeft(), room.size() * 3))
-    put_back(other, place_of(one), QSize(1280, 800))
+    restore(other, place_of(one), QSize(1280, 800))
     assert room.contains(QPoint(other.frameGeometry().center().x(), other.frameGeometry().top()))
     for damaged in ("", "x", "ÿÿÿ", "AdnQywADAAAAAA=="):
-        put_back(other, damaged, QSize(640, 480))
+        restore(other, damaged, QSize(640, 480))
         assert other.size() == QSize(640, 480).boundedTo(room.size())
 
 
@@ -236,7 +236,7 @@ def test_an_icon_that_is_changed_is_still_drawn(open_window: OpenWindow) -> None
     """Qt makes a copy of what draws it then, and nobody else holds that."""
     window = open_window(Script())
     for _ in range(20):
-        changed = QIcon(icon(window.parts.theme, "plus"))
+        changed = QIcon(icon(window.program.theme, "plus"))
         changed.setIsMask(True)
         gc.collect()
         assert not changed.pixmap(QSize(18, 18)).isNull()

@@ -21,7 +21,7 @@ def shown(window: Window) -> FirstLaunchView | None:
 
 def first(window: Window) -> FirstLaunchView:
     """The screen, at a first start."""
-    begin_introduction(window.parts, used_before=False)
+    begin_introduction(window.program, used_before=False)
     view = shown(window)
     assert view is not None
     return view
@@ -39,7 +39,7 @@ def test_it_explains_both_models_and_is_shown_once(open_window: OpenWindow, tmp_
     assert window.main.welcome.isVisible()
     assert window.prompt.edit.hasFocus()
     window.wait(lambda: not SettingsFile(tmp_path / "settings.json").load().first_launch)
-    begin_introduction(window.parts, used_before=False)
+    begin_introduction(window.program, used_before=False)
     assert shown(window) is None
     window.main.commands.run("program.introduction")
     assert shown(window) is not None, "whenever it is asked for"
@@ -47,9 +47,9 @@ def test_it_explains_both_models_and_is_shown_once(open_window: OpenWindow, tmp_
 
 def test_whoever_used_the_program_before_is_not_told(open_window: OpenWindow) -> None:
     window = open_window(Script())
-    begin_introduction(window.parts, used_before=True)
+    begin_introduction(window.program, used_before=True)
     assert shown(window) is None
-    assert not window.parts.settings.first_launch
+    assert not window.program.settings.first_launch
 
 
 def test_a_folder(open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ def test_a_folder(open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path))
     view.folder.click()
     assert shown(window) is None
-    window.wait(lambda: window.desk.settled)
+    window.wait(lambda: window.models.settled)
 
 
 @pytest.mark.parametrize("way", ["escape", "button", "question"])
@@ -76,7 +76,7 @@ def test_it_is_left(open_window: OpenWindow, way: str) -> None:
         exchange = window.ask("What are you?")
         assert window.view(exchange).isVisible()
     assert shown(window) is None
-    assert not window.parts.settings.first_launch
+    assert not window.program.settings.first_launch
 
 
 def test_it_comes_back_to_the_conversation(open_window: OpenWindow) -> None:
@@ -113,7 +113,7 @@ def test_large_letters_in_the_smallest_window(open_window: OpenWindow) -> None:
 
 def test_without_a_demo_pair(open_window: OpenWindow) -> None:
     window = open_window(Script(), settings=Settings(first_launch=True))
-    window.desk.models.bundled = None
+    window.models.list.bundled = None
     view = first(window)
     assert not view.demo.isEnabled()
     assert view.folder.hasFocus()

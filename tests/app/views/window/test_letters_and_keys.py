@@ -49,12 +49,12 @@ def test_enter_ends_a_word_that_is_put_together_and_sends_nothing(open_window: O
 @pytest.mark.parametrize("command", ["program.settings", "models.library", "program.shortcuts"])
 def test_letters_grow_from_within_a_dialog(command: str, open_window: OpenWindow) -> None:
     window = open_window(Script())
-    before = window.parts.theme.points
+    before = window.program.theme.points
     dialog = dialog_of(window, command)
     QTest.keyClick(QApplication.focusWidget() or dialog, Qt.Key.Key_Plus, CONTROL)
-    assert window.parts.settings.font_points == round(before) + 1
+    assert window.program.settings.font_points == round(before) + 1
     QTest.keyClick(QApplication.focusWidget() or dialog, Qt.Key.Key_0, CONTROL)
-    assert window.parts.settings.font_points == 0
+    assert window.program.settings.font_points == 0
 
 
 def test_an_open_dialog_has_room_for_larger_letters(open_window: OpenWindow) -> None:
@@ -63,9 +63,9 @@ def test_an_open_dialog_has_room_for_larger_letters(open_window: OpenWindow) -> 
     dialog.open_at("generation")
     fields = dialog.generation.fields
     before = [fields["seed"].edit.width(), fields["stop"].edit.height(), dialog.generation.maximumWidth()]
-    scale = window.parts.theme.points
+    scale = window.program.theme.points
     window.main.set_font_points(18)
-    scale = window.parts.theme.points / scale
+    scale = window.program.theme.points / scale
     after = [fields["seed"].edit.width(), fields["stop"].edit.height(), dialog.generation.maximumWidth()]
     assert all(grown > 0.75 * scale * old for old, grown in zip(before, after, strict=True)), (before, after)
     dialog.close()
@@ -179,10 +179,10 @@ def test_enter_ends_a_word_in_the_palette_too(open_window: OpenWindow) -> None:
     compose(palette.field, "にほん")
     QTest.keyClick(palette.field, Qt.Key.Key_Return)
     assert palette.isVisible()
-    assert not window.parts.theme.dark
+    assert not window.program.theme.dark
     compose(palette.field, "")
     QTest.keyClick(palette.field, Qt.Key.Key_Return)
-    assert window.parts.theme.dark
+    assert window.program.theme.dark
 
 
 def test_the_palette_fits_larger_letters(open_window: OpenWindow) -> None:
@@ -201,7 +201,7 @@ def test_code_and_prompts_grow_in_dialogs_too(is_open: bool, open_window: OpenWi
     window = open_window(Script())
     about = dialog_of(window, "program.about")
     about.tabs.setCurrentIndex(1)
-    assert about.text.font().pointSizeF() == pytest.approx(window.parts.theme.points)
+    assert about.text.font().pointSizeF() == pytest.approx(window.program.theme.points)
     window.main.set_font_points(18)
     window.wait(lambda: about.text.font().pointSizeF() == pytest.approx(18.0))
     about.close()

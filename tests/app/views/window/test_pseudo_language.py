@@ -127,7 +127,7 @@ def test_what_goes_wrong(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: P
     for _ in range(3):
         window.ask("zz")
     script.load_errors.append(ModelFileBroken(tmp_path / "xxbad.gguf", "zzz"))
-    window.desk.choose_target(tmp_path / "xxbad.gguf")
+    window.models.choose_target(tmp_path / "xxbad.gguf")
     window.ask("zz")
     window.main.folder_chosen.emit(str(tmp_path / "xxgone"))
     window.wait(window.notices)
@@ -211,7 +211,7 @@ def test_models_that_cannot_be_used(open_pseudo: OpenWindow, left_out: LeftOut, 
         (folder / f"xx{name}.gguf").write_bytes(content)
     window = open_pseudo(Script())
     window.main.folder_chosen.emit(str(folder))
-    window.wait(lambda: len(window.desk.models.models) >= 2 + len(BROKEN) and window.desk.settled)
+    window.wait(lambda: len(window.models.list.models) >= 2 + len(BROKEN) and window.models.settled)
     window.main.commands.run("models.library")
     _nothing(left_out)
     shown = [text for widget in QApplication.allWidgets() for _, text in texts_of(widget)]
@@ -224,7 +224,7 @@ def test_attached_files_and_those_that_are_not(open_pseudo: OpenWindow, left_out
         (tmp_path / name).write_bytes(content)
     window = open_pseudo(Script(REPLY))
     for path in (*(tmp_path / name for name in files), tmp_path, tmp_path / "xxgone.txt"):
-        window.parts.attachments.add([path])
+        window.program.attachments.add([path])
         window.qtbot.wait(100)
         left_out.look()
     window.type("zz")
@@ -237,7 +237,7 @@ def test_memory_that_is_too_short(open_pseudo: OpenWindow, left_out: LeftOut, tm
     script = Script()
     window = open_pseudo(script)
     script.load_errors.append(ModelTooLarge(tmp_path / "xxhuge.gguf", 2**40, 2**30))
-    window.desk.choose_target(tmp_path / "xxhuge.gguf")
+    window.models.choose_target(tmp_path / "xxhuge.gguf")
     window.send("zz")
     window.qtbot.wait(300)
     _nothing(left_out)
@@ -266,7 +266,7 @@ def test_the_system_is_told_of_a_reply(
     told: list[str] = []
     monkeypatch.setattr(Notifier, "_show", lambda _self, *texts: told.extend(texts))
     monkeypatch.setattr("app.shell.notifications.LONG_MS", 0.0)
-    notifier = Notifier(window.main, window.parts.settings, lambda: False)
+    notifier = Notifier(window.main, window.program.settings, lambda: False)
     for _ in range(2):
         notifier.note(window.ask("zz"))
     assert len(told) == 4
@@ -290,12 +290,12 @@ def test_what_is_painted(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: P
     window.ask("zz zzz")
     main.bar.tokens_button.click()
     main.left.search.setText("zz")
-    window.wait(lambda: window.parts.conversations.list.query)
+    window.wait(lambda: window.program.conversations.list.query)
     main.folder_chosen.emit(str(folder))
-    window.wait(lambda: len(window.desk.models.models) == 3 and window.desk.settled)
+    window.wait(lambda: len(window.models.list.models) == 3 and window.models.settled)
     painted.look()
     main.left.search.clear()
-    window.wait(lambda: not window.parts.conversations.list.query)
+    window.wait(lambda: not window.program.conversations.list.query)
     painted.look()
     main.set_font_points(18)
     for picker in (main.bar.target, main.bar.draft, main.bar.lookahead):
@@ -347,7 +347,7 @@ def test_the_question_about_a_link(open_pseudo: OpenWindow, left_out: LeftOut) -
 
 
 def _is_done(window: Window, kind: CompareKind) -> bool:
-    return window.parts.proof.runs[kind].status == "done"
+    return window.program.compare.runs[kind].status == "done"
 
 
 def test_the_settings(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: Path) -> None:
@@ -370,7 +370,7 @@ def test_the_settings(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: Path
     files = window.main.findChild(SettingsWindows)
     assert files is not None
     (tmp_path / "zzz").write_text("zz", encoding="utf-8")
-    for act, name in ((files.put_out, "zz"), (files.bring_in, "zz"), (files.bring_in, "zzz")):
+    for act, name in ((files.export, "zz"), (files.import_, "zz"), (files.import_, "zzz")):
         act(page.presets, tmp_path / name)
         _look(left_out)
     for field in dialog.speculation.fields.values():

@@ -253,13 +253,13 @@ def test_the_theme_changes_live(open_window: OpenWindow) -> None:
     dark = window.main.grab().toImage().pixelColor(640, 500).lightness()
     assert bright > 240
     assert dark < 40
-    assert window.parts.settings.theme == "dark"
+    assert window.program.settings.theme == "dark"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_stands_out_from_its_ground(open_window: OpenWindow, theme: str) -> None:
     window = open_window(Script(), settings=Settings(theme=theme))
-    tokens = window.parts.theme.tokens
+    tokens = window.program.theme.tokens
     for text, ground in (
         ("text", "background"),
         ("text", "surface"),
@@ -346,10 +346,10 @@ def test_choices_and_layout_are_remembered(open_window: OpenWindow, tmp_path: Pa
     window.main.commands.run("view.theme-light")
     assert window.close()
     again = open_window(Script())
-    chosen = again.desk.models.selection
+    chosen = again.models.list.selection
     assert (chosen.lookahead, chosen.draft) == (9, None)
     assert chosen.target == tmp_path / "big.gguf"
     assert not again.main.left.isVisible()
     assert again.main.panel.isVisible()
-    assert again.parts.theme.mode == "light"
+    assert again.program.theme.mode == "light"
     assert again.main.bar.lookahead.currentText() == "9"
