@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.shell.program import Program
-from app.state.chat.dropped import Dropped
+from app.state.conversations.dropped import Dropped
 from app.views.window.file_dialogs import ask_what_to_attach, ask_what_to_import, ask_where_to_save
 
 

@@ -2869,6 +2869,14 @@
             <translation>Geben Sie eine Zahl von 0 bis 100 ein.</translation>
         </message>
         <message>
+            <source>Top-n-sigma</source>
+            <translation>Top-n-Sigma</translation>
+        </message>
+        <message>
+            <source>drop tokens this many standard deviations below the best one · 0 = off</source>
+            <translation>Tokens verwerfen, die so viele Standardabweichungen unter dem besten liegen · 0 = aus</translation>
+        </message>
+        <message>
             <source>Top-k</source>
             <translation>Top-k</translation>
         </message>
@@ -2881,16 +2889,24 @@
             <translation>Geben Sie 0 oder eine ganze Zahl über 0 ein.</translation>
         </message>
         <message>
+            <source>Typical</source>
+            <translation>Typisch</translation>
+        </message>
+        <message>
+            <source>sample from the most typical tokens up to this total probability · 1 = off</source>
+            <translation>aus den typischsten Tokens bis zu dieser Gesamtwahrscheinlichkeit ziehen · 1 = aus</translation>
+        </message>
+        <message>
+            <source>Enter a number above 0, at most 1.</source>
+            <translation>Geben Sie eine Zahl über 0 ein, höchstens 1.</translation>
+        </message>
+        <message>
             <source>Top-p</source>
             <translation>Top-p</translation>
         </message>
         <message>
             <source>sample from the likeliest tokens up to this total probability · 1 = off</source>
             <translation>aus den wahrscheinlichsten Tokens bis zu dieser Gesamtwahrscheinlichkeit ziehen · 1 = aus</translation>
-        </message>
-        <message>
-            <source>Enter a number above 0, at most 1.</source>
-            <translation>Geben Sie eine Zahl über 0 ein, höchstens 1.</translation>
         </message>
         <message>
             <source>Min-p</source>

@@ -1,4 +1,4 @@
-"""Name what the reader of a conversation wants done with a message: one object each, from the view to the controller."""
+"""Name what a reader wants done with a message, one object each, from the view to the controller."""
 
 from __future__ import annotations
 

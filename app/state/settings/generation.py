@@ -90,6 +90,16 @@ class GenerationChoice:
             Phrase("Enter a number from 0 to 100."),
         ),
     )
+    top_n_sigma: float = field(
+        default=0.0,
+        metadata=described(
+            "sampling",
+            "number",
+            Phrase("Top-n-sigma"),
+            Phrase("drop tokens this many standard deviations below the best one · 0 = off"),
+            Phrase("Enter a number from 0 to 100."),
+        ),
+    )
     top_k: int = field(
         default=0,
         metadata=described(
@@ -98,6 +108,16 @@ class GenerationChoice:
             Phrase("Top-k"),
             Phrase("sample from this many of the most likely tokens · 0 = off"),
             Phrase("Enter 0 or a whole number above 0."),
+        ),
+    )
+    typical: float = field(
+        default=1.0,
+        metadata=described(
+            "sampling",
+            "number",
+            Phrase("Typical"),
+            Phrase("sample from the most typical tokens up to this total probability · 1 = off"),
+            Phrase("Enter a number above 0, at most 1."),
         ),
     )
     top_p: float = field(
