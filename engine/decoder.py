@@ -28,7 +28,7 @@ from engine.errors import (
 )
 from engine.events import Event, Finished, GenerationResult, LoadProgress, TokenEvent
 from engine.generation.loop import Events, GenerationLoop
-from engine.generation.planner import Models, make_job, make_request, settle_lookahead
+from engine.generation.planner import Models, make_plan, make_request, settle_lookahead
 from engine.library.compat import Fit, judge_backends, require_usable
 from engine.loading.attaching import ModelSource, open_model, pair_notes
 from engine.lookahead.knowledge import PairKnowledge, learn_pair
@@ -234,14 +234,14 @@ class SpeculativeDecoder:
         token = cancel or self.cancel_token
         self._busy = True
         try:
-            job = make_job(
+            plan = make_plan(
                 request,
                 self._models(request, token),
                 token,
                 started=started,
                 plain_tokens_per_second=self._plain_tokens_per_second,
             )
-            with closing(GenerationLoop(job).run()) as events, suppress(StopIteration):
+            with closing(GenerationLoop(plan).run()) as events, suppress(StopIteration):
                 answer: bool | None = None
                 while True:
                     event = events.send(answer)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,7 @@ from numpy.typing import NDArray
 from engine.cancel import CancelToken
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """Proposed tokens.
 
     `probs`: for each token the distribution that it was really drawn from, shape (target vocab_size,), or None where
@@ -26,7 +24,7 @@ class Draft:
     tokens: tuple[int, ...] = ()
     probs: Sequence[NDArray[np.float64]] | None = None
     logprobs: tuple[float, ...] = ()
-    parents: tuple[int, ...] | None = field(default=None)
+    parents: tuple[int, ...] | None = None
     source: str = ""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from engine.cancel import CancelToken
 from engine.drafting.base import Draft, Drafter, GoesOn
@@ -55,7 +54,7 @@ class ChainDrafter(Drafter):
             draft = drafter.propose(most) if goes_on is None else drafter.propose(most, goes_on)
             if draft.tokens:
                 self._last = drafter, limit
-                return draft if draft.source else replace(draft, source=drafter.name)
+                return draft if draft.source else draft._replace(source=drafter.name)
         self._last = None
         return Draft()
 

@@ -15,9 +15,7 @@ from engine.sampling.candidates import Drawn
 from engine.sampling.distribution import candidates, logprob, uniform
 from engine.sampling.history import History
 from engine.sampling.rows import NUMPY, Proposal, Rows
-from engine.thawed import thawed
 
-_make_draft = thawed(Draft)
 _MOST_BEHIND = 2
 """The cache is at most this many committed tokens short: the last draft token and the bonus after a full acceptance.
 
@@ -157,7 +155,7 @@ class DraftModelDrafter(Drafter):
         if proposals and self._draws:
             probs = Drawn([proposal.probs for proposal in proposals if proposal.probs is not None])
         logprobs = tuple([proposal.logprob for proposal in proposals])
-        return _make_draft(tuple(self._ahead[first:last]), probs, logprobs, source=self.name)
+        return Draft(tuple(self._ahead[first:last]), probs, logprobs, source=self.name)
 
     def _draw(self, rows: Logits) -> Proposal | None:
         """The next proposal, or None where the model is not confident: that is decided before the draw."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from time import perf_counter
 
 from engine.backends.base import Backend
-from engine.config import Overlap
+from engine.config import MAX_LOOKAHEAD, Overlap
 from engine.drafting.base import Draft, Drafter
 from engine.system.cores import physical_cores
 
@@ -16,7 +17,7 @@ _WORTH_A_THREAD = 32 * 2**20
 class AheadDrafting:
     """One drafter's work ahead: started with a verification, stopped when the draft it builds on is rejected.
 
-    From `start` until `finish` or `stop` the drafter belongs to the thread.
+    From `start` until `settle` the drafter belongs to the thread.
     """
 
     def __init__(self, drafter: Drafter) -> None:
@@ -35,17 +36,28 @@ class AheadDrafting:
         """The first token of the work, once it is there. Raises what the drafter raised."""
         return self._work[0].result()
 
-    def finish(self) -> None:
-        """Wait until all of it is there. Raises what the drafter raised."""
+    def room(self, draft: Draft, lookahead: int, left: int | None) -> int:
+        """Return how many tokens may be drafted ahead: a guess and the next draft, if the reply can go on behind it.
+
+        `left`: tokens that the reply may still have, None where there is no limit.
+        """
+        if not draft.tokens:
+            return 0
+        most = MAX_LOOKAHEAD if left is None else left
+        return max(0, min(lookahead + 1, most - len(draft.tokens) - 1))
+
+    def settle(self, *, holds: bool) -> float:
+        """Wait for all of the work, or stop it after the token that is being computed where it does not hold any more.
+
+        Return the milliseconds that this took. Raises what the drafter raised.
+        """
+        began = perf_counter()
+        self._stopped = not holds
         work, self._work = self._work, []
         wait(work)
         for step in work:
             step.result()
-
-    def stop(self) -> None:
-        """End the work after the token that is being computed, if there is any. Raises what the drafter raised."""
-        self._stopped = True
-        self.finish()
+        return 1000.0 * (perf_counter() - began)
 
     def close(self) -> None:
         """End the thread."""

@@ -14,7 +14,7 @@ from engine.lookahead.auto import LookaheadPolicy
 
 
 @dataclass(slots=True)
-class Job:
+class Plan:
     """One reply to be written: who takes part, and where it ends.
 
     Attributes: target, drafter, verifier, policy; prompt (token ids, one at least); reply; stop_tokens; max_tokens
@@ -39,3 +39,22 @@ class Job:
     dropped_turns: int = 0
     plain_tokens_per_second: float | None = None
     started: float = field(default_factory=perf_counter)
+
+    def left(self, emitted: int) -> int | None:
+        """Return how many tokens the reply may have beside those emitted so far, None where there is no limit."""
+        return None if self.max_tokens is None else self.max_tokens - emitted
+
+    def room(self, emitted: int) -> int:
+        """Return how many tokens a draft may have: what is left of the reply, of the context, of a window to go back.
+
+        It may be less than 1.
+        """
+        if self.one_token:
+            return 1
+        target = self.target
+        room = target.context_length - target.length - 1
+        if self.max_tokens is not None:
+            room = min(room, self.max_tokens - emitted - 1)
+        if target.rewind.kind == "window":
+            room = min(room, target.rewind.depth or 0)
+        return room

@@ -1,4 +1,4 @@
-"""From what a caller asks for and what is loaded to a job: method, drafter, prompt, and where the reply ends."""
+"""From what a caller asks for and what is loaded to a plan: method, drafter, prompt, and where the reply ends."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from engine.drafting.none import NoDrafter
 from engine.drafting.translated import TranslatedDrafter
 from engine.errors import InvalidRequest, ModelNotLoaded, NotAvailable, TokenOutOfRange
 from engine.generation.overlap import overlap_pays
-from engine.generation.plan import Job
+from engine.generation.plan import Plan
 from engine.generation.verifier import Verifier
 from engine.loading.open import LATER_METHODS
 from engine.lookahead.auto import AutoLookahead, LookaheadPolicy, make_policy
@@ -112,15 +112,15 @@ def settle_lookahead(request: GenerationRequest, *, has_draft: bool) -> Generati
     return replace(request, speculation=replace(speculation, lookahead=wanted))
 
 
-def make_job(
+def make_plan(
     request: GenerationRequest,
     models: Models,
     cancel: CancelToken,
     *,
     started: float,
     plain_tokens_per_second: float | None,
-) -> Job:
-    """The job for a request whose lookahead is settled.
+) -> Plan:
+    """The plan for a request whose lookahead is settled.
 
     Raises ContextFull, ModelNotLoaded, NotAvailable, InvalidRequest and its kinds.
     """
@@ -138,7 +138,7 @@ def make_job(
         sources, speculation = (), replace(speculation, lookahead=0)
     parts = _make_parts(sources, request, models, seed, stop_tokens)
     policy = _make_policy(speculation, models, parts, tokens, greedy=request.sampling.greedy)
-    return Job(
+    return Plan(
         target=target,
         drafter=_join(parts, policy, open_end=request.speculation.lookahead == "default"),
         verifier=Verifier(target, request.sampling, speculation.acceptance, seed, request.top, rows=models.rows),

@@ -1,7 +1,6 @@
 """Text that n-grams drafted has the target's distribution; and a test of that which can fail."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,7 +40,7 @@ class ClaimsADraw(NgramDrafter):
 
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         draft = super().propose(n)
-        return replace(draft, probs=(np.full(6, 1 / 6),) * len(draft.tokens)) if draft.tokens else draft
+        return draft._replace(probs=(np.full(6, 1 / 6),) * len(draft.tokens)) if draft.tokens else draft
 
 
 class KeepsRejected(FakeBackend):

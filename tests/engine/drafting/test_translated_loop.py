@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from engine.events import Finished, GenerationResult, RoundEvent, TokenEvent
 from engine.generation.loop import GenerationLoop
 from helpers.decoding.fakes import PieceTokenizer
 from helpers.decoding.joint import Setting, chi_square_p, draw_many, exact_joint
-from helpers.decoding.loop_jobs import loop_job
+from helpers.decoding.loop_plans import loop_plan
 
 # Through the loop ---------------------------------------------------------------------------------------------------
 
@@ -47,10 +47,10 @@ def _reply(
     length: int = 40,
 ) -> GenerationResult:
     prompt = [1, 2, 3]
-    job = loop_job(target, make(5), sampling, prompt, lookahead=lookahead, length=length)
+    plan = loop_plan(target, make(5), sampling, prompt, lookahead=lookahead, length=length)
     result: GenerationResult | None = None
     tokens: list[int] = []
-    with closing(GenerationLoop(job).run()) as events:
+    with closing(GenerationLoop(plan).run()) as events:
         for event in events:
             if isinstance(event, TokenEvent):
                 tokens.append(event.token)
@@ -166,7 +166,7 @@ class Boasts(TranslatedDrafter):
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         draft = super().propose(n)
         uniform = np.full(len(THEIRS), 1.0 / len(THEIRS))
-        return replace(draft, probs=tuple(uniform for _ in draft.tokens))
+        return draft._replace(probs=tuple(uniform for _ in draft.tokens))
 
 
 def test_invented_probabilities_are_noticed() -> None:

@@ -17,7 +17,7 @@ from engine.lookahead.acceptance import AcceptanceModel
 from engine.lookahead.auto import AutoLookahead
 from engine.lookahead.costs import CostModel
 from engine.lookahead.knowledge import PairKnowledge
-from helpers.decoding.loop_jobs import loop_job
+from helpers.decoding.loop_plans import loop_plan
 from helpers.decoding.translated import LETTERS, WORDS, drafter_for, ids, reciter
 
 PROMPT = (1, 2, 3, 4)
@@ -55,9 +55,9 @@ def _hopeless() -> AutoLookahead:
 @pytest.mark.parametrize("length", [3, 150, 400])
 def test_the_drafter_is_told_everything_but_late(length: int) -> None:
     drafter = Told()
-    job = loop_job(FakeBackend(6, 11, context_length=1_000), drafter, SamplingConfig(), PROMPT, length=length)
-    job.policy = _hopeless()
-    loop = GenerationLoop(job)
+    plan = loop_plan(FakeBackend(6, 11, context_length=1_000), drafter, SamplingConfig(), PROMPT, length=length)
+    plan.policy = _hopeless()
+    loop = GenerationLoop(plan)
     for _ in loop.run():
         pass
     assert drafter.tokens == loop._committed

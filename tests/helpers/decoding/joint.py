@@ -22,7 +22,7 @@ from engine.drafting.draft_model import DraftModelDrafter
 from engine.drafting.none import NoDrafter
 from engine.events import TokenEvent
 from engine.generation.loop import GenerationLoop
-from engine.generation.plan import Job
+from engine.generation.plan import Plan
 from engine.generation.verifier import Verifier
 from engine.lookahead.auto import make_policy
 from engine.sampling.candidates import Candidates
@@ -51,7 +51,7 @@ class Setting:
 
     def draw(self, seed: int, length: int = LENGTH) -> Prefix:
         """The first tokens of a reply through the generation loop, which goes on: drafts are as long as they may be."""
-        job = Job(
+        plan = Plan(
             target=self.target,
             drafter=self._drafter(seed),
             verifier=Verifier(self.target, self.sampling, self.speculation.acceptance, seed, 0, rows=self.rows),
@@ -67,7 +67,7 @@ class Setting:
             overlap=self.speculation.overlap == "on",
         )
         tokens: list[int] = []
-        with closing(GenerationLoop(job).run()) as events:
+        with closing(GenerationLoop(plan).run()) as events:
             while len(tokens) < length:
                 event = next(events)
                 if isinstance(event, TokenEvent):

@@ -17,7 +17,7 @@ from engine.generation.loop import GenerationLoop
 from engine.library.compat import judge_backends
 from engine.loading.open import open_backend
 from helpers.decoding.invariants import check_counters
-from helpers.decoding.loop_jobs import loop_job
+from helpers.decoding.loop_plans import loop_plan
 from helpers.models.pairs import assert_same_greedy
 
 PAIRS = {
@@ -74,9 +74,9 @@ def _reply(
     if draft is not None:
         stop = target.eos_token_ids
         drafter = TranslatedDrafter(draft, target.tokenizer, target.vocab_size, drawn, 3, stop_tokens=stop)
-    job = loop_job(target, drafter, drawn, prompt, lookahead=lookahead, length=length, seed=3)
+    plan = loop_plan(target, drafter, drawn, prompt, lookahead=lookahead, length=length, seed=3)
     tokens = list(prompt)
-    with closing(GenerationLoop(job).run()) as events:
+    with closing(GenerationLoop(plan).run()) as events:
         for event in events:
             if isinstance(event, TokenEvent):
                 tokens.append(event.token)

@@ -7,12 +7,12 @@ from engine.cancel import CancelToken
 from engine.chat.template import ReplyText
 from engine.config import SamplingConfig, SpeculationConfig
 from engine.drafting.base import Drafter
-from engine.generation.plan import Job
+from engine.generation.plan import Plan
 from engine.generation.verifier import Verifier
 from engine.lookahead.auto import make_policy
 
 
-def loop_job(
+def loop_plan(
     target: Backend,
     drafter: Drafter,
     sampling: SamplingConfig,
@@ -21,9 +21,9 @@ def loop_job(
     lookahead: int = 4,
     length: int = 40,
     seed: int = 5,
-) -> Job:
+) -> Plan:
     """A reply of at most `length` tokens, with a fixed lookahead and the rejection rule."""
-    return Job(
+    return Plan(
         target=target,
         drafter=drafter,
         verifier=Verifier(target, sampling, "rejection", seed, 0),

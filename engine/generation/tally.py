@@ -1,0 +1,74 @@
+"""The counters of one reply while it is written, and its result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+
+from engine.drafting.base import Draft
+from engine.events import FinishReason, GenerationResult, RoundEvent
+from engine.generation.plan import Plan
+from engine.generation.verifier import Verdict
+from engine.stats import PLAIN, StatsRecorder
+
+
+class Tally:
+    """Counts the rounds of one reply. Attribute: rounds (how many there were, set by the loop when one begins)."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._stats = StatsRecorder()
+        self._evaluated = 0
+        self.rounds = 0
+
+    def note_prompt(self, evaluated: int) -> None:
+        """Note that the prompt has been read now, of which `evaluated` tokens were not in the cache."""
+        self._evaluated = evaluated
+        self._stats.put(prompt_ms=1000.0 * (perf_counter() - self._plan.started))
+
+    def note_overlap(self) -> None:
+        """Note that the drafter works ahead in this round."""
+        self._stats.add(overlapped_rounds=1)
+
+    def note_wait(self, milliseconds: float) -> None:
+        """Note that the reply waited for the work ahead."""
+        self._stats.add(draft_ms=milliseconds)
+
+    def count(
+        self, lookahead: int, draft: Draft, verdict: Verdict, emitted: int, times: tuple[float, float], *, ended: bool
+    ) -> RoundEvent:
+        """Count a round that emitted so many tokens. `times`: milliseconds of drafting and of verifying.
+
+        `ended`: the reply ended with it; tokens that were drafted past its end count nowhere.
+        """
+        plan, stats = self._plan, self._stats
+        proposed = min(verdict.proposed, emitted) if ended else verdict.proposed
+        accepted = min(verdict.accepted, emitted)
+        stats.add_round(lookahead, proposed, accepted, verdict.origin if emitted > accepted else None, times)
+        if plan.one_token and draft.tokens:
+            stats.add(n1_fallbacks=1)
+        source = draft.source or plan.drafter.name
+        stats.add_forward(1 if plan.one_token else 1 + len(draft.tokens), times[1])
+        stats.add_method(source if draft.tokens else PLAIN, proposed, accepted, emitted, times)
+        return RoundEvent(self.rounds, source, lookahead, proposed, accepted, *times, plan.policy.speedup)
+
+    def result(self, committed: Sequence[int], finish: FinishReason | None) -> GenerationResult:
+        """Return the result of the reply. `committed`: the tokens of the prompt, and those of the reply behind them."""
+        plan = self._plan
+        plan.reply.finish()
+        self._stats.put(
+            total_ms=1000.0 * (perf_counter() - plan.started),
+            draft_forwards=plan.drafter.forwards,
+            plain_tokens_per_second=plan.plain_tokens_per_second,
+        )
+        return GenerationResult(
+            text=plan.reply.text,
+            tokens=tuple(committed[len(plan.prompt) :]),
+            prompt_tokens=len(plan.prompt),
+            prompt_evaluated=self._evaluated,
+            finish_reason=finish or "stop",
+            method=plan.method,
+            lookahead=plan.lookahead,
+            dropped_turns=plan.dropped_turns,
+            stats=self._stats.snapshot(),
+        )
