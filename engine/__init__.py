@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     from engine.system.cache_files import cache_folder
     from engine.system.installation import EXIT_DAMAGED, Installation, check_installation, installation_folder
     from engine.system.memory import available_memory
-    from engine.translatable import Phrase
+    from engine.translatable import Phrase, Translatable
 
 _HOMES = {
     "engine.sampling.acceptance": ("accept", "residual_distribution"),
@@ -158,7 +158,7 @@ _HOMES = {
     "engine.library.names": ("resolve_source",),
     "engine.stats": ("GenerationStats", "MethodStats"),
     "engine.chat.context_fit": ("PromptFit",),
-    "engine.translatable": ("Phrase",),
+    "engine.translatable": ("Phrase", "Translatable"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -221,6 +221,7 @@ __all__ = [
     "TokenEvent",
     "TokenOutOfRange",
     "Tokenizer",
+    "Translatable",
     "UnknownMethod",
     "UnknownPreset",
     "VocabularyMismatch",

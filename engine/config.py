@@ -25,6 +25,7 @@ DTYPES = ("auto", "float32", "bfloat16", "float16")
 CacheType = Literal["f16", "q8_0", "q4_0"]
 CACHE_TYPES: tuple[CacheType, ...] = ("f16", "q8_0", "q4_0")
 _MOST_TOKENS = 2**31
+# Made once: a configuration is checked far more often than it is wrong.
 _RANGES = {
     "[0, 1]": Phrase("a number from 0 to 1"),
     "[0, 100]": Phrase("a number from 0 to 100"),
@@ -34,6 +35,9 @@ _RANGES = {
 }
 """What the numbers of sampling_rules.def may be, in words."""
 _OFF, _ALL = Phrase("0 (off) or a whole number above 0"), Phrase("0 (all) or a whole number above 0")
+_SEED = Phrase("a whole number from 0 to 2^64 - 1")
+_BIASES = Phrase("token ids with finite numbers")
+_TOKEN_IDS = Phrase("token ids, whole numbers of 0 or more")
 _DEVICE = re.compile(r"auto|cpu|mps|cuda(:[0-9]{1,3})?")
 
 Lookahead = int | Literal["adaptive", "auto", "default"]
@@ -107,7 +111,7 @@ class SamplingConfig:
         object.__setattr__(self, "logit_bias", _bias(self.logit_bias))
         object.__setattr__(self, "banned_tokens", _token_ids("banned_tokens", self.banned_tokens))
         if self.seed is not None:
-            _check_whole("seed", self.seed, Phrase("a whole number from 0 to 2^64 - 1"), 2**64 - 1)
+            _check_whole("seed", self.seed, _SEED, 2**64 - 1)
 
     @property
     def greedy(self) -> bool:
@@ -174,10 +178,10 @@ class SpeculationConfig:
                 Phrase("Acceptance must be 'rejection' or 'exact', not {acceptance!r}.", acceptance=self.acceptance)
             )
         if self.draft_temperature is not None:
-            _check_number("draft_temperature", self.draft_temperature, Phrase("a number from 0 to 100"), 0.0, 100.0)
-        _check_number("min_draft_confidence", self.min_draft_confidence, Phrase("a number from 0 to 1"), 0.0, 1.0)
-        _check_number("adaptive_raise", self.adaptive_raise, Phrase("a number from 0 to 1"), 0.0, 1.0)
-        _check_number("adaptive_lower", self.adaptive_lower, Phrase("a number from 0 to 1"), 0.0, 1.0)
+            _check_number("draft_temperature", self.draft_temperature, _RANGES["[0, 100]"], 0.0, 100.0)
+        _check_number("min_draft_confidence", self.min_draft_confidence, _RANGES["[0, 1]"], 0.0, 1.0)
+        _check_number("adaptive_raise", self.adaptive_raise, _RANGES["[0, 1]"], 0.0, 1.0)
+        _check_number("adaptive_lower", self.adaptive_lower, _RANGES["[0, 1]"], 0.0, 1.0)
         for bound in (self.adaptive_start, self.adaptive_max):
             if check_lookahead(bound) in (0, "adaptive", "auto", "default"):
                 raise InvalidLookahead(bound)
@@ -341,23 +345,22 @@ def _sources(value: object) -> tuple[str, ...]:
 
 def _bias(value: object) -> tuple[tuple[int, float], ...]:
     """A logit bias as sorted pairs. Raises InvalidSampling."""
-    allowed = Phrase("token ids with finite numbers")
     try:
         pairs = dict(value)  # type: ignore[call-overload]
     except (TypeError, ValueError):
-        raise InvalidSampling("logit_bias", value, allowed) from None
+        raise InvalidSampling("logit_bias", value, _BIASES) from None
     _token_ids("logit_bias", tuple(pairs))
     for number in pairs.values():
         # A whole number may be larger than any float.
         if not isinstance(number, int | float) or isinstance(number, bool) or not abs(number) <= sys.float_info.max:
-            raise InvalidSampling("logit_bias", value, allowed)
+            raise InvalidSampling("logit_bias", value, _BIASES)
     return tuple(sorted((int(token), float(number)) for token, number in pairs.items()))
 
 
 def _token_ids(name: str, value: object) -> tuple[int, ...]:
     good = isinstance(value, Sequence | AbstractSet) and not isinstance(value, str | bytes)
     if not good or not all(_is_whole(token) and 0 <= token < _MOST_TOKENS for token in value):  # type: ignore[attr-defined]
-        raise InvalidSampling(name, value, Phrase("token ids, whole numbers of 0 or more"))
+        raise InvalidSampling(name, value, _TOKEN_IDS)
     return tuple(sorted({int(token) for token in value}))  # type: ignore[attr-defined]
 
 

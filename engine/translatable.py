@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 
-class Phrase(str):
+class Translatable(str):
     """A sentence or a clause in English, which remembers what it was made of.
 
-    It is the finished text for whoever wants no more: `Phrase("it has {count:,} tokens", count=4096)` equals
+    It is the finished text for whoever wants no more: `Translatable("it has {count:,} tokens", count=4096)` equals
     "it has 4,096 tokens". Who speaks another language translates `template` and fills it with `fields`, of which
     those that are phrases themselves are translated likewise. Joining and cutting give a plain `str`.
 
@@ -47,11 +47,15 @@ class Phrase(str):
         return _remade, (type(self), self.template, self.fields, self.capital)
 
 
-def _remade(kind: type[Phrase], template: str, fields: dict[str, object], capital: bool | None) -> Phrase:
+Phrase = Translatable
+"""The name under which it is public too."""
+
+
+def _remade(kind: type[Translatable], template: str, fields: dict[str, object], capital: bool | None) -> Translatable:
     return _with_initial(kind(template, **fields), capital)
 
 
-def _with_initial(phrase: Phrase, capital: bool | None) -> Phrase:
+def _with_initial(phrase: Translatable, capital: bool | None) -> Translatable:
     if capital is None:
         return phrase
     return phrase.as_sentence() if capital else phrase.as_clause()
@@ -66,17 +70,17 @@ def with_initial(text: str, *, capital: bool | None) -> str:
 
 def as_sentence(text: str) -> str:
     """A clause with a capital letter at its beginning."""
-    return text.as_sentence() if isinstance(text, Phrase) else with_initial(text, capital=True)
+    return text.as_sentence() if isinstance(text, Translatable) else with_initial(text, capital=True)
 
 
 def as_clause(text: str) -> str:
     """A sentence with a small letter at its beginning."""
-    return text.as_clause() if isinstance(text, Phrase) else with_initial(text, capital=False)
+    return text.as_clause() if isinstance(text, Translatable) else with_initial(text, capital=False)
 
 
 def packed(text: str) -> str | dict[str, Any]:
     """A text as JSON can say it, so that a phrase stays one."""
-    if not isinstance(text, Phrase):
+    if not isinstance(text, Translatable):
         return text
     fields = {name: _plain(value) for name, value in text.fields.items()}
     return {"template": text.template, "fields": fields, "capital": text.capital}
@@ -91,7 +95,7 @@ def unpacked(data: object) -> str:
     fields = {
         str(name): unpacked(value) if isinstance(value, Mapping) else value for name, value in data["fields"].items()
     }
-    return _with_initial(Phrase(str(data["template"]), **fields), data["capital"])
+    return _with_initial(Translatable(str(data["template"]), **fields), data["capital"])
 
 
 def _plain(value: object) -> object:

@@ -23,7 +23,7 @@ SOURCE_LANGUAGE = "en"
 """Only the words that depend on a number are in its file: all others are as in the sources."""
 _ENGINE = "engine"
 _FROM_DATA = frozenset({_ENGINE, "Starters"})
-"""Contexts of what the program knows only when it runs: found as `Phrase`, and in a file."""
+"""Contexts of what the program knows only when it runs: found as `Translatable`, and in a file."""
 _OWNERS = {"window": "MainWindow"}
 """Whose `tr` is called outside of a class."""
 
@@ -45,13 +45,16 @@ class Found:
     mistakes: list[str] = field(default_factory=list)
 
 
+_MARKS = ("tr(", "translate(", "Translatable(", "Phrase(", "TRANSLATE_NOOP")
+
+
 def find_texts(root: Path = ROOT) -> Found:
     """Every text that the program can show and that goes through translation."""
     found = Found()
     for package in ("app", "engine"):
         for path in sorted((root / package).rglob("*.py")):
             source = path.read_text(encoding="utf-8")
-            if "tr(" in source or "translate(" in source or "Phrase(" in source or "TRANSLATE_NOOP" in source:
+            if any(mark in source for mark in _MARKS):
                 _Reader(found, path.relative_to(root).as_posix()).visit(ast.parse(source))
     for prompt in json.loads((root / "resources" / "starter_prompts.json").read_text(encoding="utf-8")):
         found.texts[Text("Starters", prompt["title"])] = None
@@ -106,7 +109,7 @@ class _Reader(ast.NodeVisitor):
                     self._mistake(node, "the context is not written out")
             elif context not in _FROM_DATA:
                 self._take(node, context, node.args[1:2], plural=len(node.args) > 3)
-        elif called == "Phrase" and node.args and self._name != "engine/translatable.py":
+        elif called in {"Translatable", "Phrase"} and node.args and self._name != "engine/translatable.py":
             self._take(node, _ENGINE, node.args[:1], plural=False)
         self.generic_visit(node)
 

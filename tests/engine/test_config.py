@@ -19,6 +19,42 @@ from engine.config import (
     freeze_prompt,
 )
 from engine.errors import InvalidLookahead, InvalidRequest, InvalidSampling, UnknownMethod
+from engine.translatable import Translatable
+
+
+def test_what_is_valid_builds_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    make = Translatable._made
+
+    def note(template: str, fields: dict[str, object], capital: bool | None) -> Translatable:
+        made.append(template)
+        return make(template, fields, capital)
+
+    monkeypatch.setattr(Translatable, "_made", note)
+    sampling = SamplingConfig(
+        temperature=0.7,
+        top_k=40,
+        top_p=0.9,
+        min_p=0.1,
+        typical=0.9,
+        repeat_penalty=1.1,
+        presence_penalty=0.5,
+        frequency_penalty=0.5,
+        penalty_window=32,
+        logit_bias=((3, -1.0),),
+        banned_tokens=(5,),
+        seed=7,
+    )
+    speculation = SpeculationConfig(
+        "draft-model", 4, ("draft-model",), "on", "exact", draft_sampling=sampling, draft_temperature=0.5
+    )
+    GenerationRequest(freeze_prompt("Hello"), False, sampling, speculation, 32, ("END",), (2,), 5)
+    GenerationRequest(freeze_prompt([{"role": "user", "content": "Hello"}, Message("assistant", "Hi")]))
+    LoadConfig(Path("model.gguf"), 2048, 2, -1, device="cuda:1", dtype="float16", cache_type="q8_0")
+    assert not made
+    with pytest.raises(InvalidSampling):
+        SamplingConfig(top_k=-1)
+    assert made == ["{parameter} must be {allowed}, not {value!r}."]
 
 
 @pytest.mark.parametrize(
