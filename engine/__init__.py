@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         CACHE_TYPES,
         DEFAULT_LOOKAHEAD,
         MAX_LOOKAHEAD,
-        METHODS,
         CacheType,
         GenerationRequest,
         LoadConfig,
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
         SpeculationConfig,
     )
     from engine.decoder import SpeculativeDecoder, load
+    from engine.drafting.base import Draft, Drafter, DrafterContext, GoesOn
     from engine.errors import (
         BackendFailure,
         Cancelled,
@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from engine.library.presets import apply_preset, find_preset
     from engine.library.scan import inspect_model, scan_folder
     from engine.loading.trial_entry import run_hidden_command
+    from engine.methods import DRAFT_METHODS, METHODS, PLAIN, DraftMethod
     from engine.sampling.acceptance import accept, residual_distribution
     from engine.sampling.distribution import distribution, sample
     from engine.stats import GenerationStats, MethodStats
@@ -102,11 +103,12 @@ _HOMES = {
         "GenerationRequest",
         "LoadConfig",
         "MAX_LOOKAHEAD",
-        "METHODS",
         "Message",
         "SamplingConfig",
         "SpeculationConfig",
     ),
+    "engine.drafting.base": ("Draft", "Drafter", "DrafterContext", "GoesOn"),
+    "engine.methods": ("DRAFT_METHODS", "DraftMethod", "METHODS", "PLAIN"),
     "engine.decoder": ("SpeculativeDecoder", "load"),
     "engine.errors": (
         "BackendFailure",
@@ -165,9 +167,11 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "CACHE_TYPES",
     "DEFAULT_LOOKAHEAD",
+    "DRAFT_METHODS",
     "EXIT_DAMAGED",
     "MAX_LOOKAHEAD",
     "METHODS",
+    "PLAIN",
     "Backend",
     "BackendFailure",
     "CacheType",
@@ -176,6 +180,10 @@ __all__ = [
     "ChatTemplateFailed",
     "ContextFull",
     "DegenerateDistribution",
+    "Draft",
+    "DraftMethod",
+    "Drafter",
+    "DrafterContext",
     "EngineError",
     "Equality",
     "Event",
@@ -186,6 +194,7 @@ __all__ = [
     "GenerationRequest",
     "GenerationResult",
     "GenerationStats",
+    "GoesOn",
     "IncompatiblePair",
     "Installation",
     "InstallationDamaged",

@@ -11,16 +11,13 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from engine.errors import InvalidLookahead, InvalidRequest, InvalidSampling, UnknownMethod
+from engine.methods import DRAFT_MODEL, METHODS, SOURCES, DraftMethod
 from engine.sampling_rules import RULES
 from engine.translatable import Phrase
 
 MAX_LOOKAHEAD = 32
-DEFAULT_LOOKAHEAD = 4
+DEFAULT_LOOKAHEAD = DRAFT_MODEL.lookahead
 MAX_TOP = 5
-DEFAULT_NGRAM_LOOKAHEAD = 16
-"""An index costs nothing to ask, and where it finds anything it mostly finds a long stretch."""
-SOURCES = ("ngram", "draft-model")
-METHODS = ("auto", "autoregressive", "draft-model", "ngram", "medusa", "eagle2", "eagle3", "mtp")
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 CacheType = Literal["f16", "q8_0", "q4_0"]
 CACHE_TYPES: tuple[CacheType, ...] = ("f16", "q8_0", "q4_0")
@@ -139,7 +136,8 @@ class SpeculationConfig:
     rejection sampling: so the seed repeats the reply, as with any fixed lookahead, without overlap. With 'auto' a seed
     repeats it only where acceptance is 'exact': otherwise which of the possible replies is drawn depends on the timing
     (its distribution never does).
-    The method 'auto' is the draft model where there is one, and with the lookahead 'auto' an n-gram index beside it.
+    `method`: one of METHODS, or a DraftMethod of the caller's own. The method 'auto' is the draft model where there is
+    one, and with the lookahead 'auto' an n-gram index beside it.
     `sources` are asked in turn and the first non-empty draft is used ('ngram' before 'draft-model'), with the
     lookahead 'auto' the one that promises the most tokens per second; empty: what the method says.
     `overlap`: whether the draft goes on proposing while the target verifies; 'auto': where the two do not compute on
@@ -150,7 +148,7 @@ class SpeculationConfig:
     Raises InvalidLookahead, InvalidSampling, UnknownMethod, InvalidRequest.
     """
 
-    method: str = "auto"
+    method: str | DraftMethod = "auto"
     lookahead: Lookahead = "default"
     sources: tuple[str, ...] = ()
     overlap: Overlap = "auto"
@@ -171,7 +169,7 @@ class SpeculationConfig:
             raise InvalidRequest(
                 Phrase("Overlap must be 'on', 'off' or 'auto', not {overlap!r}.", overlap=self.overlap)
             )
-        if self.method not in METHODS:
+        if not isinstance(self.method, DraftMethod) and self.method not in METHODS:
             raise UnknownMethod(self.method, METHODS)
         if self.acceptance not in ("rejection", "exact"):
             raise InvalidRequest(

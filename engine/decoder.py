@@ -32,6 +32,7 @@ from engine.generation.planner import Models, make_plan, make_request, settle_lo
 from engine.library.compat import Fit, judge_backends, require_usable
 from engine.loading.attaching import ModelSource, open_model, pair_notes
 from engine.lookahead.knowledge import PairKnowledge, learn_pair
+from engine.methods import PLAIN, find_method
 from engine.stats import GenerationStats
 from engine.translatable import Phrase
 
@@ -330,8 +331,9 @@ class SpeculativeDecoder:
         self._past += result.stats
         if self._knowledge is not None:
             self._knowledge.save()
-        drafts = result.stats.proposed or result.method not in ("autoregressive", "ngram")
-        if not drafts and result.stats.emitted >= _MEASURED_FROM:
+        method = find_method(result.method)
+        free = result.method == PLAIN or (method is not None and method.is_index)
+        if free and not result.stats.proposed and result.stats.emitted >= _MEASURED_FROM:
             self._plain_tokens_per_second = result.stats.tokens_per_second
 
     # Ending -----------------------------------------------------------------------------------------------------------

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-PLAIN = "autoregressive"
-"""The method under which rounds without a proposal are counted."""
 POOR_ACCEPTANCE = 0.3
 _ENDINGS = {"correction": "corrections", "bonus": "bonus_tokens", "plain": "plain_tokens"}
 ADVICE = "Only {:.0%} of the proposed tokens were accepted. Choose a smaller lookahead or another draft."

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from app.control.conversations import ConversationController
 from app.settings.settings import Settings
 from app.state.models.models import Lookahead, Selection
-from app.state.settings.generation import CONVERSATION, FIELDS, SPECULATION, GenerationChoice
+from app.state.settings.generation import CONVERSATION, FIELDS, NEEDS_DRAFT, SPECULATION, GenerationChoice
 
 
 class Choices(QObject):
@@ -35,7 +35,7 @@ class Choices(QObject):
     def asked(self, selection: Selection) -> GenerationChoice:
         """Return `own` with the draft that is chosen: none, or the text so far, decides the method."""
         method = selection.method or self.own.method
-        if method == "draft-model" and selection.draft is None:
+        if method in NEEDS_DRAFT and selection.draft is None:
             method = "auto"
         if method not in self._by_method:
             self._by_method[method] = replace(self.own, method=method)

@@ -106,7 +106,7 @@ class ModelController(QObject):
         self._tasks.start(self._judge(new_target=True))
 
     def choose_draft(self, draft: DraftKey) -> None:
-        """Use this draft from the next message on, or "automatic", "ngram", or None for none."""
+        """Use this draft from the next message on, or "automatic", a method of MODEL_FREE, or None for none."""
         self._wish = None
         if isinstance(draft, Path):
             self.list.choose(draft=draft)

@@ -29,7 +29,7 @@ from app.settings.entry import (
     text_like,
     whole,
 )
-from app.state.models.models import Lookahead
+from app.state.models.models import DRAFTINGS, Lookahead
 from app.state.settings.fields import Option
 from app.state.settings.generation import GENERATION, GenerationChoice
 from app.system.file_writing import write_whole
@@ -89,7 +89,7 @@ class Settings:
     models_folders: list[str] = field(default_factory=list, metadata=kept(folders))
     target: str = field(default="", metadata=kept(path_text))
     draft: str | None = field(default=None, metadata=kept(either(missing, path_text)))
-    drafting: str = field(default="", metadata=kept(one_of("", "model", "automatic", "ngram", "none")))
+    drafting: str = field(default="", metadata=kept(one_of("", *DRAFTINGS)))
     lookahead: Lookahead = field(default="auto", metadata=kept(either(one_of("auto"), whole(0, MAX_LOOKAHEAD))))
     load_options: dict[str, dict[str, Any]] = field(default_factory=dict, metadata=kept(options_by_path))
     theme: str = field(

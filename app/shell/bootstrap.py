@@ -39,7 +39,7 @@ from app.shell.windows import begin_introduction
 from app.state.chat.transcript import Problem
 from app.state.markdown import code_colors
 from app.state.markdown import parser as markdown_parser
-from app.state.models.models import ModelList, Selection
+from app.state.models.models import MODEL_FREE, ModelList, Selection
 from app.system.application import Application
 from app.system.call_watcher import CallWatcher
 from app.system.damage_dialog import report
@@ -165,7 +165,7 @@ def _choose_as_before(models: ModelList, settings: Settings) -> Selection | None
     drafting: Any = settings.drafting or of_old
     target = Path(settings.target) if settings.target else own[0]
     draft = Path(settings.draft) if settings.draft else own[1] if settings.draft is None else None
-    if drafting in ("ngram", "none") or (drafting == "automatic" and settings.target and settings.draft is None):
+    if drafting in (*MODEL_FREE, "none") or (drafting == "automatic" and settings.target and settings.draft is None):
         draft = None
     chosen = Selection(target, draft, settings.lookahead, drafting)
     lost = [path for path in (target, draft) if path is not None and path not in own and not is_there(path)]

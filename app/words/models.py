@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from PySide6.QtCore import QCoreApplication
 
-from app.state.models.models import PickerLine
+from app.state.models.models import MODEL_FREE, PickerLine
 from app.state.models.names import file_size
 from app.system.translation import say
+from engine import DRAFT_METHODS
 
 
 def worded(choice: PickerLine) -> PickerLine:
@@ -20,9 +21,11 @@ def worded(choice: PickerLine) -> PickerLine:
         if choice.label:
             label = tr("Models", "automatic · {draft}").format(draft=choice.label)
         return replace(choice, label=label, hint=tr("Models", "The best available draft for the target"))
-    if choice.kind == "ngram":
-        hint = tr("Models", "No draft model: proposals are taken from the text so far")
-        return replace(choice, label=tr("Models", "n-gram"), hint=hint)
+    if choice.kind in MODEL_FREE:
+        said = {method.name: (say(method.label), say(method.hint)) for method in DRAFT_METHODS}
+        said["ngram"] = tr("Models", "n-gram"), tr("Models", "No draft model: proposals are taken from the text so far")
+        label, hint = said[choice.kind]
+        return replace(choice, label=label, hint=hint)
     if choice.kind == "none":
         return replace(choice, label=tr("Models", "none"), hint=tr("Models", "Plain decoding: no draft"))
     label = tr("Models", "{model} · slower").format(model=choice.label) if choice.slower else choice.label

@@ -33,6 +33,7 @@ from engine.cancel import CancelToken
 from engine.config import GenerationRequest, Message, SamplingConfig, check_lookahead, freeze_prompt
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled, InvalidRequest, ModelNotLoaded
+from engine.methods import DRAFT_MODEL
 from engine.system.machine import OtherPrograms, describe_machine
 from engine.translatable import Phrase
 
@@ -272,10 +273,10 @@ def _way(way: int | str) -> Way:
     if way == AUTO:
         return Way(AUTO, {"lookahead": "auto"})
     if way == NGRAM:
-        return Way(NGRAM, {"method": "ngram", "lookahead": "default"})
+        return Way(NGRAM, {"method": NGRAM, "lookahead": "default"})
     if isinstance(way, str):
         raise InvalidRequest(Phrase("Only a lookahead, 'auto' or 'ngram' can be measured, not {way!r}.", way=way))
-    return Way(str(check_lookahead(way)), {"method": "draft-model", "lookahead": way})
+    return Way(str(check_lookahead(way)), {"method": DRAFT_MODEL.name, "lookahead": way})
 
 
 def make_ways_report(measured: Measured, machine: Mapping[str, Any] | None = None) -> WaysReport:

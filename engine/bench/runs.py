@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from engine import methods
 from engine.backends.base import Backend
 from engine.backends.prefix import CHUNK
 from engine.bench.prompts import BenchPrompt
@@ -27,7 +28,7 @@ from engine.errors import Cancelled, ChatTemplateFailed, InvalidRequest, ModelNo
 from engine.events import GenerationResult, TokenEvent
 from engine.translatable import Phrase
 
-PLAIN, AUTO, NGRAM = "plain", "auto", "ngram"
+PLAIN, AUTO, NGRAM = "plain", "auto", methods.NGRAM.name
 DEFAULT_LOOKAHEADS = (1, 2, 3, 4, 6, 8, 12, 16)
 CLOSE = 1e-3
 """Two logits closer than this may change places between batches of different size (ARCHITECTURE.md, *Contracts*)."""
@@ -124,10 +125,10 @@ def make_ways(lookaheads: Sequence[int], *, has_draft: bool, ngram: bool) -> tup
     ways = [Way(PLAIN, {"lookahead": 0})]
     if has_draft:
         fixed = sorted(set(lookaheads) - {0})
-        ways += [Way(str(k), {"method": "draft-model", "lookahead": k}) for k in fixed]
+        ways += [Way(str(k), {"method": methods.DRAFT_MODEL.name, "lookahead": k}) for k in fixed]
         ways.append(Way(AUTO, {"lookahead": "auto"}))
     if ngram:
-        ways.append(Way(NGRAM, {"method": "ngram", "lookahead": "default"}))
+        ways.append(Way(NGRAM, {"method": NGRAM, "lookahead": "default"}))
     return tuple(ways)
 
 

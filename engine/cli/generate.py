@@ -28,6 +28,7 @@ from engine.decoder import SpeculativeDecoder, load
 from engine.errors import Cancelled, InvalidLookahead, InvalidRequest, NotAvailable, PairWarning
 from engine.events import Finished, GenerationResult, LoadProgress, TokenEvent
 from engine.library.presets import apply_preset
+from engine.methods import AUTO, PLAIN, SOURCES
 from engine.sampling_rules import RULES
 
 EXIT_DONE, EXIT_CANCELLED = 0, 130
@@ -113,7 +114,7 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
 
 def _add_speculation(parser: argparse.ArgumentParser) -> None:
     spec = parser.add_argument_group("speculation")
-    spec.add_argument("--method", metavar="M", help="auto, autoregressive, draft-model or ngram")
+    spec.add_argument("--method", metavar="M", help=f"{AUTO}, {PLAIN}, {', '.join(SOURCES)}")
     spec.add_argument(
         "--lookahead",
         type=_lookahead,
@@ -134,7 +135,9 @@ def _add_speculation(parser: argparse.ArgumentParser) -> None:
     spec.add_argument(
         "--overlap", metavar="on|off|auto", help="keep drafting while the target verifies (default: auto)"
     )
-    spec.add_argument("--sources", type=_names, metavar="LIST", help="sources, asked in this order: ngram,draft-model")
+    spec.add_argument(
+        "--sources", type=_names, metavar="LIST", help=f"sources, asked in this order: {','.join(SOURCES)}"
+    )
     spec.add_argument("--preset", metavar="NAME", help="use a known pair with its settings (see presets)")
     spec.add_argument(
         "--folder", type=Path, metavar="F", help="folder with the preset's models (default: the Hugging Face cache)"

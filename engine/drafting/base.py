@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.backends.base import Backend
 from engine.cancel import CancelToken
+from engine.config import GenerationRequest
+from engine.sampling.rows import NUMPY, Rows
 
 
 class Draft(NamedTuple):
@@ -78,6 +82,27 @@ class Drafter(ABC):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class DrafterContext:
+    """Hold what the drafter of one reply may be made from.
+
+    Attributes: target and draft (the loaded models; draft None: there is none); request (with its settings for sampling
+    and speculation); seed (of this reply); stop_tokens (those that end it); through_text (target and draft have
+    different tokenizers); cost (`cost(n)`: what a verification of n tokens costs, in times of one token); rows (what
+    draws from rows of logits).
+    """
+
+    target: Backend
+    draft: Backend | None
+    request: GenerationRequest
+    seed: int
+    stop_tokens: frozenset[int]
+    through_text: bool
+    cost: Callable[[int], float]
+    rows: Rows = NUMPY
+
+
+@runtime_checkable
 class Index(Protocol):
     """A source whose proposals are known before it is asked for them, and cost nothing.
 

@@ -10,7 +10,10 @@ from engine.backends.base import Backend, Logits
 from engine.backends.prefix import CHUNK, common_prefix, keep_prefix, read_all
 from engine.cancel import CancelToken
 from engine.config import SamplingConfig
-from engine.drafting.base import Draft, Drafter, GoesOn
+from engine.drafting.base import Draft, Drafter, DrafterContext, GoesOn
+from engine.drafting.translated import TranslatedDrafter
+from engine.errors import ModelNotLoaded
+from engine.methods import DRAFT_MODEL
 from engine.sampling.candidates import Drawn
 from engine.sampling.distribution import candidates, logprob, uniform
 from engine.sampling.history import History
@@ -30,7 +33,7 @@ class DraftModelDrafter(Drafter):
     `sampling` is how the draft draws, with `rows`; greedy drafts carry no probabilities.
     """
 
-    name = "draft-model"
+    name = DRAFT_MODEL.name
 
     def __init__(
         self,
@@ -215,6 +218,36 @@ class DraftModelDrafter(Drafter):
             backend.forward(behind[:-1], 0)
             backend.watch(self._cancel)
             self.forwards += 1
+
+
+def make_drafter(context: DrafterContext) -> Drafter:
+    """Make the drafter of a loaded draft model: through text where it has another tokenizer. Raises ModelNotLoaded."""
+    draft, target, speculation = context.draft, context.target, context.request.speculation
+    if draft is None:
+        raise ModelNotLoaded("draft")
+    sampling = speculation.draft_sampling or context.request.sampling
+    if speculation.draft_temperature is not None:
+        sampling = replace(sampling, temperature=speculation.draft_temperature)
+    ends, confidence = context.stop_tokens, speculation.min_draft_confidence
+    if not context.through_text:
+        return DraftModelDrafter(
+            draft,
+            target.vocab_size,
+            sampling,
+            context.seed,
+            stop_tokens=ends,
+            min_confidence=confidence,
+            rows=context.rows,
+        )
+    return TranslatedDrafter(
+        draft,
+        target.tokenizer,
+        target.vocab_size,
+        sampling,
+        context.seed,
+        stop_tokens=ends,
+        min_confidence=confidence,
+    )
 
 
 def _within(sampling: SamplingConfig, vocab_size: int) -> SamplingConfig:

@@ -13,7 +13,8 @@ import numpy as np
 from engine.backends.prefix import common_prefix
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD
-from engine.drafting.base import Draft, Drafter, GoesOn
+from engine.drafting.base import Draft, Drafter, DrafterContext, GoesOn
+from engine.methods import NGRAM
 
 _PIECE = 4096
 """Tokens of a prompt that are indexed between two looks at the cancel token."""
@@ -88,6 +89,10 @@ class NgramOptions:
     most_allowance: float = 10.0
     copied: int = 8
     window: int = 32
+
+
+_AUTO = NgramOptions(allowance=1.5, allowance_share=0.01)
+"""With the automatic lookahead: never slower than plain decoding, by more than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +222,7 @@ class NgramDrafter(Drafter):
     About 50 bytes a token, and a quarter of a microsecond to index it.
     """
 
-    name = "ngram"
+    name = NGRAM.name
 
     def __init__(
         self,
@@ -373,6 +378,12 @@ class NgramDrafter(Drafter):
         if token not in behind:
             return None
         return Match(1, [source + behind.index(token) + 1], resumed=True)
+
+
+def make_drafter(context: DrafterContext) -> Drafter:
+    """Make the index of the text. With the automatic lookahead it may cost less where nothing repeats."""
+    options = _AUTO if context.request.speculation.lookahead == "auto" else None
+    return NgramDrafter(options, stop_tokens=context.stop_tokens, cost=context.cost)
 
 
 def _judge(match: Match, coming: Sequence[int]) -> Evidence:

@@ -15,6 +15,7 @@ from engine.config import SamplingConfig
 from engine.drafting.base import Draft, Drafter, GoesOn
 from engine.drafting.text_align import FARTHEST, TextContinuation, whole_characters
 from engine.errors import Cancelled, EngineError, RewindNotSupported, TextNotEncodable
+from engine.methods import DRAFT_MODEL
 from engine.sampling.distribution import best_token, distribution, log_normaliser, sample, uniform
 
 _BYTES_A_TOKEN = 16
@@ -47,7 +48,7 @@ class TranslatedDrafter(Drafter):
     which name tokens of the target, are left out. `stop_tokens`: the target's end tokens.
     """
 
-    name = "draft-model"
+    name = DRAFT_MODEL.name
 
     def __init__(
         self,

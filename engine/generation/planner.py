@@ -12,8 +12,6 @@ from engine.cancel import CancelToken
 from engine.chat.context_fit import fit_turns
 from engine.chat.template import ReplyText, encode_prompt
 from engine.config import (
-    DEFAULT_LOOKAHEAD,
-    DEFAULT_NGRAM_LOOKAHEAD,
     GenerationRequest,
     Lookahead,
     Message,
@@ -22,28 +20,21 @@ from engine.config import (
     SpeculationConfig,
     freeze_prompt,
 )
-from engine.drafting.base import Drafter
+from engine.drafting.base import Drafter, DrafterContext, Index
 from engine.drafting.chain import ChainDrafter
-from engine.drafting.draft_model import DraftModelDrafter
-from engine.drafting.ngram import NgramDrafter, NgramOptions, measured_cost
+from engine.drafting.ngram import measured_cost
 from engine.drafting.none import NoDrafter
-from engine.drafting.translated import TranslatedDrafter
 from engine.errors import InvalidRequest, ModelNotLoaded, NotAvailable, TokenOutOfRange
 from engine.generation.overlap import overlap_pays
 from engine.generation.plan import Plan
 from engine.generation.verifier import Verifier
-from engine.loading.open import LATER_METHODS
 from engine.lookahead.auto import AutoLookahead, LookaheadPolicy, make_policy
 from engine.lookahead.costs import cautious_cost
 from engine.lookahead.knowledge import PairKnowledge
+from engine.methods import AUTO, DRAFT_METHODS, DRAFT_MODEL, NGRAM, PLAIN, DraftMethod, find_method
 from engine.sampling.rows import NUMPY, Rows
 from engine.stats import GenerationStats
 from engine.translatable import Phrase
-
-_LIMITS = {"ngram": DEFAULT_NGRAM_LOOKAHEAD, "draft-model": DEFAULT_LOOKAHEAD}
-"""The lookahead of each source where it is left open."""
-_AUTO_NGRAM = NgramOptions(allowance=1.5, allowance_share=0.01)
-"""Never slower than plain decoding, by more than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +88,18 @@ def make_request(
 def settle_lookahead(request: GenerationRequest, *, has_draft: bool) -> GenerationRequest:
     """With 'default' made out: 'auto', but a fixed one where an index was asked for, for `force_n1`, or for a seed.
 
+    Fixed it is too with a method whose costs the automatic lookahead does not know.
+
     With rejection sampling a seed repeats what is drawn only where the same is proposed; tokens judged by exact match
     are drawn alike whoever proposes them.
     """
     speculation, sampling = request.speculation, request.sampling
     wanted = speculation.lookahead
-    index = "ngram" in (speculation.sources or (speculation.method,))
+    named = [found for name in speculation.sources or (speculation.method,) if (found := find_method(name)) is not None]
+    fixed = any(method.is_index or not method.automatic for method in named)
     seeded = sampling.seed is not None and not sampling.greedy
     judged = has_draft and speculation.acceptance == "rejection"
-    if wanted == "default" and not index and not (seeded and judged) and not speculation.force_n1:
+    if wanted == "default" and not fixed and not (seeded and judged) and not speculation.force_n1:
         wanted = "auto"
     elif wanted == "auto" and speculation.force_n1:
         wanted = "default"
@@ -136,11 +130,21 @@ def make_plan(
     speculation = replace(speculation, lookahead=lookahead)
     if lookahead == "auto" and target.rewind.kind == "none":  # One token at a time never pays.
         sources, speculation = (), replace(speculation, lookahead=0)
-    parts = _make_parts(sources, request, models, seed, stop_tokens)
-    policy = _make_policy(speculation, models, parts, tokens, greedy=request.sampling.greedy)
+    context = DrafterContext(
+        target,
+        models.draft,
+        request,
+        seed,
+        stop_tokens,
+        models.through_text,
+        _cost(sources, request, models),
+        models.rows,
+    )
+    parts = [_make_part(source, context) for source in sources]
+    policy = _make_policy(speculation, models, sources, parts, tokens, greedy=request.sampling.greedy)
     return Plan(
         target=target,
-        drafter=_join(parts, policy, open_end=request.speculation.lookahead == "default"),
+        drafter=_join(sources, parts, policy, open_end=request.speculation.lookahead == "default"),
         verifier=Verifier(target, request.sampling, speculation.acceptance, seed, request.top, rows=models.rows),
         policy=policy,
         prompt=tokens,
@@ -158,62 +162,81 @@ def make_plan(
     )
 
 
-def choose_sources(speculation: SpeculationConfig, *, has_draft: bool) -> tuple[str, tuple[str, ...]]:
+def choose_sources(speculation: SpeculationConfig, *, has_draft: bool) -> tuple[str, tuple[DraftMethod, ...]]:
     """The method that is meant and the sources that it asks in turn, by what is asked for and what is loaded.
 
     Raises ModelNotLoaded, NotAvailable, InvalidRequest.
     """
-    method, sources = speculation.method, speculation.sources
-    if method in LATER_METHODS:
+    method, named = speculation.method, find_method(speculation.method)
+    name = named.name if named is not None else str(method)
+    sources = tuple(found for source in speculation.sources if (found := find_method(source)) is not None)
+    if named is not None and not named.available:
         raise NotAvailable(
-            Phrase("The method {method}", method=method),
+            Phrase("The method {method}", method=name),
             Phrase("it is planned for a later version. Use draft-model or ngram."),
         )
-    if sources and method not in ("auto", *sources):
+    if sources and name != AUTO and named not in sources:
         raise InvalidRequest(
             Phrase(
                 "The method {method} cannot be combined with the sources {sources}. Omit one of them.",
-                method=method,
-                sources=", ".join(sources),
+                method=name,
+                sources=", ".join(source.name for source in sources),
             )
         )
-    if not sources and method == "auto":
-        drafts = ("draft-model",) if has_draft else ()
-        sources = ("ngram", *drafts) if speculation.lookahead == "auto" else drafts
-    elif not sources and method != "autoregressive":
-        sources = (method,)
-    if "draft-model" in sources and not has_draft:
+    if not sources and name == AUTO:
+        sources = _automatic(speculation, has_draft=has_draft)
+    elif not sources and named is not None:
+        sources = (named,)
+    if not has_draft and any(source.needs == "draft" for source in sources):
         raise ModelNotLoaded("draft")
     if speculation.lookahead == 0 or not sources:
-        return "autoregressive", ()
-    if method == "auto":
-        method = "draft-model" if "draft-model" in sources else sources[0]
-    return method, sources
+        return PLAIN, ()
+    if name == AUTO:
+        name = next((source for source in sources if source.needs == "draft"), sources[0]).name
+    return name, sources
+
+
+def _automatic(speculation: SpeculationConfig, *, has_draft: bool) -> tuple[DraftMethod, ...]:
+    """The sources of the method `auto`: an index, with a lookahead that is automatic too, and the draft model."""
+    indexes = [method for method in DRAFT_METHODS if method.automatic and method.is_index]
+    drafts = [method for method in DRAFT_METHODS if method.automatic and method.needs == "draft" and has_draft]
+    return (*indexes, *drafts) if speculation.lookahead == "auto" else tuple(drafts)
 
 
 def _make_policy(
-    speculation: SpeculationConfig, models: Models, parts: Sequence[Drafter], prompt: Sequence[int], *, greedy: bool
+    speculation: SpeculationConfig,
+    models: Models,
+    sources: Sequence[DraftMethod],
+    parts: Sequence[Drafter],
+    prompt: Sequence[int],
+    *,
+    greedy: bool,
 ) -> LookaheadPolicy:
     if speculation.lookahead != "auto":
         return make_policy(speculation)
-    known = PairKnowledge() if models.knowledge is None else models.knowledge
+    # What is kept of a pair are the costs of its draft model; those of another method would spoil them.
+    kept = models.knowledge if all(source.automatic for source in sources) else None
+    known = PairKnowledge() if kept is None else kept
     known.begin(prompt)
-    index = next((part for part in parts if isinstance(part, NgramDrafter)), None)
+    index = next((part for part in parts if isinstance(part, Index)), None)
+    drafts = [part.name for part in parts if part is not index]
+    draft = drafts[0] if drafts else DRAFT_MODEL.name
     return AutoLookahead(
         known.costs,
-        known.acceptance("draft-model", greedy=greedy),
+        known.acceptance(draft, greedy=greedy),
         known.exploration,
         index=index,
-        claims=known.claims("ngram", greedy=greedy),
-        drafts=any(part is not index for part in parts),
+        claims=known.claims(NGRAM.name if index is None else index.name, greedy=greedy),
+        drafts=bool(drafts),
+        draft=draft,
     )
 
 
-def _lookahead(speculation: SpeculationConfig, sources: tuple[str, ...]) -> Lookahead:
+def _lookahead(speculation: SpeculationConfig, sources: tuple[DraftMethod, ...]) -> Lookahead:
     if not sources:
         return 0
     if speculation.lookahead == "default":
-        return max(_LIMITS[source] for source in sources)
+        return max(source.lookahead for source in sources)
     return speculation.lookahead
 
 
@@ -234,71 +257,39 @@ def _check_token_ids(request: GenerationRequest, vocab_size: int) -> None:
             raise TokenOutOfRange(token, vocab_size)
 
 
-def _make_parts(
-    sources: tuple[str, ...],
-    request: GenerationRequest,
-    models: Models,
-    seed: int,
-    stop_tokens: frozenset[int],
-) -> list[Drafter]:
-    options = _AUTO_NGRAM if request.speculation.lookahead == "auto" else None
-    makers: dict[str, Callable[[], Drafter]] = {
-        "ngram": lambda: NgramDrafter(options, stop_tokens=stop_tokens, cost=_cost(sources, request, models)),
-        "draft-model": lambda: _draft_model(request, models, seed, stop_tokens),
-    }
-    return [makers[source]() for source in sources]
+def _make_part(source: DraftMethod, context: DrafterContext) -> Drafter:
+    """The drafter of a source. Raises InvalidRequest where a maker does not make a drafter."""
+    drafter = source.make(context)
+    if not isinstance(drafter, Drafter):
+        raise InvalidRequest(f"The method {source.name} must make a Drafter, not {type(drafter).__name__}.")
+    return drafter
 
 
-def _join(parts: Sequence[Drafter], policy: LookaheadPolicy, *, open_end: bool) -> Drafter:
+def _join(
+    sources: Sequence[DraftMethod], parts: Sequence[Drafter], policy: LookaheadPolicy, *, open_end: bool
+) -> Drafter:
     """One drafter of the parts. `open_end`: each has its own limit where the lookahead is left open."""
     if not parts:
         return NoDrafter()
     if len(parts) == 1:
         return parts[0]
-    return ChainDrafter([(part, _LIMITS[part.name] if open_end else None) for part in parts], lambda: policy.source)
+    limits = [source.lookahead if open_end else None for source in sources]
+    return ChainDrafter(list(zip(parts, limits, strict=True)), lambda: policy.source)
 
 
-def _cost(sources: tuple[str, ...], request: GenerationRequest, models: Models) -> Callable[[int], float]:
+def _cost(sources: Sequence[DraftMethod], request: GenerationRequest, models: Models) -> Callable[[int], float]:
     """What a verification of n tokens costs, as it is known or was measured in earlier replies.
 
     Not where a draft model proposes too and tokens are drawn: who proposes a token decides which random number it is
     judged with, and with a fixed lookahead a seed gives the same reply whatever ran before.
     """
-    if models.knowledge is None and "draft-model" in sources and not request.sampling.greedy:
+    drafted = any(not source.is_index for source in sources)
+    if models.knowledge is None and drafted and not request.sampling.greedy:
         return cautious_cost
     if models.knowledge is not None:
         costs = models.knowledge.costs
         return lambda n: costs.verify(n) / costs.verify(1)
     return measured_cost(models.past.forwards_by_size, models.past.target_ms_by_size, cautious_cost)
-
-
-def _draft_model(request: GenerationRequest, models: Models, seed: int, stop_tokens: frozenset[int]) -> Drafter:
-    if models.draft is None:
-        raise ModelNotLoaded("draft")
-    speculation = request.speculation
-    sampling = speculation.draft_sampling or request.sampling
-    if speculation.draft_temperature is not None:
-        sampling = replace(sampling, temperature=speculation.draft_temperature)
-    confidence = speculation.min_draft_confidence
-    if models.through_text:
-        return TranslatedDrafter(
-            models.draft,
-            models.target.tokenizer,
-            models.target.vocab_size,
-            sampling,
-            seed,
-            stop_tokens=stop_tokens,
-            min_confidence=confidence,
-        )
-    return DraftModelDrafter(
-        models.draft,
-        models.target.vocab_size,
-        sampling,
-        seed,
-        stop_tokens=stop_tokens,
-        min_confidence=confidence,
-        rows=models.rows,
-    )
 
 
 def _take(options: dict[str, Any], kind: type) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from engine.drafting.base import Draft
 from engine.events import FinishReason, GenerationResult, RoundEvent
 from engine.generation.plan import Plan
 from engine.generation.verifier import Verdict
-from engine.stats import PLAIN, StatsRecorder
+from engine.methods import PLAIN
+from engine.stats import StatsRecorder
 
 
 class Tally:

@@ -14,6 +14,7 @@ from engine.errors import ModelFileBroken, ModelNotSupported, NotAvailable
 from engine.formats.safetensors.reader import model_folder
 from engine.library.walk import expanded
 from engine.loading.trial import check_model_file
+from engine.methods import DRAFT_METHODS
 from engine.system.extras import extra_advice
 from engine.translatable import Phrase
 
@@ -23,6 +24,7 @@ BACKENDS = {
 }
 LAZY_MODULES = (
     *(module for module, _ in BACKENDS.values()),
+    *(method.module for method in DRAFT_METHODS if method.module is not None),
     "engine.cli.bench",
     "engine.cli.bench_plot",
     "engine.cli.bench_tables",
@@ -36,7 +38,6 @@ LAZY_MODULES = (
 )
 """Every module that is imported by its name when it is first needed: whoever freezes the program must put them in."""
 _EXTRA = {"torch", "transformers", "safetensors", "tokenizers"}
-LATER_METHODS = ("medusa", "eagle2", "eagle3", "mtp")
 
 
 class _Opens(Protocol):

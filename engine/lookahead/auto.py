@@ -11,6 +11,7 @@ from engine.drafting.base import Index
 from engine.lookahead.acceptance import AcceptanceModel, ClaimModel
 from engine.lookahead.costs import QUICK_MS, CostModel
 from engine.lookahead.exploration import Exploration
+from engine.methods import DRAFT_MODEL
 
 
 class LookaheadPolicy(ABC):
@@ -124,7 +125,8 @@ class AutoLookahead(LookaheadPolicy):
     tried (see Exploration).
 
     `costs`, `acceptance`, `claims` (of the index), `exploration`: what is known already; all go on learning. `drafts`:
-    whether there is a draft model. Attributes: lookahead (what `choose` gave last), speedup, source.
+    whether there is another drafter than the index; `draft`: its name.
+    Attributes: lookahead (what `choose` gave last), speedup, source.
     """
 
     MOST = MAX_LOOKAHEAD
@@ -160,6 +162,7 @@ class AutoLookahead(LookaheadPolicy):
         index: Index | None = None,
         claims: ClaimModel | None = None,
         drafts: bool = True,
+        draft: str = DRAFT_MODEL.name,
     ) -> None:
         self.costs = CostModel() if costs is None else costs
         self.acceptance = AcceptanceModel() if acceptance is None else acceptance
@@ -167,7 +170,7 @@ class AutoLookahead(LookaheadPolicy):
         self.speedup: float = 1.0
         self._exploration = Exploration() if exploration is None else exploration
         self._index, self._claims = index, ClaimModel() if claims is None else claims
-        self._drafts = drafts
+        self._drafts, self._draft = drafts, draft
         self._promised: Sequence[float] = ()
         """What the index says of its proposals, where they were taken."""
         self._worth = 0.0
@@ -207,7 +210,7 @@ class AutoLookahead(LookaheadPolicy):
             best = self._exactly = offered
         elif self._drafts:
             best = self._explore(best, rate, plain, tried)
-        self.source = self._index.name if self._promised and self._index is not None else "draft-model"
+        self.source = self._index.name if self._promised and self._index is not None else self._draft
         self.lookahead = best
         paid = best > 0 and not self._probing
         useless = self._exploration.useless = 0 if paid else self._exploration.useless + 1

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Literal
 
 from app.state.models.load_options import AS_THE_ENGINE_DOES, LoadChoice, needs_with
 from app.state.models.names import file_label, hint, labels
-from engine import MAX_LOOKAHEAD, ModelFile, Phrase
+from engine import DRAFT_METHODS, MAX_LOOKAHEAD, PLAIN, ModelFile, Phrase
 
 if TYPE_CHECKING:
     from engine import Fit, MemoryNeeds
 
 Lookahead = int | Literal["auto"]
 """What the picker offers: 0 to MAX_LOOKAHEAD, or auto."""
-Drafting = Literal["model", "automatic", "ngram", "none"]
+MODEL_FREE = tuple(method.name for method in DRAFT_METHODS if method.available and method.needs == "nothing")
+"""The draft methods that need no draft model, such as the n-gram index: each is a line of the draft picker."""
+DRAFTINGS = ("model", "automatic", *MODEL_FREE, "none")
+Drafting = str
 """Where proposals come from: a chosen draft; the best that there is; the text so far; nowhere."""
-DraftKey = Path | Literal["automatic", "ngram"] | None
+DraftKey = Path | str | None
 """What the draft picker offers; None: none."""
 
 
@@ -35,12 +38,12 @@ class Selection:
     @property
     def method(self) -> str | None:
         """The engine's method that this choice of a draft asks for; None: whichever is set."""
-        return {"ngram": "ngram", "none": "autoregressive"}.get(self.drafting)
+        return PLAIN if self.drafting == "none" else self.drafting if self.drafting in MODEL_FREE else None
 
     @property
     def draft_key(self) -> DraftKey:
         """The line of the draft picker that is chosen."""
-        if self.drafting in ("automatic", "ngram"):
+        if self.drafting in ("automatic", *MODEL_FREE):
             return self.drafting
         return self.draft
 
@@ -75,7 +78,7 @@ class PickerLine:
     @property
     def key(self) -> DraftKey:
         """Return the key that identifies it."""
-        return self.path if self.kind in ("model", "none") else self.kind  # type: ignore[return-value]
+        return self.path if self.kind in ("model", "none") else self.kind
 
 
 _PAYS = 1.5
@@ -224,7 +227,7 @@ class ModelList:
         return _with_missing(listed, self.selection.target)
 
     def drafts(self) -> list[PickerLine]:
-        """The lines of the draft picker: automatic, n-gram, none, then the models, the best for the target first."""
+        """The lines of the draft picker: automatic, methods without a model, none, then the models, the best first."""
         names = labels(self.models)
         target = self.by_path(self.selection.target)
         listed = [self._draft(model, names[model.path], target) for model, _ in self._ranked(target)]
@@ -232,7 +235,7 @@ class ModelList:
         best = self.best_draft()
         special = [
             PickerLine(None, "" if best is None else names.get(best, ""), kind="automatic"),
-            PickerLine(None, "", kind="ngram"),
+            *(PickerLine(None, "", kind=method) for method in MODEL_FREE),
             PickerLine(None, "", kind="none"),
         ]
         return [*special, *_with_missing(listed, self.selection.draft)]
@@ -308,7 +311,7 @@ class ModelList:
             chosen.drafting if draft is None else "model",
         )
 
-    def choose_drafting(self, drafting: Literal["automatic", "ngram", "none"]) -> None:
+    def choose_drafting(self, drafting: Drafting) -> None:
         """Choose where proposals come from; automatic picks its draft among what has been judged."""
         draft = self.best_draft() if drafting == "automatic" else None
         self.selection = replace(self.selection, draft=draft, drafting=drafting)
@@ -329,7 +332,7 @@ class ModelList:
         """After a failure: choose what is really loaded."""
         self.loaded = loaded
         drafting = self.selection.drafting
-        if loaded.draft is not None and drafting in ("ngram", "none"):
+        if loaded.draft is not None and drafting in (*MODEL_FREE, "none"):
             drafting = "model"
         self.selection = replace(self.selection, target=loaded.target, draft=loaded.draft, drafting=drafting)
 

@@ -11,6 +11,8 @@ from app.state.models.models import Lookahead
 from app.state.settings.fields import GenerationField, Option, described, description
 from engine import (
     DEFAULT_LOOKAHEAD,
+    DRAFT_METHODS,
+    PLAIN,
     EngineError,
     GenerationRequest,
     Message,
@@ -39,15 +41,16 @@ METHODS = (
             "whichever promises more."
         ),
     ),
-    Option("draft-model", Phrase("Draft model"), Phrase("Only the draft model proposes tokens, if one is chosen.")),
-    Option(
-        "ngram",
-        Phrase("N-gram"),
-        Phrase("Proposes what followed earlier in the text when it begins to repeat. Needs no draft model."),
+    *(
+        Option(method.name, method.label, method.hint)
+        for method in DRAFT_METHODS
+        if method.available and method.needs != "heads"
     ),
-    Option("autoregressive", Phrase("Plain"), Phrase("Proposes nothing: the target generates one token at a time.")),
+    Option(PLAIN, Phrase("Plain"), Phrase("Proposes nothing: the target generates one token at a time.")),
 )
 """Methods that can be chosen in the window: those that it has the models for."""
+NEEDS_DRAFT = frozenset(method.name for method in DRAFT_METHODS if method.needs == "draft")
+_INDEXES = frozenset(method.name for method in DRAFT_METHODS if method.is_index)
 ACCEPTANCES = (
     Option(
         "rejection",
@@ -271,9 +274,9 @@ class GenerationChoice:
         None with plain decoding. For a reply that is to come out the same again, auto is a fixed one where what is
         drawn would depend on the timing (see SpeculationConfig on 'default').
         """
-        if self.method == "autoregressive":
+        if self.method == PLAIN:
             return 0
-        judged = has_draft and self.acceptance == "rejection" and self.method != "ngram"
+        judged = has_draft and self.acceptance == "rejection" and self.method not in _INDEXES
         return DEFAULT_LOOKAHEAD if lookahead == "auto" and self.repeats and judged else lookahead
 
     def messages(self, messages: Sequence[Message]) -> tuple[Message, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean, median_low
 from typing import Literal
 
-from app.state.models.models import Selection
+from app.state.models.models import MODEL_FREE, Selection
 from engine import RoundEvent
 
 ROUNDS = 8
@@ -65,7 +65,7 @@ class LookaheadWatch:
             self.note = LookaheadNote("off", 0, has_draft=False)
         elif lookahead == "auto":
             self.note = LookaheadNote("ready", has_draft=has_draft)
-        elif lookahead and (has_draft or self._selection.drafting == "ngram"):
+        elif lookahead and (has_draft or self._selection.drafting in MODEL_FREE):
             self.note = LookaheadNote("fixed", lookahead)
         else:
             self.note = LookaheadNote("off", lookahead, has_draft=has_draft)
@@ -106,7 +106,7 @@ class LookaheadWatch:
             "drafting" if speedup > _NO_GAIN else "trying",
             median_low(event.proposed for event in drafted),
             round(speedup, 2),
-            2 * sum(event.source == "ngram" for event in drafted) > len(drafted),
+            2 * sum(event.source in MODEL_FREE for event in drafted) > len(drafted),
             has_draft,
         )
 

@@ -1,0 +1,98 @@
+"""The draft methods: one table, which the engine, the command line and the window read.
+
+A method is one entry here and one drafter. To use a drafter of your own, hand a DraftMethod in where a method's name
+goes: `SpeculationConfig(method=DraftMethod("mine", "Mine", "Repeats the last token", make_drafter))`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from engine.translatable import Phrase
+
+AUTO, PLAIN = "auto", "autoregressive"
+"""What is no draft method: the best of what is loaded, and decoding without proposals."""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftMethod:
+    """A way to propose tokens.
+
+    `name` is for the command line and results, `label` and `hint` (a sentence) are for people. `maker` makes the
+    drafter of one reply from a DrafterContext: a callable, or "module:function" that is imported when it is needed;
+    None: the method is known, but not built yet. `lookahead`: tokens per round where the lookahead is left open.
+    `needs`: what it proposes from, beside the text: nothing, a draft model, or heads on the target. `is_index`: it
+    knows its proposals before it is asked for them, and they cost nothing (see engine.drafting.base.Index).
+    `automatic`: the automatic lookahead knows what its proposals cost, and the method `auto` may take it.
+    """
+
+    name: str
+    label: str
+    hint: str
+    maker: str | Callable[[Any], Any] | None = None
+    lookahead: int = 4
+    needs: Literal["nothing", "draft", "heads"] = "nothing"
+    is_index: bool = False
+    automatic: bool = False
+
+    @property
+    def available(self) -> bool:
+        """True where this version can make its drafter."""
+        return self.maker is not None
+
+    @property
+    def module(self) -> str | None:
+        """The module that is imported when the method is used first."""
+        return self.maker.partition(":")[0] if isinstance(self.maker, str) else None
+
+    def make(self, context: Any) -> Any:
+        """Make the drafter of one reply from a DrafterContext. It must be available."""
+        maker = self.maker
+        if isinstance(maker, str):
+            module, _, name = maker.partition(":")
+            maker = getattr(importlib.import_module(module), name)
+        return maker(context)  # type: ignore[misc]
+
+
+DRAFT_MODEL = DraftMethod(
+    "draft-model",
+    Phrase("Draft model"),
+    Phrase("Only the draft model proposes tokens, if one is chosen."),
+    "engine.drafting.draft_model:make_drafter",
+    needs="draft",
+    automatic=True,
+)
+NGRAM = DraftMethod(
+    "ngram",
+    Phrase("N-gram"),
+    Phrase("Proposes what followed earlier in the text when it begins to repeat. Needs no draft model."),
+    "engine.drafting.ngram:make_drafter",
+    lookahead=16,  # It costs nothing to ask, and where it finds anything it mostly finds a long stretch.
+    is_index=True,
+    automatic=True,
+)
+DRAFT_METHODS = (
+    DRAFT_MODEL,
+    NGRAM,
+    DraftMethod("medusa", "Medusa", "Heads on the target propose, each one position.", needs="heads"),
+    DraftMethod("eagle2", "EAGLE-2", "A head that reads the target's last features proposes.", needs="heads"),
+    DraftMethod("eagle3", "EAGLE-3", "A head that reads features of several layers proposes.", needs="heads"),
+    DraftMethod("mtp", "MTP", "The target's own layers for later tokens propose.", needs="heads"),
+    DraftMethod("dflash", "DFlash", "A head proposes a block of tokens at once.", needs="heads"),
+    DraftMethod("dspark", "DSpark", "A head on the target proposes.", needs="heads"),
+)
+METHODS = (AUTO, PLAIN, *(method.name for method in DRAFT_METHODS))
+"""Every name that a request may give as its method."""
+SOURCES = tuple(
+    method.name for method in sorted(DRAFT_METHODS, key=lambda method: not method.is_index) if method.available
+)
+"""What proposals can come from, in the order in which it is best asked: what costs nothing first."""
+_BY_NAME = {method.name: method for method in DRAFT_METHODS}
+
+
+def find_method(method: str | DraftMethod) -> DraftMethod | None:
+    """Return the draft method of a name; None for `auto`, plain decoding and unknown names."""
+    return method if isinstance(method, DraftMethod) else _BY_NAME.get(method)
