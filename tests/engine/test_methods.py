@@ -58,9 +58,10 @@ def _decoder() -> SpeculativeDecoder:
     return decoder
 
 
-def test_the_names_are_those_that_were_known_and_new_ones_come_last() -> None:
-    assert METHODS[:8] == ("auto", "autoregressive", "draft-model", "ngram", "medusa", "eagle2", "eagle3", "mtp")
-    assert SOURCES == ("ngram", "draft-model")
+def test_the_names_that_were_known_still_are() -> None:
+    assert METHODS[:4] == ("auto", "autoregressive", "draft-model", "ngram")
+    assert {"medusa", "eagle2", "eagle3", "mtp"} < set(METHODS)
+    assert SOURCES[:2] == ("ngram", "draft-model")
     assert len(set(METHODS)) == len(METHODS)
 
 
