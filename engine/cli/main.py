@@ -98,7 +98,7 @@ def _run_presets(args: argparse.Namespace) -> int:
 
 
 def _run_models(args: argparse.Namespace) -> int:
-    return _print("engine.cli.models_command", args)
+    return _print("engine.cli.models", args)
 
 
 def _print(command: str, args: argparse.Namespace) -> int:

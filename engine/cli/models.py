@@ -1,37 +1,34 @@
-"""The report on a folder of models: as JSON for programs, as tables for people."""
+"""`models FOLDER`: what is in a folder, what can be paired with what, and why not."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from typing import TYPE_CHECKING, Any
 
 from engine.formats.model_file import ModelFile
 from engine.library.pairs import Pair, Pairs, judge_models
-from engine.library.scan import scan_folder, scan_found
-from engine.library.walk import FoundModel, expanded
+from engine.library.scan import scan_folder
+from engine.library.walk import expanded
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 
-def make_report(folder: str | Path, found: Sequence[FoundModel]) -> tuple[str, bool]:
-    """One JSON object on a line, and whether it will be the same until a file changes."""
-    models, lasting = scan_found(folder, found)
-    # Names of files may be no proper text, so nothing but ASCII is written.
-    return json.dumps(_report_to_dict(folder, models)), lasting
-
-
-def print_tables(folder: str | Path, console: Console) -> None:
-    """The models, and the best draft for each. Raises FolderUnreadable."""
+def run(folder: str | Path, as_json: bool, console: Console) -> int:
+    """Print the models and the best draft for each, as tables or as JSON. Return 0. Raises FolderUnreadable."""
     models = scan_folder(folder)
-    if not models:
+    if as_json:
+        # Names of files may be no proper text, so nothing but ASCII is written.
+        console.file.write(json.dumps(_report_to_dict(folder, models)) + "\n")
+    elif not models:
         console.print(f"There are no models in {_shown(str(folder))}.", highlight=False)
-        return
-    console.print(_models_table(models, Path(folder)))
-    _print_pairs(models, judge_models(models), Path(folder), console)
+    else:
+        console.print(_models_table(models, Path(folder)))
+        _print_pairs(models, judge_models(models), Path(folder), console)
+    return 0
 
 
 # JSON ---------------------------------------------------------------------------------------------------------------
@@ -90,6 +87,8 @@ def _how(pair: Pair) -> str:
 
 
 def _models_table(models: Sequence[ModelFile], folder: Path) -> Table:
+    from rich.table import Table  # noqa: PLC0415 - JSON needs none
+
     table = Table(title=f"Models in {_shown(str(folder))}", title_justify="left")
     for column in ("model", "details", "size, memory needed"):
         table.add_column(column, overflow="fold")
@@ -119,6 +118,8 @@ def _print_pairs(models: Sequence[ModelFile], pairs: Pairs, folder: Path, consol
     if len(targets) < 2:
         console.print("There are no two models that can be paired.")
         return
+    from rich.table import Table  # noqa: PLC0415 - JSON needs none
+
     table = Table(title="Best draft for each target", title_justify="left")
     for column in ("target", "best draft", "why"):
         table.add_column(column, overflow="fold")
@@ -150,6 +151,8 @@ def _why_none(target: ModelFile, pairs: Pairs) -> str:
 
 def _shown(text: str) -> str:
     """A text from a file or its name, fit for the terminal: on one line, without markup and without odd bytes."""
+    from rich.markup import escape  # noqa: PLC0415 - JSON needs none
+
     return escape("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text))
 
 

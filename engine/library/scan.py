@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,20 +32,13 @@ def scan_folder(folder: str | Path, *, cancel: CancelToken | None = None) -> tup
     Hidden folders are left out, links are followed, each file is listed once. What has not changed since the last scan
     is not read again (a cache on disk, which may be missing or damaged). Raises FolderUnreadable, Cancelled.
     """
-    return scan_found(folder, find_models(folder, cancel=cancel), cancel=cancel)[0]
-
-
-def scan_found(
-    folder: str | Path, found: Sequence[FoundModel], *, cancel: CancelToken | None = None
-) -> tuple[tuple[ModelFile, ...], bool]:
-    """As `scan_folder`, where a walk has been made already; and whether it will be the same until a file changes."""
+    found = find_models(folder, cancel=cancel)
     scan = _Scan(LibraryCache(expanded(folder)), cancel)
     models = [scan.model(item) for item in found]
     scan.remember()
     if any(model.file_format == "safetensors" and model.usable for model in models) and not extra_installed():
         models = [_without_extra(model) for model in models]
-    lasting = all(item.kind == "folder" or item.path in scan.seen for item in found)
-    return tuple(sorted(models, key=lambda model: (model.name.casefold(), str(model.path)))), lasting
+    return tuple(sorted(models, key=lambda model: (model.name.casefold(), str(model.path))))
 
 
 def inspect_model(path: str | Path) -> ModelFile:

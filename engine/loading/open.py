@@ -30,7 +30,6 @@ LAZY_MODULES = (
     "engine.cli.bench_tables",
     "engine.cli.calibrate",
     "engine.cli.generate",
-    "engine.cli.models_command",
     "engine.cli.models",
     "engine.cli.presets",
     "engine.loading.trial_child",

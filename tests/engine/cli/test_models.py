@@ -9,16 +9,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from engine.cli import models as models_report
-from engine.cli import report_cache
-from engine.cli.models_command import run
+from engine.cli.models import run
 from engine.errors import FolderUnreadable
 from engine.formats.gguf import types
 from engine.library.compat import rank_drafts
 from engine.library.pairs import BEST_LISTED, MOST_LISTED
 from engine.library.scan import scan_folder
-from engine.system.cache_files import library_place
-from engine.system.extras import extra_installed
 from helpers.models.gguf_writer import Entry, tiny_draft
 from helpers.paths import ROOT
 from helpers.processes import run_engine, run_python
@@ -145,48 +141,28 @@ def test_many_models_have_only_their_best_drafts_listed(tmp_path: Path) -> None:
         assert not smaller or listed[path][0]["reason"] == fit.reason
 
 
-def test_what_was_printed_is_printed_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    time.sleep(0.1)
-    first = output(folder, as_json=True)
-    with monkeypatch.context() as patch:
-        patch.setattr(models_report, "make_report", lambda *_arguments: pytest.fail("it was made again"))
-        assert output(folder, as_json=True) == first
-    (folder / "broken.gguf").unlink()
-    assert len(json.loads(output(folder, as_json=True))["models"]) == 4
-    monkeypatch.setattr(report_cache, "extra_installed", lambda: not extra_installed())
-    monkeypatch.setattr(models_report, "make_report", lambda *_arguments: ("{}", False))
-    assert output(folder, as_json=True) == "{}\n"
-
-
-@pytest.mark.parametrize("damage", [b"", b"x", b"0" * 40 + b"\n{", b"\xff" * 100])
-def test_a_damaged_report_is_made_again(folder: Path, damage: bytes) -> None:
-    time.sleep(0.1)
-    first = output(folder, as_json=True)
-    (stored,) = library_place().glob("*.report")
-    assert stored.read_text(encoding="utf-8").partition("\n")[2] + "\n" == first
-    stored.write_bytes(damage)
-    assert output(folder, as_json=True) == first
-    stored.unlink()
-    stored.mkdir()
-    assert output(folder, as_json=True) == first
-
-
-def test_a_command_that_finds_its_report_needs_no_numpy(folder: Path) -> None:
-    time.sleep(0.1)
-    output(folder, as_json=True)
+def test_json_needs_nothing_that_draws_tables(folder: Path) -> None:
     program = f"""
 import sys, types
 package = types.ModuleType("engine")
 package.__path__ = [{str(ROOT / "engine")!r}]
 sys.modules["engine"] = package
-from engine.cli.models_command import run
+from engine.cli.models import run
 class Console: file = sys.stdout
 run({str(folder)!r}, True, Console)
-assert not set(sys.modules) & {{"numpy", "rich", "torch", "transformers", "jinja2"}}
+assert not set(sys.modules) & {{"rich", "torch", "transformers", "jinja2"}}
 """
     done = run_python("-c", program)
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["models"]) == 5
+
+
+def test_a_change_is_seen_at_once(folder: Path) -> None:
+    time.sleep(0.1)
+    first = output(folder, as_json=True)
+    assert output(folder, as_json=True) == first
+    (folder / "broken.gguf").unlink()
+    assert len(json.loads(output(folder, as_json=True))["models"]) == 4
 
 
 def test_nothing_there(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from engine.formats.gguf import types
 from engine.formats.gguf.model import HeaderReader
 from engine.library import scan as library
 from engine.library import scan_cache as library_cache
-from engine.library.scan import ModelFile, scan_folder, scan_found
+from engine.library.scan import ModelFile, scan_folder
 from engine.library.walk import FoundModel, find_models
 from engine.system.cache_files import library_place
 from helpers.models.gguf_writer import Entry, tiny_draft
@@ -69,13 +69,17 @@ def scan_anew(folder: Path) -> tuple[ModelFile, ...]:
     return scan_folder(folder)
 
 
-def test_a_disk_that_is_pulled_out_during_a_scan_says_nothing_of_its_files(folder: Path) -> None:
+def test_a_disk_that_is_pulled_out_during_a_scan_says_nothing_of_its_files(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     away = folder.with_name("elsewhere")
     found = find_models(folder)
     folder.rename(away)
-    models, lasting = scan_found(folder, found)
+    with monkeypatch.context() as patch:
+        patch.setattr(library, "find_models", lambda *_args, **_options: found)
+        models = scan_folder(folder)
+    assert len(models) == len(found)
     assert not any(model.usable for model in models)
-    assert not lasting
     away.rename(folder)
     assert {model.path.name for model in scan_folder(folder) if not model.usable} == {"broken.gguf"}
     assert {model.path.name for model in scan_anew(folder) if not model.usable} == {"broken.gguf"}
