@@ -71,11 +71,11 @@ if TYPE_CHECKING:
         RoundEvent,
         TokenEvent,
     )
+    from engine.formats.gguf.parts import first_part
     from engine.formats.model_file import ModelFile
-    from engine.library.bundled import bundled_pair
     from engine.library.compat import Fit, judge_pair, rank_drafts
     from engine.library.memory_needs import MemoryNeeds, gpu_offload, memory_needs, usable_cache_types
-    from engine.library.names import resolve_source
+    from engine.library.names import bundled_pair, resolve_source
     from engine.library.presets import apply_preset, find_preset
     from engine.library.scan import inspect_model, scan_folder
     from engine.loading.trial_entry import run_hidden_command
@@ -84,15 +84,15 @@ if TYPE_CHECKING:
     from engine.sampling.distribution import distribution, sample
     from engine.stats import GenerationStats, MethodStats
     from engine.system.cache_files import cache_folder
+    from engine.system.files import expanded, write_whole
     from engine.system.installation import EXIT_DAMAGED, Installation, check_installation, installation_folder
-    from engine.system.memory import available_memory
+    from engine.system.machine import available_memory
     from engine.translatable import Phrase, Translatable
 
 _HOMES = {
     "engine.sampling.acceptance": ("accept", "residual_distribution"),
     "engine.backends.base": ("Backend", "Rewind", "Tokenizer"),
     "engine.bench.runs": ("Equality",),
-    "engine.library.bundled": ("bundled_pair",),
     "engine.system.cache_files": ("cache_folder",),
     "engine.cancel": ("CancelToken",),
     "engine.library.compat": ("Fit", "judge_pair", "rank_drafts"),
@@ -150,14 +150,16 @@ _HOMES = {
     ),
     "engine.library.scan": ("inspect_model", "scan_folder"),
     "engine.bench.measure": ("ModelFacts", "Spread", "WayFigures", "WaysProgress", "WaysReport", "measure_ways"),
-    "engine.system.memory": ("available_memory",),
+    "engine.system.machine": ("available_memory",),
     "engine.formats.model_file": ("ModelFile",),
     "engine.library.memory_needs": ("MemoryNeeds", "gpu_offload", "memory_needs", "usable_cache_types"),
     "engine.library.presets": ("apply_preset", "find_preset"),
     "engine.loading.trial_entry": ("run_hidden_command",),
+    "engine.formats.gguf.parts": ("first_part",),
+    "engine.system.files": ("expanded", "write_whole"),
     "engine.system.installation": ("EXIT_DAMAGED", "Installation", "check_installation", "installation_folder"),
     "engine.sampling.distribution": ("distribution", "sample"),
-    "engine.library.names": ("resolve_source",),
+    "engine.library.names": ("bundled_pair", "resolve_source"),
     "engine.stats": ("GenerationStats", "MethodStats"),
     "engine.chat.context_fit": ("PromptFit",),
     "engine.translatable": ("Phrase", "Translatable"),
@@ -245,7 +247,9 @@ __all__ = [
     "cache_folder",
     "check_installation",
     "distribution",
+    "expanded",
     "find_preset",
+    "first_part",
     "gpu_offload",
     "inspect_model",
     "installation_folder",
@@ -260,6 +264,7 @@ __all__ = [
     "sample",
     "scan_folder",
     "usable_cache_types",
+    "write_whole",
 ]
 
 

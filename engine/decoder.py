@@ -30,7 +30,7 @@ from engine.events import Event, Finished, GenerationResult, LoadProgress, Token
 from engine.generation.loop import Events, GenerationLoop
 from engine.generation.planner import Models, make_plan, make_request, settle_lookahead
 from engine.library.compat import Fit, judge_backends, require_usable
-from engine.loading.attaching import ModelSource, open_model, pair_notes
+from engine.loading.open import ModelSource, open_model, pair_notes
 from engine.lookahead.knowledge import PairKnowledge, learn_pair
 from engine.methods import PLAIN, find_method
 from engine.stats import GenerationStats

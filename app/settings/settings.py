@@ -32,10 +32,9 @@ from app.settings.entry import (
 from app.state.models.models import DRAFTINGS, Lookahead
 from app.state.settings.fields import Option
 from app.state.settings.generation import GENERATION, GenerationChoice
-from app.system.file_writing import write_whole
 from app.system.places import settings_path
 from app.system.translation import LANGUAGES
-from engine import MAX_LOOKAHEAD, Phrase
+from engine import MAX_LOOKAHEAD, Phrase, write_whole
 
 FONT_POINTS = (6, 40)
 """The smallest and the largest size of the font that can be chosen."""

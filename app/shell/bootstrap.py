@@ -45,7 +45,7 @@ from app.system.call_watcher import CallWatcher
 from app.system.damage_dialog import report
 from app.system.folder_watch import is_there
 from app.system.log_file import LOGGER, ProgramLog, note_error
-from app.system.places import expanded, forget_qt_paths, log_folder
+from app.system.places import forget_qt_paths, log_folder
 from app.system.qt_messages import listen, stop_listening
 from app.system.resources import ResourceDamaged, read_text, starter_prompts
 from app.system.single_instance import Claim
@@ -59,6 +59,7 @@ from engine import (
     InstallationDamaged,
     PairWarning,
     bundled_pair,
+    expanded,
 )
 
 if TYPE_CHECKING:

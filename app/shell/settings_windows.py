@@ -18,7 +18,7 @@ from app.state.settings.presets import (
     presets,
     prompts,
 )
-from app.system.file_writing import write_whole
+from engine import write_whole
 
 if TYPE_CHECKING:
     from app.views.settings.dialog import PageName, SettingsDialog

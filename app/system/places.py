@@ -22,14 +22,6 @@ _AFRESH = "PYINSTALLER_RESET_ENVIRONMENT"
 _QT_PATHS = ("QT_PLUGIN_PATH", "QML2_IMPORT_PATH", "QML_IMPORT_PATH")
 
 
-def expanded(path: str) -> Path:
-    """A path in which `~` is the home folder, and `~name` somebody's, where there is such a one."""
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:
-        return Path(path)
-
-
 def settings_path() -> Path:
     """The file of the settings, in the user's configuration folder."""
     return user_config_path(_NAME, appauthor=False) / "settings.json"

@@ -11,10 +11,11 @@ import contextlib
 import json
 import os
 import sys
-import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from engine import write_whole
 
 ANSWER_S = 20.0
 """How long the first one may take to answer; it may have begun a moment ago itself."""
@@ -162,10 +163,7 @@ def _send(store: Path, call: Call) -> bool:
     path = _call_file(store)
     try:
         _let_come_up(_lock_file(store))
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".call-")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(asdict(call), file)
-        Path(name).replace(path)
+        write_whole(path, json.dumps(asdict(call)).encode(), lasting=False, private=True)
         os.utime(_lock_file(store))
     except OSError:
         return False

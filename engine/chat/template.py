@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import datetime as dt
 import json
 from collections.abc import Sequence, Sized
@@ -163,63 +162,3 @@ def _strftime_now(form: str) -> str:
 
 def _to_json(value: Any, indent: int | None = None) -> str:
     return json.dumps(value, ensure_ascii=False, indent=indent)
-
-
-class ReplyText:
-    """Turns the tokens of a reply into text as they come.
-
-    Half a character is held back until it is whole, and so is what may be the beginning of a stop string. Attribute:
-    stopped, whether a stop string was met; the text ends before it.
-    """
-
-    def __init__(self, tokenizer: Tokenizer, stop: Sequence[str] = ()) -> None:
-        self._tokenizer = tokenizer
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._stop = tuple(stop)
-        self._held = ""
-        self._whole = not self._stop
-        """Whether neither half a character nor the beginning of a stop string may be held back."""
-        self._shown: list[str] = []
-        self.stopped = False
-
-    @property
-    def text(self) -> str:
-        """All that was released so far."""
-        return "".join(self._shown)
-
-    def push(self, token: int) -> str:
-        """The text that one more token releases; may be empty."""
-        piece = self._tokenizer.piece(token)
-        if self._whole and piece.isascii():  # Nothing waits, and nothing needs to.
-            text = piece.decode("ascii")
-            if text:
-                self._shown.append(text)
-            return text
-        self._held += self._decoder.decode(piece)
-        released = self._release(self._cut())
-        self._whole = not (self._stop or self._held or self._decoder.getstate()[0])
-        return released
-
-    def finish(self) -> str:
-        """The rest that was held back for a stop string that did not come. Half a character is dropped."""
-        return self._release(len(self._held))
-
-    def _cut(self) -> int:
-        """How much of the held text can be released; sets `stopped`."""
-        found = [place for stop in self._stop if (place := self._held.find(stop)) >= 0]
-        if found:
-            self.stopped = True
-            self._held = self._held[: min(found)]
-            return len(self._held)
-        return len(self._held) - max((self._overlap(stop) for stop in self._stop), default=0)
-
-    def _overlap(self, stop: str) -> int:
-        """Length of the longest end of the held text that is a beginning of `stop`."""
-        longest = min(len(stop) - 1, len(self._held))
-        return next((size for size in range(longest, 0, -1) if stop.startswith(self._held[-size:])), 0)
-
-    def _release(self, count: int) -> str:
-        released, self._held = self._held[:count], self._held[count:]
-        if released:
-            self._shown.append(released)
-        return released

@@ -45,7 +45,7 @@ from engine.bench.measure import measure as run_measurement
 from engine.bench.prompts import BenchPrompt, bundled_prompts, read_prompts
 from engine.bench.runs import DEFAULT_LOOKAHEADS, LeftOut, PreparedPrompt, Reply, Sizes, make_ways
 from engine.cancel import CancelToken
-from engine.cli.generate import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, run_cancellable
+from engine.cli.common import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, run_cancellable
 from engine.config import GenerationRequest, SamplingConfig, check_lookahead
 from engine.decoder import SpeculativeDecoder, load
 from engine.errors import InvalidLookahead, InvalidRequest, ModelNotLoaded, PairWarning

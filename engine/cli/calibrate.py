@@ -29,7 +29,7 @@ from rich.table import Table
 from engine.backends.base import Backend
 from engine.bench.figures import count_threads
 from engine.cancel import CancelToken
-from engine.cli.generate import run_cancellable
+from engine.cli.common import run_cancellable
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import BackendFailure, Cancelled, InvalidRequest, PairWarning

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import signal
-import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from engine.cancel import CancelToken
+from engine.cli.common import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, run_cancellable
 from engine.config import (
     GenerationRequest,
     Lookahead,
@@ -29,9 +27,7 @@ from engine.errors import Cancelled, InvalidLookahead, InvalidRequest, NotAvaila
 from engine.events import Finished, GenerationResult, LoadProgress, TokenEvent
 from engine.library.presets import apply_preset
 from engine.methods import AUTO, PLAIN, SOURCES
-from engine.sampling_rules import RULES
 
-EXIT_DONE, EXIT_CANCELLED = 0, 130
 _LATER = "it is planned for a later version"
 
 
@@ -144,17 +140,6 @@ def _add_speculation(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_sampling_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that make a SamplingConfig."""
-    sampling = parser.add_argument_group("sampling")
-    for rule in RULES:
-        kind, shown = (int, "N") if rule.type == "int64_t" else (float, "X")
-        sampling.add_argument(rule.option, type=kind, metavar=shown, help=rule.help)
-    sampling.add_argument("--logit-bias", type=_bias, action="append", metavar="ID=X", help="add X to a token's logit")
-    sampling.add_argument("--ban", type=int, action="append", metavar="ID", help="never generate this token")
-    sampling.add_argument("--seed", type=int, metavar="N", help="make sampling repeatable")
-
-
 def _lookahead(text: str) -> Lookahead | str:
     try:
         return int(text)
@@ -164,11 +149,6 @@ def _lookahead(text: str) -> Lookahead | str:
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(","))
-
-
-def _bias(text: str) -> tuple[int, float]:
-    token, _, amount = text.partition("=")
-    return int(token), float(amount)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -332,33 +312,3 @@ def _statistics_line(result: GenerationResult) -> str:
             f"{stats.mean_length:.1f} tokens per round",
         ]
     return " · ".join([*parts, f"{result.method}, finish reason: {result.finish_reason}"])
-
-
-def run_cancellable(work: Callable[[], int], cancel: CancelToken) -> int:
-    """Run `work` on a thread, so that Ctrl+C is heard while a model computes: once to cancel, twice to leave."""
-    outcome: list[int | BaseException] = []
-
-    def run() -> None:
-        try:
-            outcome.append(work())
-        except BaseException as error:  # noqa: BLE001 - carried over to the main thread
-            outcome.append(error)
-
-    def interrupt(_signal: int, _frame: object) -> None:
-        if cancel.cancelled:
-            os._exit(EXIT_CANCELLED)
-        cancel.cancel()
-
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    previous = signal.signal(signal.SIGINT, interrupt) if in_main_thread else None
-    thread = threading.Thread(target=run, name="outrider-engine")
-    try:
-        thread.start()
-        while thread.is_alive():
-            thread.join(0.1)
-    finally:
-        if in_main_thread:
-            signal.signal(signal.SIGINT, previous)
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    return outcome[0]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from engine.formats.model_file import ModelFile
 from engine.library.pairs import Pair, Pairs, judge_models
 from engine.library.scan import scan_folder
-from engine.library.walk import expanded
+from engine.system.files import expanded
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,7 +8,7 @@ from time import perf_counter
 from engine.backends.base import Backend
 from engine.config import MAX_LOOKAHEAD, Overlap
 from engine.drafting.base import Draft, Drafter
-from engine.system.cores import physical_cores
+from engine.system.machine import physical_cores
 
 _WORTH_A_THREAD = 32 * 2**20
 """Bytes of weights below which a forward is over before a thread has been woken."""

@@ -7,7 +7,7 @@ from time import perf_counter
 
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
-from engine.chat.template import ReplyText
+from engine.chat.reply_text import ReplyText
 from engine.drafting.base import Drafter
 from engine.generation.verifier import Verifier
 from engine.lookahead.auto import LookaheadPolicy

@@ -10,7 +10,8 @@ from typing import Any
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.chat.context_fit import fit_turns
-from engine.chat.template import ReplyText, encode_prompt
+from engine.chat.reply_text import ReplyText
+from engine.chat.template import encode_prompt
 from engine.config import (
     GenerationRequest,
     Lookahead,

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from engine.config import CACHE_TYPES, CacheType
 from engine.formats.model_file import ModelFile
-from engine.system.extras import gpu_library_installed
+from engine.system.installation import gpu_library_installed
 
 _BYTES: dict[str, Fraction] = {"f16": Fraction(2), "q8_0": Fraction(34, 32), "q4_0": Fraction(18, 32)}
 """Of one number in the cache: the quantised ones come in blocks of 32 with a scale of two bytes (ggml)."""

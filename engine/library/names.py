@@ -6,17 +6,19 @@ Nothing is ever downloaded. Source of the cache's layout: huggingface_hub's docu
 
 from __future__ import annotations
 
+import importlib.resources
 import json
 import os
 import re
 from pathlib import Path
 from typing import Literal
 
-from engine.errors import ModelFileBroken
-from engine.library.bundled import bundled_pair
-from engine.library.walk import expanded
+from engine.errors import LoadFailed, ModelFileBroken
+from engine.formats.gguf.parts import part_name, title_stem
+from engine.system.files import expanded
 from engine.translatable import Phrase
 
+_BUNDLED = ("demo-target.Q8_0.gguf", "demo-draft.Q8_0.gguf")
 QUANTISATIONS = (
     *("Q4_K_M", "Q8_0", "Q5_K_M", "Q6_K", "Q4_K_S", "Q5_K_S", "Q4_0", "IQ4_XS", "IQ4_NL", "Q4_1", "Q5_0", "Q5_1"),
     *("Q3_K_L", "Q3_K_M", "IQ3_M", "Q3_K_S", "MXFP4", "Q2_K", "BF16", "F16", "FP16", "F32", "FP32"),
@@ -27,7 +29,6 @@ _NAME = re.compile(
     r"(?P<repository>(?:(?P<owner>[\w][\w.-]*)/)?[\w][\w.-]*)(?::(?P<quantisation>[\w.-]+)|/(?P<file>.+\.gguf))?",
     re.IGNORECASE,
 )
-_PART = re.compile(r"-(?P<part>\d{5})-of-(?P<parts>\d{5})$")
 _NO_TARGETS = re.compile(r"mmproj|imatrix|ggml-vocab", re.IGNORECASE)
 _DEMO = {"demo-target": 0, "demo-draft": 1}
 _INDEX = "model.safetensors.index.json"
@@ -55,6 +56,16 @@ def resolve_source(name: str | Path, part: Literal["target", "draft"] = "target"
     if match is None:
         raise ModelFileBroken(path, Phrase("there is no such file."))
     return _in_cache(path, match)
+
+
+def bundled_pair() -> tuple[Path, Path]:
+    """Return the files of the demo pair that ships with the program: target, draft. Raises LoadFailed without them."""
+    folder = Path(str(importlib.resources.files("resources").joinpath("models")))
+    pair = folder / _BUNDLED[0], folder / _BUNDLED[1]
+    for path in pair:
+        if not path.is_file():
+            raise LoadFailed(path, Phrase("it is part of Outrider, but it is missing. Reinstall Outrider."))
+    return pair
 
 
 def hub_cache() -> Path:
@@ -199,8 +210,8 @@ def _gguf_files(folder: Path) -> list[Path]:
         if index >= _MAX_FILES:
             break
         if path.suffix.lower() == ".gguf" and not _NO_TARGETS.search(path.name):
-            part = _PART.search(path.stem)
-            if part is None or int(part["part"]) == 1:
+            name = part_name(path.name)
+            if name is None or name.part == 1:
                 found.append(path)
     return sorted(found)
 
@@ -226,12 +237,12 @@ def _chosen(path: Path, files: list[Path], quantisation: str | None) -> Path:
 def _has_quantisation(file: Path, name: str) -> bool:
     """Whether a file's name, or that of the folder around it, ends with the name of a quantisation."""
     ending = re.compile(rf"(^|[-._]){re.escape(name)}$", re.IGNORECASE)
-    return any(ending.search(text) is not None for text in (_PART.sub("", file.stem), file.parent.name))
+    return any(ending.search(text) is not None for text in (title_stem(file), file.parent.name))
 
 
 def _without_quantisation(file: Path) -> str:
     """What files of one model in several quantisations have in common."""
-    stem = _PART.sub("", file.stem)
+    stem = title_stem(file)
     name = next((name for name in QUANTISATIONS if _has_quantisation(file, name)), "")
     return stem.casefold().removesuffix(name.casefold()).rstrip("-._")
 
@@ -254,14 +265,9 @@ def _named_file(path: Path, snapshot: Path, repository: str, file: str) -> Path:
 
 def _whole(file: Path, path: Path, repository: str) -> Path:
     """The file, all parts of which are there. Raises ModelFileBroken."""
-    match = _PART.search(file.stem)
-    count = 1 if match is None else int(match["parts"])
-    for number in range(1, count + 1):
-        part = file if match is None else _part(file, match, number)
-        if not part.is_file():
-            raise _incomplete(path, repository, Phrase("lacks {name}", name=part.name))
+    name = part_name(file.name)
+    parts = [file] if name is None else [file.with_name(name.of(number)) for number in range(1, name.parts + 1)]
+    missing = next((part for part in parts if not part.is_file()), None)
+    if missing is not None:
+        raise _incomplete(path, repository, Phrase("lacks {name}", name=missing.name))
     return file
-
-
-def _part(first: Path, match: re.Match[str], number: int) -> Path:
-    return first.with_name(f"{first.stem[: match.start()]}-{number:05}-of-{match['parts']}{first.suffix}")

@@ -18,9 +18,8 @@ from typing import Any
 from engine.config import SamplingConfig, SpeculationConfig
 from engine.errors import LoadFailed, ModelFileBroken, UnknownPreset
 from engine.formats.model_file import ModelFile
-from engine.library.bundled import bundled_pair
 from engine.library.compat import judge_pair, rank_drafts
-from engine.library.names import QUANTISATIONS, hub_cache
+from engine.library.names import QUANTISATIONS, bundled_pair, hub_cache
 from engine.library.scan import inspect_model, scan_folder
 
 _NOT_ALONE = r"(?<![a-z])(?:eagle|medusa|lora|mmproj)(?![a-z])"

@@ -12,8 +12,9 @@ from engine.formats.gguf.model import HeaderReader, inspect_gguf
 from engine.formats.model_file import ModelFile, file_title, is_lasting, printable, problem_of
 from engine.formats.safetensors.model import folder_name, inspect_safetensors, read_safetensors_folder
 from engine.library.scan_cache import Entry, LibraryCache
-from engine.library.walk import FoundModel, expanded, find_models, is_as_found
-from engine.system.extras import extra_advice, extra_installed
+from engine.library.walk import FoundModel, find_models, is_as_found
+from engine.system.files import expanded
+from engine.system.installation import extra_advice, extra_installed
 from engine.translatable import Phrase
 
 __all__ = ["ModelFile", "inspect_model", "scan_folder"]

@@ -12,7 +12,8 @@ from typing import Literal
 
 from engine.cancel import CancelToken
 from engine.errors import FolderUnreadable
-from engine.formats.gguf.parts import PART_NAME
+from engine.formats.gguf.parts import PartName, part_name
+from engine.system.files import expanded
 from engine.translatable import Phrase
 
 MAX_DEPTH = 12
@@ -67,14 +68,6 @@ def is_as_found(found: FoundModel) -> bool:
     """Whether the files are still there, and as they were when they were found."""
     folder = Path(found.path) if found.kind == "safetensors" else Path(found.path).parent
     return all(_stamp_of(folder / name) == stamp for name, stamp in found.stamps)
-
-
-def expanded(path: str | Path) -> Path:
-    """A path in which `~` is the home folder, and `~name` somebody's, where there is such a one."""
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:
-        return Path(path)
 
 
 def _check_folder(root: Path) -> None:
@@ -148,11 +141,11 @@ class _Walk:
 
     def _gguf(self, entry: os.DirEntry[str], names: set[str]) -> Iterator[FoundModel]:
         """A file, unless it is a later part of a split model or listed already under another name."""
-        match = PART_NAME.fullmatch(entry.name)
-        if match is not None and int(match["part"]) != 1:
-            if f"{match['stem']}-00001-of-{match['parts']}{entry.name[-5:]}" in names:
+        name = part_name(entry.name)
+        if name is not None and name.part != 1:
+            if name.of(1) in names:
                 return
-            match = None
+            name = None
         try:
             status = entry.stat()
         except OSError:
@@ -160,8 +153,8 @@ class _Walk:
             return
         if self._first_visit(status):
             stamps: Stamps = ((entry.name, _stamp(status)),)
-            if match is not None:
-                stamps += tuple(_other_parts(entry.path[: -len(entry.name)], match))
+            if name is not None:
+                stamps += tuple(_other_parts(entry.path[: -len(entry.name)], name))
             yield FoundModel(entry.path, "gguf", stamps)
 
     def _visible(self, listing: Iterator[os.DirEntry[str]]) -> Iterator[os.DirEntry[str]]:
@@ -199,10 +192,10 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _other_parts(folder: str, match: re.Match[str]) -> Iterator[tuple[str, Stamp | None]]:
+def _other_parts(folder: str, first: PartName) -> Iterator[tuple[str, Stamp | None]]:
     """The parts behind the first, up to the first that is missing: a name may claim thousands."""
-    for part in range(2, int(match["parts"]) + 1):
-        name = f"{match['stem']}-{part:05}-of-{match['parts']}{match.string[-5:]}"
+    for part in range(2, first.parts + 1):
+        name = first.of(part)
         stamp = _stamp_of(Path(folder, name))
         yield name, stamp
         if stamp is None:

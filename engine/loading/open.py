@@ -1,23 +1,28 @@
-"""Names to lazily imported backends and drafters: nothing heavy is imported before it is needed."""
+"""From a name to a loaded backend. Backends are imported lazily: nothing heavy is, before it is needed."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol, cast
+from pathlib import Path
+from typing import Literal, Protocol, cast
 
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
-from engine.errors import ModelFileBroken, ModelNotSupported, NotAvailable
+from engine.errors import Cancelled, LoadFailed, ModelFileBroken, ModelNotSupported, NotAvailable
+from engine.events import LoadProgress
 from engine.formats.safetensors.reader import model_folder
-from engine.library.walk import expanded
+from engine.library.compat import Fit
+from engine.library.names import resolve_source
 from engine.loading.trial import check_model_file
 from engine.methods import DRAFT_METHODS
-from engine.system.extras import extra_advice
+from engine.system.files import expanded
+from engine.system.installation import extra_advice
 from engine.translatable import Phrase
 
+ModelSource = str | Path | LoadConfig | Backend
 BACKENDS = {
     "llama.cpp": ("engine.backends.llama_cpp.backend", "LlamaCppBackend"),
     "transformers": ("engine.backends.transformers.backend", "TransformersBackend"),
@@ -51,6 +56,35 @@ class _Opens(Protocol):
         cancel: CancelToken | None = None,
     ) -> Backend:
         """Load a model."""
+
+
+def open_model(
+    model: ModelSource,
+    part: Literal["target", "draft"],
+    progress: Callable[[LoadProgress], None] | None,
+    cancel: CancelToken,
+) -> tuple[Backend, LoadConfig | None]:
+    """The loaded model, and how it was loaded; None for a backend that was given loaded.
+
+    Raises LoadFailed and its kinds, Cancelled; `cancel` can then be used again.
+    """
+    if isinstance(model, Backend):
+        return model, None
+    config = model if isinstance(model, LoadConfig) else LoadConfig(Path(model))
+
+    def report(stage: str, fraction: float) -> None:
+        if progress is not None:
+            progress(LoadProgress(part, cast(Literal["checking", "loading"], stage), fraction))
+
+    try:
+        config = replace(config, path=resolve_source(config.path, part))
+        return open_backend(config, progress=report, cancel=cancel), config
+    except Cancelled:
+        cancel.clear()
+        raise
+    except OSError as error:  # A file or a disk that goes away in the middle of it.
+        reason = Phrase("it cannot be read ({error}).", error=error.strerror or error)
+        raise LoadFailed(config.path, reason) from None
 
 
 def open_backend(
@@ -91,3 +125,16 @@ def _backend(name: str) -> type[_Opens]:
 
 def _stage(progress: Callable[[str, float], None] | None, stage: str) -> Callable[[float], None] | None:
     return None if progress is None else lambda fraction: progress(stage, fraction)
+
+
+def pair_notes(target: Backend, draft: Backend, fit: Fit) -> tuple[str, ...]:
+    """What a person should know of a pair that is loaded: sentences, mostly none."""
+    notes: list[str] = []
+    if fit.through_text:
+        notes.append(fit.reason)
+    if draft.weight_bytes >= target.weight_bytes > 0:
+        notes.append(
+            f"The draft {draft.name} is not smaller than the target {target.name}: "
+            "expect no speedup. Choose a smaller draft."
+        )
+    return tuple(notes)

@@ -2,35 +2,40 @@
 
 llama.cpp ends the process that it runs in when a file breaks its assumptions.
 
-A file that passed is remembered, so the trial costs time once. A frozen program has no `python` to start: the child
+A file that passed is remembered on disk, so the trial costs time once; a file of these that is missing, damaged or
+unwritable costs one more. A frozen program has no `python` to start: the child
 is the program itself with a hidden command, which both entry points hand to `run_hidden_command` first.
 """
 
 from __future__ import annotations
 
+import hashlib
+import importlib.metadata
 import json
 import os
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any
 
+from engine._version import __version__
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.errors import LoadFailed, ModelFileBroken, ModelNotSupported, ModelTooLarge
+from engine.formats.gguf.parts import split_parts
+from engine.formats.model_file import ModelFile
 from engine.library.memory_needs import memory_needs
 from engine.library.scan import inspect_model
-from engine.loading.trial_entry import HIDDEN_COMMAND
-from engine.loading.verdicts import is_remembered, remember, verdict_key
-from engine.system.memory import available_memory
+from engine.loading.trial_entry import HIDDEN_COMMAND, VERDICT_MARK
+from engine.system.cache_files import cache_folder, write_file
+from engine.system.machine import available_memory
 from engine.translatable import Phrase, as_clause, unpacked
 
-VERDICT_MARK = b"outrider-probe "
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
     "from engine.loading.trial_entry import run_hidden_command; sys.exit(run_hidden_command(sys.argv[1:]))"
@@ -39,6 +44,9 @@ _POLL_S = 0.05
 _LEAST_LIMIT_S = 120.0
 _BYTES_PER_S = 20e6
 _KEPT_LINES = 40
+_TRIAL = 1
+"""Counts up when the trial tries more than it did."""
+_REMEMBERED = 512
 
 
 def check_model_file(
@@ -69,11 +77,11 @@ def check_model_file(
         free = available_memory()
         if needs.in_memory > free:
             raise ModelTooLarge(config.path, needs.in_memory, free)
-    key = verdict_key(config, model)
-    if is_remembered(key):
+    key = passed_key(config, model)
+    if has_passed(key):
         return
     _try_in_child(config, model.size_bytes, cancel, progress)
-    remember(key)
+    remember_passed(key)
 
 
 def _try_in_child(
@@ -206,3 +214,59 @@ def _command(config: LoadConfig) -> list[str]:
 def _check_cancel(cancel: CancelToken | None) -> None:
     if cancel is not None:
         cancel.check("Loading the model")
+
+
+# Files that passed ----------------------------------------------------------------------------------------------------
+
+
+def passed_key(config: LoadConfig, model: ModelFile) -> str:
+    """Names a file as it is now together with the settings that matter and the library that will run it."""
+    stats = []
+    for part in split_parts(model.path):
+        status = part.stat()
+        stats.append((status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev))
+    vocabulary = None if model.vocabulary is None else model.vocabulary.digest
+    facts = (
+        _TRIAL,
+        __version__,
+        _library_version(),
+        os.fspath(model.path.absolute()),
+        stats,
+        vocabulary,
+        config.context_length,
+        config.gpu_layers,
+        config.cache_type,
+    )
+    return hashlib.blake2b(repr(facts).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
+
+
+def has_passed(key: str) -> bool:
+    """Whether what this key names has passed."""
+    return key in _passed()
+
+
+def remember_passed(key: str) -> None:
+    """Remember that it passed, forgetting the oldest beyond a few hundred. Does nothing where it cannot write."""
+    keys = [*[known for known in _passed() if known != key], key][-_REMEMBERED:]
+    with suppress(OSError):
+        write_file(_passed_path(), json.dumps({"passed": keys}).encode())
+
+
+def _passed() -> list[str]:
+    try:
+        loaded = json.loads(_passed_path().read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return []
+    passed = loaded.get("passed") if isinstance(loaded, dict) else None
+    return [key for key in passed if isinstance(key, str)] if isinstance(passed, list) else []
+
+
+def _passed_path() -> Path:
+    return cache_folder() / "passed.json"
+
+
+def _library_version() -> str:
+    try:
+        return importlib.metadata.version("llama-cpp-python")
+    except importlib.metadata.PackageNotFoundError:
+        return ""

@@ -30,12 +30,12 @@ from engine.errors import (
     ModelNotSupported,
     TextNotEncodable,
 )
+from engine.loading.trial_entry import VERDICT_MARK
 from engine.translatable import Phrase, packed
 
 if sys.platform != "win32":
     import resource
 
-VERDICT_MARK = b"outrider-probe "
 _UNKNOWN = re.compile(r"unknown (model architecture|pre-tokenizer type): '([^']{1,80})'")
 _TEMPLATE_LIMIT_S = 5.0
 _LONG_BATCH = 128

@@ -6,6 +6,8 @@ import importlib
 from collections.abc import Sequence
 
 HIDDEN_COMMAND = "--probe-model"
+VERDICT_MARK = b"outrider-probe "
+"""Lines of the child that begin with this are meant for its parent."""
 
 
 def run_hidden_command(argv: Sequence[str]) -> int | None:

@@ -24,8 +24,7 @@ from engine.lookahead.costs import QUICK_MS, CostModel
 from engine.lookahead.meter import Meter, taken_back, typical
 from engine.lookahead.threads import choose_threads, drafting, usual_threads, verifying
 from engine.system.cache_files import cache_folder, forget_oldest, read_file, write_file
-from engine.system.cores import physical_cores
-from engine.system.machine import describe_machine
+from engine.system.machine import describe_machine, physical_cores
 
 SIZES = (2, 4, 5, 3, 9, 8, 6, 7, 17, 16, 33, 12, 10, 11, 13, 14, 15, 24, 20, 28)
 """Sizes behind 1 in the order of what it is worth to know them: short drafts, then steps, then what is between."""

@@ -12,8 +12,7 @@ from engine.config import LoadConfig
 from engine.errors import BackendFailure, RewindNotSupported
 from engine.lookahead.costs import cautious_cost
 from engine.lookahead.meter import Meter
-from engine.system.cores import default_threads, is_tiny, logical_cores, physical_cores
-from engine.system.machine import OtherPrograms
+from engine.system.machine import OtherPrograms, default_threads, is_tiny, logical_cores, physical_cores
 
 FEWER_BELOW = 0.95
 """Fewer threads than usual are taken where they need less than this share of the usual time."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from pathlib import Path
 
 from platformdirs import user_cache_path
+
+from engine.system.files import write_whole
 
 _MOST_BYTES = 256 * 2**20
 
@@ -35,18 +36,9 @@ def read_file(path: Path) -> bytes:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file so that whoever reads it sees the old content or the new, whole. Raises OSError."""
-    temporary = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".new-", delete=False) as file:
-            temporary = Path(file.name)
-            file.write(content)
-        temporary.replace(path)
-    except OSError:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-        raise
+    """Write a file of the cache, and the folders around it. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, content, lasting=False, private=True)
 
 
 def forget_oldest(place: Path, suffix: str, most: int, most_bytes: int = _MOST_BYTES) -> None:

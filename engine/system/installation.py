@@ -1,4 +1,6 @@
-"""Is an installed program whole? Its files against the manifest that was written when it was built.
+"""What is installed: whether a frozen program is whole, and which libraries are there beside it.
+
+A frozen program checks its files against the manifest that was written when it was built.
 
 Only a frozen program has a manifest. It lists every file below the program's folder: data with [size, SHA-256],
 binaries with [size, null], or null where they are signed afterwards, which changes them.
@@ -6,20 +8,25 @@ binaries with [size, null], or null where they are signed afterwards, which chan
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import stat
 import sys
 from collections.abc import Generator, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from engine.errors import InstallationDamaged
+from engine.translatable import Phrase
 
 MANIFEST = "manifest.json"
 EXIT_DAMAGED = 3
 _LATER = ("resources/models/", "licences/", "base_library.zip", "torch/", "transformers/")
 """Data that the window does not read, or not through us; all other is read before it is built."""
 _SMALL = 2**22
+_LIBRARIES = ("torch", "transformers", "safetensors", "tokenizers")
+_GPU_LIBRARIES = ("cuda", "vulkan", "metal", "hip", "sycl", "opencl", "musa", "cann")
 _PIECE = 2**20
 _Expected = tuple[int, str | None] | None
 
@@ -137,3 +144,33 @@ def _entries(files: Mapping[str, Any]) -> dict[str, _Expected]:
     if not entries:
         raise ValueError("a manifest of nothing")
     return entries
+
+
+# Libraries, asked for without importing any ---------------------------------------------------------------------------
+
+
+def extra_advice() -> str:
+    """What is missing and what to do about it: nothing can be added to a frozen program."""
+    if installation_folder() is not None:
+        return Phrase(
+            "This build of Outrider does not include PyTorch and transformers. Install the full flavour of Outrider."
+        )
+    return Phrase('PyTorch and transformers are not installed. Install them with: pip install "outrider[torch]"')
+
+
+def extra_installed() -> bool:
+    """Whether the libraries of the extra `torch` are there."""
+    try:
+        return all(importlib.util.find_spec(name) is not None for name in _LIBRARIES)
+    except (ImportError, ValueError):
+        return False
+
+
+@cache
+def gpu_library_installed() -> bool:
+    """Whether the installed llama.cpp comes with code for graphics cards."""
+    spec = importlib.util.find_spec("llama_cpp")
+    if spec is None or spec.origin is None:
+        return False
+    found = [path.name.lower() for path in Path(spec.origin).parent.glob("lib/*ggml-*")]
+    return any(name in file for name in _GPU_LIBRARIES for file in found)

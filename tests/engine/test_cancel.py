@@ -8,12 +8,12 @@ import time
 import pytest
 
 from engine.backends.base import Logits
-from engine.backends.fake import FakeBackend
 from engine.backends.prefix import CHUNK
 from engine.cancel import CancelToken
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled
 from engine.events import Finished, PromptProgress, RoundEvent, TokenEvent
+from helpers.decoding.fake_backend import FakeBackend
 
 PROMPT = [1, 2]
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from engine.backends.base import Logits
-from engine.backends.fake import FakeBackend
 from engine.config import GenerationRequest, SamplingConfig, SpeculationConfig
 from engine.decoder import SpeculativeDecoder, load
 from engine.errors import (
@@ -27,6 +26,7 @@ from engine.errors import (
 )
 from engine.events import Event, Finished, RoundEvent, TokenEvent
 from engine.stats import GenerationStats
+from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.fakes import ScriptedBackend, letters, recite
 
 PROMPT = [1, 2]

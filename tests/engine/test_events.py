@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from engine.backends.fake import FakeBackend
 from engine.config import SamplingConfig
 from engine.drafting.base import Draft
 from engine.drafting.none import NoDrafter
 from engine.events import Finished, PromptProgress, RoundEvent, TokenEvent
 from engine.generation.loop import GenerationLoop
+from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.loop_plans import loop_plan
 
 TOKEN = TokenEvent(5, "ab", "accepted", 3, 7, -0.5)

@@ -18,10 +18,10 @@ from engine import (
     SpeculationConfig,
     SpeculativeDecoder,
 )
-from engine.backends.fake import FakeBackend
 from engine.cancel import CancelToken
 from engine.loading.open import LAZY_MODULES
 from engine.methods import DRAFT_MODEL, NGRAM, SOURCES, find_method
+from helpers.decoding.fake_backend import FakeBackend
 
 PROMPT = (1, 2, 3, 1, 2, 3, 1, 2)
 

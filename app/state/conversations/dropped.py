@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,10 +9,10 @@ from pathlib import Path
 from typing import Literal
 
 from app.state.conversations.formats import READERS
+from engine import first_part
 
 Kind = Literal["model", "folder", "conversation", "file", "missing"]
 
-_PART = re.compile(r"(?P<stem>.+)-(?P<part>\d{5})-of-(?P<parts>\d{5})(?P<suffix>\.gguf)", re.IGNORECASE | re.DOTALL)
 _MAGIC = b"GGUF"
 
 
@@ -53,7 +52,7 @@ def kind_of(path: Path) -> tuple[Kind, Path]:
         return "missing", path
     suffix = path.suffix.lower()
     if suffix == ".gguf":
-        return "model", _first_part(path)
+        return "model", first_part(path)
     if suffix == ".safetensors" and _is_model_folder(path.parent):
         return "model", path.parent
     if suffix in READERS:
@@ -67,14 +66,6 @@ def _is_model_folder(path: Path) -> bool:
     except OSError:
         return False
     return "config.json" in names and any(name.lower().endswith(".safetensors") for name in names)
-
-
-def _first_part(path: Path) -> Path:
-    match = _PART.fullmatch(path.name)
-    if match is None:
-        return path
-    first = path.with_name(f"{match['stem']}-00001-of-{match['parts']}{match['suffix']}")
-    return first if first.exists() else path
 
 
 def _begins_as_model(path: Path) -> bool:

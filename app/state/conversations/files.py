@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-import contextlib
 import json
 import math
-import os
 import re
-import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from app.state.conversations.conversation import ROLES, STATUSES, UNFINISHED, Conversation, StoredMessage, clean
-from engine import Phrase
+from engine import Phrase, write_whole
 
 FORMAT = "outrider-conversation"
 VERSION = 1
@@ -306,17 +303,10 @@ def read_file(path: Path, new_id: Callable[[], int]) -> Imported:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write all of it or nothing: beside it first, then in its place. Raises ExportFailed."""
-    beside = path.with_name(f".{path.name[:_LONGEST_NAME]}.{secrets.token_hex(4)}")
+    """Write all of it or nothing. Raises ExportFailed."""
     try:
-        with beside.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(clean(text))
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
+        write_whole(path, clean(text).encode())
     except OSError as error:
-        with contextlib.suppress(OSError):
-            beside.unlink()
         raise ExportFailed(path, error.strerror or Phrase("it cannot be written")) from error
 
 

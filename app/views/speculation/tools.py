@@ -9,10 +9,10 @@ from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QTimer, Signal
 from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
 
-from app.system.file_writing import write_whole
 from app.views.widgets.icons import icon_button, keep_icon
 from app.views.widgets.keys import settle_hover
 from app.views.widgets.theme import Theme
+from engine import write_whole
 
 _SAID_MS = 8_000
 

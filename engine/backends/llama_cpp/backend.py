@@ -28,8 +28,7 @@ from engine.errors import (
     TokenOutOfRange,
 )
 from engine.formats.gguf.parts import split_parts
-from engine.system.cores import default_threads
-from engine.system.memory import available_memory
+from engine.system.machine import available_memory, default_threads
 from engine.translatable import Phrase
 
 DEFAULT_CONTEXT = 4096

@@ -31,7 +31,7 @@ from engine.errors import (
 )
 from engine.formats.safetensors.model import folder_name
 from engine.formats.safetensors.reader import read_json
-from engine.system.cores import default_threads
+from engine.system.machine import default_threads
 from engine.translatable import Phrase
 
 _LONGEST_REPLAY = 16

@@ -40,7 +40,7 @@ from engine.errors import (
     NotAvailable,
 )
 from engine.formats.safetensors.reader import SafetensorsModel, read_safetensors_model
-from engine.system.memory import available_memory
+from engine.system.machine import available_memory
 from engine.translatable import Phrase
 
 _WORKING_SPACE = 64 * 2**20

@@ -5,17 +5,48 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.errors import ModelFileBroken
-from engine.formats.gguf.header import GgufFile
 from engine.translatable import Phrase
 
 if TYPE_CHECKING:
     # At run time it would bring NumPy, which a search for files does without.
     from engine.formats.gguf.header import GgufFile
 
-PART_NAME = re.compile(r"(?P<stem>.+)-(?P<part>\d{5})-of-(?P<parts>\d{5})\.gguf", re.IGNORECASE | re.DOTALL)
+_NAME = re.compile(r"(?P<stem>.+)-(?P<part>\d{5})-of-(?P<parts>\d{5})(?P<suffix>\.gguf)", re.IGNORECASE | re.DOTALL)
+
+
+class PartName(NamedTuple):
+    """The name of one file of a split model: `stem`-0000`part`-of-0000`parts``suffix`. Parts count from 1."""
+
+    stem: str
+    part: int
+    parts: int
+    suffix: str
+
+    def of(self, part: int) -> str:
+        """Return the name of another part."""
+        return f"{self.stem}-{part:05}-of-{self.parts:05}{self.suffix}"
+
+
+def part_name(name: str) -> PartName | None:
+    """Take the name of a file apart; None where it is not one of a split model."""
+    match = _NAME.fullmatch(name)
+    return None if match is None else PartName(match["stem"], int(match["part"]), int(match["parts"]), match["suffix"])
+
+
+def title_stem(path: Path) -> str:
+    """Return the name of a GGUF file without its suffix and without the number of its part."""
+    name = part_name(path.name)
+    return path.stem if name is None else name.stem
+
+
+def first_part(path: Path) -> Path:
+    """Return the first file of a split model where it is there; any other path as it is."""
+    name = part_name(path.name)
+    first = path if name is None else path.with_name(name.of(1))
+    return first if first.exists() else path
 
 
 def split_parts(path: Path) -> list[Path]:
@@ -23,19 +54,17 @@ def split_parts(path: Path) -> list[Path]:
 
     Raises ModelFileBroken where `path` is not the first part.
     """
-    match = PART_NAME.fullmatch(path.name)
-    if match is None:
+    name = part_name(path.name)
+    if name is None:
         return [path]
-    part, parts = int(match["part"]), int(match["parts"])
-    stem, suffix = match["stem"], path.name[-5:]
+    part, parts = name.part, name.parts
     if part != 1 or parts == 0:
-        first = path.with_name(f"{stem}-00001-of-{parts:05}{suffix}")
-        if part == 1 or first.is_file():
+        if part == 1 or path.with_name(name.of(1)).is_file():
             reason = Phrase("it is part {part} of {parts}. Choose the first part.", part=part, parts=parts)
         else:
             reason = Phrase("it is part {part} of {parts}, and the first part is missing.", part=part, parts=parts)
         raise ModelFileBroken(path, reason)
-    return [path.with_name(f"{stem}-{n:05}-of-{parts:05}{suffix}") for n in range(1, parts + 1)]
+    return [path.with_name(name.of(number)) for number in range(1, parts + 1)]
 
 
 def check_parts(header: GgufFile, others: Sequence[GgufFile], tensors: int) -> None:

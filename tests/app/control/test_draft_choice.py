@@ -37,7 +37,7 @@ def test_automatic_ngram_and_none(open_window: OpenWindow, demo_pair: Pair) -> N
 @pytest.mark.parametrize("choice", ["automatic", "ngram", None])
 def test_the_choice_of_a_draft_is_remembered(open_window: OpenWindow, demo_pair: Pair, choice: str | None) -> None:
     window = open_window(pair=demo_pair, settings=Settings(drafting="model"))
-    window.models.choose_draft(choice)  # type: ignore[arg-type]
+    window.models.choose_draft(choice)
     chosen = window.models.list.selection
     assert window.close()
     later = open_window(pair=demo_pair)

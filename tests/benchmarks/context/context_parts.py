@@ -19,10 +19,10 @@ from benchmarks.grown.growth import GrownShape, SmallModel
 from benchmarks.peers.assisted_pair import pair_files
 from engine import LoadConfig, SpeculativeDecoder, bundled_pair
 from engine.backends.base import Backend, Logits
-from engine.backends.fake import FakeBackend
 from engine.config import MAX_LOOKAHEAD, Lookahead
 from engine.events import Finished, PromptProgress, RoundEvent, TokenEvent
 from engine.loading.open import open_backend
+from helpers.decoding.fake_backend import FakeBackend
 
 SHORT, LONG = 128, 4096
 _SPARE = 128

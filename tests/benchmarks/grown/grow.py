@@ -29,7 +29,7 @@ from platformdirs import user_cache_path
 
 from benchmarks.grown.grow_transformers import write_folder
 from benchmarks.grown.growth import FULL, SEED, GrownKind, GrownShape, Growth, GrowthError, Kind, SmallModel
-from engine.library.bundled import bundled_pair
+from engine.library.names import bundled_pair
 
 _RECIPE = 1
 """Raise it when the contents change, so that what was made before is not taken for the same."""

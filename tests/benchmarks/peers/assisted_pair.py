@@ -14,7 +14,7 @@ from benchmarks.grown.growth import FULL, GrownShape, SmallModel
 from engine import LoadConfig, SpeculativeDecoder, bundled_pair
 from engine.chat.template import encode_prompt
 from engine.config import Lookahead, freeze_prompt
-from engine.system.cores import default_threads
+from engine.system.machine import default_threads
 from helpers.models.pairs import CLOSE, held_out_prompts
 from helpers.paths import ROOT, SHARED_MODELS
 

@@ -21,8 +21,7 @@ from benchmarks.machine import has_own_kernels
 from benchmarks.peers import llama_programs
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
-from engine.system.cores import default_threads
-from engine.system.machine import describe_machine
+from engine.system.machine import default_threads, describe_machine
 from helpers.models.random_model import HALF_BILLION, write_random_model
 from helpers.paths import ROOT
 

@@ -58,8 +58,7 @@ from engine import LoadConfig, SpeculativeDecoder, bundled_pair
 from engine.bench.prompts import bundled_prompts
 from engine.bench.runs import PreparedPrompt, prepare
 from engine.config import SamplingConfig
-from engine.system.cores import physical_cores
-from engine.system.machine import describe_machine
+from engine.system.machine import describe_machine, physical_cores
 from helpers.paths import ROOT
 
 FOLDER = ROOT / "build" / "bench"

@@ -26,7 +26,7 @@ if __name__ == "__main__":
 from benchmarks.grown.grow import grown_target
 from engine.decoder import SpeculativeDecoder
 from engine.events import Finished, PromptProgress
-from engine.library.bundled import bundled_pair
+from engine.library.names import bundled_pair
 from engine.stats import GenerationStats
 from helpers.models.pairs import HELD_OUT, open_files
 

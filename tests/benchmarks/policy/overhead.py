@@ -23,7 +23,7 @@ import llama_cpp
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.events import RoundEvent
-from engine.library.bundled import bundled_pair
+from engine.library.names import bundled_pair
 from helpers.models.random_model import Shape, write_random_model
 
 PASSES = 6

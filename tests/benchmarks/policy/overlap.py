@@ -12,7 +12,7 @@ from statistics import median
 
 from engine import RoundEvent, SpeculativeDecoder
 from engine.backends.base import Logits
-from engine.backends.fake import FakeBackend
+from helpers.decoding.fake_backend import FakeBackend
 
 CASES = ((0.04, 0.005, 4, 1.5), (0.04, 0.01, 4, 1.5), (0.06, 0.01, 3, 0.7), (0.02, 0.002, 4, 0.7))
 """Seconds of a target forward and of a draft forward, lookahead, and how sharp the draft is."""

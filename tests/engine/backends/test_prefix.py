@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.backends.base import Rewind
-from engine.backends.fake import FakeBackend
 from engine.backends.prefix import CHUNK, common_prefix, keep_prefix, read
 from engine.cancel import CancelToken
 from engine.errors import Cancelled
+from helpers.decoding.fake_backend import FakeBackend
 from helpers.properties import quick
 
 tokens = st.lists(st.integers(0, 3), max_size=8)

@@ -7,7 +7,7 @@ import pytest
 
 from helpers.models.tiny_models import torch
 
-from engine.backends.transformers.transformers_room import new_room, next_room  # isort: skip
+from engine.backends.transformers.cache import new_room, next_room  # isort: skip
 
 MIB = 2**20
 HEADS, WIDTH = 4, 64

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from engine import CancelToken, SpeculativeDecoder, WaysProgress, bundled_pair, measure_ways
-from engine.backends.fake import FakeBackend
 from engine.bench.measure import Measured, make_ways_report
 from engine.bench.runs import AUTO, NEAR_TIE, PLAIN, SAME, UNEXAMINED, Equality
 from engine.cli.main import main
 from engine.config import LoadConfig, SamplingConfig
 from engine.errors import Cancelled, InvalidLookahead, InvalidRequest, ModelNotLoaded
+from helpers.decoding.fake_backend import FakeBackend
 
 QUESTION = "Tell me a story about a shy dragon."
 

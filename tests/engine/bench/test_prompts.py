@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from engine.backends.fake import FakeBackend
 from engine.bench.prompts import ALL, BenchPrompt, bundled_prompts, read_prompts
 from engine.bench.runs import LeftOut, prepare
 from engine.config import Message
 from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidRequest
+from helpers.decoding.fake_backend import FakeBackend
 
 
 def test_own_sets_fit_a_small_context(bundled_target: Path) -> None:

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from engine.backends.base import Logits
-from engine.backends.fake import FakeBackend
 from engine.bench.figures import (
     count_equal,
     make_notes,
@@ -49,6 +48,7 @@ from engine.errors import Cancelled
 from engine.events import GenerationResult
 from engine.stats import GenerationStats
 from engine.system.machine import OtherPrograms, describe_machine
+from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.fakes import ScriptedBackend, letters, recite
 
 # Sizes ----------------------------------------------------------------------------------------------------------------

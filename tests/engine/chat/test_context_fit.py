@@ -4,13 +4,13 @@ import itertools
 
 import pytest
 
-from engine.backends.fake import FakeBackend
 from engine.chat.context_fit import PromptFit, fit_turns, measure_turns
 from engine.chat.template import encode_prompt
 from engine.config import LoadConfig, Message
 from engine.decoder import SpeculativeDecoder
 from engine.errors import ContextFull
-from engine.library.bundled import bundled_pair
+from engine.library.names import bundled_pair
+from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.fakes import PieceTokenizer
 
 TEMPLATE = "{% for m in messages %}<{{ m.role[0] }}{{ m.content }}>{% endfor %}<a"

@@ -10,7 +10,7 @@ from engine.chat.context_fit import fit_turns
 from engine.chat.template import encode_prompt
 from engine.config import LoadConfig, Message
 from engine.decoder import SpeculativeDecoder
-from engine.library.bundled import bundled_pair
+from engine.library.names import bundled_pair
 from helpers.decoding.fakes import PieceTokenizer, ScriptedBackend, recite
 from helpers.paths import SHARED_MODELS
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.chat.template import ReplyText, encode_prompt, render_template
+from engine.chat.reply_text import ReplyText
+from engine.chat.template import encode_prompt, render_template
 from engine.config import Message
 from engine.errors import ChatTemplateFailed, InvalidRequest
 from helpers.decoding.fakes import PieceTokenizer

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from engine.backends.fake import FakeBackend
 from engine.bench.figures import count_equal
 from engine.bench.runs import SAME, Bench, Reply
 from engine.cli import bench as bench_command
@@ -21,6 +20,7 @@ from engine.cli.bench_tables import print_report
 from engine.cli.main import main
 from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidRequest, NotAvailable
+from helpers.decoding.fake_backend import FakeBackend
 
 SMALL = ("--lookaheads", "2,4", "--repeats", "3", "--max-tokens", "6")
 Measure = Callable[..., dict[str, Any]]

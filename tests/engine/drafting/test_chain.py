@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from engine.backends.base import Rewind
-from engine.backends.fake import FakeBackend
 from engine.cancel import CancelToken
 from engine.config import SamplingConfig, SpeculationConfig
 from engine.drafting.base import Draft, Drafter, GoesOn
@@ -15,6 +14,7 @@ from engine.drafting.draft_model import DraftModelDrafter
 from engine.drafting.ngram import NgramDrafter, NgramOptions
 from engine.errors import Cancelled
 from helpers.decoding import joint
+from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.joint import Setting, chi_square_p, draw_many, exact_joint
 
 GREEDY = SamplingConfig()

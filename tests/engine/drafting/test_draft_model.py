@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from engine.backends.base import Rewind
-from engine.backends.fake import FakeBackend
 from engine.cancel import CancelToken
 from engine.config import SamplingConfig
 from engine.drafting.draft_model import DraftModelDrafter
 from engine.drafting.none import NoDrafter
 from engine.errors import Cancelled
 from engine.sampling.distribution import distribution
+from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.fakes import ScriptedBackend, letters, recite
 
 FULL = SamplingConfig(temperature=1.0)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from engine.backends.base import Logits
-from engine.backends.fake import FakeBackend
 from engine.config import SamplingConfig, SpeculationConfig
 from engine.drafting.base import Draft, GoesOn
 from engine.drafting.ngram import (
@@ -15,6 +14,7 @@ from engine.drafting.ngram import (
     NgramOptions,
 )
 from helpers.decoding import joint
+from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.joint import Setting, chi_square_p, draw_many, exact_joint
 
 SAMPLES, FEWER = 4_000, 1_500

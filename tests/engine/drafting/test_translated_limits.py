@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from engine.backends.base import Rewind
-from engine.backends.fake import FakeBackend
 from engine.cancel import CancelToken
 from engine.config import SamplingConfig
 from engine.drafting.translated import TranslatedDrafter
 from engine.errors import BackendFailure, Cancelled, TextNotEncodable
+from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.fakes import PieceTokenizer, ScriptedBackend
 from helpers.decoding.translated import (
     GREEDY,

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from engine.backends.base import Backend, Rewind
-from engine.backends.fake import FakeBackend
 from engine.config import SamplingConfig, SpeculationConfig
 from engine.drafting.base import Draft, Drafter, GoesOn
 from engine.drafting.none import NoDrafter
 from engine.drafting.translated import TranslatedDrafter
 from engine.events import Finished, GenerationResult, RoundEvent, TokenEvent
 from engine.generation.loop import GenerationLoop
+from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.fakes import PieceTokenizer
 from helpers.decoding.joint import Setting, chi_square_p, draw_many, exact_joint
 from helpers.decoding.loop_plans import loop_plan

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from engine.backends.base import Logits, Rewind
-from engine.backends.fake import FakeBackend
 from engine.cancel import CancelToken
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled
 from engine.events import TokenEvent
+from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.invariants import check_caches, follow
 
 PROMPT = [1, 2, 3]

@@ -16,11 +16,11 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.backends.base import Logits, Rewind
-from engine.backends.fake import FakeBackend
 from engine.config import Acceptance, SamplingConfig, SpeculationConfig
 from engine.drafting.base import Draft, GoesOn
 from engine.drafting.draft_model import DraftModelDrafter
 from engine.sampling.distribution import distribution
+from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.joint import (
     PROMPT,
     Prefix,
@@ -301,7 +301,7 @@ class GuessesWithOldProbabilities(DraftModelDrafter):
 
     def propose_ahead(self, n: int, stop: Callable[[], bool]) -> Draft:
         guess = super().propose_ahead(n, stop)
-        return replace(guess, probs=(self.last.probs or ())[-1:] if guess.tokens else guess.probs)
+        return guess._replace(probs=(self.last.probs or ())[-1:] if guess.tokens else guess.probs)
 
 
 @pytest.fixture(params=SAMPLINGS)

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from engine.backends.base import Backend
-from engine.backends.fake import FakeBackend
 from engine.backends.prefix import CHUNK
 from engine.decoder import SpeculativeDecoder
 from engine.errors import ContextFull, DegenerateDistribution, InvalidRequest, TokenOutOfRange
 from engine.events import Event, Finished, GenerationResult, PromptProgress, RoundEvent, TokenEvent
+from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.fakes import ScriptedBackend, letters, recite
 from helpers.decoding.invariants import check_counters
 

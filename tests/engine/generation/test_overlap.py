@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from engine.backends.base import Logits, Rewind
-from engine.backends.fake import FakeBackend
 from engine.cancel import CancelToken
 from engine.config import Overlap
 from engine.decoder import SpeculativeDecoder
 from engine.errors import BackendFailure, Cancelled, InvalidRequest
 from engine.events import GenerationResult, RoundEvent, TokenEvent
 from engine.generation.overlap import overlap_pays
+from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.invariants import check_caches, check_counters
 
 PROMPT = [1, 2, 3]

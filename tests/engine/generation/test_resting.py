@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import pytest
 
 from engine import bundled_pair, load
-from engine.backends.fake import FakeBackend
 from engine.backends.prefix import CHUNK
 from engine.cancel import CancelToken
 from engine.config import SamplingConfig
@@ -17,6 +16,7 @@ from engine.lookahead.acceptance import AcceptanceModel
 from engine.lookahead.auto import AutoLookahead
 from engine.lookahead.costs import CostModel
 from engine.lookahead.knowledge import PairKnowledge
+from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.loop_plans import loop_plan
 from helpers.decoding.translated import LETTERS, WORDS, drafter_for, ids, reciter
 

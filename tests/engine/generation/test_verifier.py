@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from engine.backends.base import Logits
-from engine.backends.fake import FakeBackend
 from engine.config import SamplingConfig
 from engine.drafting.base import Draft
 from engine.errors import DegenerateDistribution
 from engine.generation.verifier import Verdict, Verifier
 from engine.sampling.distribution import distribution, sample, uniform
+from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.fakes import ScriptedBackend, letters, recite
 
 GREEDY = SamplingConfig()

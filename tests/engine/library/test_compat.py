@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.backends.fake import FakeBackend
 from engine.errors import VocabularyMismatch
 from engine.formats.gguf import types
 from engine.formats.gguf.reader import read_gguf
@@ -27,6 +26,7 @@ from engine.library.compat import (
     require_usable,
 )
 from engine.library.scan import ModelFile, scan_folder
+from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.fakes import PieceTokenizer
 from helpers.models.gguf_writer import Entry, tiny_draft
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import ModelFileBroken
-from engine.library.bundled import bundled_pair
-from engine.library.names import hub_cache, resolve_source
+from engine.library.names import bundled_pair, hub_cache, resolve_source
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 

@@ -17,7 +17,7 @@ from engine.formats.model_file import ModelFile
 from engine.formats.vocabulary import vocabulary_from_tokens
 from engine.library import presets
 from engine.library import scan as library
-from engine.library.bundled import bundled_pair
+from engine.library.names import bundled_pair
 from engine.library.presets import PresetModel, all_presets, apply_preset, find_preset, match_presets
 from helpers.models.gguf_writer import Entry
 from helpers.models.preset_files import facts_of, header_of, write

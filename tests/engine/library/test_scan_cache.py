@@ -245,7 +245,7 @@ def test_the_cache_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert model.usable
     assert len(list(library_place().glob("*.json"))) == 3
     assert len(list(library_place().glob("*.vocabulary"))) == 2
-    assert not list(library_place().glob(".new-*"))
+    assert not list(library_place().glob(".*"))
     size = next(library_place().glob("*.vocabulary")).stat().st_size
     monkeypatch.setattr(library_cache, "_MOST_VOCABULARY_BYTES", size + 1)
     (tmp_path / "0" / "x.gguf").rename(tmp_path / "0" / "y.gguf")

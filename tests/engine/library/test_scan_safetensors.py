@@ -14,7 +14,7 @@ from engine.errors import ModelFileBroken, ModelNotSupported
 from engine.formats.safetensors.reader import read_safetensors_model
 from engine.library import scan as library
 from engine.library.scan import ModelFile, inspect_model, scan_folder
-from engine.system import extras
+from engine.system import installation
 from engine.translatable import Phrase
 from helpers.paths import ROOT
 
@@ -269,13 +269,13 @@ def test_without_the_extra_the_problem_says_what_to_install(
 def test_the_extra_is_looked_for_without_importing_it(monkeypatch: pytest.MonkeyPatch) -> None:
     real = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "torch" else real(name))
-    assert not extras.extra_installed()
+    assert not installation.extra_installed()
 
     def broken(name: str) -> None:
         raise ValueError(f"{name}.__spec__ is None")
 
     monkeypatch.setattr(importlib.util, "find_spec", broken)
-    assert not extras.extra_installed()
+    assert not installation.extra_installed()
 
 
 def test_a_scan_imports_no_model_library(shared_models: Path) -> None:

@@ -1,4 +1,4 @@
-"""The check of an unknown file before it is loaded: header, memory, trial in a child process, remembered verdicts."""
+"""The check of an unknown file before it is loaded: header, memory, a trial in a child process, what has passed."""
 
 import json
 import os
@@ -20,10 +20,9 @@ from engine.errors import Cancelled, LoadFailed, ModelFileBroken, ModelNotSuppor
 from engine.formats.gguf import model as gguf_model
 from engine.formats.gguf import types
 from engine.loading import trial as probe
-from engine.loading import verdicts
 from engine.loading.trial import check_model_file
 from engine.loading.trial_entry import run_hidden_command
-from engine.system import memory
+from engine.system import machine
 from helpers.models.gguf_writer import Entry, tiny_draft
 from helpers.paths import ROOT
 from helpers.processes import run_python
@@ -296,28 +295,28 @@ time.sleep(60)
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"passed": 7}', b'{"passed": [7, null]}', b"\xff" * 9])
 def test_a_damaged_memory_is_ignored(tiny: Path, content: bytes) -> None:
-    path = verdicts._path()
+    path = probe._passed_path()
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
-    assert not verdicts.is_remembered("x")
-    verdicts.remember("x")
-    assert verdicts.is_remembered("x")
+    assert not probe.has_passed("x")
+    probe.remember_passed("x")
+    assert probe.has_passed("x")
     assert list(path.parent.iterdir()) == [path]
 
 
 def test_a_memory_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
-    monkeypatch.setattr(verdicts, "_path", lambda: tmp_path / "file" / "passed.json")
-    verdicts.remember("x")
-    assert not verdicts.is_remembered("x")
+    monkeypatch.setattr(probe, "_passed_path", lambda: tmp_path / "file" / "passed.json")
+    probe.remember_passed("x")
+    assert not probe.has_passed("x")
 
 
 def test_the_memory_is_bounded() -> None:
-    for index in range(verdicts._REMEMBERED + 10):
-        verdicts.remember(str(index))
-    assert len(verdicts._load()) == verdicts._REMEMBERED
-    assert verdicts.is_remembered(str(verdicts._REMEMBERED + 9))
-    assert not verdicts.is_remembered("0")
+    for index in range(probe._REMEMBERED + 10):
+        probe.remember_passed(str(index))
+    assert len(probe._passed()) == probe._REMEMBERED
+    assert probe.has_passed(str(probe._REMEMBERED + 9))
+    assert not probe.has_passed("0")
 
 
 def test_available_memory_counts_the_container(tmp_path: Path) -> None:
@@ -326,17 +325,17 @@ def test_available_memory_counts_the_container(tmp_path: Path) -> None:
     group.mkdir(parents=True)
     own.write_text("0::/a/b\n")
     free = psutil.virtual_memory().available
-    assert memory.available_memory(root, own) == pytest.approx(free, rel=0.2)
+    assert machine.available_memory(root, own) == pytest.approx(free, rel=0.2)
     (group / "memory.max").write_text("max\n")
     (group / "memory.current").write_text("500\n")
     (root / "a" / "memory.max").write_text("1000\n")
     (root / "a" / "memory.current").write_text("700\n")
-    assert memory.available_memory(root, own) == 300
+    assert machine.available_memory(root, own) == 300
     (root / "a" / "memory.stat").write_text("anon 5\ninactive_file 100\nactive_file 50\n")
-    assert memory.available_memory(root, own) == 450
+    assert machine.available_memory(root, own) == 450
     own.write_text("4:memory:/a\n")
     (root / "memory" / "a").mkdir(parents=True)
     (root / "memory" / "a" / "memory.limit_in_bytes").write_text("90")
     (root / "memory" / "a" / "memory.usage_in_bytes").write_text("100")
-    assert memory.available_memory(root, own) == 0
-    assert memory.available_memory(root, tmp_path / "missing") == pytest.approx(free, rel=0.2)
+    assert machine.available_memory(root, own) == 0
+    assert machine.available_memory(root, tmp_path / "missing") == pytest.approx(free, rel=0.2)

@@ -10,7 +10,6 @@ import pytest
 
 from engine import bundled_pair, load
 from engine.backends.base import Rewind
-from engine.backends.fake import FakeBackend
 from engine.cancel import CancelToken
 from engine.config import SamplingConfig, SpeculationConfig
 from engine.decoder import SpeculativeDecoder
@@ -23,6 +22,7 @@ from engine.lookahead.costs import CostModel
 from engine.lookahead.exploration import Exploration
 from engine.lookahead.knowledge import PairKnowledge
 from helpers.decoding import joint
+from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.joint import chi_square_p, exact_joint
 
 REPETITIVE = (1, 2, 3, 4) * 5

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pytest
 
 from engine.backends.base import Logits, Rewind
-from engine.backends.fake import FakeBackend
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.errors import BackendFailure, Cancelled, RewindNotSupported
@@ -24,6 +23,7 @@ from engine.lookahead.calibration import (
     remembered,
 )
 from engine.lookahead.costs import CostModel
+from helpers.decoding.fake_backend import FakeBackend
 
 STEPS = {1: 10.0, 2: 19.0, 3: 21.0, 4: 25.0, 5: 29.0}
 

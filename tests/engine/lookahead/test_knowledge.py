@@ -7,11 +7,11 @@ import pytest
 
 import engine.lookahead.knowledge
 from engine import Cancelled, EngineError, SpeculativeDecoder, bundled_pair, load
-from engine.backends.fake import FakeBackend
 from engine.cancel import CancelToken
 from engine.lookahead.calibration import costs_for, remember, remembered_acceptance
 from engine.lookahead.costs import CostModel
 from engine.lookahead.knowledge import PairKnowledge, learn_pair
+from helpers.decoding.fake_backend import FakeBackend
 
 
 def test_greedy_and_drawn_tokens_are_learned_apart() -> None:

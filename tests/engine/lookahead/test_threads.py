@@ -8,7 +8,6 @@ import pytest
 
 from engine import LoadConfig, bundled_pair, load
 from engine.backends.base import Backend, Logits, Rewind
-from engine.backends.fake import FakeBackend
 from engine.cancel import CancelToken
 from engine.errors import BackendFailure, Cancelled
 from engine.lookahead import calibration
@@ -18,6 +17,7 @@ from engine.lookahead.costs import CostModel
 from engine.lookahead.knowledge import learn_pair
 from engine.lookahead.meter import Meter
 from engine.lookahead.threads import candidates, choose_threads, drafting, free_models, verifying
+from helpers.decoding.fake_backend import FakeBackend
 
 Cost = Callable[[int, int], float]
 """Milliseconds of a forward, by threads and tokens."""
@@ -68,7 +68,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Eight physical cores, sixteen logical ones, and nobody else."""
     monkeypatch.setattr(thread_choice, "physical_cores", lambda: 8)
     monkeypatch.setattr(thread_choice, "logical_cores", lambda: 16)
-    monkeypatch.setattr("engine.system.cores.physical_cores", lambda: 8)
+    monkeypatch.setattr("engine.system.machine.physical_cores", lambda: 8)
     monkeypatch.setattr(thread_choice, "OtherPrograms", Others)
 
 
@@ -310,8 +310,8 @@ def test_real_models_are_given_a_choice_that_lasts(monkeypatch: pytest.MonkeyPat
     target, draft = bundled_pair()
     with load(LoadConfig(target, threads=1, trusted=True)) as decoder:
         plain = decoder.generate("Tell me a story.", lookahead=0, max_tokens=8).text
-    monkeypatch.setattr("engine.system.cores._TINY_MODEL", 0)
-    monkeypatch.setattr("engine.system.cores.physical_cores", lambda: 2)
+    monkeypatch.setattr("engine.system.machine._TINY_MODEL", 0)
+    monkeypatch.setattr("engine.system.machine.physical_cores", lambda: 2)
     monkeypatch.setattr(thread_choice, "physical_cores", lambda: 2)
     monkeypatch.setattr(thread_choice, "logical_cores", lambda: 2)
     chosen = []

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.backends.base import Logits
-from engine.backends.fake import FakeBackend
 from engine.cancel import CancelToken
 from engine.config import SamplingConfig
 from engine.drafting.base import Draft
@@ -18,6 +17,7 @@ from engine.drafting.draft_model import DraftModelDrafter
 from engine.generation.verifier import Verifier
 from engine.sampling.distribution import penalise
 from engine.sampling.history import History, counts
+from helpers.decoding.fake_backend import FakeBackend
 
 tokens = st.integers(0, 5)
 

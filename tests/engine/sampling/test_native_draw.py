@@ -11,7 +11,6 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.backends.base import Logits
-from engine.backends.fake import FakeBackend
 from engine.config import SamplingConfig
 from engine.drafting.base import Draft
 from engine.errors import DegenerateDistribution, TokenOutOfRange
@@ -23,6 +22,7 @@ from engine.sampling.native_draw import NativeSampler, records_of
 from engine.sampling.native_rows import NativeRows
 from engine.sampling.rows import NumpyRows, Proposal, Rows, Sampler
 from helpers.decoding.compiled_rows import compiled_rows
+from helpers.decoding.fake_backend import FakeBackend
 
 SEED, POSITION = 5, 40
 RULES = {
@@ -122,7 +122,7 @@ def _plain(draft: Draft) -> Draft:
         Candidates(len(each), each.dense()[slice(None) if each.tokens is None else each.tokens], each.tokens)
         for each in draft.probs.candidates
     ]
-    return replace(draft, probs=Drawn(copies))
+    return draft._replace(probs=Drawn(copies))
 
 
 def _same(found: Verdict, known: Verdict) -> None:
@@ -211,7 +211,7 @@ def test_a_residual_without_mass_is_the_target(compiled: NativeRows) -> None:
     logits = np.zeros((2, 40), dtype=np.float32)
     logits[:, 7] = -np.inf
     for sampling in (SamplingConfig(1.0), SamplingConfig(1.0, top_k=10)):
-        draft = replace(_draft(_drawn(compiled, logits[:1], sampling)), tokens=(7,))
+        draft = _draft(_drawn(compiled, logits[:1], sampling))._replace(tokens=(7,))
         found = _verdict(compiled, logits, draft, sampling)
         assert found.origin == "correction"
         assert found.tokens != (7,)
@@ -227,7 +227,7 @@ def test_guesses_and_the_exact_rule(compiled: NativeRows, acceptance: str, *, pr
     for _ in range(40):
         logits = _logits(rng, 3, 50, "any") * np.float32(3.0)
         draft = _draft(_drawn(compiled, logits, sampling))
-        draft = draft if probs else replace(draft, probs=None)
+        draft = draft if probs else draft._replace(probs=None)
         guess = Draft(draft.tokens[2:], None if draft.probs is None else draft.probs[2:])
         draft = Draft(draft.tokens[:2], None if draft.probs is None else draft.probs[:2])
         found = _verdict(compiled, logits, draft, sampling, acceptance=acceptance, guess=lambda guess=guess: guess)

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from engine.backends.fake import FakeBackend
 from engine.config import SamplingConfig, SpeculationConfig
 from engine.sampling.history import History
 from engine.sampling.native_draw import NativeSampler, records_of
 from engine.sampling.rows import Judged
 from helpers.decoding.compiled_rows import compiled_rows
+from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.joint import Setting, chi_square_p, draw_many, exact_joint
 
 SAMPLES = 3_000

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.cli.generate import add_sampling_options
+from engine.cli.common import add_sampling_options
 from engine.config import SamplingConfig
 from engine.errors import InvalidSampling
 from engine.sampling import native_rules

@@ -9,7 +9,7 @@ import pytest
 from engine import Installation, InstallationDamaged, NotAvailable, check_installation, installation_folder
 from engine.config import LoadConfig
 from engine.loading.open import open_backend
-from engine.system.extras import extra_advice
+from engine.system.installation import extra_advice
 from helpers.children.bundle import make_bundle, run_frozen
 from helpers.processes import run_engine
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from engine.backends.base import Logits
-from engine.backends.fake import FakeBackend
+from helpers.decoding.fake_backend import FakeBackend
 
 
 class PieceTokenizer:

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from engine.backends.base import Logits
-from engine.backends.fake import FakeBackend
 from engine.cancel import CancelToken
-from engine.chat.template import ReplyText
+from engine.chat.reply_text import ReplyText
 from engine.config import SamplingConfig, SpeculationConfig
 from engine.drafting.base import Drafter
 from engine.drafting.draft_model import DraftModelDrafter
@@ -28,6 +27,7 @@ from engine.lookahead.auto import make_policy
 from engine.sampling.candidates import Candidates
 from engine.sampling.distribution import candidates, distribution
 from engine.sampling.rows import NUMPY, Rows
+from helpers.decoding.fake_backend import FakeBackend
 
 PROMPT = (1, 2)
 LENGTH = 3

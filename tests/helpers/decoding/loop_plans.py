@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
-from engine.chat.template import ReplyText
+from engine.chat.reply_text import ReplyText
 from engine.config import SamplingConfig, SpeculationConfig
 from engine.drafting.base import Drafter
 from engine.generation.plan import Plan

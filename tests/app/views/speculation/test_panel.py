@@ -16,12 +16,11 @@ from app.settings.settings import Settings
 from app.state.models.models import Selection
 from app.state.speculation.figures import Figures, PositionCounts, TimeSplit
 from app.state.speculation.metrics import MAX_POINTS, Metrics
-from app.system.file_writing import write_whole
 from app.views.speculation.bars import duration
 from app.views.speculation.panel import ROUNDS_SHOWN, SpeculationPanel
 from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.theme import Theme
-from engine import GenerationStats, PromptProgress, RoundEvent, TokenEvent
+from engine import GenerationStats, PromptProgress, RoundEvent, TokenEvent, write_whole
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow
 

@@ -1,0 +1,60 @@
+"""Parts that several commands share: exit codes, the options for sampling, and work that Ctrl+C cancels."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import threading
+from collections.abc import Callable
+
+from engine.cancel import CancelToken
+from engine.sampling_rules import RULES
+
+EXIT_DONE, EXIT_UNUSABLE, EXIT_CANCELLED = 0, 2, 130
+
+
+def add_sampling_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that make a SamplingConfig."""
+    sampling = parser.add_argument_group("sampling")
+    for rule in RULES:
+        kind, shown = (int, "N") if rule.type == "int64_t" else (float, "X")
+        sampling.add_argument(rule.option, type=kind, metavar=shown, help=rule.help)
+    sampling.add_argument("--logit-bias", type=_bias, action="append", metavar="ID=X", help="add X to a token's logit")
+    sampling.add_argument("--ban", type=int, action="append", metavar="ID", help="never generate this token")
+    sampling.add_argument("--seed", type=int, metavar="N", help="make sampling repeatable")
+
+
+def _bias(text: str) -> tuple[int, float]:
+    token, _, amount = text.partition("=")
+    return int(token), float(amount)
+
+
+def run_cancellable(work: Callable[[], int], cancel: CancelToken) -> int:
+    """Run `work` on a thread, so that Ctrl+C is heard while a model computes: once to cancel, twice to leave."""
+    outcome: list[int | BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # noqa: BLE001 - carried over to the main thread
+            outcome.append(error)
+
+    def interrupt(_signal: int, _frame: object) -> None:
+        if cancel.cancelled:
+            os._exit(EXIT_CANCELLED)
+        cancel.cancel()
+
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    previous = signal.signal(signal.SIGINT, interrupt) if in_main_thread else None
+    thread = threading.Thread(target=run, name="outrider-engine")
+    try:
+        thread.start()
+        while thread.is_alive():
+            thread.join(0.1)
+    finally:
+        if in_main_thread:
+            signal.signal(signal.SIGINT, previous)
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]
