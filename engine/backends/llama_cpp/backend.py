@@ -13,7 +13,7 @@ import llama_cpp
 import numpy as np
 
 from engine.backends.base import Backend, Logits, Rewind
-from engine.backends.llama_cpp.library import computes_alike, library_rows, log_lines, prepare_library
+from engine.backends.llama_cpp.library import LibraryLog, computes_alike, library_rows, prepare_library
 from engine.backends.llama_cpp.recurrent import RecurrentState, snapshot_depth, worth_saving
 from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
 from engine.cancel import CancelToken
@@ -72,6 +72,7 @@ class LlamaCppBackend(Backend):
         self, model: Any, context: Any, name: str, context_length: int, batch_size: int, device: str = "cpu"
     ) -> None:
         self.rows = library_rows()
+        self._log = prepare_library()
         self._context = context
         self._memory: Any = llama_cpp.llama_get_memory(context)
         self._batch = llama_cpp.llama_batch_init(batch_size, 0, 1)
@@ -115,9 +116,10 @@ class LlamaCppBackend(Backend):
         cancel: CancelToken | None = None,
     ) -> LlamaCppBackend:
         """Load a model. `progress` is told a fraction 0..1. Raises LoadFailed, ModelNotSupported, Cancelled."""
-        model = _load_model(config, progress, cancel)
+        log = prepare_library()
+        model = _load_model(config, log, progress, cancel)
         try:
-            context, context_length, batch_size = _make_context(model, config)
+            context, context_length, batch_size = _make_context(model, config, log)
         except LoadFailed:
             llama_cpp.llama_model_free(model)
             raise
@@ -202,8 +204,7 @@ class LlamaCppBackend(Backend):
             self._recover()
             if status == _STATUS_ABORTED:
                 raise Cancelled
-            why = log_lines[-1] if log_lines else f"llama.cpp answered {status}"
-            raise BackendFailure(why, position)
+            raise BackendFailure(self._log.last or f"llama.cpp answered {status}", position)
         if self._state is not None:
             self._state.decoded(count)
 
@@ -283,7 +284,9 @@ def _free(batch: Any, context: Any, model: Any) -> None:
     llama_cpp.llama_model_free(model)
 
 
-def _load_model(config: LoadConfig, progress: Callable[[float], None] | None, cancel: CancelToken | None) -> Any:
+def _load_model(
+    config: LoadConfig, log: LibraryLog, progress: Callable[[float], None] | None, cancel: CancelToken | None
+) -> Any:
     params = llama_cpp.llama_model_default_params()
     params.n_gpu_layers = _gpu_layers(config)
     if config.in_memory and _fits_in_memory(config):
@@ -296,14 +299,14 @@ def _load_model(config: LoadConfig, progress: Callable[[float], None] | None, ca
 
     callback = llama_cpp.llama_progress_callback(report)
     params.progress_callback = callback
-    log_lines.clear()
+    log.clear()
     model = llama_cpp.llama_model_load_from_file(os.fsencode(config.path), params)
     if cancel is not None and cancel.cancelled:
         if model:
             llama_cpp.llama_model_free(model)
         raise Cancelled(Phrase("Loading the model"))
     if not model:
-        raise LoadFailed(config.path, _reason(Phrase("llama.cpp cannot read it")))
+        raise LoadFailed(config.path, _reason(log, Phrase("llama.cpp cannot read it")))
     if not llama_cpp.llama_model_has_decoder(model) or llama_cpp.llama_model_has_encoder(model):
         llama_cpp.llama_model_free(model)
         raise ModelNotSupported(
@@ -321,7 +324,7 @@ def _fits_in_memory(config: LoadConfig) -> bool:
     return _SHARE_OF_MEMORY * available_memory() > size
 
 
-def _make_context(model: Any, config: LoadConfig) -> tuple[Any, int, int]:
+def _make_context(model: Any, config: LoadConfig, log: LibraryLog) -> tuple[Any, int, int]:
     """The context, how many tokens it holds, and how many it takes at once."""
     trained = int(llama_cpp.llama_model_n_ctx_train(model)) or DEFAULT_CONTEXT
     context_length = min(config.context_length or DEFAULT_CONTEXT, trained)
@@ -339,11 +342,12 @@ def _make_context(model: Any, config: LoadConfig) -> tuple[Any, int, int]:
         params.type_k = params.type_v = _CACHE_TYPES[config.cache_type]
     if not _gpu_layers(config):
         _make_rows_alike(model, params, config)
-    log_lines.clear()
+    log.clear()
     context = llama_cpp.llama_init_from_model(model, params)
     if not context:
         raise LoadFailed(
-            config.path, _reason(Phrase("llama.cpp cannot create a context for it; there may not be enough memory"))
+            config.path,
+            _reason(log, Phrase("llama.cpp cannot create a context for it; there may not be enough memory")),
         )
     return context, context_length, int(params.n_batch)
 
@@ -373,7 +377,6 @@ def _gpu_layers(config: LoadConfig) -> int:
     return _ALL_LAYERS if config.gpu_layers in (None, -1) else min(int(config.gpu_layers or 0), _ALL_LAYERS)
 
 
-def _reason(otherwise: str) -> str:
-    errors = [line for line in log_lines if "error" in line.lower() or "failed" in line.lower()]
-    detail = errors[0] if errors else ""
+def _reason(log: LibraryLog, otherwise: str) -> str:
+    detail = log.error
     return Phrase("{what} ({detail}).", what=otherwise, detail=detail) if detail else Phrase("{what}.", what=otherwise)

@@ -11,6 +11,7 @@ import ctypes
 import logging
 import os
 import sys
+from collections import deque
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,15 +28,44 @@ _log = logging.getLogger(__name__)
 _LOG_WARN, _LOG_ERROR = 3, 4
 _KEPT = 20
 
-log_lines: list[str] = []
-"""The last warnings and errors of llama.cpp; whoever wants those of one call clears the list before."""
+
+class LibraryLog:
+    """Keep the last warnings and errors of llama.cpp. Whoever wants those of one call clears it before.
+
+    llama.cpp has one receiver of its messages in a process: the log that was made last. None reaches the terminal.
+    """
+
+    def __init__(self) -> None:
+        self._lines: deque[str] = deque(maxlen=_KEPT)
+        self._receiver = llama_cpp.llama_log_callback(self._keep)
+        llama_cpp.llama_log_set(self._receiver, ctypes.c_void_p(0))
+
+    def _keep(self, level: int, text: bytes, _data: object) -> None:
+        if level in (_LOG_WARN, _LOG_ERROR):
+            self._lines.append(text.decode("utf-8", "replace").strip())
+
+    def clear(self) -> None:
+        """Forget what was said before."""
+        self._lines.clear()
+
+    @property
+    def last(self) -> str | None:
+        """The last message, None where there was none."""
+        return self._lines[-1] if self._lines else None
+
+    @property
+    def error(self) -> str | None:
+        """The first message that tells of an error or a failure, None where none does."""
+        return next((line for line in self._lines if "error" in line.lower() or "failed" in line.lower()), None)
 
 
-def prepare_library() -> None:
-    """Make llama.cpp ready. Raises NotAvailable where no module runs on this processor."""
-    llama_cpp.llama_log_set(_log_callback, ctypes.c_void_p(0))
+@cache
+def prepare_library() -> LibraryLog:
+    """Make llama.cpp ready, and return its log. Raises NotAvailable where no module runs on this processor."""
+    log = LibraryLog()
     _load_modules()
     llama_cpp.llama_backend_init()
+    return log
 
 
 @cache
@@ -50,16 +80,6 @@ def library_rows() -> Rows:
     except (OSError, AttributeError):
         pass  # One that `make setup` or an installer did not compile lacks the functions: numpy does the same.
     return NUMPY
-
-
-def _keep_log(level: int, text: bytes, _data: object) -> None:
-    """llama.cpp's messages: none reaches the terminal, the last errors go into ours."""
-    if level in (_LOG_WARN, _LOG_ERROR):
-        log_lines.append(text.decode("utf-8", "replace").strip())
-        del log_lines[:-_KEPT]
-
-
-_log_callback = llama_cpp.llama_log_callback(_keep_log)
 
 
 def _load_modules() -> None:
