@@ -13,7 +13,7 @@ from typing import Any, Literal, TypedDict
 from engine.errors import InvalidLookahead, InvalidRequest, InvalidSampling, UnknownMethod
 from engine.methods import DRAFT_MODEL, METHODS, SOURCES, DraftMethod
 from engine.sampling_rules import RULES
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 MAX_LOOKAHEAD = 32
 DEFAULT_LOOKAHEAD = DRAFT_MODEL.lookahead
@@ -24,17 +24,17 @@ CACHE_TYPES: tuple[CacheType, ...] = ("f16", "q8_0", "q4_0")
 _MOST_TOKENS = 2**31
 # Made once: a configuration is checked far more often than it is wrong.
 _RANGES = {
-    "[0, 1]": Phrase("a number from 0 to 1"),
-    "[0, 100]": Phrase("a number from 0 to 100"),
-    "[-100, 100]": Phrase("a number from -100 to 100"),
-    "(0, 1]": Phrase("a number above 0, at most 1"),
-    "(0, 100]": Phrase("a number above 0, at most 100"),
+    "[0, 1]": Translatable("a number from 0 to 1"),
+    "[0, 100]": Translatable("a number from 0 to 100"),
+    "[-100, 100]": Translatable("a number from -100 to 100"),
+    "(0, 1]": Translatable("a number above 0, at most 1"),
+    "(0, 100]": Translatable("a number above 0, at most 100"),
 }
 """What the numbers of sampling_rules.def may be, in words."""
-_OFF, _ALL = Phrase("0 (off) or a whole number above 0"), Phrase("0 (all) or a whole number above 0")
-_SEED = Phrase("a whole number from 0 to 2^64 - 1")
-_BIASES = Phrase("token ids with finite numbers")
-_TOKEN_IDS = Phrase("token ids, whole numbers of 0 or more")
+_OFF, _ALL = Translatable("0 (off) or a whole number above 0"), Translatable("0 (all) or a whole number above 0")
+_SEED = Translatable("a whole number from 0 to 2^64 - 1")
+_BIASES = Translatable("token ids with finite numbers")
+_TOKEN_IDS = Translatable("token ids, whole numbers of 0 or more")
 _DEVICE = re.compile(r"auto|cpu|mps|cuda(:[0-9]{1,3})?")
 
 Lookahead = int | Literal["adaptive", "auto", "default"]
@@ -52,11 +52,11 @@ class Message:
     def __post_init__(self) -> None:
         if self.role not in ("system", "user", "assistant"):
             raise InvalidRequest(
-                Phrase("A message's role must be system, user or assistant, not {role!r}.", role=self.role)
+                Translatable("A message's role must be system, user or assistant, not {role!r}.", role=self.role)
             )
         if not isinstance(self.content, str):
             raise InvalidRequest(
-                Phrase("A message's content must be text, not {name}.", name=type(self.content).__name__)
+                Translatable("A message's content must be text, not {name}.", name=type(self.content).__name__)
             )
 
     @classmethod
@@ -65,7 +65,7 @@ class Message:
         if isinstance(data, Message):
             return data
         if not isinstance(data, Mapping) or not {"role", "content"} <= set(data):
-            raise InvalidRequest(Phrase('A message must be an object with "role" and "content".'))
+            raise InvalidRequest(Translatable('A message must be an object with "role" and "content".'))
         return cls(data["role"], data["content"])
 
 
@@ -167,13 +167,15 @@ class SpeculationConfig:
         object.__setattr__(self, "sources", _sources(self.sources))
         if self.overlap not in ("on", "off", "auto"):
             raise InvalidRequest(
-                Phrase("Overlap must be 'on', 'off' or 'auto', not {overlap!r}.", overlap=self.overlap)
+                Translatable("Overlap must be 'on', 'off' or 'auto', not {overlap!r}.", overlap=self.overlap)
             )
         if not isinstance(self.method, DraftMethod) and self.method not in METHODS:
             raise UnknownMethod(self.method, METHODS)
         if self.acceptance not in ("rejection", "exact"):
             raise InvalidRequest(
-                Phrase("Acceptance must be 'rejection' or 'exact', not {acceptance!r}.", acceptance=self.acceptance)
+                Translatable(
+                    "Acceptance must be 'rejection' or 'exact', not {acceptance!r}.", acceptance=self.acceptance
+                )
             )
         if self.draft_temperature is not None:
             _check_number("draft_temperature", self.draft_temperature, _RANGES["[0, 100]"], 0.0, 100.0)
@@ -216,29 +218,31 @@ class LoadConfig:
     def __post_init__(self) -> None:
         if self.context_length is not None and (not _is_whole(self.context_length) or self.context_length < 8):
             raise InvalidRequest(
-                Phrase(
+                Translatable(
                     "The context must be a whole number of 8 tokens or more, not {context_length!r}.",
                     context_length=self.context_length,
                 )
             )
         if self.threads is not None and (not _is_whole(self.threads) or not 1 <= self.threads <= 512):
             raise InvalidRequest(
-                Phrase("Threads must be a whole number from 1 to 512, not {threads!r}.", threads=self.threads)
+                Translatable("Threads must be a whole number from 1 to 512, not {threads!r}.", threads=self.threads)
             )
         if self.gpu_layers is not None and (not _is_whole(self.gpu_layers) or self.gpu_layers < -1):
             raise InvalidRequest(
-                Phrase("GPU layers must be a whole number, -1 for all, not {gpu_layers!r}.", gpu_layers=self.gpu_layers)
+                Translatable(
+                    "GPU layers must be a whole number, -1 for all, not {gpu_layers!r}.", gpu_layers=self.gpu_layers
+                )
             )
         if self.device is not None and _DEVICE.fullmatch(str(self.device)) is None:
             raise InvalidRequest(
-                Phrase(
+                Translatable(
                     "The device must be auto, cpu, cuda, cuda:0 (or another number) or mps, not {device!r}.",
                     device=self.device,
                 )
             )
         if self.dtype is not None and self.dtype not in DTYPES:
             raise InvalidRequest(
-                Phrase(
+                Translatable(
                     "The number format must be one of {dtypes}, not {dtype!r}.",
                     dtypes=", ".join(DTYPES),
                     dtype=self.dtype,
@@ -246,7 +250,7 @@ class LoadConfig:
             )
         if self.cache_type is not None and self.cache_type not in CACHE_TYPES:
             raise InvalidRequest(
-                Phrase(
+                Translatable(
                     "The cache type must be one of {cache_types}, not {cache_type!r}.",
                     cache_types=", ".join(CACHE_TYPES),
                     cache_type=self.cache_type,
@@ -287,15 +291,19 @@ class GenerationRequest:
     def __post_init__(self) -> None:
         if self.max_tokens is not None and (not _is_whole(self.max_tokens) or self.max_tokens < 1):
             raise InvalidRequest(
-                Phrase("max_tokens must be a whole number above 0, not {max_tokens!r}.", max_tokens=self.max_tokens)
+                Translatable(
+                    "max_tokens must be a whole number above 0, not {max_tokens!r}.", max_tokens=self.max_tokens
+                )
             )
         if not self.prompt:
-            raise InvalidRequest(Phrase("The prompt is empty. Enter some text first."))
+            raise InvalidRequest(Translatable("The prompt is empty. Enter some text first."))
         if not all(map(_is_stop, self.stop)):
-            raise InvalidRequest(Phrase("A stop string must be text and must not be empty."))
+            raise InvalidRequest(Translatable("A stop string must be text and must not be empty."))
         if not _is_whole(self.top) or not 0 <= self.top <= MAX_TOP:
             raise InvalidRequest(
-                Phrase("top must be a whole number from 0 to {max_top}, not {top!r}.", max_top=MAX_TOP, top=self.top)
+                Translatable(
+                    "top must be a whole number from 0 to {max_top}, not {top!r}.", max_top=MAX_TOP, top=self.top
+                )
             )
 
 
@@ -308,7 +316,7 @@ def freeze_prompt(prompt: object) -> str | tuple[Message, ...] | tuple[int, ...]
     if isinstance(prompt, str):
         return prompt
     if not isinstance(prompt, Sequence) or isinstance(prompt, bytes):
-        raise InvalidRequest(Phrase("A prompt must be text, a list of messages or a list of token ids."))
+        raise InvalidRequest(Translatable("A prompt must be text, a list of messages or a list of token ids."))
     items: list[Any] = list(prompt)
     if all(_is_whole(item) for item in items):
         return tuple(int(item) for item in items)
@@ -332,7 +340,7 @@ def _sources(value: object) -> tuple[str, ...]:
     names = (value,) if isinstance(value, str) else value
     if not isinstance(names, Sequence) or any(name not in SOURCES for name in names) or len(set(names)) < len(names):
         raise InvalidRequest(
-            Phrase(
+            Translatable(
                 "Sources must be different names out of {sources}, not {value!r}.",
                 sources=", ".join(SOURCES),
                 value=value,

@@ -34,7 +34,7 @@ from engine.loading.open import ModelSource, open_model, pair_notes
 from engine.lookahead.knowledge import PairKnowledge, learn_pair
 from engine.methods import PLAIN, find_method
 from engine.stats import GenerationStats
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 _MEASURED_FROM = 16
 """Plain tokens that a reply must have for its speed to count as measured."""
@@ -183,7 +183,7 @@ class SpeculativeDecoder:
                 elif isinstance(event, Finished):
                     result = event.result
         if result is None:
-            raise BackendFailure(Phrase("the reply ended without a result"))
+            raise BackendFailure(Translatable("the reply ended without a result"))
         return result
 
     def stream(
@@ -231,7 +231,7 @@ class SpeculativeDecoder:
         request = make_request(prompt, options, self._sampling, self._speculation)
         request = settle_lookahead(request, has_draft=self.draft is not None)
         if self._busy:
-            raise InvalidRequest(Phrase("This decoder is already generating a reply. Wait for it, or cancel it."))
+            raise InvalidRequest(Translatable("This decoder is already generating a reply. Wait for it, or cancel it."))
         token = cancel or self.cancel_token
         self._busy = True
         try:
@@ -273,7 +273,7 @@ class SpeculativeDecoder:
         if self.target is None:
             raise ModelNotLoaded("target")
         if self._busy:
-            raise InvalidRequest(Phrase("This decoder is generating a reply. Wait for it, or cancel it."))
+            raise InvalidRequest(Translatable("This decoder is generating a reply. Wait for it, or cancel it."))
         token = cancel or self.cancel_token
         try:
             if not self._calibrated:

@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 
 class EngineError(Exception):
@@ -18,7 +18,7 @@ class EngineError(Exception):
 
     @property
     def message(self) -> str:
-        """The same as `str()`; a Phrase where its class or whoever raised it made one."""
+        """The same as `str()`; a Translatable where its class or whoever raised it made one."""
         return self.args[0] if self.args and isinstance(self.args[0], str) else str(self)
 
 
@@ -29,7 +29,9 @@ class ModelNotLoaded(EngineError):
     """A decoder was asked to generate before it had a target."""
 
     def __init__(self, what: str = "target") -> None:
-        super().__init__(Phrase("No {what} model is loaded. Load one first with attach_{what}() or load().", what=what))
+        super().__init__(
+            Translatable("No {what} model is loaded. Load one first with attach_{what}() or load().", what=what)
+        )
 
 
 class LoadFailed(EngineError):
@@ -38,22 +40,22 @@ class LoadFailed(EngineError):
     def __init__(self, path: str | Path, reason: str) -> None:
         self.path = Path(path)
         self.reason = reason
-        super().__init__(Phrase("Cannot load {name}: {reason}", name=self.path.name, reason=reason))
+        super().__init__(Translatable("Cannot load {name}: {reason}", name=self.path.name, reason=reason))
 
 
 class ModelFileBroken(LoadFailed):
     """The file is not a usable model: incomplete, damaged, or not a model at all."""
 
 
-def incomplete(missing: int) -> Phrase:
+def incomplete(missing: int) -> Translatable:
     """Return the reason for a file that ends `missing` bytes too early; the size is rounded up: 178 KB."""
-    amount = Phrase("{count:,} bytes", count=missing)
+    amount = Translatable("{count:,} bytes", count=missing)
     for unit in ("KB", "MB", "GB"):
         if missing < 10 * 1024:
             break
         missing = -(-missing // 1024)
-        amount = Phrase("{count:,} {unit}", count=missing, unit=unit)
-    return Phrase("the file is incomplete: {amount} are missing. Download or copy it again.", amount=amount)
+        amount = Translatable("{count:,} {unit}", count=missing, unit=unit)
+    return Translatable("the file is incomplete: {amount} are missing. Download or copy it again.", amount=amount)
 
 
 class ModelNotSupported(LoadFailed):
@@ -68,7 +70,7 @@ class ModelTooLarge(LoadFailed):
         self.available = available
         super().__init__(
             path,
-            Phrase(
+            Translatable(
                 "it needs about {needed:.1f} GiB of memory, but only {available:.1f} GiB are free. Choose a "
                 "smaller model or quantisation, a shorter context, or close other programs.",
                 needed=needed / 2**30,
@@ -84,7 +86,9 @@ class FolderUnreadable(EngineError):
         self.path = Path(path)
         self.reason = reason
         super().__init__(
-            Phrase("Cannot read the folder {path}: {reason}. Choose another folder.", path=self.path, reason=reason)
+            Translatable(
+                "Cannot read the folder {path}: {reason}. Choose another folder.", path=self.path, reason=reason
+            )
         )
 
 
@@ -94,7 +98,7 @@ class IncompatiblePair(EngineError):
     def __init__(self, target: str, draft: str, reason: str) -> None:
         self.reason = reason
         super().__init__(
-            Phrase("{draft} cannot draft for {target}: {reason}", draft=draft, target=target, reason=reason)
+            Translatable("{draft} cannot draft for {target}: {reason}", draft=draft, target=target, reason=reason)
         )
 
 
@@ -106,7 +110,9 @@ class UnknownMethod(EngineError):
     """A method name that does not exist."""
 
     def __init__(self, method: str, known: Sequence[str]) -> None:
-        super().__init__(Phrase("Unknown method {method!r}. Known: {known}.", method=method, known=", ".join(known)))
+        super().__init__(
+            Translatable("Unknown method {method!r}. Known: {known}.", method=method, known=", ".join(known))
+        )
 
 
 class UnknownPreset(EngineError):
@@ -122,7 +128,7 @@ class NotAvailable(EngineError):
     """A feature that this version names but does not have yet, or that what is loaded cannot do."""
 
     def __init__(self, what: str, advice: str) -> None:
-        super().__init__(Phrase("{what} is not available: {advice}", what=what, advice=advice))
+        super().__init__(Translatable("{what} is not available: {advice}", what=what, advice=advice))
 
 
 class InstallationDamaged(EngineError):
@@ -157,7 +163,9 @@ class InvalidLookahead(InvalidRequest):
 
     def __init__(self, value: object) -> None:
         super().__init__(
-            Phrase("Lookahead must be a whole number from 0 to 32, 'adaptive' or 'auto', not {value!r}.", value=value)
+            Translatable(
+                "Lookahead must be a whole number from 0 to 32, 'adaptive' or 'auto', not {value!r}.", value=value
+            )
         )
 
 
@@ -167,7 +175,9 @@ class InvalidSampling(InvalidRequest):
     def __init__(self, parameter: str, value: object, allowed: str) -> None:
         self.parameter = parameter
         super().__init__(
-            Phrase("{parameter} must be {allowed}, not {value!r}.", parameter=parameter, allowed=allowed, value=value)
+            Translatable(
+                "{parameter} must be {allowed}, not {value!r}.", parameter=parameter, allowed=allowed, value=value
+            )
         )
 
 
@@ -178,7 +188,7 @@ class ContextFull(EngineError):
         self.needed = needed
         self.available = available
         super().__init__(
-            Phrase(
+            Translatable(
                 "The prompt has {needed} tokens, but the context holds only {available}. Shorten it, start a new "
                 "chat, or load the model with a longer context.",
                 needed=needed,
@@ -194,7 +204,7 @@ class TokenOutOfRange(InvalidRequest):
         self.token = token
         self.vocab_size = vocab_size
         super().__init__(
-            Phrase("Token id {token} is not in the vocabulary (0 to {last}).", token=token, last=vocab_size - 1)
+            Translatable("Token id {token} is not in the vocabulary (0 to {last}).", token=token, last=vocab_size - 1)
         )
 
 
@@ -203,9 +213,9 @@ class TextNotEncodable(EngineError):
 
     def __init__(self, character: str) -> None:
         self.character = character
-        name = f"U+{ord(character):04X}" if len(character) == 1 else Phrase("more than one character")
+        name = f"U+{ord(character):04X}" if len(character) == 1 else Translatable("more than one character")
         super().__init__(
-            Phrase(
+            Translatable(
                 "This model's vocabulary has no token for {character!r} ({name}). "
                 "Leave it out of the prompt, or choose another model.",
                 character=character,
@@ -219,7 +229,7 @@ class ChatTemplateFailed(EngineError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(
-            Phrase(
+            Translatable(
                 "The model's chat template failed: {reason}. Send plain text (--raw) or choose another model.",
                 reason=reason,
             )
@@ -238,9 +248,9 @@ class DegenerateDistribution(EngineError):
     def __init__(self, reason: str, position: int | None = None) -> None:
         self.reason = reason
         self.position = position
-        where = "" if position is None else Phrase(" at position {position}", position=position)
+        where = "" if position is None else Translatable(" at position {position}", position=position)
         super().__init__(
-            Phrase(
+            Translatable(
                 "The model returned no usable distribution{where}: {reason}. The file may be damaged.",
                 where=where,
                 reason=reason,
@@ -253,7 +263,7 @@ class RewindNotSupported(EngineError):
 
     def __init__(self, length: int, current: int) -> None:
         super().__init__(
-            Phrase(
+            Translatable(
                 "This model's cache cannot be rewound from {current} to {length} tokens.",
                 current=current,
                 length=length,
@@ -266,15 +276,15 @@ class BackendFailure(EngineError):
 
     def __init__(self, what: str, position: int | None = None) -> None:
         self.position = position
-        where = "" if position is None else Phrase(" at position {position}", position=position)
-        super().__init__(Phrase("The model could not be run{where}: {what}.", where=where, what=what))
+        where = "" if position is None else Translatable(" at position {position}", position=position)
+        super().__init__(Translatable("The model could not be run{where}: {what}.", where=where, what=what))
 
 
 class Cancelled(EngineError):
     """The work was cancelled before there was anything to return."""
 
-    def __init__(self, what: str = Phrase("The request")) -> None:
-        super().__init__(Phrase("{what} was cancelled.", what=what))
+    def __init__(self, what: str = Translatable("The request")) -> None:
+        super().__init__(Translatable("{what} was cancelled.", what=what))
 
 
 class PairWarning(UserWarning):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 AUTO, PLAIN = "auto", "autoregressive"
 """What is no draft method: the best of what is loaded, and decoding without proposals."""
@@ -59,16 +59,16 @@ class DraftMethod:
 
 DRAFT_MODEL = DraftMethod(
     "draft-model",
-    Phrase("Draft model"),
-    Phrase("Only the draft model proposes tokens, if one is chosen."),
+    Translatable("Draft model"),
+    Translatable("Only the draft model proposes tokens, if one is chosen."),
     "engine.drafting.draft_model:make_drafter",
     needs="draft",
     automatic=True,
 )
 NGRAM = DraftMethod(
     "ngram",
-    Phrase("N-gram"),
-    Phrase("Proposes what followed earlier in the text when it begins to repeat. Needs no draft model."),
+    Translatable("N-gram"),
+    Translatable("Proposes what followed earlier in the text when it begins to repeat. Needs no draft model."),
     "engine.drafting.ngram:make_drafter",
     lookahead=16,  # It costs nothing to ask, and where it finds anything it mostly finds a long stretch.
     is_index=True,

@@ -34,7 +34,7 @@ from app.state.settings.fields import Option
 from app.state.settings.generation import GENERATION, GenerationChoice
 from app.system.places import settings_path
 from app.system.translation import LANGUAGES
-from engine import MAX_LOOKAHEAD, Phrase, write_whole
+from engine import MAX_LOOKAHEAD, Translatable, write_whole
 
 FONT_POINTS = (6, 40)
 """The smallest and the largest size of the font that can be chosen."""
@@ -47,7 +47,7 @@ _OLD_S = 60.0
 
 
 def _points(size: int) -> str:
-    return Phrase("{size} pt", size=size)
+    return Translatable("{size} pt", size=size)
 
 
 def _sampling(value: object) -> dict[str, Any]:
@@ -60,11 +60,14 @@ def _speculation(name: str) -> Mapping[str, Setting]:
     return shown("speculation", one_of(*(each.value for each in known.options)), known.label, known.options, known.hint)
 
 
-_SYSTEM = Phrase("Follow system")
-_THEMES = (Option("system", _SYSTEM), Option("light", Phrase("Light")), Option("dark", Phrase("Dark")))
+_SYSTEM = Translatable("Follow system")
+_THEMES = (Option("system", _SYSTEM), Option("light", Translatable("Light")), Option("dark", Translatable("Dark")))
 _LANGUAGES = (Option("", _SYSTEM), *(Option(code, each.name) for code, each in LANGUAGES.items()))
 _SIZES = (Option(0, _SYSTEM), *(Option(size, _points(size)) for size in _LISTED_POINTS))
-_NOTIFY = (Option(True, Phrase("When a long reply finishes in the background")), Option(False, Phrase("Never")))
+_NOTIFY = (
+    Option(True, Translatable("When a long reply finishes in the background")),
+    Option(False, Translatable("Never")),
+)
 
 
 @dataclass(slots=True)
@@ -92,12 +95,16 @@ class Settings:
     lookahead: Lookahead = field(default="auto", metadata=kept(either(one_of("auto"), whole(0, MAX_LOOKAHEAD))))
     load_options: dict[str, dict[str, Any]] = field(default_factory=dict, metadata=kept(options_by_path))
     theme: str = field(
-        default="system", metadata=shown("general", one_of("system", "light", "dark"), Phrase("Theme"), _THEMES)
+        default="system", metadata=shown("general", one_of("system", "light", "dark"), Translatable("Theme"), _THEMES)
     )
     language: str = field(
         default="",
         metadata=shown(
-            "general", text_like(_LANGUAGE), Phrase("Language"), _LANGUAGES, Phrase("Takes effect after restart")
+            "general",
+            text_like(_LANGUAGE),
+            Translatable("Language"),
+            _LANGUAGES,
+            Translatable("Takes effect after restart"),
         ),
     )
     font_points: int = field(
@@ -105,13 +112,13 @@ class Settings:
         metadata=shown(
             "general",
             either(whole(0, 0), whole(*FONT_POINTS)),
-            Phrase("Font size"),
+            Translatable("Font size"),
             _SIZES,
-            Phrase("Also: Ctrl + and Ctrl −"),
+            Translatable("Also: Ctrl + and Ctrl −"),
             unlisted=_points,
         ),
     )
-    notify: bool = field(default=True, metadata=shown("general", flag, Phrase("Notifications"), _NOTIFY))
+    notify: bool = field(default=True, metadata=shown("general", flag, Translatable("Notifications"), _NOTIFY))
     first_launch: bool = field(default=True, metadata=kept(flag))
     geometry: str = field(default="", metadata=kept(path_text, resting=True))
     left_shown: bool = field(default=True, metadata=kept(flag))

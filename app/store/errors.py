@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 from pathlib import Path
 
-from engine import Phrase
+from engine import Translatable
 
 
 class StoreError(Exception):
@@ -26,7 +26,7 @@ class StoreTooNew(StoreError):
         self.known = known
         super().__init__(
             path,
-            Phrase(
+            Translatable(
                 "The chats in {path} were written by a newer version of Outrider (format {version}; this version "
                 "reads up to format {known}). Nothing was changed. Open them with the newer version.",
                 path=path,
@@ -43,7 +43,7 @@ class StoreDamaged(StoreError):
         self.reason = reason
         super().__init__(
             path,
-            Phrase(
+            Translatable(
                 "The chats in {path} cannot be read: {reason}. Restore the file from a backup, or move it away "
                 "to start with an empty list.",
                 path=path,
@@ -59,7 +59,7 @@ class StoreNotOpen(StoreError):
         self.reason = reason
         super().__init__(
             path,
-            Phrase(
+            Translatable(
                 "Cannot open the chats in {path}: {reason}. Make the folder and the file writable.",
                 path=path,
                 reason=reason,
@@ -73,7 +73,7 @@ class NoRoomForStore(StoreError):
     def __init__(self, path: Path) -> None:
         super().__init__(
             path,
-            Phrase(
+            Translatable(
                 "Cannot open the chats in {path}: the disk is full. Free some space and restart Outrider.",
                 path=path,
             ),
@@ -86,7 +86,7 @@ class StoreInUse(StoreError):
     def __init__(self, path: Path) -> None:
         super().__init__(
             path,
-            Phrase(
+            Translatable(
                 "Another program is using the chats in {path}. Close the other instance of Outrider and start again.",
                 path=path,
             ),
@@ -103,7 +103,7 @@ class DiskFull(NotSaved):
     def __init__(self, path: Path) -> None:
         super().__init__(
             path,
-            Phrase(
+            Translatable(
                 "The disk that holds {parent} is full, so recent changes are not saved yet. Free some space: "
                 "Outrider then saves them automatically while it is open.",
                 parent=path.parent,
@@ -118,7 +118,7 @@ class NotWritable(NotSaved):
         self.reason = reason
         super().__init__(
             path,
-            Phrase(
+            Translatable(
                 "Recent changes cannot be saved in {parent}: {reason}. Outrider tries again every few seconds "
                 "while it is open.",
                 parent=path.parent,
@@ -132,7 +132,7 @@ class ChangeRefused(StoreError):
 
     def __init__(self, path: Path, reason: str) -> None:
         self.reason = reason
-        super().__init__(path, Phrase("A change could not be saved: {reason}.", reason=reason))
+        super().__init__(path, Translatable("A change could not be saved: {reason}.", reason=reason))
 
 
 def opening_error(path: Path, error: sqlite3.Error | OSError) -> StoreError:
@@ -159,7 +159,7 @@ def writing_error(path: Path, error: Exception) -> StoreError:
     if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_full(path)):
         return DiskFull(path)
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return NotWritable(path, Phrase("the file is damaged ({reason})", reason=error))
+        return NotWritable(path, Translatable("the file is damaged ({reason})", reason=error))
     if code in _PASSING:
         return NotWritable(path, str(error))
     return ChangeRefused(path, str(error))

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 
 from app.store.errors import StoreDamaged, StoreTooNew
-from engine import Phrase
+from engine import Translatable
 
 APPLICATION_ID = 0x4F757472
 """Says whose file it is (sqlite.org/pragma.html#pragma_application_id): "Outr"."""
@@ -15,7 +15,7 @@ _HEADER = 100
 _MAGIC = b"SQLite format 3\0"
 _VERSION_AT = 60  # sqlite.org/fileformat.html, "User Version Number", big-endian
 _APPLICATION_AT = 68
-_ANOTHER = Phrase("it belongs to another program")
+_ANOTHER = Translatable("it belongs to another program")
 
 _TABLES = """
 CREATE TABLE conversations (
@@ -109,7 +109,7 @@ def check_header(path: Path) -> None:
     if header is None:
         return
     if len(header) < _HEADER or not header.startswith(_MAGIC):
-        raise StoreDamaged(path, Phrase("it is not an Outrider chat file"))
+        raise StoreDamaged(path, Translatable("it is not an Outrider chat file"))
     _refuse_newer(path, _number(header, _VERSION_AT))
     # 0: perhaps one of ours whose program was killed while making it.
     if _number(header, _APPLICATION_AT) not in (APPLICATION_ID, 0):

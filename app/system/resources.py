@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from importlib.resources import files
 
-from engine import Phrase
+from engine import Translatable
 
 _MOST = 10
 
@@ -17,7 +17,7 @@ class ResourceDamaged(Exception):
     def __init__(self, name: str) -> None:
         self.name = name
         super().__init__(
-            Phrase("{name} is part of Outrider, but it is missing or damaged. Reinstall Outrider.", name=name)
+            Translatable("{name} is part of Outrider, but it is missing or damaged. Reinstall Outrider.", name=name)
         )
 
 

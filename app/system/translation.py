@@ -14,7 +14,7 @@ from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
-from engine import Phrase
+from engine import Translatable
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def choose(language: str, wanted: Sequence[str] | None = None) -> str:
 
 def say(text: str) -> str:
     """A text of the engine in the language of the window, where it is one that can be translated."""
-    if not isinstance(text, Phrase):
+    if not isinstance(text, Translatable):
         return text
     fields = {name: say(value) if isinstance(value, str) else value for name, value in text.fields.items()}
     said = fill(QCoreApplication.translate(_ENGINE, text.template), **fields)
@@ -81,7 +81,7 @@ def say(text: str) -> str:
 def say_error(error: BaseException) -> str:
     """Return the message of one of our errors in the language of the window."""
     told = error.args[0] if error.args else ""
-    return say(told) if isinstance(told, Phrase) else str(error)
+    return say(told) if isinstance(told, Translatable) else str(error)
 
 
 def fill(template: str, /, **fields: object) -> str:

@@ -12,7 +12,7 @@ from app.state.models.library import LibraryRow
 from app.state.models.names import file_size, parameters
 from app.system.translation import fill, say
 from app.words.figures import SEPARATOR, UNKNOWN
-from engine import Phrase
+from engine import Translatable
 
 _NUMBER = re.compile(r"\d+")
 
@@ -116,9 +116,9 @@ def _state_order(row: LibraryRow) -> float:
 
 
 _TABLE = {
-    "name": LibraryColumn(Phrase("Name"), lambda row: row.model.name, _name_order),
+    "name": LibraryColumn(Translatable("Name"), lambda row: row.model.name, _name_order),
     "parameters": LibraryColumn(
-        Phrase("Parameters"),
+        Translatable("Parameters"),
         lambda row: parameters(row.model.parameters) or UNKNOWN,
         lambda row: float(row.model.parameters),
         sample="888.8M",
@@ -126,14 +126,14 @@ _TABLE = {
         figure=True,
     ),
     "quantisation": LibraryColumn(
-        Phrase("Quantisation"),
+        Translatable("Quantisation"),
         lambda row: row.model.quantisation or UNKNOWN,
         lambda row: row.model.quantisation.casefold(),
         sample="IQ4_XXS_M",
         gives_way=4,
     ),
     "size": LibraryColumn(
-        Phrase("Size"),
+        Translatable("Size"),
         lambda row: say(file_size(row.model.size_bytes)) or UNKNOWN,
         lambda row: float(row.model.size_bytes),
         sample="888.8 MB",
@@ -141,23 +141,23 @@ _TABLE = {
         figure=True,
     ),
     "context": LibraryColumn(
-        Phrase("Context"),
+        Translatable("Context"),
         context_words,
         lambda row: float(row.model.context_length),
-        Phrase("Context length in tokens: as loaded / as trained"),
+        Translatable("Context length in tokens: as loaded / as trained"),
         sample="888,888 / 888,888",
         gives_way=1,
         figure=True,
     ),
     "memory": LibraryColumn(
-        Phrase("Memory"),
+        Translatable("Memory"),
         lambda row: say(file_size(row.needed)) or UNKNOWN,
         lambda row: float(row.needed),
-        Phrase("Estimated memory needed to run the model, and free memory"),
+        Translatable("Estimated memory needed to run the model, and free memory"),
         sample="888.8 MB",
         figure=True,
     ),
-    "state": LibraryColumn(Phrase("State"), _state_cell, _state_order),
+    "state": LibraryColumn(Translatable("State"), _state_cell, _state_order),
 }
 COLUMNS = tuple(_TABLE)
 """Their names, from left to right."""

@@ -35,7 +35,7 @@ from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled, InvalidRequest, ModelNotLoaded
 from engine.methods import DRAFT_MODEL
 from engine.system.machine import OtherPrograms, describe_machine
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 Stage = Literal["warming up", "measuring", "comparing"]
 
@@ -116,7 +116,7 @@ def measure(decoder: SpeculativeDecoder, wanted: Wanted, cancel: CancelToken, pr
 
     def warming(done: int) -> None:
         if not tell("warming up", done, ways):
-            raise Cancelled(Phrase("The measurement"))
+            raise Cancelled(Translatable("The measurement"))
 
     pace = measured.bench.warm_up(warming)
     measured.sizes = choose_sizes(
@@ -147,7 +147,7 @@ def _collect(measured: Measured, sizes: Sizes, tell: Callable[[Stage, int, int, 
     total = sizes.repeats * len(bench.prompts) * len(bench.ways)
     began = perf_counter()
     if not tell("measuring", 0, total, sizes.seconds):
-        raise Cancelled(Phrase("The measurement"))
+        raise Cancelled(Translatable("The measurement"))
     try:
         for reply in bench.replies(sizes.repeats, sizes.max_tokens):
             replies.append(reply)
@@ -275,7 +275,7 @@ def _way(way: int | str) -> Way:
     if way == NGRAM:
         return Way(NGRAM, {"method": NGRAM, "lookahead": "default"})
     if isinstance(way, str):
-        raise InvalidRequest(Phrase("Only a lookahead, 'auto' or 'ngram' can be measured, not {way!r}.", way=way))
+        raise InvalidRequest(Translatable("Only a lookahead, 'auto' or 'ngram' can be measured, not {way!r}.", way=way))
     return Way(str(check_lookahead(way)), {"method": DRAFT_MODEL.name, "lookahead": way})
 
 

@@ -26,7 +26,7 @@ from engine.config import SamplingConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled, ChatTemplateFailed, InvalidRequest, ModelNotLoaded, TextNotEncodable
 from engine.events import GenerationResult, TokenEvent
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 PLAIN, AUTO, NGRAM = "plain", "auto", methods.NGRAM.name
 DEFAULT_LOOKAHEADS = (1, 2, 3, 4, 6, 8, 12, 16)
@@ -158,11 +158,13 @@ def prepare(
         prepared.append(PreparedPrompt(each.category, each.number, tokens, most))
     if not prepared and len(left_out) == 1:
         raise InvalidRequest(
-            Phrase("{name} cannot answer this prompt: {why}.", name=target.name, why=left_out[0].why.rstrip("."))
+            Translatable("{name} cannot answer this prompt: {why}.", name=target.name, why=left_out[0].why.rstrip("."))
         )
     if not prepared:
         raise InvalidRequest(
-            Phrase("{name} can answer none of the prompts. The first: {why}", name=target.name, why=left_out[0].why)
+            Translatable(
+                "{name} can answer none of the prompts. The first: {why}", name=target.name, why=left_out[0].why
+            )
         )
     return prepared, left_out
 
@@ -257,7 +259,7 @@ class Bench:
             **way.options,
         )
         if result.finish_reason == "cancelled":
-            raise Cancelled(Phrase("The measurement"))
+            raise Cancelled(Translatable("The measurement"))
         return 1000.0 * (seen[0] - began), result
 
     def _empty_caches(self) -> None:

@@ -14,11 +14,11 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from engine.backends.base import Tokenizer
 from engine.config import Message
 from engine.errors import ChatTemplateFailed, InvalidRequest
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 _MOST_STEPS = 1_000_000
 """Numbers that a template may count through, and characters or bits that one product in it may have."""
-_ENDLESS = Phrase("it does not terminate")
+_ENDLESS = Translatable("it does not terminate")
 _ANCHOR = "\n"
 """A text before another one that no tokenizer writes with one token for both."""
 
@@ -35,7 +35,7 @@ def encode_prompt(prompt: str | Sequence[Message] | Sequence[int], tokenizer: To
         return _encode_messages((Message("user", prompt),), tokenizer)
     if isinstance(prompt[0], Message):
         if raw:
-            raise InvalidRequest(Phrase("Messages need the chat template: omit raw."))
+            raise InvalidRequest(Translatable("Messages need the chat template: omit raw."))
         return _encode_messages(prompt, tokenizer)  # type: ignore[arg-type]
     return [int(token) for token in prompt]  # type: ignore[arg-type]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from engine.errors import LoadFailed
-from engine.translatable import Phrase, as_sentence
+from engine.translatable import Translatable, as_sentence
 
 if TYPE_CHECKING:
     from engine.formats.vocabulary import Vocabulary
@@ -20,10 +20,10 @@ DEFAULT_CONTEXT = 4096
 _LONGEST_NAME = 120
 
 ROLE_PROBLEMS: dict[Role, str] = {
-    "projector": Phrase("It is the vision part of a model (a projector), which does not generate text."),
-    "embedding": Phrase("It is an embedding model, which does not generate text."),
-    "draft-head": Phrase("It is a draft head for a target, not a model of its own."),
-    "adapter": Phrase("It is an adapter (LoRA) for a model, not a model of its own."),
+    "projector": Translatable("It is the vision part of a model (a projector), which does not generate text."),
+    "embedding": Translatable("It is an embedding model, which does not generate text."),
+    "draft-head": Translatable("It is a draft head for a target, not a model of its own."),
+    "adapter": Translatable("It is an adapter (LoRA) for a model, not a model of its own."),
 }
 
 
@@ -80,7 +80,7 @@ def problem_of(error: LoadFailed, path: Path | None = None) -> str:
     """An error's reason as a sentence for a list. `path`: what is listed; a file in it that is to blame is named."""
     if path is None or error.path == path:
         return _printable_reason(as_sentence(error.reason))
-    return Phrase("{file}: {reason}", file=printable(error.path.name), reason=_printable_reason(error.reason))
+    return Translatable("{file}: {reason}", file=printable(error.path.name), reason=_printable_reason(error.reason))
 
 
 def _printable_reason(reason: str) -> str:

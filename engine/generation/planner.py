@@ -35,7 +35,7 @@ from engine.lookahead.knowledge import PairKnowledge
 from engine.methods import AUTO, DRAFT_METHODS, DRAFT_MODEL, NGRAM, PLAIN, DraftMethod, find_method
 from engine.sampling.rows import NUMPY, Rows
 from engine.stats import GenerationStats
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def make_request(
     speculation = replace(speculation, **_take(rest, SpeculationConfig))
     changed = _take(rest, GenerationRequest)
     if rest:
-        raise InvalidRequest(Phrase("Unknown option {option!r}.", option=next(iter(rest))))
+        raise InvalidRequest(Translatable("Unknown option {option!r}.", option=next(iter(rest))))
     for name in ("stop", "stop_tokens"):
         if name in changed:
             value = changed[name]
@@ -124,7 +124,7 @@ def make_plan(
     _check_token_ids(request, target.vocab_size)
     tokens, dropped = _encode(request, target)
     if not tokens:
-        raise InvalidRequest(Phrase("The prompt has no tokens. Enter some text first."))
+        raise InvalidRequest(Translatable("The prompt has no tokens. Enter some text first."))
     stop_tokens = target.eos_token_ids | frozenset(request.stop_tokens)
     method, sources = choose_sources(speculation, has_draft=models.draft is not None)
     lookahead = _lookahead(speculation, sources)
@@ -173,12 +173,12 @@ def choose_sources(speculation: SpeculationConfig, *, has_draft: bool) -> tuple[
     sources = tuple(found for source in speculation.sources if (found := find_method(source)) is not None)
     if named is not None and not named.available:
         raise NotAvailable(
-            Phrase("The method {method}", method=name),
-            Phrase("it is planned for a later version. Use draft-model or ngram."),
+            Translatable("The method {method}", method=name),
+            Translatable("it is planned for a later version. Use draft-model or ngram."),
         )
     if sources and name != AUTO and named not in sources:
         raise InvalidRequest(
-            Phrase(
+            Translatable(
                 "The method {method} cannot be combined with the sources {sources}. Omit one of them.",
                 method=name,
                 sources=", ".join(source.name for source in sources),

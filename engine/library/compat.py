@@ -20,7 +20,7 @@ from engine.backends.base import Backend
 from engine.errors import VocabularyMismatch
 from engine.formats.text_table import TextTable
 from engine.formats.vocabulary import Vocabulary, make_vocabulary
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 if TYPE_CHECKING:
     from engine.library.scan import ModelFile
@@ -68,20 +68,20 @@ def judge_pair(target: ModelFile, draft: ModelFile) -> Fit:
         if not model.usable:
             return Fit(
                 False,
-                Phrase(
+                Translatable(
                     "{name} cannot be used: {problem}",
                     name=model.name,
-                    problem=model.problem or Phrase("it does not generate text."),
+                    problem=model.problem or Translatable("it does not generate text."),
                 ),
             )
     if target.vocabulary is None or draft.vocabulary is None:
         bare = target if target.vocabulary is None else draft
-        return Fit(False, Phrase("{name} has no vocabulary of its own.", name=bare.name))
+        return Fit(False, Translatable("{name} has no vocabulary of its own.", name=bare.name))
     fit = judge_vocabularies(target.vocabulary, draft.vocabulary)
     if not fit.usable:
         return fit
     expected = _expectation(target, draft, fit)
-    return Fit(fit.fits, Phrase("{reason} {expected}", reason=fit.reason, expected=expected), fit.through_text)
+    return Fit(fit.fits, Translatable("{reason} {expected}", reason=fit.reason, expected=expected), fit.through_text)
 
 
 def judge_backends(target: Backend, draft: Backend) -> Fit:
@@ -114,13 +114,13 @@ def _identity(vocabulary: Vocabulary) -> tuple[object, ...]:
 
 def _judge_vocabularies(target: Vocabulary, draft: Vocabulary) -> Fit:
     if not target.fingerprints.any():
-        return Fit(False, Phrase("The target's tokens have no text, so proposals cannot be translated."))
+        return Fit(False, Translatable("The target's tokens have no text, so proposals cannot be translated."))
     if not draft.fingerprints.any():
-        return Fit(False, Phrase("The draft's tokens have no text, so proposals cannot be translated."))
+        return Fit(False, Translatable("The draft's tokens have no text, so proposals cannot be translated."))
     difference = check_vocabularies(target, draft)
     if difference is None:
-        return Fit(True, Phrase("Same vocabulary{though}.", though=_other_beginning(target, draft)))
-    reason = Phrase(
+        return Fit(True, Translatable("Same vocabulary{though}.", though=_other_beginning(target, draft)))
+    reason = Translatable(
         "They have different tokenizers ({target} and {draft}): {difference}, so proposals are translated "
         "through text, which is slower.",
         target=_described(target),
@@ -136,7 +136,7 @@ def check_vocabularies(target: Vocabulary, draft: Vocabulary) -> str | None:
         return None
     kinds = {target.kind, draft.kind} - {""}
     if len(kinds) > 1 and kinds != _ALIKE:
-        return Phrase("they have different types")
+        return Translatable("they have different types")
     return _check_texts(target, draft)
 
 
@@ -150,9 +150,9 @@ def _check_texts(target: Vocabulary, draft: Vocabulary) -> str | None:
     compared = int(np.count_nonzero(both))
     differing = np.flatnonzero(both & (ours != theirs))
     if len(differing) > compared // 2:
-        return Phrase("most of their tokens stand for different texts")
+        return Translatable("most of their tokens stand for different texts")
     if len(differing):
-        return Phrase(
+        return Translatable(
             "{differing:,} of {compared:,} tokens stand for different texts, the first of them {first}",
             differing=len(differing),
             compared=compared,
@@ -160,11 +160,11 @@ def _check_texts(target: Vocabulary, draft: Vocabulary) -> str | None:
         )
     if surplus > _MAX_SURPLUS:
         if longer is target:
-            return Phrase("the target has {surplus:,} more tokens", surplus=surplus)
-        return Phrase("the draft has {surplus:,} more tokens", surplus=surplus)
+            return Translatable("the target has {surplus:,} more tokens", surplus=surplus)
+        return Translatable("the draft has {surplus:,} more tokens", surplus=surplus)
     fewest = min(int(np.count_nonzero(ours)), int(np.count_nonzero(theirs)))
     if common > _FIRST_COMPARED and compared <= max(0, fewest - _FIRST_COMPARED) // 2:
-        return Phrase("they have too few tokens in common")
+        return Translatable("they have too few tokens in common")
     return None
 
 
@@ -173,8 +173,8 @@ def _other_beginning(target: Vocabulary, draft: Vocabulary) -> str:
     if draft.begin_id in (None, target.begin_id):
         return ""
     if target.begin_id is None:
-        return Phrase(", but the draft expects begin token {used} and gets none", used=draft.begin_id)
-    return Phrase(
+        return Translatable(", but the draft expects begin token {used} and gets none", used=draft.begin_id)
+    return Translatable(
         ", but the draft expects begin token {used} and gets token {given}",
         used=draft.begin_id,
         given=target.begin_id,
@@ -183,26 +183,26 @@ def _other_beginning(target: Vocabulary, draft: Vocabulary) -> str:
 
 def _described(vocabulary: Vocabulary) -> str:
     if not vocabulary.kind:
-        return Phrase("{count:,} tokens", count=vocabulary.size)
-    return Phrase("{kind} with {count:,} tokens", kind=vocabulary.kind, count=vocabulary.size)
+        return Translatable("{count:,} tokens", count=vocabulary.size)
+    return Translatable("{kind} with {count:,} tokens", kind=vocabulary.kind, count=vocabulary.size)
 
 
 def _expectation(target: ModelFile, draft: ModelFile, fit: Fit) -> str:
     """What the sizes promise, in a sentence."""
     if draft.path == target.path:
-        return Phrase("The draft is the target itself: no speedup.")
+        return Translatable("The draft is the target itself: no speedup.")
     ratio = _cost_ratio(target, draft)
     if ratio <= 1.0:
-        return Phrase("The draft is not smaller than the target: no speedup.")
+        return Translatable("The draft is not smaller than the target: no speedup.")
     if ratio < _HARDLY:
-        return Phrase("The draft is hardly smaller than the target: little or no speedup.")
-    times = Phrase("{ratio:.0f}", ratio=ratio) if ratio >= 10 else Phrase("{ratio:.1f}", ratio=ratio)
-    promise = Phrase("a speedup is likely") if fit.fits else Phrase("a speedup is possible")
+        return Translatable("The draft is hardly smaller than the target: little or no speedup.")
+    times = Translatable("{ratio:.0f}", ratio=ratio) if ratio >= 10 else Translatable("{ratio:.1f}", ratio=ratio)
+    promise = Translatable("a speedup is likely") if fit.fits else Translatable("a speedup is possible")
     if ratio < _LITTLE:
-        promise = Phrase("a small speedup at best")
+        promise = Translatable("a small speedup at best")
     elif _skill_ratio(target, draft) > _TOO_SMALL:
-        promise = Phrase("the draft may be too small to guess well")
-    return Phrase("The target is {times} times as large as the draft: {promise}.", times=times, promise=promise)
+        promise = Translatable("the draft may be too small to guess well")
+    return Translatable("The target is {times} times as large as the draft: {promise}.", times=times, promise=promise)
 
 
 # Ranking ------------------------------------------------------------------------------------------------------------

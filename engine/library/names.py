@@ -16,7 +16,7 @@ from typing import Literal
 from engine.errors import LoadFailed, ModelFileBroken
 from engine.formats.gguf.parts import part_name, title_stem
 from engine.system.files import expanded
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 _BUNDLED = ("demo-target.Q8_0.gguf", "demo-draft.Q8_0.gguf")
 QUANTISATIONS = (
@@ -54,7 +54,7 @@ def resolve_source(name: str | Path, part: Literal["target", "draft"] = "target"
         return path
     match = _NAME.fullmatch(text)
     if match is None:
-        raise ModelFileBroken(path, Phrase("there is no such file."))
+        raise ModelFileBroken(path, Translatable("there is no such file."))
     return _in_cache(path, match)
 
 
@@ -64,7 +64,7 @@ def bundled_pair() -> tuple[Path, Path]:
     pair = folder / _BUNDLED[0], folder / _BUNDLED[1]
     for path in pair:
         if not path.is_file():
-            raise LoadFailed(path, Phrase("it is part of Outrider, but it is missing. Reinstall Outrider."))
+            raise LoadFailed(path, Translatable("it is part of Outrider, but it is missing. Reinstall Outrider."))
     return pair
 
 
@@ -86,10 +86,10 @@ def _in_cache(path: Path, match: re.Match[str]) -> Path:
     place = _repository_folder(cache, repository)
     if place is None:
         if match["owner"] is None and match["quantisation"] is None:
-            raise ModelFileBroken(path, Phrase("there is no such file."))
+            raise ModelFileBroken(path, Translatable("there is no such file."))
         raise ModelFileBroken(
             path,
-            Phrase(
+            Translatable(
                 "there is no such file, and no {repository} in the Hugging Face cache ({cache}). "
                 "Download it first: hf download {repository}",
                 repository=repository,
@@ -102,7 +102,7 @@ def _in_cache(path: Path, match: re.Match[str]) -> Path:
 def _in_repository(path: Path, place: Path, repository: str, quantisation: str | None, file: str | None) -> Path:
     snapshot = _snapshot(place)
     if snapshot is None:
-        raise _incomplete(path, repository, Phrase("has no files"))
+        raise _incomplete(path, repository, Translatable("has no files"))
     if file is not None:
         return _whole(_named_file(path, snapshot, repository, file), path, repository)
     if quantisation is None and (found := _safetensors(snapshot, path, repository)) is not None:
@@ -111,7 +111,9 @@ def _in_repository(path: Path, place: Path, repository: str, quantisation: str |
     if not files:
         unfinished = any(place.glob("blobs/*.incomplete"))
         raise _incomplete(
-            path, repository, Phrase("is only partly downloaded") if unfinished else Phrase("has no weights")
+            path,
+            repository,
+            Translatable("is only partly downloaded") if unfinished else Translatable("has no weights"),
         )
     return _whole(_chosen(path, files, quantisation), path, repository)
 
@@ -147,7 +149,7 @@ def _snapshot(place: Path) -> Path | None:
 def _incomplete(path: Path, repository: str, what: str) -> ModelFileBroken:
     return ModelFileBroken(
         path,
-        Phrase(
+        Translatable(
             "{repository} in the Hugging Face cache {what}. Download it again: hf download {repository}",
             repository=repository,
             what=what,
@@ -163,7 +165,7 @@ def _safetensors(folder: Path, path: Path, repository: str) -> Path | None:
     needed = {"config.json"} | {name for name in names if name.endswith(".safetensors")} | _parts_in_index(folder)
     missing = next((name for name in sorted(needed) if not (folder / name).is_file()), None)
     if missing is not None:
-        raise _incomplete(path, repository, Phrase("lacks {missing}", missing=missing))
+        raise _incomplete(path, repository, Translatable("lacks {missing}", missing=missing))
     return folder
 
 
@@ -188,7 +190,7 @@ def _in_local_folder(folder: Path) -> Path:
         names = {entry.name for entry in folder.iterdir()}
     except OSError as error:
         raise ModelFileBroken(
-            folder, Phrase("this folder cannot be read ({reason}).", reason=error.strerror or error)
+            folder, Translatable("this folder cannot be read ({reason}).", reason=error.strerror or error)
         ) from None
     if {"snapshots", "refs"} <= names and folder.name.startswith("models--"):
         return _in_repository(folder, folder, folder.name[8:].replace("--", "/"), None, None)
@@ -198,7 +200,7 @@ def _in_local_folder(folder: Path) -> Path:
     if len({_without_quantisation(file) for file in files}) > 1:
         there = ", ".join(file.name for file in files[:10])
         raise ModelFileBroken(
-            folder, Phrase("this folder contains several models. Choose one of its files: {there}.", there=there)
+            folder, Translatable("this folder contains several models. Choose one of its files: {there}.", there=there)
         )
     return _chosen(folder, files, None) if files else folder
 
@@ -229,7 +231,7 @@ def _chosen(path: Path, files: list[Path], quantisation: str | None) -> Path:
         there = ", ".join(file.name for file in files[:20])
         raise ModelFileBroken(
             path,
-            Phrase("it has no {quantisation} file. Available: {there}.", quantisation=quantisation, there=there),
+            Translatable("it has no {quantisation} file. Available: {there}.", quantisation=quantisation, there=there),
         )
     return found
 
@@ -250,11 +252,11 @@ def _without_quantisation(file: Path) -> str:
 def _named_file(path: Path, snapshot: Path, repository: str, file: str) -> Path:
     wanted = snapshot / file
     if ".." in wanted.parts:
-        raise ModelFileBroken(path, Phrase("a file of a model cannot lie outside its folder."))
+        raise ModelFileBroken(path, Translatable("a file of a model cannot lie outside its folder."))
     if not wanted.is_symlink() and not wanted.exists():
         raise ModelFileBroken(
             path,
-            Phrase(
+            Translatable(
                 "{repository} in the Hugging Face cache has no {file}. Download it: hf download {repository} {file}",
                 repository=repository,
                 file=file,
@@ -269,5 +271,5 @@ def _whole(file: Path, path: Path, repository: str) -> Path:
     parts = [file] if name is None else [file.with_name(name.of(number)) for number in range(1, name.parts + 1)]
     missing = next((part for part in parts if not part.is_file()), None)
     if missing is not None:
-        raise _incomplete(path, repository, Phrase("lacks {name}", name=missing.name))
+        raise _incomplete(path, repository, Translatable("lacks {name}", name=missing.name))
     return file

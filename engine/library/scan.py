@@ -15,7 +15,7 @@ from engine.library.scan_cache import Entry, LibraryCache
 from engine.library.walk import FoundModel, find_models, is_as_found
 from engine.system.files import expanded
 from engine.system.installation import extra_advice, extra_installed
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 __all__ = ["ModelFile", "inspect_model", "scan_folder"]
 
@@ -107,12 +107,12 @@ class _Scan:
                 return self._reader.read(path), True
             model = self._reader.first_part(path)
             return replace(
-                model, problem=Phrase("Part of it is missing: {missing}.", missing=printable(missing, 300))
+                model, problem=Translatable("Part of it is missing: {missing}.", missing=printable(missing, 300))
             ), True
         except _SENSELESS as error:
             # Not foreseen; but whatever is wrong with one file, the others are listed.
             name = folder_name(path) if in_folder else file_title(path.stem)
-            problem = Phrase("it cannot be read ({reason}).", reason=type(error).__name__).as_sentence()
+            problem = Translatable("it cannot be read ({reason}).", reason=type(error).__name__).as_sentence()
             return _in_format(ModelFile(path, name, problem=problem), in_folder), False
         except LoadFailed as error:
             size = sum(stamp[0] for _, stamp in found.stamps if stamp is not None)

@@ -14,7 +14,7 @@ from engine.cancel import CancelToken
 from engine.errors import FolderUnreadable
 from engine.formats.gguf.parts import PartName, part_name
 from engine.system.files import expanded
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 MAX_DEPTH = 12
 MAX_ENTRIES = 200_000
@@ -59,7 +59,7 @@ def find_models(folder: str | Path, *, cancel: CancelToken | None = None) -> lis
     walk = _Walk(cancel)
     found = list(walk.folder(os.fspath(root), 0))
     if walk.full:
-        problem = Phrase("This folder has more than {count:,} files. The rest are not listed.", count=MAX_ENTRIES)
+        problem = Translatable("This folder has more than {count:,} files. The rest are not listed.", count=MAX_ENTRIES)
         found.append(FoundModel(os.fspath(root), "folder", problem=problem))
     return found
 
@@ -76,14 +76,14 @@ def _check_folder(root: Path) -> None:
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         missing = isinstance(error, FileNotFoundError | NotADirectoryError)
-        raise FolderUnreadable(root, Phrase("there is no such folder") if missing else reason) from None
+        raise FolderUnreadable(root, Translatable("there is no such folder") if missing else reason) from None
     if not stat.S_ISDIR(mode):
-        raise FolderUnreadable(root, Phrase("it is not a folder"))
+        raise FolderUnreadable(root, Translatable("it is not a folder"))
     try:
         with os.scandir(root):
             pass
     except PermissionError:
-        raise FolderUnreadable(root, Phrase("Outrider has no permission to read it")) from None
+        raise FolderUnreadable(root, Translatable("Outrider has no permission to read it")) from None
     except OSError as error:
         raise FolderUnreadable(root, error.strerror or str(error)) from None
 
@@ -119,7 +119,7 @@ class _Walk:
             yield FoundModel(
                 folder,
                 "folder",
-                problem=Phrase("This folder cannot be read: {reason}.", reason=error.strerror or error),
+                problem=Translatable("This folder cannot be read: {reason}.", reason=error.strerror or error),
             )
             return
         names = {entry.name for entry in entries}
@@ -134,7 +134,7 @@ class _Walk:
                 yield from self.folder(entry.path, depth + 1)
             else:
                 yield FoundModel(
-                    entry.path, "folder", problem=Phrase("This folder is nested too deeply to be searched.")
+                    entry.path, "folder", problem=Translatable("This folder is nested too deeply to be searched.")
                 )
         elif entry.name[-5:].lower() == ".gguf":
             yield from self._gguf(entry, names)

@@ -20,7 +20,7 @@ from engine.loading.trial import check_model_file
 from engine.methods import DRAFT_METHODS
 from engine.system.files import expanded
 from engine.system.installation import extra_advice
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 ModelSource = str | Path | LoadConfig | Backend
 BACKENDS = {
@@ -83,7 +83,7 @@ def open_model(
         cancel.clear()
         raise
     except OSError as error:  # A file or a disk that goes away in the middle of it.
-        reason = Phrase("it cannot be read ({error}).", error=error.strerror or error)
+        reason = Translatable("it cannot be read ({error}).", error=error.strerror or error)
         raise LoadFailed(config.path, reason) from None
 
 
@@ -99,11 +99,11 @@ def open_backend(
     """
     path = expanded(config.path)
     if not path.exists():
-        raise ModelFileBroken(path, Phrase("there is no such file."))
+        raise ModelFileBroken(path, Translatable("there is no such file."))
     if path.is_dir() or path.suffix.lower() == ".safetensors":
         folder = model_folder(path)
         if folder is None:
-            raise ModelNotSupported(path, Phrase("its folder has no config.json, which describes the model."))
+            raise ModelNotSupported(path, Translatable("its folder has no config.json, which describes the model."))
         config = replace(config, path=folder)
         return _backend("transformers").open(config, progress=_stage(progress, "loading"), cancel=cancel)
     gpu_layers = 0 if config.device == "cpu" else config.gpu_layers
@@ -120,7 +120,7 @@ def _backend(name: str) -> type[_Opens]:
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in _EXTRA:
             raise
-        raise NotAvailable(Phrase("Loading safetensors models"), extra_advice()) from None
+        raise NotAvailable(Translatable("Loading safetensors models"), extra_advice()) from None
 
 
 def _stage(progress: Callable[[str, float], None] | None, stage: str) -> Callable[[float], None] | None:

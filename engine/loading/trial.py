@@ -34,7 +34,7 @@ from engine.library.scan import inspect_model
 from engine.loading.trial_entry import HIDDEN_COMMAND, VERDICT_MARK
 from engine.system.cache_files import cache_folder, write_file
 from engine.system.machine import available_memory
-from engine.translatable import Phrase, as_clause, unpacked
+from engine.translatable import Translatable, as_clause, unpacked
 
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
@@ -63,7 +63,7 @@ def check_model_file(
     """
     model = inspect_model(config.path)
     if not model.usable:
-        raise ModelNotSupported(config.path, as_clause(model.problem or Phrase("it is not a model.")))
+        raise ModelNotSupported(config.path, as_clause(model.problem or Translatable("it is not a model.")))
     if config.trusted:
         return
     _check_cancel(cancel)
@@ -96,7 +96,7 @@ def _try_in_child(
         while True:
             _check_cancel(cancel)
             if monotonic() > limit:
-                raise ModelFileBroken(config.path, Phrase("llama.cpp took too long to load it."))
+                raise ModelFileBroken(config.path, Translatable("llama.cpp took too long to load it."))
             try:
                 line = lines.get(timeout=_POLL_S)
             except Empty:
@@ -148,12 +148,13 @@ def _reason(said: object) -> str:
 def _death(path: Path, code: int, noise: list[str]) -> LoadFailed:
     """The error for a child that ended without a verdict."""
     if code == 1 and any(line.startswith("Traceback") for line in noise):
-        return LoadFailed(path, Phrase("the process that tests it failed ({noise}).", noise=noise[-1][:200]))
+        return LoadFailed(path, Translatable("the process that tests it failed ({noise}).", noise=noise[-1][:200]))
     words = ("GGML_ASSERT", "GGML_ABORT", "what():")
     complaints = [line for line in noise if any(word in line for word in words)]
     detail = complaints[-1][:200] if complaints else f"it ended with {code}"
     return ModelFileBroken(
-        path, Phrase("llama.cpp cannot run this file ({detail}). Download or convert the model again.", detail=detail)
+        path,
+        Translatable("llama.cpp cannot run this file ({detail}). Download or convert the model again.", detail=detail),
     )
 
 
@@ -173,7 +174,7 @@ def _child(
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
     except OSError as error:
-        reason = Phrase("the process that tests it cannot be started ({reason}).", reason=error.strerror or error)
+        reason = Translatable("the process that tests it cannot be started ({reason}).", reason=error.strerror or error)
         raise LoadFailed(config.path, reason) from None
     reader = threading.Thread(target=_read_lines, args=(process, lines), name="outrider-probe")
     reader.start()

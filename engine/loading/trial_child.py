@@ -31,7 +31,7 @@ from engine.errors import (
     TextNotEncodable,
 )
 from engine.loading.trial_entry import VERDICT_MARK
-from engine.translatable import Phrase, packed
+from engine.translatable import Translatable, packed
 
 if sys.platform != "win32":
     import resource
@@ -84,7 +84,7 @@ def run(settings: str) -> int:
     except _Failed as error:
         verdict, reason = "broken", error.args[0]
     except (EngineError, ArithmeticError, LookupError, TypeError, ValueError, MemoryError) as error:
-        verdict, reason = "broken", Phrase("it cannot be run ({reason}).", reason=str(error))
+        verdict, reason = "broken", Translatable("it cannot be run ({reason}).", reason=str(error))
     _say(out, verdict=verdict, reason=packed(reason))
     return 0
 
@@ -93,11 +93,11 @@ def _explained(complaint: str) -> tuple[str, str]:
     """The verdict and the reason for a person in what llama.cpp complains of."""
     unknown = _UNKNOWN.search(complaint)
     if unknown is not None:
-        return "not supported", Phrase(
+        return "not supported", Translatable(
             "this version does not support the {kind} {name!r}. Choose another model.", kind=unknown[1], name=unknown[2]
         )
     complaint = re.sub(r"(\w+: )?error loading model: ", "", complaint)
-    return "broken", Phrase("{complaint} Download or convert it again.", complaint=complaint)
+    return "broken", Translatable("{complaint} Download or convert it again.", complaint=complaint)
 
 
 def _own_output() -> BinaryIO:
@@ -212,4 +212,4 @@ def _try_reply(backend: Backend) -> None:
 
 def _check(rows: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> None:
     if not np.all(np.isfinite(rows.max(axis=1))):
-        raise _Failed(Phrase("it computes no usable numbers: its weights are damaged."))
+        raise _Failed(Translatable("it computes no usable numbers: its weights are damaged."))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import DegenerateDistribution, TokenOutOfRange
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 Distribution = NDArray[np.float64]
 
@@ -46,5 +46,5 @@ def residual_distribution(target_probs: Distribution, draft_probs: Distribution)
     residual = np.maximum(target_probs - draft_probs, 0.0)
     mass = float(residual.sum())
     if not np.isfinite(mass):
-        raise DegenerateDistribution(Phrase("a probability is not a finite number"))
+        raise DegenerateDistribution(Translatable("a probability is not a finite number"))
     return residual / mass if mass > 0.0 else np.array(target_probs, dtype=np.float64)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from engine.config import SamplingConfig
 from engine.errors import DegenerateDistribution
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 Row = NDArray[np.float32]
 Weights = NDArray[np.float32] | NDArray[np.float64]
@@ -29,8 +29,8 @@ _SAMPLED = 16
 """It is every so many-th one."""
 _SPREAD = 64
 """How many tokens share what top-p leaves out, at a first guess."""
-NO_MASS = Phrase("its probabilities sum to zero or are not finite numbers")
-NO_PEAK = Phrase("its best logit is not a finite number")
+NO_MASS = Translatable("its probabilities sum to zero or are not finite numbers")
+NO_PEAK = Translatable("its best logit is not a finite number")
 
 
 class Choice(NamedTuple):

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import InstallationDamaged
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 MANIFEST = "manifest.json"
 EXIT_DAMAGED = 3
@@ -152,10 +152,10 @@ def _entries(files: Mapping[str, Any]) -> dict[str, _Expected]:
 def extra_advice() -> str:
     """What is missing and what to do about it: nothing can be added to a frozen program."""
     if installation_folder() is not None:
-        return Phrase(
+        return Translatable(
             "This build of Outrider does not include PyTorch and transformers. Install the full flavour of Outrider."
         )
-    return Phrase('PyTorch and transformers are not installed. Install them with: pip install "outrider[torch]"')
+    return Translatable('PyTorch and transformers are not installed. Install them with: pip install "outrider[torch]"')
 
 
 def extra_installed() -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from app.state.conversations.conversation import ROLES, STATUSES, UNFINISHED, Conversation, StoredMessage, clean
-from engine import Phrase, write_whole
+from engine import Translatable, write_whole
 
 FORMAT = "outrider-conversation"
 VERSION = 1
@@ -33,7 +33,7 @@ class ConversationRefused(Exception):
     def __init__(self, name: str, reason: str) -> None:
         self.name = name
         self.reason = reason
-        super().__init__(Phrase("Cannot import {name}: {reason}. Nothing was changed.", name=name, reason=reason))
+        super().__init__(Translatable("Cannot import {name}: {reason}. Nothing was changed.", name=name, reason=reason))
 
 
 class ExportFailed(Exception):
@@ -43,7 +43,7 @@ class ExportFailed(Exception):
         self.path = path
         self.reason = reason
         super().__init__(
-            Phrase(
+            Translatable(
                 "Cannot write {path}: {reason}. Choose another folder, or free some space.", path=path, reason=reason
             )
         )
@@ -111,16 +111,16 @@ def from_json(data: bytes, new_id: Callable[[], int], name: str = "the file") ->
     Raises ConversationRefused where anything in it makes no sense: then nothing of it is given.
     """
     if len(data) > LARGEST_FILE:
-        raise ConversationRefused(name, Phrase("it is larger than {count} MiB", count=LARGEST_FILE // 2**20))
+        raise ConversationRefused(name, Translatable("it is larger than {count} MiB", count=LARGEST_FILE // 2**20))
     try:
         told = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_no_key_twice, parse_constant=_no_constant)
         return _Reader(new_id).read(told)
     except _Senseless as error:
         raise ConversationRefused(name, error.args[0]) from error
     except UnicodeDecodeError as error:
-        raise ConversationRefused(name, Phrase("it is not UTF-8 text")) from error
+        raise ConversationRefused(name, Translatable("it is not UTF-8 text")) from error
     except (ValueError, RecursionError, MemoryError) as error:
-        raise ConversationRefused(name, Phrase("it is not valid JSON")) from error
+        raise ConversationRefused(name, Translatable("it is not valid JSON")) from error
 
 
 class _Senseless(ValueError):
@@ -130,12 +130,12 @@ class _Senseless(ValueError):
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise _Senseless(Phrase("an object has a duplicate key"))
+        raise _Senseless(Translatable("an object has a duplicate key"))
     return found
 
 
 def _no_constant(constant: str) -> None:
-    raise _Senseless(Phrase("{constant} is not a number", constant=constant))
+    raise _Senseless(Translatable("{constant} is not a number", constant=constant))
 
 
 class _Reader:
@@ -148,12 +148,12 @@ class _Reader:
 
     def read(self, told: object) -> Imported:
         if not isinstance(told, dict) or told.get("format") != FORMAT:
-            raise _Senseless(Phrase("it is not a chat exported by Outrider"))
+            raise _Senseless(Translatable("it is not a chat exported by Outrider"))
         version = told.get("version")
         if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
-            raise _Senseless(Phrase("it was written by a newer version of Outrider; import it there"))
+            raise _Senseless(Translatable("it was written by a newer version of Outrider; import it there"))
         if version != VERSION or isinstance(version, bool):
-            raise _Senseless(Phrase("its format version is unknown"))
+            raise _Senseless(Translatable("its format version is unknown"))
         conversation = Conversation(
             self._new_id(),
             _time(told, "created"),
@@ -164,17 +164,19 @@ class _Reader:
         updated = _time(told, "updated")
         messages = told.get("messages")
         if not isinstance(messages, list):
-            raise _Senseless(Phrase("it has no list of messages"))
+            raise _Senseless(Translatable("it has no list of messages"))
         if len(messages) > _MOST_MESSAGES:
-            raise _Senseless(Phrase("it has more than {count} messages", count=_MOST_MESSAGES))
+            raise _Senseless(Translatable("it has more than {count} messages", count=_MOST_MESSAGES))
         for place, each in enumerate(messages, 1):
             try:
                 conversation.add(self._message(each))
             except _Senseless as error:
-                raise _Senseless(Phrase("message {place}: {reason}", place=place, reason=error.args[0])) from error
+                raise _Senseless(
+                    Translatable("message {place}: {reason}", place=place, reason=error.args[0])
+                ) from error
             except (ValueError, KeyError) as error:
                 raise _Senseless(
-                    Phrase("message {place} cannot follow the message that it names as its parent", place=place)
+                    Translatable("message {place} cannot follow the message that it names as its parent", place=place)
                 ) from error
         self._choose(conversation, told, messages)
         conversation.updated = updated
@@ -182,17 +184,17 @@ class _Reader:
 
     def _message(self, told: object) -> StoredMessage:
         if not isinstance(told, dict):
-            raise _Senseless(Phrase("it is not an object"))
+            raise _Senseless(Translatable("it is not an object"))
         number, parent = told.get("id"), told.get("parent")
         if not _is_id(number) or number in self._ids:
-            raise _Senseless(Phrase("its id is missing or not unique"))
+            raise _Senseless(Translatable("its id is missing or not unique"))
         if parent is not None and (not _is_id(parent) or parent not in self._ids):
-            raise _Senseless(Phrase("its parent does not come before it"))
+            raise _Senseless(Translatable("its parent does not come before it"))
         if told.get("role") not in ROLES:
-            raise _Senseless(Phrase("its role is unknown"))
+            raise _Senseless(Translatable("its role is unknown"))
         status = told.get("status", "done")
         if status not in STATUSES or status in UNFINISHED:
-            raise _Senseless(Phrase("its status is unknown"))
+            raise _Senseless(Translatable("its status is unknown"))
         message = StoredMessage(
             self._new_id(),
             None if parent is None else self._ids[parent],
@@ -210,7 +212,7 @@ class _Reader:
         self._ids[number] = message.id
         if told.get("trace") is not None:
             if message.role != "assistant":
-                raise _Senseless(Phrase("a user message cannot have a token record"))
+                raise _Senseless(Translatable("a user message cannot have a token record"))
             self._traces[message.id] = _bytes(told["trace"])
         return message
 
@@ -223,7 +225,7 @@ class _Reader:
             elif _is_id(chosen) and self._ids.get(chosen) in conversation.children(parent):
                 child = self._ids[chosen]
             else:
-                raise _Senseless(Phrase("the selected branch does not exist"))
+                raise _Senseless(Translatable("the selected branch does not exist"))
             conversation.point(parent, child)
 
 
@@ -234,21 +236,21 @@ def _is_id(value: object) -> TypeGuard[int]:
 def _time(told: Mapping[str, Any], name: str) -> float:
     value = told.get(name)
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= _LAST_DAY:
-        raise _Senseless(Phrase("“{name}” is not a valid time", name=name))
+        raise _Senseless(Translatable("“{name}” is not a valid time", name=name))
     return float(value)
 
 
 def _flag(told: Mapping[str, Any], name: str) -> bool:
     value = told.get(name, False)
     if not isinstance(value, bool):
-        raise _Senseless(Phrase("“{name}” must be true or false", name=name))
+        raise _Senseless(Translatable("“{name}” must be true or false", name=name))
     return value
 
 
 def _text(told: Mapping[str, Any], name: str, default: str | None = None) -> str:
     value = told.get(name, default)
     if not isinstance(value, str) or clean(value) != value:
-        raise _Senseless(Phrase("“{name}” is not text", name=name))
+        raise _Senseless(Translatable("“{name}” is not text", name=name))
     return value
 
 
@@ -261,7 +263,7 @@ def _values(told: Mapping[str, Any], name: str) -> dict[str, Any] | None:
     if value is None:
         return None
     if not isinstance(value, dict):
-        raise _Senseless(Phrase("“{name}” is not an object", name=name))
+        raise _Senseless(Translatable("“{name}” is not an object", name=name))
     level: list[Any] = [value]
     for _ in range(_DEEPEST):
         inner: list[Any] = []
@@ -271,12 +273,12 @@ def _values(told: Mapping[str, Any], name: str) -> dict[str, Any] | None:
             elif isinstance(each, list):
                 inner += each
             elif isinstance(each, float) and not math.isfinite(each):
-                raise _Senseless(Phrase("a number in “{name}” is too large", name=name))
+                raise _Senseless(Translatable("a number in “{name}” is too large", name=name))
             elif isinstance(each, str) and clean(each) != each:
-                raise _Senseless(Phrase("a text in “{name}” contains invalid characters", name=name))
+                raise _Senseless(Translatable("a text in “{name}” contains invalid characters", name=name))
         level = inner
     if level:
-        raise _Senseless(Phrase("“{name}” is nested too deeply", name=name))
+        raise _Senseless(Translatable("“{name}” is nested too deeply", name=name))
     return value
 
 
@@ -286,7 +288,7 @@ def _bytes(value: object) -> bytes:
             return base64.b64decode(value, validate=True)
     except (binascii.Error, ValueError):
         pass
-    raise _Senseless(Phrase("its token record is damaged"))
+    raise _Senseless(Translatable("its token record is damaged"))
 
 
 # Files --------------------------------------------------------------------------------------------------------------
@@ -298,7 +300,7 @@ def read_file(path: Path, new_id: Callable[[], int]) -> Imported:
         with path.open("rb") as file:
             data = file.read(LARGEST_FILE + 1)
     except OSError as error:
-        raise ConversationRefused(path.name, error.strerror or Phrase("it cannot be read")) from error
+        raise ConversationRefused(path.name, error.strerror or Translatable("it cannot be read")) from error
     return from_json(data, new_id, path.name)
 
 
@@ -307,7 +309,7 @@ def write_file(path: Path, text: str) -> None:
     try:
         write_whole(path, clean(text).encode())
     except OSError as error:
-        raise ExportFailed(path, error.strerror or Phrase("it cannot be written")) from error
+        raise ExportFailed(path, error.strerror or Translatable("it cannot be written")) from error
 
 
 def file_name(conversation: Conversation, suffix: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from app.state.conversations.conversation import Conversation
 from app.state.conversations.files import Imported, read_file, to_json
 from app.state.conversations.markdown import Words, to_markdown
-from engine import Phrase
+from engine import Translatable
 
 Traces = Mapping[int, bytes]
 """The records of replies token by token, packed, by the id of the reply."""
@@ -40,15 +40,15 @@ FORMATS = {
         ExportFormat(
             "markdown",
             ".md",
-            Phrase("Export as Markdown…"),
-            Phrase("Markdown (*.md)"),
+            Translatable("Export as Markdown…"),
+            Translatable("Markdown (*.md)"),
             lambda conversation, words, _traces: to_markdown(conversation, words),
         ),
         ExportFormat(
             "json",
             ".json",
-            Phrase("Export as JSON…"),
-            Phrase("Chat (*.json)"),
+            Translatable("Export as JSON…"),
+            Translatable("Chat (*.json)"),
             lambda conversation, _words, traces: to_json(conversation, traces),
             with_traces=True,
             read=read_file,

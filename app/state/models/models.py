@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from app.state.models.load_options import AS_THE_ENGINE_DOES, LoadChoice, needs_with
 from app.state.models.names import file_label, hint, labels
-from engine import DRAFT_METHODS, MAX_LOOKAHEAD, PLAIN, ModelFile, Phrase
+from engine import DRAFT_METHODS, MAX_LOOKAHEAD, PLAIN, ModelFile, Translatable
 
 if TYPE_CHECKING:
     from engine import Fit, MemoryNeeds
@@ -279,7 +279,7 @@ class ModelList:
         more = fit.reason if fit is not None and fit.usable else ""
         shortage = None if problem is not None or target is None else self._shortage(model, beside=target)
         slower = fit is not None and fit.through_text
-        said = Phrase("{file}\n{fit}", file=hint(model), fit=more) if more else hint(model)
+        said = Translatable("{file}\n{fit}", file=hint(model), fit=more) if more else hint(model)
         away = self._is_out_of_reach(model.path)
         return PickerLine(model.path, name, problem, said, "model", slower, shortage, away, beside=True)
 

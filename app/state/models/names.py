@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from engine import ModelFile, Phrase
+from engine import ModelFile, Translatable
 
 
 def label(model: ModelFile) -> str:
@@ -33,7 +33,7 @@ def labels(models: Sequence[ModelFile]) -> dict[Path, str]:
 def hint(model: ModelFile) -> str:
     """More about a model: its file and how large that is."""
     size = file_size(model.size_bytes)
-    return Phrase("{file} · {size}", file=model.path.name, size=size) if size else model.path.name
+    return Translatable("{file} · {size}", file=model.path.name, size=size) if size else model.path.name
 
 
 def file_label(path: Path) -> str:
@@ -54,5 +54,5 @@ def file_size(size: int) -> str:
     """A file's size: 1.2 MB. Empty where it is not known."""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
         if size >= factor:
-            return Phrase("{size:.1f} {unit}", size=size / factor, unit=unit)
-    return Phrase("{count} bytes", count=size) if size else ""
+            return Translatable("{size:.1f} {unit}", size=size / factor, unit=unit)
+    return Translatable("{count} bytes", count=size) if size else ""

@@ -16,9 +16,9 @@ from engine import (
     EngineError,
     GenerationRequest,
     Message,
-    Phrase,
     SamplingConfig,
     SpeculationConfig,
+    Translatable,
 )
 
 MOST_STOPS = 32
@@ -27,16 +27,16 @@ LONGEST_SYSTEM = 200_000
 """Characters."""
 
 
-def _count(number: int) -> Phrase:
+def _count(number: int) -> Translatable:
     """Return a number that is written with its groups of digits apart."""
-    return Phrase("{count:,}", count=number)
+    return Translatable("{count:,}", count=number)
 
 
 METHODS = (
     Option(
         "auto",
-        Phrase("Automatic"),
-        Phrase(
+        Translatable("Automatic"),
+        Translatable(
             "Uses the draft that is chosen in the window. With lookahead auto it also uses the text so far, "
             "whichever promises more."
         ),
@@ -46,7 +46,7 @@ METHODS = (
         for method in DRAFT_METHODS
         if method.available and method.needs != "heads"
     ),
-    Option(PLAIN, Phrase("Plain"), Phrase("Proposes nothing: the target generates one token at a time.")),
+    Option(PLAIN, Translatable("Plain"), Translatable("Proposes nothing: the target generates one token at a time.")),
 )
 """Methods that can be chosen in the window: those that it has the models for."""
 NEEDS_DRAFT = frozenset(method.name for method in DRAFT_METHODS if method.needs == "draft")
@@ -54,22 +54,22 @@ _INDEXES = frozenset(method.name for method in DRAFT_METHODS if method.is_index)
 ACCEPTANCES = (
     Option(
         "rejection",
-        Phrase("Rejection sampling"),
-        Phrase("Keeps a proposed token with probability target / draft, at most 1. Accepts the most tokens."),
+        Translatable("Rejection sampling"),
+        Translatable("Keeps a proposed token with probability target / draft, at most 1. Accepts the most tokens."),
     ),
     Option(
         "exact",
-        Phrase("Exact match"),
-        Phrase(
+        Translatable("Exact match"),
+        Translatable(
             "Keeps a proposed token if the target samples the same one. Accepts fewer tokens; with a seed, a "
             "reply repeats at any lookahead."
         ),
     ),
 )
 OVERLAPS = (
-    Option("auto", Phrase("Automatic"), Phrase("On if draft and target do not run on the same cores.")),
-    Option("on", Phrase("On"), Phrase("The draft keeps proposing while the target verifies.")),
-    Option("off", Phrase("Off"), Phrase("The draft waits for the target.")),
+    Option("auto", Translatable("Automatic"), Translatable("On if draft and target do not run on the same cores.")),
+    Option("on", Translatable("On"), Translatable("The draft keeps proposing while the target verifies.")),
+    Option("off", Translatable("Off"), Translatable("The draft waits for the target.")),
 )
 
 
@@ -88,9 +88,9 @@ class GenerationChoice:
         metadata=described(
             "sampling",
             "number",
-            Phrase("Temperature"),
-            Phrase("0 = greedy: always the most likely token"),
-            Phrase("Enter a number from 0 to 100."),
+            Translatable("Temperature"),
+            Translatable("0 = greedy: always the most likely token"),
+            Translatable("Enter a number from 0 to 100."),
         ),
     )
     top_n_sigma: float = field(
@@ -98,9 +98,9 @@ class GenerationChoice:
         metadata=described(
             "sampling",
             "number",
-            Phrase("Top-n-sigma"),
-            Phrase("drop tokens this many standard deviations below the best one · 0 = off"),
-            Phrase("Enter a number from 0 to 100."),
+            Translatable("Top-n-sigma"),
+            Translatable("drop tokens this many standard deviations below the best one · 0 = off"),
+            Translatable("Enter a number from 0 to 100."),
         ),
     )
     top_k: int = field(
@@ -108,9 +108,9 @@ class GenerationChoice:
         metadata=described(
             "sampling",
             "whole",
-            Phrase("Top-k"),
-            Phrase("sample from this many of the most likely tokens · 0 = off"),
-            Phrase("Enter 0 or a whole number above 0."),
+            Translatable("Top-k"),
+            Translatable("sample from this many of the most likely tokens · 0 = off"),
+            Translatable("Enter 0 or a whole number above 0."),
         ),
     )
     typical: float = field(
@@ -118,9 +118,9 @@ class GenerationChoice:
         metadata=described(
             "sampling",
             "number",
-            Phrase("Typical"),
-            Phrase("sample from the most typical tokens up to this total probability · 1 = off"),
-            Phrase("Enter a number above 0, at most 1."),
+            Translatable("Typical"),
+            Translatable("sample from the most typical tokens up to this total probability · 1 = off"),
+            Translatable("Enter a number above 0, at most 1."),
         ),
     )
     top_p: float = field(
@@ -128,9 +128,9 @@ class GenerationChoice:
         metadata=described(
             "sampling",
             "number",
-            Phrase("Top-p"),
-            Phrase("sample from the likeliest tokens up to this total probability · 1 = off"),
-            Phrase("Enter a number above 0, at most 1."),
+            Translatable("Top-p"),
+            Translatable("sample from the likeliest tokens up to this total probability · 1 = off"),
+            Translatable("Enter a number above 0, at most 1."),
         ),
     )
     min_p: float = field(
@@ -138,9 +138,9 @@ class GenerationChoice:
         metadata=described(
             "sampling",
             "number",
-            Phrase("Min-p"),
-            Phrase("drop tokens below this share of the best one's probability · 0 = off"),
-            Phrase("Enter a number from 0 to 1."),
+            Translatable("Min-p"),
+            Translatable("drop tokens below this share of the best one's probability · 0 = off"),
+            Translatable("Enter a number from 0 to 1."),
         ),
     )
     repeat_penalty: float = field(
@@ -148,9 +148,9 @@ class GenerationChoice:
         metadata=described(
             "sampling",
             "number",
-            Phrase("Repeat penalty"),
-            Phrase("weakens tokens already used by this factor · 1 = off"),
-            Phrase("Enter a number above 0, at most 100."),
+            Translatable("Repeat penalty"),
+            Translatable("weakens tokens already used by this factor · 1 = off"),
+            Translatable("Enter a number above 0, at most 100."),
         ),
     )
     presence_penalty: float = field(
@@ -158,9 +158,9 @@ class GenerationChoice:
         metadata=described(
             "sampling",
             "number",
-            Phrase("Presence penalty"),
-            Phrase("subtracted once for every token already used · 0 = off"),
-            Phrase("Enter a number from -100 to 100."),
+            Translatable("Presence penalty"),
+            Translatable("subtracted once for every token already used · 0 = off"),
+            Translatable("Enter a number from -100 to 100."),
         ),
     )
     frequency_penalty: float = field(
@@ -168,9 +168,9 @@ class GenerationChoice:
         metadata=described(
             "sampling",
             "number",
-            Phrase("Frequency penalty"),
-            Phrase("subtracted for every use of a token · 0 = off"),
-            Phrase("Enter a number from -100 to 100."),
+            Translatable("Frequency penalty"),
+            Translatable("subtracted for every use of a token · 0 = off"),
+            Translatable("Enter a number from -100 to 100."),
         ),
     )
     penalty_window: int = field(
@@ -178,9 +178,9 @@ class GenerationChoice:
         metadata=described(
             "sampling",
             "whole",
-            Phrase("Penalty window"),
-            Phrase("number of recent tokens that penalties apply to · 0 = all"),
-            Phrase("Enter 0 or a whole number above 0."),
+            Translatable("Penalty window"),
+            Translatable("number of recent tokens that penalties apply to · 0 = all"),
+            Translatable("Enter 0 or a whole number above 0."),
         ),
     )
     seed: int | None = field(
@@ -188,9 +188,9 @@ class GenerationChoice:
         metadata=described(
             "sampling",
             "whole",
-            Phrase("Seed"),
-            Phrase("the same seed gives the same reply · empty = a new seed each time"),
-            Phrase("Enter a whole number from 0 to 2⁶⁴ − 1, or leave this empty."),
+            Translatable("Seed"),
+            Translatable("the same seed gives the same reply · empty = a new seed each time"),
+            Translatable("Enter a whole number from 0 to 2⁶⁴ − 1, or leave this empty."),
             optional=True,
         ),
     )
@@ -199,9 +199,9 @@ class GenerationChoice:
         metadata=described(
             "reply",
             "whole",
-            Phrase("Max tokens"),
-            Phrase("new tokens per reply · empty = until the context is full"),
-            Phrase("Enter a whole number above 0, or leave this empty."),
+            Translatable("Max tokens"),
+            Translatable("new tokens per reply · empty = until the context is full"),
+            Translatable("Enter a whole number above 0, or leave this empty."),
             optional=True,
         ),
     )
@@ -210,9 +210,9 @@ class GenerationChoice:
         metadata=described(
             "reply",
             "lines",
-            Phrase("Stop strings"),
-            Phrase("Texts that end a reply, one per line. Write \\n for a line break and \\t for a tab."),
-            Phrase(
+            Translatable("Stop strings"),
+            Translatable("Texts that end a reply, one per line. Write \\n for a line break and \\t for a tab."),
+            Translatable(
                 "Enter at most {count} stop strings of up to {length} characters each.",
                 count=MOST_STOPS,
                 length=_count(LONGEST_STOP),
@@ -224,18 +224,20 @@ class GenerationChoice:
         metadata=described(
             "system",
             "text",
-            Phrase("System prompt"),
-            Phrase("Instructions that the model reads before every chat"),
-            Phrase("Enter at most {length} characters.", length=_count(LONGEST_SYSTEM)),
+            Translatable("System prompt"),
+            Translatable("Instructions that the model reads before every chat"),
+            Translatable("Enter at most {length} characters.", length=_count(LONGEST_SYSTEM)),
         ),
     )
-    method: str = field(default="auto", metadata=described("speculation", "option", Phrase("Method"), options=METHODS))
+    method: str = field(
+        default="auto", metadata=described("speculation", "option", Translatable("Method"), options=METHODS)
+    )
     acceptance: str = field(
         default="rejection",
-        metadata=described("speculation", "option", Phrase("Acceptance rule"), options=ACCEPTANCES),
+        metadata=described("speculation", "option", Translatable("Acceptance rule"), options=ACCEPTANCES),
     )
     overlap: str = field(
-        default="auto", metadata=described("speculation", "option", Phrase("Overlap"), options=OVERLAPS)
+        default="auto", metadata=described("speculation", "option", Translatable("Overlap"), options=OVERLAPS)
     )
     _sampling: SamplingConfig = field(init=False, repr=False, compare=False)
 

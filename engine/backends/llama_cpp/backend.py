@@ -29,7 +29,7 @@ from engine.errors import (
 )
 from engine.formats.gguf.parts import split_parts
 from engine.system.machine import available_memory, default_threads
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 DEFAULT_CONTEXT = 4096
 _BATCH_CPU = 128
@@ -156,7 +156,7 @@ class LlamaCppBackend(Backend):
         self._check_open()
         if not count or not 0 <= n_outputs <= min(count, MAX_LOOKAHEAD + 1):
             raise BackendFailure(
-                Phrase(
+                Translatable(
                     "{n_outputs} rows of logits were requested for {count} tokens", n_outputs=n_outputs, count=count
                 ),
                 held,
@@ -168,7 +168,7 @@ class LlamaCppBackend(Backend):
             raise ContextFull(held + count, self.context_length)
         start = held - len(self._replay)
         if self._state is not None and not self._state.prepare(start, len(tokens)):
-            raise BackendFailure(Phrase("its state could not be saved"), held)
+            raise BackendFailure(Translatable("its state could not be saved"), held)
         waiting = [*self._replay, *tokens] if self._replay else tokens
         tail = min(len(waiting), self._batch_size)
         first = 0
@@ -183,7 +183,7 @@ class LlamaCppBackend(Backend):
 
     def _check_open(self) -> None:
         if not self._free.alive:
-            raise BackendFailure(Phrase("it was closed"))
+            raise BackendFailure(Translatable("it was closed"))
 
     def _decode(self, tokens: Sequence[int], position: int, n_outputs: int) -> None:
         count = len(tokens)
@@ -213,7 +213,7 @@ class LlamaCppBackend(Backend):
             return np.empty((0, self.vocab_size), dtype=np.float32)
         place = _logits_place(self._context, count - n_outputs), n_outputs
         if not place[0]:
-            raise BackendFailure(Phrase("llama.cpp returned no logits"), self.length)
+            raise BackendFailure(Translatable("llama.cpp returned no logits"), self.length)
         view = self._views.get(place)
         if view is None:
             if len(self._views) > MAX_LOOKAHEAD:  # llama.cpp has moved its buffer.
@@ -304,13 +304,13 @@ def _load_model(
     if cancel is not None and cancel.cancelled:
         if model:
             llama_cpp.llama_model_free(model)
-        raise Cancelled(Phrase("Loading the model"))
+        raise Cancelled(Translatable("Loading the model"))
     if not model:
-        raise LoadFailed(config.path, _reason(log, Phrase("llama.cpp cannot read it")))
+        raise LoadFailed(config.path, _reason(log, Translatable("llama.cpp cannot read it")))
     if not llama_cpp.llama_model_has_decoder(model) or llama_cpp.llama_model_has_encoder(model):
         llama_cpp.llama_model_free(model)
         raise ModelNotSupported(
-            config.path, Phrase("it does not generate text token by token. Choose a chat or text model.")
+            config.path, Translatable("it does not generate text token by token. Choose a chat or text model.")
         )
     return model
 
@@ -347,7 +347,7 @@ def _make_context(model: Any, config: LoadConfig, log: LibraryLog) -> tuple[Any,
     if not context:
         raise LoadFailed(
             config.path,
-            _reason(log, Phrase("llama.cpp cannot create a context for it; there may not be enough memory")),
+            _reason(log, Translatable("llama.cpp cannot create a context for it; there may not be enough memory")),
         )
     return context, context_length, int(params.n_batch)
 
@@ -379,4 +379,8 @@ def _gpu_layers(config: LoadConfig) -> int:
 
 def _reason(log: LibraryLog, otherwise: str) -> str:
     detail = log.error
-    return Phrase("{what} ({detail}).", what=otherwise, detail=detail) if detail else Phrase("{what}.", what=otherwise)
+    return (
+        Translatable("{what} ({detail}).", what=otherwise, detail=detail)
+        if detail
+        else Translatable("{what}.", what=otherwise)
+    )

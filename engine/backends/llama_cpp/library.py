@@ -22,7 +22,7 @@ from engine.errors import NotAvailable
 from engine.sampling.native_rows import NativeRows
 from engine.sampling.native_rules import OtherRules
 from engine.sampling.rows import NUMPY, Rows
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 _log = logging.getLogger(__name__)
 _LOG_WARN, _LOG_ERROR = 3, 4
@@ -93,8 +93,10 @@ def _load_modules() -> None:
     load(os.fsencode(folder))
     if ggml.ggml_backend_reg_count() == 0:
         raise NotAvailable(
-            Phrase("Running GGUF models"),
-            Phrase("{folder} has no llama.cpp library that runs on this computer. Reinstall Outrider.", folder=folder),
+            Translatable("Running GGUF models"),
+            Translatable(
+                "{folder} has no llama.cpp library that runs on this computer. Reinstall Outrider.", folder=folder
+            ),
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import llama_cpp
 
 from engine.errors import BackendFailure, InvalidRequest, TextNotEncodable
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 _SPACE = "\u2581"
 """SentencePiece's mark for a space."""
@@ -78,7 +78,7 @@ class LlamaCppTokenizer:
             if count >= 0:
                 return list(tokens[:count])
             if -count <= room:
-                raise BackendFailure(Phrase("its tokenizer returned no result"))
+                raise BackendFailure(Translatable("its tokenizer returned no result"))
             room = -count
 
     def piece(self, token: int) -> bytes:
@@ -142,7 +142,7 @@ def _with_deep_stack(work: Callable[[], list[int]], characters: int) -> list[int
     """Do `work` on a thread whose stack is deep enough for a text of so many characters."""
     if characters > _LONGEST_TEXT:
         raise InvalidRequest(
-            Phrase(
+            Translatable(
                 "The prompt has {characters:,} characters; the limit is {longest_text:,}. Shorten it.",
                 characters=characters,
                 longest_text=_LONGEST_TEXT,

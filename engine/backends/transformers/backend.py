@@ -32,7 +32,7 @@ from engine.errors import (
 from engine.formats.safetensors.model import folder_name
 from engine.formats.safetensors.reader import read_json
 from engine.system.machine import default_threads
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 _LONGEST_REPLAY = 16
 """A replay rides in the next forward, together with what was accepted since, until it is this long."""
@@ -101,7 +101,7 @@ class TransformersBackend(Backend):
                 raise TokenOutOfRange(token, self._readable)
         if not tokens or not 0 <= n_outputs <= min(len(tokens), MAX_LOOKAHEAD + 1):
             raise BackendFailure(
-                Phrase(
+                Translatable(
                     "{n_outputs} rows of logits were requested for {tokens} tokens",
                     n_outputs=n_outputs,
                     tokens=len(tokens),
@@ -119,7 +119,9 @@ class TransformersBackend(Backend):
             raise
         except torch.OutOfMemoryError as error:
             self._recover()
-            raise BackendFailure(Phrase("the memory of {device} is full", device=self.device), self.length) from error
+            raise BackendFailure(
+                Translatable("the memory of {device} is full", device=self.device), self.length
+            ) from error
         except Exception as error:
             position = self.length
             self._recover()
@@ -160,7 +162,7 @@ class TransformersBackend(Backend):
 
     def _check_open(self) -> None:
         if self._closed:
-            raise BackendFailure(Phrase("it was closed"))
+            raise BackendFailure(Translatable("it was closed"))
 
     def truncate(self, length: int) -> None:
         self._check_open()
@@ -270,19 +272,19 @@ def _try(loaded: LoadedModel) -> CacheUse:
         return find_way(loaded.model, _embeddings(loaded.model))
     except NotNumbers:
         raise ModelFileBroken(
-            loaded.folder, Phrase("its weights are damaged: it computes values that are not numbers.")
+            loaded.folder, Translatable("its weights are damaged: it computes values that are not numbers.")
         ) from None
     except LooksAhead:
         raise ModelNotSupported(
-            loaded.folder, Phrase("it attends to later tokens: it encodes text and cannot generate any.")
+            loaded.folder, Translatable("it attends to later tokens: it encodes text and cannot generate any.")
         ) from None
     except torch.OutOfMemoryError as error:
         raise LoadFailed(
-            loaded.folder, Phrase("the memory of {device} is full. Choose a smaller model.", device=loaded.device)
+            loaded.folder, Translatable("the memory of {device} is full. Choose a smaller model.", device=loaded.device)
         ) from error
     except Exception as error:
         raise LoadFailed(
-            loaded.folder, Phrase("transformers cannot run it ({first_line}).", first_line=first_line(error))
+            loaded.folder, Translatable("transformers cannot run it ({first_line}).", first_line=first_line(error))
         ) from error
 
 

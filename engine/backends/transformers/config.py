@@ -17,7 +17,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
 
 from engine.errors import ModelFileBroken, ModelNotSupported
 from engine.formats.safetensors.reader import SafetensorsModel, read_json
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 DEFAULT_CONTEXT = 4096
 _MAX_CONFIG = 16 * 2**20
@@ -48,25 +48,27 @@ def read_config(folder: Path) -> Any:
     settings = read_json(folder / "config.json", _MAX_CONFIG)
     kind = settings.get("model_type")
     if not isinstance(kind, str) or not kind:
-        raise ModelFileBroken(folder, Phrase("its config.json does not name the model type (model_type)."))
+        raise ModelFileBroken(folder, Translatable("its config.json does not name the model type (model_type)."))
     if kind not in CONFIG_MAPPING:
         if "auto_map" in settings:
-            reason = Phrase(
+            reason = Translatable(
                 "the model type {kind!r} needs code from the model folder, which Outrider never runs", kind=kind[:60]
             )
         else:
-            reason = Phrase(
+            reason = Translatable(
                 "the installed transformers {version} does not support the model type {kind!r}",
                 kind=kind[:60],
                 version=transformers.__version__,
             )
-        raise ModelNotSupported(folder, Phrase("{reason}. Choose another model, or convert it to GGUF.", reason=reason))
+        raise ModelNotSupported(
+            folder, Translatable("{reason}. Choose another model, or convert it to GGUF.", reason=reason)
+        )
     try:
         config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         parts = [config, *(getattr(config, name, None) for name in config.sub_configs)]
     except Exception as error:
         raise ModelFileBroken(
-            folder, Phrase("its config.json cannot be used ({first_line}).", first_line=first_line(error))
+            folder, Translatable("its config.json cannot be used ({first_line}).", first_line=first_line(error))
         ) from error
     for part in filter(None, parts):
         for name in _CODE:
@@ -79,17 +81,20 @@ def model_class_of(folder: Path, config: Any) -> tuple[Any, Any]:
     listed = config.architectures if isinstance(config.architectures, list | tuple) else ()
     names = [name for name in listed if isinstance(name, str)]
     if config.is_encoder_decoder:
-        raise ModelNotSupported(folder, Phrase("it is an encoder-decoder model, which turns one text into another."))
+        raise ModelNotSupported(
+            folder, Translatable("it is an encoder-decoder model, which turns one text into another.")
+        )
     if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:
         raise ModelNotSupported(
-            folder, Phrase("{model_type} models do not generate text token by token.", model_type=config.model_type)
+            folder,
+            Translatable("{model_type} models do not generate text token by token.", model_type=config.model_type),
         )
     found: Any = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)]
     if isinstance(found, tuple | list):
         found = next((kind for kind in found if kind.__name__ in names), found[0])
     if names and found.__name__ not in names and not any(map(_WRITES.fullmatch, names)):
         raise ModelNotSupported(
-            folder, Phrase("its files contain a {kind}, which does not generate text.", kind=names[0])
+            folder, Translatable("its files contain a {kind}, which does not generate text.", kind=names[0])
         )
     text = config.sub_configs.get("text_config")
     if text is not None and found.config_class is text:
@@ -132,7 +137,7 @@ def check_against_files(folder: Path, config: Any, files: SafetensorsModel) -> N
         if ("layer" in name or "expert" in name) and value > limit:
             raise ModelFileBroken(
                 folder,
-                Phrase(
+                Translatable(
                     "its config.json gives {value} for {name!r}, but its files do not match.", value=value, name=name
                 ),
             )
@@ -142,7 +147,7 @@ def check_against_files(folder: Path, config: Any, files: SafetensorsModel) -> N
             outline = library.from_config(copy.deepcopy(config), **OWN_KERNELS)
     except Exception as error:
         raise ModelFileBroken(
-            folder, Phrase("its config.json cannot be used ({first_line}).", first_line=first_line(error))
+            folder, Translatable("its config.json cannot be used ({first_line}).", first_line=first_line(error))
         ) from error
     claimed = {name: tuple(tensor.shape) for name, tensor in outline.state_dict().items()}
     for name, shape in claimed.items():
@@ -150,7 +155,7 @@ def check_against_files(folder: Path, config: Any, files: SafetensorsModel) -> N
         if stored is not None and stored.shape != shape:
             raise ModelFileBroken(
                 folder,
-                Phrase(
+                Translatable(
                     "the tensor {name!r} has the shape {shape}, but config.json requires {asked}.",
                     name=name,
                     shape=list(stored.shape),
@@ -165,7 +170,7 @@ def check_against_files(folder: Path, config: Any, files: SafetensorsModel) -> N
     if elements > 1.02 * files.parameters + 1024:
         raise ModelFileBroken(
             folder,
-            Phrase(
+            Translatable(
                 "its config.json describes {elements:,} weights, but its files contain {parameters:,}: part of "
                 "the model is missing.",
                 elements=elements,
@@ -190,13 +195,15 @@ def check_found(folder: Path, files: SafetensorsModel, found: dict[str, Any]) ->
         if match is not None and layers.get((match[1], int(match[2]))) == layers.get((match[1], 0), set()):
             raise ModelFileBroken(
                 folder,
-                Phrase("its files contain the layer of {name!r}, which config.json does not describe.", name=name),
+                Translatable(
+                    "its files contain the layer of {name!r}, which config.json does not describe.", name=name
+                ),
             )
 
 
 def _lacking(folder: Path, names: list[str]) -> ModelFileBroken:
-    more = Phrase(" and {count} more", count=len(names) - 1) if len(names) > 1 else ""
+    more = Translatable(" and {count} more", count=len(names) - 1) if len(names) > 1 else ""
     return ModelFileBroken(
         folder,
-        Phrase("its files lack the tensor {name!r}{more}. Download the model again.", name=names[0], more=more),
+        Translatable("its files lack the tensor {name!r}{more}. Download the model again.", name=names[0], more=more),
     )

@@ -41,7 +41,7 @@ from engine.errors import (
 )
 from engine.formats.safetensors.reader import SafetensorsModel, read_safetensors_model
 from engine.system.machine import available_memory
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 _WORKING_SPACE = 64 * 2**20
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -82,7 +82,7 @@ def load_model(
         raise
     except Exception as error:
         raise ModelFileBroken(
-            folder, Phrase("its config.json cannot be used ({first_line}).", first_line=first_line(error))
+            folder, Translatable("its config.json cannot be used ({first_line}).", first_line=first_line(error))
         ) from error
     slices = _Slices(files, progress, cancel)
     with slices.opened() as tensors:
@@ -93,7 +93,7 @@ def load_model(
     except (torch.OutOfMemoryError, RuntimeError) as error:
         raise LoadFailed(
             folder,
-            Phrase("it cannot be moved to {device} ({first_line}).", device=device, first_line=first_line(error)),
+            Translatable("it cannot be moved to {device} ({first_line}).", device=device, first_line=first_line(error)),
         ) from error
     return LoadedModel(model, config, folder, device, context_length)
 
@@ -168,8 +168,8 @@ def _devices(wanted: LoadConfig) -> list[torch.device]:
         name = f"cuda:{torch.cuda.current_device()}"
     if name not in known:
         raise NotAvailable(
-            Phrase("The device {name}", name=name),
-            Phrase("this computer has {known}. Choose one of these, or auto.", known=", ".join(known)),
+            Translatable("The device {name}", name=name),
+            Translatable("this computer has {known}. Choose one of these, or auto.", known=", ".join(known)),
         )
     return [torch.device(name)]
 
@@ -292,16 +292,17 @@ def _build(
         raise
     except (ImportError, NotImplementedError) as error:
         raise ModelNotSupported(
-            folder, Phrase("it needs a package that is not installed ({first_line}).", first_line=first_line(error))
+            folder,
+            Translatable("it needs a package that is not installed ({first_line}).", first_line=first_line(error)),
         ) from error
     except (torch.OutOfMemoryError, MemoryError) as error:
         raise LoadFailed(
-            folder, Phrase("the computer ran out of memory while reading it. Close other programs.")
+            folder, Translatable("the computer ran out of memory while reading it. Close other programs.")
         ) from error
     except Exception as error:
         slices.check()
         raise ModelFileBroken(
-            folder, Phrase("transformers cannot load it ({first_line}).", first_line=first_line(error))
+            folder, Translatable("transformers cannot load it ({first_line}).", first_line=first_line(error))
         ) from error
     slices.check()
     return model.eval(), found

@@ -12,7 +12,7 @@ import transformers
 
 from engine.backends.base import Tokenizer
 from engine.errors import ModelFileBroken, NotAvailable, TextNotEncodable
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 _FILES = frozenset(
     {"tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "merges.txt"}
@@ -43,25 +43,25 @@ def open_tokenizer(folder: Path, config: Any, vocab_size: int) -> ModelTokenizer
     except OSError:
         present = []
     if not present:
-        return ByteTokenizer() if vocab_size == 256 else NoTokenizer(Phrase("its folder contains none"))
+        return ByteTokenizer() if vocab_size == 256 else NoTokenizer(Translatable("its folder contains none"))
     try:
         tokenizer = _open_fast(folder, config, own_class="tokenizer.json" in present)
     except ImportError as error:
         return NoTokenizer(
-            Phrase("{file} needs another package ({reason})", file=present[0], reason=_first_line(error))
+            Translatable("{file} needs another package ({reason})", file=present[0], reason=_first_line(error))
         )
     except Exception as error:
         raise ModelFileBroken(
-            folder, Phrase("its tokenizer cannot be read ({first_line}).", first_line=_first_line(error))
+            folder, Translatable("its tokenizer cannot be read ({first_line}).", first_line=_first_line(error))
         ) from error
     except BaseException as error:
         # The tokenizers library panics at some damaged files, with an exception that is none.
         if type(error).__name__ == "PanicException":
-            raise ModelFileBroken(folder, Phrase("its tokenizer cannot be read: the file is damaged.")) from error
+            raise ModelFileBroken(folder, Translatable("its tokenizer cannot be read: the file is damaged.")) from error
         raise
     if not isinstance(tokenizer, transformers.PreTrainedTokenizerFast):
         kind = type(tokenizer).__name__
-        return NoTokenizer(Phrase("{kind} is not one of Hugging Face's fast tokenizers", kind=kind))
+        return NoTokenizer(Translatable("{kind} is not one of Hugging Face's fast tokenizers", kind=kind))
     return TransformersTokenizer(tokenizer)
 
 
@@ -175,11 +175,11 @@ class NoTokenizer:
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         """Nothing for no text. Raises NotAvailable for any other."""
         if text:
-            advice = Phrase(
+            advice = Translatable(
                 "{reason}. Pass the prompt as token ids (--tokens), or add a tokenizer.json to its folder.",
                 reason=self._reason,
             )
-            raise NotAvailable(Phrase("This model's tokenizer"), advice)
+            raise NotAvailable(Translatable("This model's tokenizer"), advice)
         return []
 
     def piece(self, token: int) -> bytes:

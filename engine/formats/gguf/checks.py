@@ -17,7 +17,7 @@ from engine.formats.gguf.parts import check_parts
 from engine.formats.gguf.reader import GgufFile, Tensor
 from engine.formats.gguf.vocabulary import TOKENS_KEY, TYPES_KEY
 from engine.formats.text_table import TextTable
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 MAX_LAYERS = 512
 _ESCAPES = {b"\\t": b"\\x09", b"\t": b"\\x09", b"\\n": b"\\x0a", b"\n": b"\\x0a", b"\\r": b"\\x0d", b"\r": b"\\x0d"}
@@ -51,10 +51,10 @@ def check_model(header: GgufFile, others: Sequence[GgufFile] = (), *, skip_vocab
     check_parts(header, others, len(tensors))
     architecture = header.text("general.architecture")
     if not architecture:
-        raise ModelFileBroken(header.path, Phrase("its header does not name the model architecture."))
+        raise ModelFileBroken(header.path, Translatable("its header does not name the model architecture."))
     # The first part of a split one may have none.
     if not tensors:
-        raise ModelFileBroken(header.path, Phrase("contains only a tokenizer, no model weights."))
+        raise ModelFileBroken(header.path, Translatable("contains only a tokenizer, no model weights."))
     checks = _Checks(header, architecture, tensors)
     checks.types()
     checks.sizes()
@@ -88,15 +88,17 @@ class _Checks:
         value = self._header.metadata.get(name)
         if value is None:
             if required:
-                raise self._broken(Phrase("its header lacks {name!r}.", name=name))
+                raise self._broken(Translatable("its header lacks {name!r}.", name=name))
             return None
         if value.is_array:
             return None
         if value.kind != types.UINT32 or not isinstance(value.content, int):
-            raise self._broken(Phrase("the header entry {name!r} must be a number.", name=name))
+            raise self._broken(Translatable("the header entry {name!r} must be a number.", name=name))
         if not least <= value.content <= most:
             raise self._broken(
-                Phrase("the header entry {name!r} has the invalid value {content}.", name=name, content=value.content)
+                Translatable(
+                    "the header entry {name!r} has the invalid value {content}.", name=name, content=value.content
+                )
             )
         return value.content
 
@@ -108,12 +110,12 @@ class _Checks:
             return None
         numbers = self._header.numbers(name)
         if numbers is None or value.kind not in (types.UINT32, types.INT32):
-            raise self._broken(Phrase("the header entry {name!r} is not a list of numbers.", name=name))
+            raise self._broken(Translatable("the header entry {name!r} is not a list of numbers.", name=name))
         if value.length < self._layers or value.length > MAX_LAYERS:
-            raise self._broken(Phrase("the header entry {name!r} must have one number per layer.", name=name))
+            raise self._broken(Translatable("the header entry {name!r} must have one number per layer.", name=name))
         found = [int(number) for number in numbers]
         if found and not (min(found) >= 0 and max(found) <= most):
-            raise self._broken(Phrase("the header entry {name!r} has invalid numbers.", name=name))
+            raise self._broken(Translatable("the header entry {name!r} has invalid numbers.", name=name))
         return found
 
     def types(self) -> None:
@@ -127,10 +129,10 @@ class _Checks:
         ):
             value = header.metadata.get(key)
             if value is not None and (value.is_array or value.kind != kind):
-                raise self._broken(Phrase("the header entry {key!r} has the wrong type.", key=key))
+                raise self._broken(Translatable("the header entry {key!r} has the wrong type.", key=key))
         for name, value in header.metadata.items():
             if isinstance(value.content, float) and not math.isfinite(value.content):
-                raise self._broken(Phrase("the header entry {name!r} is not a number.", name=name))
+                raise self._broken(Translatable("the header entry {name!r} is not a number.", name=name))
 
     def sizes(self) -> None:
         """Layers, width and context."""
@@ -140,7 +142,9 @@ class _Checks:
         head = self._whole("wkv.head_size", 1, _MAX_WIDTH)
         if head is not None and self._width % head:
             raise self._broken(
-                Phrase("its width of {width} is not a multiple of its head size {head}.", width=self._width, head=head)
+                Translatable(
+                    "its width of {width} is not a multiple of its head size {head}.", width=self._width, head=head
+                )
             )
         self._whole("nextn_predict_layers", 0, self._layers)
         self._whole("feed_forward_length", 0, 2**24)
@@ -150,10 +154,10 @@ class _Checks:
             if value is None:
                 continue
             if value.kind != types.FLOAT32 or not isinstance(value.content, float):
-                raise self._broken(Phrase("the header entry {key!r} is not a number.", key=self._key(key)))
+                raise self._broken(Translatable("the header entry {key!r} is not a number.", key=self._key(key)))
             if not 0 <= value.content < 1:
                 raise self._broken(
-                    Phrase(
+                    Translatable(
                         "the header entry {key!r} has the invalid value {content:g}.",
                         key=self._key(key),
                         content=value.content,
@@ -167,7 +171,7 @@ class _Checks:
         for ours, theirs in zip(heads, shared, strict=False):
             if ours and theirs and (ours % theirs or theirs > ours):
                 raise self._broken(
-                    Phrase(
+                    Translatable(
                         "its {ours} attention heads cannot share {theirs} key-value heads.", ours=ours, theirs=theirs
                     )
                 )
@@ -177,14 +181,16 @@ class _Checks:
         first = next((count for count in heads if count), 0)
         if first and key_width is None and self._width // first < 1:
             raise self._broken(
-                Phrase("its width of {width} cannot be divided among {first} heads.", first=first, width=self._width)
+                Translatable(
+                    "its width of {width} cannot be divided among {first} heads.", first=first, width=self._width
+                )
             )
         rotated = self._whole("rope.dimension_count", 0, most)
         if rotated is not None and first:
             width = key_width or self._width // first
             if rotated > width or rotated % 2:
                 raise self._broken(
-                    Phrase(
+                    Translatable(
                         "its heads are {width} wide, but RoPE would rotate {rotated} dimensions.",
                         width=width,
                         rotated=rotated,
@@ -192,7 +198,7 @@ class _Checks:
                 )
             if self._architecture in _STRICT_ROPE and rotated != width:
                 raise self._broken(
-                    Phrase(
+                    Translatable(
                         "its heads are {width} wide, but RoPE would rotate {rotated} dimensions.",
                         width=width,
                         rotated=rotated,
@@ -203,14 +209,16 @@ class _Checks:
     def _rope(self) -> None:
         scaling = self._header.metadata.get(self._key("rope.scaling.type"))
         if scaling is not None and scaling.content not in _ROPE_SCALINGS:
-            raise self._broken(Phrase("its RoPE scaling {content!r} is unknown.", content=scaling.content))
+            raise self._broken(Translatable("its RoPE scaling {content!r} is unknown.", content=scaling.content))
         base = self._header.metadata.get(self._key("rope.freq_base"))
         if base is not None and (not isinstance(base.content, float) or base.content <= 0):
-            raise self._broken(Phrase("its RoPE base {content!r} is invalid.", content=base.content))
+            raise self._broken(Translatable("its RoPE base {content!r} is invalid.", content=base.content))
         for key in ("rope.scaling.factor", "rope.scale_linear"):
             factor = self._header.metadata.get(self._key(key))
             if factor is not None and (not isinstance(factor.content, float) or not 0 <= factor.content < 1e6):
-                raise self._broken(Phrase("its RoPE scaling factor {content!r} is invalid.", content=factor.content))
+                raise self._broken(
+                    Translatable("its RoPE scaling factor {content!r} is invalid.", content=factor.content)
+                )
 
     def _per_layer(self, key: str, most: int) -> list[int]:
         single = self._whole(key, 0, most)
@@ -223,16 +231,16 @@ class _Checks:
         count = self._whole("expert_count", 0, _MAX_EXPERTS) or 0
         used = max(self._per_layer("expert_used_count", _MAX_EXPERTS), default=0)
         if used > count or (count and not used):
-            raise self._broken(Phrase("it claims to use {used} of {count} experts.", used=used, count=count))
+            raise self._broken(Translatable("it claims to use {used} of {count} experts.", used=used, count=count))
         groups = self._whole("expert_group_count", 0, _MAX_EXPERTS) or 0
         used_groups = self._whole("expert_group_used_count", 0, _MAX_EXPERTS) or 0
         if groups and (groups >= max(count, 1) or count % groups):
             raise self._broken(
-                Phrase("its {count} experts cannot be divided into {groups} groups.", count=count, groups=groups)
+                Translatable("its {count} experts cannot be divided into {groups} groups.", count=count, groups=groups)
             )
         if groups > 1 and not 0 < used_groups < groups:
             raise self._broken(
-                Phrase(
+                Translatable(
                     "it claims to use {used_groups} of {groups} groups of experts.",
                     used_groups=used_groups,
                     groups=groups,
@@ -244,16 +252,20 @@ class _Checks:
         header = self._header
         tokenizer = header.text("tokenizer.ggml.model")
         if tokenizer is None:
-            raise self._broken(Phrase("its header does not name the tokenizer type."))
+            raise self._broken(Translatable("its header does not name the tokenizer type."))
         if tokenizer in ("none", "no_vocab"):
-            raise ModelNotSupported(header.path, Phrase("it has no vocabulary. Convert the model again."))
+            raise ModelNotSupported(header.path, Translatable("it has no vocabulary. Convert the model again."))
         if tokenizer == "bert":
-            raise ModelNotSupported(header.path, Phrase("it is an embedding model, which does not generate text."))
+            raise ModelNotSupported(
+                header.path, Translatable("it is an embedding model, which does not generate text.")
+            )
         if tokenizer not in _TOKENIZERS:
-            raise ModelNotSupported(header.path, Phrase("its tokenizer {tokenizer!r} is unknown.", tokenizer=tokenizer))
+            raise ModelNotSupported(
+                header.path, Translatable("its tokenizer {tokenizer!r} is unknown.", tokenizer=tokenizer)
+            )
         value = header.metadata.get(TOKENS_KEY)
         if value is None or value.kind != types.STRING or not value.is_array or not value.length:
-            raise self._broken(Phrase("its vocabulary is missing."))
+            raise self._broken(Translatable("its vocabulary is missing."))
         self._check_tokens(value.length)
         if tokenizer in _BPE:
             self._merges()
@@ -266,9 +278,9 @@ class _Checks:
         texts = header.texts(TOKENS_KEY)
         # llama.cpp reads a text up to its first zero byte, and gives an empty one a name of its own.
         if texts is not None and texts.repeated():
-            raise self._broken(Phrase("a token occurs twice in its vocabulary."))
+            raise self._broken(Translatable("a token occurs twice in its vocabulary."))
         if texts is not None and not (_is_text(texts) or _is_text(texts.cut_at_zeros())):
-            raise self._broken(Phrase("its vocabulary has tokens that are not valid text."))
+            raise self._broken(Translatable("its vocabulary has tokens that are not valid text."))
         for key, kinds in (
             ("tokenizer.ggml.scores", (types.FLOAT32, types.INT32)),
             (TYPES_KEY, (types.INT32,)),
@@ -278,7 +290,7 @@ class _Checks:
                 continue
             if not value.is_array or value.kind not in kinds or value.length < count:
                 raise self._broken(
-                    Phrase(
+                    Translatable(
                         "the header entry {key!r} does not match the {count} tokens of the vocabulary.",
                         key=key,
                         count=count,
@@ -286,20 +298,20 @@ class _Checks:
                 )
             numbers = header.numbers(key)
             if numbers is not None and np.any(np.isnan(numbers.astype(np.float64))):
-                raise self._broken(Phrase("the header entry {key!r} is damaged.", key=key))
+                raise self._broken(Translatable("the header entry {key!r} is damaged.", key=key))
 
     def _merges(self) -> None:
         key = "tokenizer.ggml.merges"
         value = self._header.metadata.get(key)
         if value is None:
             if self._header.text("tokenizer.ggml.pre") != "kimi-k2":
-                raise self._broken(Phrase("its vocabulary lacks the merges that its tokenizer needs."))
+                raise self._broken(Translatable("its vocabulary lacks the merges that its tokenizer needs."))
             return
         if not value.is_array or value.kind != types.STRING:
-            raise self._broken(Phrase("the header entry {key!r} is not a list of strings.", key=key))
+            raise self._broken(Translatable("the header entry {key!r} is not a list of strings.", key=key))
         texts = self._header.texts(key)
         if texts is not None and not _is_text(texts):
-            raise self._broken(Phrase("the merges of its vocabulary are not valid text."))
+            raise self._broken(Translatable("the merges of its vocabulary are not valid text."))
 
     def _single_bytes(self) -> None:
         """llama.cpp's tokenizer for RWKV never ends at a byte that begins a token and is none."""
@@ -313,7 +325,7 @@ class _Checks:
             if length >= len(text):
                 single.add(beginning)
         if first - single - {b""}:
-            raise self._broken(Phrase("its vocabulary lacks single bytes that its tokenizer needs."))
+            raise self._broken(Translatable("its vocabulary lacks single bytes that its tokenizer needs."))
 
     def _special(self, count: int) -> None:
         header = self._header
@@ -323,10 +335,10 @@ class _Checks:
             if value is None:
                 continue
             if value.is_array or value.kind != types.UINT32 or not isinstance(value.content, int):
-                raise self._broken(Phrase("the header entry {key!r} is not a token id.", key=key))
+                raise self._broken(Translatable("the header entry {key!r} is not a token id.", key=key))
             if name in _IDS_IN_USE and count <= value.content < 2**32 - 1:
                 raise self._broken(
-                    Phrase(
+                    Translatable(
                         "{key!r} is {content}, but the vocabulary has {count} tokens.",
                         key=key,
                         content=value.content,
@@ -341,7 +353,7 @@ class _Checks:
             wrong = name != "F32" if len(tensor.shape) <= 1 else name in _NOT_IN_MATRICES
             if wrong and not any(table in tensor.name for table in _TABLES):
                 raise self._broken(
-                    Phrase("the tensor {name!r} cannot be stored as {stored}.", name=tensor.name, stored=name)
+                    Translatable("the tensor {name!r} cannot be stored as {stored}.", name=tensor.name, stored=name)
                 )
 
     def shapes(self) -> None:
@@ -351,11 +363,11 @@ class _Checks:
             tensor = self._tensors.get(name)
             if tensor is None:
                 if name == "token_embd.weight":
-                    raise self._broken(Phrase("it lacks the tensor 'token_embd.weight'."))
+                    raise self._broken(Translatable("it lacks the tensor 'token_embd.weight'."))
                 continue
             if tensor.shape != (self._width, tokens):
                 raise self._broken(
-                    Phrase(
+                    Translatable(
                         "the tensor {name!r} has the shape {shape}, not {told} as the header says.",
                         name=name,
                         shape=list(tensor.shape),
@@ -365,7 +377,7 @@ class _Checks:
         norm = self._tensors.get("output_norm.weight")
         if norm is not None and norm.elements != self._width:
             raise self._broken(
-                Phrase("the tensor 'output_norm.weight' does not have {width} elements.", width=self._width)
+                Translatable("the tensor 'output_norm.weight' does not have {width} elements.", width=self._width)
             )
 
 

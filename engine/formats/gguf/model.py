@@ -18,7 +18,7 @@ from engine.formats.gguf.reader import GgufFile, read_gguf
 from engine.formats.gguf.vocabulary import TOKENS_KEY, vocabulary_of_file
 from engine.formats.model_file import ROLE_PROBLEMS, ModelFile, Role, file_title, printable, problem_of
 from engine.formats.vocabulary import Vocabulary
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 _BATCH = 512
 _BATCH_WITHOUT_FLASH = 128
@@ -35,9 +35,9 @@ _EMBEDDING = frozenset(
 )
 _DRAFT_HEADS = frozenset({"eagle3", "dflash", "gemma4-assistant"})
 _NOT_TOKEN_BY_TOKEN = {
-    **dict.fromkeys(("dream", "llada", "llada-moe", "rnd1"), Phrase("it is a diffusion model")),
-    **dict.fromkeys(("wavtokenizer-dec", "qwen3tts", "pockettts"), Phrase("it generates audio, not text")),
-    "t5": Phrase("it is an encoder-decoder model"),
+    **dict.fromkeys(("dream", "llada", "llada-moe", "rnd1"), Translatable("it is a diffusion model")),
+    **dict.fromkeys(("wavtokenizer-dec", "qwen3tts", "pockettts"), Translatable("it generates audio, not text")),
+    "t5": Translatable("it is an encoder-decoder model"),
 }
 
 
@@ -149,11 +149,11 @@ def _role(header: GgufFile) -> tuple[Role, str | None]:
     elif kind == "adapter":
         role = "adapter"
     elif kind not in {"model", ""} or architecture in {"imatrix", "controlvector"}:
-        return "other", Phrase(
+        return "other", Translatable(
             "It contains {kind} data, not a model.", kind=printable(kind if kind != "model" else architecture)
         )
     elif architecture in _NOT_TOKEN_BY_TOKEN:
-        return "other", Phrase(
+        return "other", Translatable(
             "It does not generate text token by token: {why}.", why=_NOT_TOKEN_BY_TOKEN[architecture]
         )
     return role, ROLE_PROBLEMS.get(role)

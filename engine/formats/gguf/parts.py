@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.errors import ModelFileBroken
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 if TYPE_CHECKING:
     # At run time it would bring NumPy, which a search for files does without.
@@ -60,9 +60,11 @@ def split_parts(path: Path) -> list[Path]:
     part, parts = name.part, name.parts
     if part != 1 or parts == 0:
         if part == 1 or path.with_name(name.of(1)).is_file():
-            reason = Phrase("it is part {part} of {parts}. Choose the first part.", part=part, parts=parts)
+            reason = Translatable("it is part {part} of {parts}. Choose the first part.", part=part, parts=parts)
         else:
-            reason = Phrase("it is part {part} of {parts}, and the first part is missing.", part=part, parts=parts)
+            reason = Translatable(
+                "it is part {part} of {parts}, and the first part is missing.", part=part, parts=parts
+            )
         raise ModelFileBroken(path, reason)
     return [path.with_name(name.of(number)) for number in range(1, parts + 1)]
 
@@ -79,7 +81,7 @@ def check_parts(header: GgufFile, others: Sequence[GgufFile], tensors: int) -> N
     if number or parts != len(others) + 1:
         raise ModelFileBroken(
             header.path,
-            Phrase(
+            Translatable(
                 "it is part {part} of {parts}, but its name does not say so, so the other parts cannot be found. "
                 "Give all parts their original names.",
                 part=number + 1,
@@ -91,5 +93,5 @@ def check_parts(header: GgufFile, others: Sequence[GgufFile], tensors: int) -> N
     strange = any(told is not None and told != place for place, told in enumerate(numbers, 1))
     if strange or (expected is not None and expected != tensors):
         raise ModelFileBroken(
-            header.path, Phrase("its parts do not belong together. Download or copy all of them again.")
+            header.path, Translatable("its parts do not belong together. Download or copy all of them again.")
         )

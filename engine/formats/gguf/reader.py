@@ -27,7 +27,7 @@ from engine.errors import ModelFileBroken, ModelNotSupported, incomplete
 from engine.formats.gguf import types
 from engine.formats.gguf.header import Elements, GgufFile, Tensor, Value
 from engine.formats.gguf.pieces import LEAST_BYTES, PREFIX, HeaderPiece, KnownPieces, text_places
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 __all__ = ["GgufFile", "Tensor", "Value", "read_gguf"]
 
@@ -44,7 +44,7 @@ _LEAST_READ = 2**15
 _TENSORS = [struct.Struct(f"<{dimensions}QIQ") for dimensions in range(_MAX_DIMENSIONS + 1)]
 """Shape, type and place of a tensor, by the number of its dimensions."""
 _SCALARS = {kind: struct.Struct(f"<{letter}") for kind, letter in types.VALUE_FORMATS.items()}
-_CUT_OFF = Phrase("the file is incomplete: it ends within its header. Download or copy it again.")
+_CUT_OFF = Translatable("the file is incomplete: it ends within its header. Download or copy it again.")
 
 
 def read_gguf(path: str | Path, known: KnownPieces | None = None) -> GgufFile:
@@ -56,16 +56,18 @@ def read_gguf(path: str | Path, known: KnownPieces | None = None) -> GgufFile:
     try:
         # Asked before opening: to open a device may do something.
         if not stat.S_ISREG(path.stat().st_mode):
-            raise ModelFileBroken(path, Phrase("it is not a file."))
+            raise ModelFileBroken(path, Translatable("it is not a file."))
         with FileIO(path, opener=_open) as file:
             return _Reader(path, file, os.fstat(file.fileno()).st_size, known).read()
     except FileNotFoundError:
-        raise ModelFileBroken(path, Phrase("there is no such file.")) from None
+        raise ModelFileBroken(path, Translatable("there is no such file.")) from None
     except PermissionError:
-        raise ModelFileBroken(path, Phrase("Outrider has no permission to read it. Change its permissions.")) from None
+        raise ModelFileBroken(
+            path, Translatable("Outrider has no permission to read it. Change its permissions.")
+        ) from None
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise ModelFileBroken(path, Phrase("it cannot be read ({reason}).", reason=reason)) from None
+        raise ModelFileBroken(path, Translatable("it cannot be read ({reason}).", reason=reason)) from None
 
 
 def _open(path: str, flags: int) -> int:
@@ -115,7 +117,7 @@ class _Reader:
         tensor_count, value_count = self._u64(), self._u64()
         if max(tensor_count, value_count) > _MAX_ENTRIES:
             raise self._broken(
-                Phrase(
+                Translatable(
                     "its header claims an impossible number of tensors ({tensor_count}) or entries ({value_count}).",
                     tensor_count=tensor_count,
                     value_count=value_count,
@@ -125,7 +127,7 @@ class _Reader:
         for _ in range(value_count):
             key = self._name("an entry")
             if key in metadata:
-                raise self._broken(Phrase("the header entry {key!r} occurs twice.", key=key))
+                raise self._broken(Translatable("the header entry {key!r} occurs twice.", key=key))
             metadata[key] = self._value(key)
         table = self._tensors(tensor_count)
         alignment = self._alignment(metadata)
@@ -141,20 +143,22 @@ class _Reader:
 
     def _read_version(self) -> int:
         if self._size == 0:
-            raise self._broken(Phrase("it is empty. Download or copy it again."))
+            raise self._broken(Translatable("it is empty. Download or copy it again."))
         if self._size < 4 or self._bytes(4) != b"GGUF":
-            raise self._broken(Phrase("it is not a GGUF file."))
+            raise self._broken(Translatable("it is not a GGUF file."))
         version = self._u32()
         if version in (2, 3):
             return version
         if version == 1:
-            raise ModelNotSupported(self._path, Phrase("it has version 1 of the GGUF format. Convert the model again."))
+            raise ModelNotSupported(
+                self._path, Translatable("it has version 1 of the GGUF format. Convert the model again.")
+            )
         if version & 0xFFFF == 0 and version >> 24 in (1, 2, 3):
             raise ModelNotSupported(
-                self._path, Phrase("it was written for big-endian machines. Convert the model again.")
+                self._path, Translatable("it was written for big-endian machines. Convert the model again.")
             )
         raise self._broken(
-            Phrase(
+            Translatable(
                 "its header claims version {version} of the GGUF format, which this version of Outrider does not know.",
                 version=version,
             )
@@ -178,7 +182,7 @@ class _Reader:
         if self._base + end > self._size:
             raise self._broken(_CUT_OFF)
         if self._base + end > MAX_HEADER:
-            raise self._broken(Phrase("its header is larger than that of any model."))
+            raise self._broken(Translatable("its header is larger than that of any model."))
         most = min(self._size, MAX_HEADER) - self._base
         missing = min(max(end, 2 * len(self._data), _LEAST_READ), most) - len(self._data)
         parts = [self._data]
@@ -211,11 +215,11 @@ class _Reader:
     def _name(self, what: str) -> str:
         length = self._u64()
         if not 0 < length <= _MAX_NAME:
-            raise self._broken(Phrase("the name of {what} in its header is damaged.", what=what))
+            raise self._broken(Translatable("the name of {what} in its header is damaged.", what=what))
         try:
             return self._bytes(length).decode()
         except UnicodeDecodeError:
-            raise self._broken(Phrase("the name of {what} in its header is damaged.", what=what)) from None
+            raise self._broken(Translatable("the name of {what} in its header is damaged.", what=what)) from None
 
     def _value(self, key: str) -> Value:
         kind = self._u32()
@@ -223,12 +227,14 @@ class _Reader:
             try:
                 return Value(kind, self._string().decode())
             except UnicodeDecodeError:
-                raise self._broken(Phrase("the header entry {key!r} is not valid text.", key=key)) from None
+                raise self._broken(Translatable("the header entry {key!r} is not valid text.", key=key)) from None
         if kind == types.ARRAY:
             return self._array(key)
         number = _SCALARS.get(kind)
         if number is None:
-            raise self._broken(Phrase("the header entry {key!r} has the unknown type {kind}.", key=key, kind=kind))
+            raise self._broken(
+                Translatable("the header entry {key!r} has the unknown type {kind}.", key=key, kind=kind)
+            )
         content: int | float = self._unpack(number)[0]
         return Value(kind, content != 0 if kind == types.BOOL else content)
 
@@ -241,7 +247,7 @@ class _Reader:
             self._texts += count
             if self._texts > _MAX_STRINGS:
                 raise self._broken(
-                    Phrase(
+                    Translatable(
                         "the header entry {key!r} claims an impossible number of strings ({count}).",
                         key=key,
                         count=count,
@@ -252,7 +258,7 @@ class _Reader:
         elif piece is None:
             if kind not in types.VALUE_SIZES:
                 raise self._broken(
-                    Phrase("the header entry {key!r} is a list of the unknown type {kind}.", key=key, kind=kind)
+                    Translatable("the header entry {key!r} is a list of the unknown type {kind}.", key=key, kind=kind)
                 )
             self._take(count * types.VALUE_SIZES[kind])
             piece = self._remember((kind, count), start, None)
@@ -330,11 +336,11 @@ class _Reader:
     def _tensor(self) -> Tensor:
         name = self._name("a tensor")
         if len(name) > _MAX_TENSOR_NAME or len(name.encode()) > _MAX_TENSOR_NAME:
-            raise self._broken(Phrase("the name of the tensor {name!r} is too long.", name=name[:80]))
+            raise self._broken(Translatable("the name of the tensor {name!r} is too long.", name=name[:80]))
         dimensions = self._u32()
         if dimensions > _MAX_DIMENSIONS:
             raise self._broken(
-                Phrase(
+                Translatable(
                     "the tensor {name!r} claims an impossible number of dimensions ({dimensions}).",
                     name=name,
                     dimensions=dimensions,
@@ -343,15 +349,15 @@ class _Reader:
         *shape, kind, offset = self._unpack(_TENSORS[dimensions])
         layout = types.TENSOR_TYPES.get(kind)
         if layout is None:
-            raise self._broken(Phrase("the tensor {name!r} has the unknown type {kind}.", name=name, kind=kind))
+            raise self._broken(Translatable("the tensor {name!r} has the unknown type {kind}.", name=name, kind=kind))
         elements = math.prod(shape)
         if not 0 < elements < 2**62:
             raise self._broken(
-                Phrase("the tensor {name!r} claims the impossible shape {shape}.", name=name, shape=shape)
+                Translatable("the tensor {name!r} claims the impossible shape {shape}.", name=name, shape=shape)
             )
         if (shape and shape[0] % layout.block) or (layout.block > 1 and not shape):
             raise self._broken(
-                Phrase(
+                Translatable(
                     "the rows of the tensor {name!r} do not divide into whole {layout} blocks.",
                     name=name,
                     layout=layout.name,
@@ -365,10 +371,10 @@ class _Reader:
             return _DEFAULT_ALIGNMENT
         alignment = value.content
         if value.kind != types.UINT32 or not isinstance(alignment, int):
-            raise self._broken(Phrase("its alignment is not a number."))
+            raise self._broken(Translatable("its alignment is not a number."))
         if not 0 < alignment <= _MAX_ALIGNMENT or alignment & (alignment - 1):
             raise self._broken(
-                Phrase("its alignment is {alignment}, which is not a power of two.", alignment=alignment)
+                Translatable("its alignment is {alignment}, which is not a power of two.", alignment=alignment)
             )
         return alignment
 
@@ -378,9 +384,9 @@ class _Reader:
         expected = end = 0
         for tensor in tensors:
             if tensor.name in by_name:
-                raise self._broken(Phrase("the tensor {name!r} occurs twice.", name=tensor.name))
+                raise self._broken(Translatable("the tensor {name!r} occurs twice.", name=tensor.name))
             if tensor.offset != expected:
-                raise self._broken(Phrase("the tensor {name!r} has the wrong offset.", name=tensor.name))
+                raise self._broken(Translatable("the tensor {name!r} has the wrong offset.", name=tensor.name))
             end = expected + tensor.size
             if start + end > self._size:
                 whole = sum(_padded(each.size, alignment) for each in tensors[:-1]) + tensors[-1].size

@@ -22,7 +22,7 @@ from engine.formats.safetensors.reader import (
 )
 from engine.formats.safetensors.tokenizer_json import vocabulary_of_tokenizer_json
 from engine.formats.vocabulary import Vocabulary, vocabulary_from_tokens
-from engine.translatable import Phrase, as_clause
+from engine.translatable import Translatable, as_clause
 
 _MAX_TOKENIZER = 256 * 2**20
 
@@ -159,17 +159,19 @@ def _role(config: Config) -> tuple[Role, str | None]:
     if any(map(_DRAFT_HEAD.search, [*classes, kind or ""])) or any(name in config for name in _HEAD_ENTRIES):
         role = "draft-head"
     elif config.get("is_encoder_decoder") is True or kind in _TRANSLATORS:
-        return "other", Phrase("It is an encoder-decoder model, which does not continue a text.")
+        return "other", Translatable("It is an encoder-decoder model, which does not continue a text.")
     elif kind in _ENCODERS and not (config.get("is_decoder") is True and any(map(_WRITES.search, classes))):
         role = "embedding"
     elif kind in _WITHOUT_TEXT:
-        return "other", Phrase("It is an image or audio model, which does not generate text.")
+        return "other", Translatable("It is an image or audio model, which does not generate text.")
     elif kind is None and not classes:
-        return "other", Phrase(
+        return "other", Translatable(
             "Its config.json does not name the model type, so it cannot be used as a language model."
         )
     elif classes and not any(map(_WRITES.search, classes)):
-        return "other", Phrase("It is a {classes}, which has no output layer for text.", classes=printable(classes[0]))
+        return "other", Translatable(
+            "It is a {classes}, which has no output layer for text.", classes=printable(classes[0])
+        )
     return role, ROLE_PROBLEMS.get(role)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from engine.errors import ModelFileBroken, ModelNotSupported, incomplete
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
@@ -142,10 +142,12 @@ def read_safetensors_model(folder: str | Path) -> SafetensorsModel:
         if name not in tensors:
             raise ModelFileBroken(
                 folder,
-                Phrase("its part {part} lacks the tensor {name!r}. Download the model again.", part=part, name=name),
+                Translatable(
+                    "its part {part} lacks the tensor {name!r}. Download the model again.", part=part, name=name
+                ),
             )
     if not tensors:
-        raise ModelFileBroken(folder, Phrase("its files have no tensors."))
+        raise ModelFileBroken(folder, Translatable("its files have no tensors."))
     return SafetensorsModel(folder, tuple(file.path for file in files), tensors, sum(file.size for file in files))
 
 
@@ -155,33 +157,37 @@ def read_safetensors(path: str | Path) -> SafetensorsFile:
     try:
         # Asked before opening: to open a pipe is to wait for its other end.
         if not stat.S_ISREG(path.stat().st_mode):
-            raise ModelFileBroken(path, Phrase("it is not a file."))
+            raise ModelFileBroken(path, Translatable("it is not a file."))
         with path.open("rb") as file:
             return _read(path, file, os.fstat(file.fileno()).st_size)
     except FileNotFoundError:
-        raise ModelFileBroken(path, Phrase("there is no such file. Download the model again.")) from None
+        raise ModelFileBroken(path, Translatable("there is no such file. Download the model again.")) from None
     except PermissionError:
-        raise ModelFileBroken(path, Phrase("Outrider has no permission to read it. Change its permissions.")) from None
+        raise ModelFileBroken(
+            path, Translatable("Outrider has no permission to read it. Change its permissions.")
+        ) from None
     except (OSError, ValueError) as error:
         # An index may name what is no name of a file at all.
         reason = error.strerror if isinstance(error, OSError) else None
-        raise ModelFileBroken(path, Phrase("it cannot be read ({reason}).", reason=reason or error)) from None
+        raise ModelFileBroken(path, Translatable("it cannot be read ({reason}).", reason=reason or error)) from None
 
 
 def read_json(path: Path, most: int = _MAX_INDEX) -> dict[str, Any]:
     """The object in a JSON file of at most `most` bytes. Raises ModelFileBroken."""
     try:
         if not stat.S_ISREG(path.stat().st_mode) or path.stat().st_size > most:
-            raise ModelFileBroken(path, Phrase("it is not a JSON file of a model."))
+            raise ModelFileBroken(path, Translatable("it is not a JSON file of a model."))
         loaded = json.loads(path.read_bytes())
     except FileNotFoundError:
-        raise ModelFileBroken(path, Phrase("there is no such file.")) from None
+        raise ModelFileBroken(path, Translatable("there is no such file.")) from None
     except OSError as error:
-        raise ModelFileBroken(path, Phrase("it cannot be read ({reason}).", reason=error.strerror or error)) from None
+        raise ModelFileBroken(
+            path, Translatable("it cannot be read ({reason}).", reason=error.strerror or error)
+        ) from None
     except (ValueError, RecursionError):
-        raise ModelFileBroken(path, Phrase("it is not valid JSON. Download or copy it again.")) from None
+        raise ModelFileBroken(path, Translatable("it is not valid JSON. Download or copy it again.")) from None
     if not isinstance(loaded, dict):
-        raise ModelFileBroken(path, Phrase("it is not a JSON object. Download or copy it again."))
+        raise ModelFileBroken(path, Translatable("it is not a JSON object. Download or copy it again."))
     return loaded
 
 
@@ -192,63 +198,64 @@ def _without_weights(folder: Path) -> str:
         names = []
     pickled = next((name for name in names if name.lower().endswith(_PICKLED)), None)
     if pickled is not None:
-        return Phrase(
+        return Translatable(
             "its weights are pickled ({pickled}), and reading such files can run code. Convert them to "
             "safetensors, or download a safetensors version.",
             pickled=pickled,
         )
     if "adapter_config.json" in names:
-        return Phrase("it is an adapter for a model, not a model of its own.")
+        return Translatable("it is an adapter for a model, not a model of its own.")
     if any(map(_PART.fullmatch, names)):
-        return Phrase("its weights are in several files, but {index}, which lists them, is missing.", index=INDEX)
+        return Translatable("its weights are in several files, but {index}, which lists them, is missing.", index=INDEX)
     other = next((name for name in names if name.lower().endswith(".safetensors")), None)
     if other is not None:
-        return Phrase(
+        return Translatable(
             "its weights ({other}) do not have the names that transformers expects: {single} or {index}.",
             other=other,
             single=SINGLE,
             index=INDEX,
         )
-    return Phrase("it has no weights: there is neither {single} nor {index}.", single=SINGLE, index=INDEX)
+    return Translatable("it has no weights: there is neither {single} nor {index}.", single=SINGLE, index=INDEX)
 
 
 def _weight_map(path: Path) -> dict[str, str]:
     """Which file each tensor is in, from an index; only files of the same folder."""
     found = read_json(path).get("weight_map")
     if not isinstance(found, dict) or not found:
-        raise ModelFileBroken(path, Phrase("it does not say where the tensors are. Download or copy it again."))
+        raise ModelFileBroken(path, Translatable("it does not say where the tensors are. Download or copy it again."))
     for name in found.values():
         if not isinstance(name, str) or Path(name).name != name or not name.endswith(".safetensors"):
             raise ModelFileBroken(
-                path, Phrase("it names {name!r}, which is not a safetensors file in the folder.", name=str(name)[:80])
+                path,
+                Translatable("it names {name!r}, which is not a safetensors file in the folder.", name=str(name)[:80]),
             )
     if len(set(found.values())) > _MAX_PARTS or len(found) > _MAX_TENSORS:
-        raise ModelFileBroken(path, Phrase("it names more files and tensors than any model has."))
+        raise ModelFileBroken(path, Translatable("it names more files and tensors than any model has."))
     return found
 
 
 def _read(path: Path, file: BinaryIO, size: int) -> SafetensorsFile:
     if size == 0:
-        raise ModelFileBroken(path, Phrase("it is empty. Download or copy it again."))
+        raise ModelFileBroken(path, Translatable("it is empty. Download or copy it again."))
     beginning = file.read(_LENGTH_BYTES + 1)
     length = int.from_bytes(beginning[:_LENGTH_BYTES], "little")
     if size <= _LENGTH_BYTES or not 2 <= length <= MAX_HEADER or beginning[_LENGTH_BYTES:] != b"{":
-        raise ModelFileBroken(path, Phrase("it is not a safetensors file. Download or copy it again."))
+        raise ModelFileBroken(path, Translatable("it is not a safetensors file. Download or copy it again."))
     start = _LENGTH_BYTES + length
     if start > size:
         raise ModelFileBroken(
-            path, Phrase("the file is incomplete: it ends within its header. Download or copy it again.")
+            path, Translatable("the file is incomplete: it ends within its header. Download or copy it again.")
         )
     try:
         header = json.loads(beginning[_LENGTH_BYTES:] + file.read(length - 1), object_pairs_hook=_without_repeats)
     except (ValueError, RecursionError):
-        raise ModelFileBroken(path, Phrase("its header is damaged. Download or copy it again.")) from None
+        raise ModelFileBroken(path, Translatable("its header is damaged. Download or copy it again.")) from None
     metadata = header.pop("__metadata__", None) or {}
     if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
-        raise ModelFileBroken(path, Phrase("its header is damaged. Download or copy it again."))
+        raise ModelFileBroken(path, Translatable("its header is damaged. Download or copy it again."))
     if len(header) > _MAX_TENSORS:
         raise ModelFileBroken(
-            path, Phrase("its header claims an impossible number of tensors ({header}).", header=len(header))
+            path, Translatable("its header claims an impossible number of tensors ({header}).", header=len(header))
         )
     tensors = {name: _tensor(path, name, entry, start) for name, entry in header.items()}
     _check_places(path, tensors, start, size)
@@ -265,24 +272,28 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _tensor(path: Path, name: str, entry: object, start: int) -> StoredTensor:
     if not isinstance(entry, dict):
         raise ModelFileBroken(
-            path, Phrase("its header is damaged at the tensor {name!r}. Download or copy it again.", name=name[:80])
+            path,
+            Translatable("its header is damaged at the tensor {name!r}. Download or copy it again.", name=name[:80]),
         )
     dtype, shape, offsets = entry.get("dtype"), _sizes(entry.get("shape")), _sizes(entry.get("data_offsets"))
     if not isinstance(dtype, str) or shape is None or offsets is None or len(offsets) != 2:
         raise ModelFileBroken(
-            path, Phrase("its header is damaged at the tensor {name!r}. Download or copy it again.", name=name[:80])
+            path,
+            Translatable("its header is damaged at the tensor {name!r}. Download or copy it again.", name=name[:80]),
         )
     if dtype not in BITS:
         raise ModelNotSupported(
             path,
-            Phrase("its tensor {name!r} has the unknown number format {dtype!r}.", name=name[:80], dtype=dtype[:20]),
+            Translatable(
+                "its tensor {name!r} has the unknown number format {dtype!r}.", name=name[:80], dtype=dtype[:20]
+            ),
         )
     begin, end = offsets
     bits = math.prod(shape) * BITS[dtype]
     if end < begin or bits != 8 * (end - begin):
         raise ModelFileBroken(
             path,
-            Phrase(
+            Translatable(
                 "the tensor {name!r} has {count} bytes, which does not match its shape {shape}. Download or copy "
                 "it again.",
                 name=name[:80],
@@ -308,7 +319,9 @@ def _check_places(path: Path, tensors: dict[str, StoredTensor], start: int, size
         if tensor.offset != expected:
             raise ModelFileBroken(
                 path,
-                Phrase("the tensor {name!r} has the wrong offset. Download or copy it again.", name=tensor.name[:80]),
+                Translatable(
+                    "the tensor {name!r} has the wrong offset. Download or copy it again.", name=tensor.name[:80]
+                ),
             )
         expected += tensor.size
     if expected > size:
@@ -316,5 +329,7 @@ def _check_places(path: Path, tensors: dict[str, StoredTensor], start: int, size
     if expected < size:
         raise ModelFileBroken(
             path,
-            Phrase("it has {count} extra bytes after its tensors. Download or copy it again.", count=size - expected),
+            Translatable(
+                "it has {count} extra bytes after its tensors. Download or copy it again.", count=size - expected
+            ),
         )

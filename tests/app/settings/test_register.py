@@ -7,7 +7,7 @@ import pytest
 from app.settings.settings import SETTINGS, Settings
 from app.state.settings.generation import CONVERSATION, FIELDS, GENERATION, SAMPLING, SPECULATION, GenerationChoice
 from app.state.settings.typed import check, show
-from engine import Phrase, SamplingConfig
+from engine import SamplingConfig, Translatable
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow
 from helpers.window.settings_window import open_settings, put, saved
@@ -44,7 +44,7 @@ def test_what_is_shown_can_be_named_and_nothing_else_is(name: str) -> None:
     if entry.page is None:
         assert (entry.label, entry.hint, entry.choices()) == ("", "", ())
         return
-    assert isinstance(entry.label, Phrase)
+    assert isinstance(entry.label, Translatable)
     values = [option.value for option in entry.choices()]
     assert len(values) > 1
     assert getattr(Settings(), name) in values
@@ -70,7 +70,7 @@ def test_each_value_on_a_page_is_saved_and_loaded(open_window: OpenWindow, name:
 def test_a_field_of_the_generation_is_described(name: str) -> None:
     entry = GENERATION[name]
     assert entry.name == name
-    assert isinstance(entry.label, Phrase)
+    assert isinstance(entry.label, Translatable)
     usual = GenerationChoice()
     if entry.kind == "option":
         values = [option.value for option in entry.options]
@@ -79,8 +79,8 @@ def test_a_field_of_the_generation_is_described(name: str) -> None:
         assert all(usual.with_value(name, value) is not None for value in values)
         assert SETTINGS[name].page == "speculation"
     else:
-        assert isinstance(entry.hint, Phrase)
-        assert isinstance(entry.rule, Phrase)
+        assert isinstance(entry.hint, Translatable)
+        assert isinstance(entry.rule, Translatable)
         assert check(name, show(name, usual)) is None
         assert (check(name, "") is None) == (entry.optional or entry.kind in ("lines", "text"))
 

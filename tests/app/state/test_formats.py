@@ -9,7 +9,7 @@ from app.state.conversations.conversation import Conversation, StoredMessage
 from app.state.conversations.files import ConversationRefused, to_json, write_file
 from app.state.conversations.formats import FORMATS, READERS, import_file
 from app.state.conversations.markdown import Words
-from engine import Phrase
+from engine import Translatable
 
 
 def _conversation() -> Conversation:
@@ -31,9 +31,9 @@ def test_it_can_be_named_in_menus_and_dialogs(name: str) -> None:
     assert each.name.isidentifier()
     assert each.suffix.startswith(".")
     assert each.suffix == each.suffix.lower()
-    assert isinstance(each.menu, Phrase)
+    assert isinstance(each.menu, Translatable)
     assert each.menu.endswith("…")
-    assert isinstance(each.kind, Phrase)
+    assert isinstance(each.kind, Translatable)
     assert each.kind.endswith(f" (*{each.suffix})")
 
 

@@ -13,7 +13,7 @@ from app.control.problems import describe
 from app.settings.settings import Settings
 from app.system.translation import LANGUAGES, choose, fill, install, number, say
 from app.words import figures as words
-from engine import FolderUnreadable, ModelFileBroken, Phrase
+from engine import FolderUnreadable, ModelFileBroken, Translatable
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow
 
@@ -109,7 +109,7 @@ def test_numbers_and_counted_words(german: None) -> None:
 
 def test_numbers_larger_than_those_of_qt_are_said_too(german: None) -> None:
     large = 2**64 - 1
-    damaged = Phrase(
+    damaged = Translatable(
         "its header claims an impossible number of tensors ({tensor_count}) or entries ({value_count}).",
         tensor_count=large,
         value_count=2,
@@ -119,12 +119,12 @@ def test_numbers_larger_than_those_of_qt_are_said_too(german: None) -> None:
 
 
 def test_errors_of_the_engine_are_said_in_the_language_of_the_window(german: None, tmp_path: Path) -> None:
-    assert describe(FolderUnreadable(tmp_path, Phrase("it is not a folder"))).text == (
+    assert describe(FolderUnreadable(tmp_path, Translatable("it is not a folder"))).text == (
         f"Der Ordner {tmp_path} kann nicht gelesen werden: das ist kein Ordner. Wählen Sie einen anderen."
     )
     # A reason that somebody else gave stays as it is.
     assert describe(ModelFileBroken(tmp_path / "x.gguf", "strange")).text == "x.gguf kann nicht geladen werden: strange"
-    assert say(Phrase("it is not a GGUF file.").as_sentence()) == "Das ist keine GGUF-Datei."
+    assert say(Translatable("it is not a GGUF file.").as_sentence()) == "Das ist keine GGUF-Datei."
 
 
 def test_why_a_folder_cannot_be_read_is_said_in_german(german: None, open_window: OpenWindow, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from engine.formats.safetensors.reader import read_safetensors_model
 from engine.library import scan as library
 from engine.library.scan import ModelFile, inspect_model, scan_folder
 from engine.system import installation
-from engine.translatable import Phrase
+from engine.translatable import Translatable
 from helpers.paths import ROOT
 
 LLAMA = {
@@ -228,7 +228,7 @@ def test_why_there_are_no_weights_can_be_said_in_another_language(tmp_path: Path
             (tmp_path / name).touch()
         with pytest.raises(ModelNotSupported) as caught:
             read_safetensors_model(tmp_path)
-        assert isinstance(caught.value.reason, Phrase)
+        assert isinstance(caught.value.reason, Translatable)
         reasons.append(caught.value.reason.template)
     assert len(set(reasons)) == 5
 

@@ -17,7 +17,7 @@ from app.system.resources import read_text
 from app.views.models.library import LibraryDialog
 from app.views.widgets.theme import Theme
 from app.words.library import COLUMNS, column
-from engine import Phrase
+from engine import Translatable
 from helpers.window.library_rows import library_row
 
 PROJECTOR = "It is the vision part of a model (a projector), which does not generate text."
@@ -245,8 +245,8 @@ def test_five_hundred_models_are_quick(dialog: LibraryDialog, qapp: QApplication
 def test_each_column_is_named_filled_and_sorted_by_one_type() -> None:
     for name in COLUMNS:
         each = column(name)
-        assert isinstance(each.heading, Phrase)
-        assert not each.help or isinstance(each.help, Phrase)
+        assert isinstance(each.heading, Translatable)
+        assert not each.help or isinstance(each.help, Translatable)
         assert all(each.cell(row) for row in some())
         assert len({type(each.sort(row)) for row in some()}) == 1
         assert bool(each.sample) is (name not in {"name", "state"}), "these two take the room that is left"

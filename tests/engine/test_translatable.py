@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 import engine.library.scan
-from engine import ContextFull, FolderUnreadable, ModelFileBroken, Phrase, scan_folder
+from engine import ContextFull, FolderUnreadable, ModelFileBroken, Translatable, scan_folder
 from engine.translatable import as_clause, as_sentence, packed, unpacked
 
-INNER = Phrase("it holds {count:,} tokens", count=4096)
-OUTER = Phrase("Cannot load {name}: {reason}.", name="a.gguf", reason=INNER)
+INNER = Translatable("it holds {count:,} tokens", count=4096)
+OUTER = Translatable("Cannot load {name}: {reason}.", name="a.gguf", reason=INNER)
 
 
 def test_a_phrase_is_its_text() -> None:
     assert OUTER == "Cannot load a.gguf: it holds 4,096 tokens."
     assert (OUTER.template, OUTER.fields["reason"]) == ("Cannot load {name}: {reason}.", INNER)
-    assert Phrase("{{}} {x!r}", x="a") == "{} 'a'"
+    assert Translatable("{{}} {x!r}", x="a") == "{} 'a'"
 
 
 def test_letters_at_the_beginning() -> None:
@@ -29,9 +29,9 @@ def test_letters_at_the_beginning() -> None:
 
 
 @pytest.mark.parametrize("phrase", [INNER, OUTER, OUTER.as_clause(), INNER.as_sentence()])
-def test_copies_and_json_keep_it(phrase: Phrase) -> None:
+def test_copies_and_json_keep_it(phrase: Translatable) -> None:
     for same in (copy.deepcopy(phrase), unpacked(json.loads(json.dumps(packed(phrase))))):
-        assert isinstance(same, Phrase)
+        assert isinstance(same, Translatable)
         assert same == phrase
         assert (same.template, same.fields, same.capital) == (phrase.template, phrase.fields, phrase.capital)
 
@@ -51,10 +51,10 @@ def test_what_was_never_packed() -> None:
 
 
 def test_errors_keep_their_phrases() -> None:
-    error = ModelFileBroken("a.gguf", Phrase("it is not a GGUF file."))
+    error = ModelFileBroken("a.gguf", Translatable("it is not a GGUF file."))
     assert str(error) == error.message == "Cannot load a.gguf: it is not a GGUF file."
-    assert isinstance(error.message, Phrase)
-    assert isinstance(ContextFull(2, 1).message, Phrase)
+    assert isinstance(error.message, Translatable)
+    assert isinstance(ContextFull(2, 1).message, Translatable)
     assert FolderUnreadable("x", "gone").message == "Cannot read the folder x: gone. Choose another folder."
 
 
@@ -64,5 +64,5 @@ def test_a_scan_keeps_them_from_one_time_to_the_next(tmp_path: Path, monkeypatch
     for _ in range(2):
         engine.library.scan._known.clear()
         problem = scan_folder(tmp_path)[0].problem
-        assert isinstance(problem, Phrase)
+        assert isinstance(problem, Translatable)
         assert (problem, problem.template) == ("It is not a GGUF file.", "it is not a GGUF file.")
