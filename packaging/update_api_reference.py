@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ForwardRef, NamedTuple
 
 import engine
 
@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "api.md"
 _MODULES = re.compile(r"\b(?:engine|collections|typing|pathlib|numpy|types|ctypes)(?:\.\w+)*\.(?=\w)")
 _WIDTH = 100
+_LONGEST = 500
 
 
 class Group(NamedTuple):
@@ -73,6 +74,11 @@ GROUPS = (
         ("Backend", "Rewind", "Tokenizer"),
     ),
     Group(
+        "Draft methods",
+        "The table of the methods, and the contract of a drafter, for programs that bring their own.",
+        ("DRAFT_METHODS", "DraftMethod", "Drafter", "DrafterContext", "Draft", "GoesOn"),
+    ),
+    Group(
         "Errors",
         "`EngineError` is the base of all. `str(error)` is one or two sentences for a person.",
         (
@@ -87,26 +93,39 @@ GROUPS = (
         "Programs around the engine",
         "What an application and its installer need.",
         (
-            *("Phrase", "cache_folder", "installation_folder", "check_installation", "Installation"),
+            *(
+                "Translatable",
+                "Phrase",
+                "expanded",
+                "first_part",
+                "write_whole",
+                "cache_folder",
+                "installation_folder",
+                "check_installation",
+                "Installation",
+            ),
             *("EXIT_DAMAGED", "run_hidden_command", "__version__"),
         ),
     ),
     Group(
         "Constants",
         "Bounds and names.",
-        ("METHODS", "CACHE_TYPES", "CacheType", "DEFAULT_LOOKAHEAD", "MAX_LOOKAHEAD"),
+        ("METHODS", "PLAIN", "CACHE_TYPES", "CacheType", "DEFAULT_LOOKAHEAD", "MAX_LOOKAHEAD"),
     ),
 )
 VALUES = {
     "CACHE_TYPES": "The number formats that the cache of a GGUF model can have.",
     "CacheType": "One of `CACHE_TYPES`.",
     "DEFAULT_LOOKAHEAD": "The fixed lookahead of a draft model where *auto* is not used.",
+    "DRAFT_METHODS": "Every draft method in the order in which they are shown: a `DraftMethod` each.",
     "EXIT_DAMAGED": "The exit code of a program whose installation is damaged.",
     "Event": "What `stream` and `astream` yield.",
     "FinishReason": "Why a reply ended.",
     "MAX_LOOKAHEAD": "The largest lookahead.",
     "METHODS": "Every method that has a name; those that are planned raise `NotAvailable`.",
+    "GoesOn": "Asked after each token of a draft: how many there are now, and the probability that the draft gave it.",
     "Origin": "Where a token came from.",
+    "PLAIN": "The name of the method that is plain decoding.",
     "__version__": "The version of Outrider, as text.",
 }
 """What a name means that is no class and no function, and so has no docstring."""
@@ -142,16 +161,19 @@ def _anchor(title: str) -> str:
 
 
 def _entry(name: str, value: Any) -> Iterator[str]:
-    if inspect.isclass(value):
+    if inspect.isclass(value) and value.__name__ != name:
+        yield f"Another name of [{value.__name__}](#{_anchor(value.__name__)})."
+    elif inspect.isclass(value):
         yield from _class(name, value)
     elif inspect.isfunction(value):
         yield from _code(_signature(name, value))
         yield from _text(value)
     else:
         yield VALUES[name]
-        if name != "__version__":
+        code = f"{name} = {_MODULES.sub('', repr(value))}"
+        if name != "__version__" and len(code) <= _LONGEST:
             yield ""
-            yield from _code(f"{name} = {_MODULES.sub('', repr(value))}")
+            yield from _code(code)
 
 
 # Classes --------------------------------------------------------------------------------------------------------------
@@ -246,6 +268,8 @@ def _parameter(parameter: inspect.Parameter) -> str:
 def _annotation(annotation: Any) -> str:
     if annotation is inspect.Signature.empty or annotation is None or annotation is type(None):
         return "None"
+    if isinstance(annotation, ForwardRef):  # What a named tuple makes of an annotation that is text.
+        annotation = annotation.__forward_arg__
     text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     return _MODULES.sub("", text)
 

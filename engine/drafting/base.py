@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.config import GenerationRequest
-from engine.sampling.rows import NUMPY, Rows
+from engine.sampling.rows import Rows
 
 
 class Draft(NamedTuple):
@@ -99,7 +99,7 @@ class DrafterContext:
     stop_tokens: frozenset[int]
     through_text: bool
     cost: Callable[[int], float]
-    rows: Rows = NUMPY
+    rows: Rows
 
 
 @runtime_checkable

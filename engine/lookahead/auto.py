@@ -120,13 +120,11 @@ class AutoLookahead(LookaheadPolicy):
     steps; how sure the draft was of its tokens decides with them. Only tokens that were kept are looked at, so
     nothing is bent. Where the `index` has a proposal that promises a clearly better rate, that is taken instead: what
     it promises is known before anything is drawn.
-
     Where no K beats plain decoding, nothing is proposed, but for probes; now and then another size than the best is
     tried (see Exploration).
 
     `costs`, `acceptance`, `claims` (of the index), `exploration`: what is known already; all go on learning. `drafts`:
-    whether there is another drafter than the index; `draft`: its name.
-    Attributes: lookahead (what `choose` gave last), speedup, source.
+    whether the drafter named `draft` proposes too. Attributes: lookahead (what `choose` gave last), speedup, source.
     """
 
     MOST = MAX_LOOKAHEAD
