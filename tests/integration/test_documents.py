@@ -1,8 +1,10 @@
 """What the pages say is so: snippets and programs run, commands, options, links and paths exist."""
 
+import ast
 import re
 import tomllib
 from functools import cache
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -39,6 +41,14 @@ def test_snippets_run(page: Page, number: int) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
     assert "Traceback" not in done.stderr
+
+
+def test_pieces_of_files_are_python() -> None:
+    """What a page puts into a file of ours is marked `py`: it is not run alone, but it is Python."""
+    pieces = [(page, piece) for page in PAGES for piece in page.blocks("py")]
+    assert len(pieces) >= 8
+    for page, piece in pieces:
+        assert ast.parse(dedent(piece)).body, page
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
