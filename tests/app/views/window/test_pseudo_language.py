@@ -139,7 +139,7 @@ def test_compare_and_sweep(open_pseudo: OpenWindow, left_out: LeftOut, monkeypat
     window = open_pseudo(Script(REPLY))
     window.ask("zz zzz")
     for kind in KINDS:
-        getattr(window.main.bar, f"{kind}_wanted").emit()
+        window.main.commands.run(f"proof.{kind}")
     left_out.look()
     for kind in KINDS:
         dialog = next(each for each in _dialogs() if getattr(each, "kind", "") == kind)
