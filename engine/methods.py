@@ -1,7 +1,7 @@
 """The draft methods: one table, which the engine, the command line and the window read.
 
 A method is one entry here and one drafter. To use a drafter of your own, hand a DraftMethod in where a method's name
-goes: `SpeculationConfig(method=DraftMethod("mine", "Mine", "Repeats the last token", make_drafter))`.
+goes: `SpeculationConfig(method=DraftMethod("mine", "Mine", "Proposes the last token again.", make_drafter))`.
 """
 
 from __future__ import annotations
