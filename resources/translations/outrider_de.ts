@@ -1456,12 +1456,12 @@
             <translation>Das beste verfügbare Entwurfsmodell für das Zielmodell</translation>
         </message>
         <message>
-            <source>No draft model: proposals are taken from the text so far</source>
-            <translation>Kein Entwurfsmodell: Vorschläge stammen aus dem bisherigen Text</translation>
-        </message>
-        <message>
             <source>n-gram</source>
             <translation>N-Gramm</translation>
+        </message>
+        <message>
+            <source>No draft model: proposals are taken from the text so far</source>
+            <translation>Kein Entwurfsmodell: Vorschläge stammen aus dem bisherigen Text</translation>
         </message>
         <message>
             <source>none</source>
@@ -2797,22 +2797,6 @@
             <translation>Nutzt das im Fenster gewählte Entwurfsmodell. Mit der Vorausschau auto nutzt es auch den bisherigen Text, je nachdem, was mehr verspricht.</translation>
         </message>
         <message>
-            <source>Draft model</source>
-            <translation>Entwurfsmodell</translation>
-        </message>
-        <message>
-            <source>Only the draft model proposes tokens, if one is chosen.</source>
-            <translation>Nur das Entwurfsmodell schlägt Tokens vor, wenn eines gewählt ist.</translation>
-        </message>
-        <message>
-            <source>N-gram</source>
-            <translation>N-Gramm</translation>
-        </message>
-        <message>
-            <source>Proposes what followed earlier in the text when it begins to repeat. Needs no draft model.</source>
-            <translation>Schlägt vor, was früher im Text folgte, wenn er sich zu wiederholen beginnt. Braucht kein Entwurfsmodell.</translation>
-        </message>
-        <message>
             <source>Plain</source>
             <translation>Einfach</translation>
         </message>
@@ -3337,6 +3321,18 @@
             <translation>0 (alle) oder eine ganze Zahl über 0</translation>
         </message>
         <message>
+            <source>a whole number from 0 to 2^64 - 1</source>
+            <translation>eine ganze Zahl von 0 bis 2^64 - 1</translation>
+        </message>
+        <message>
+            <source>token ids with finite numbers</source>
+            <translation>Token-Nummern mit endlichen Zahlen</translation>
+        </message>
+        <message>
+            <source>token ids, whole numbers of 0 or more</source>
+            <translation>Token-Nummern, ganze Zahlen ab 0</translation>
+        </message>
+        <message>
             <source>A message's role must be system, user or assistant, not {role!r}.</source>
             <translation>Die Rolle einer Nachricht muss system, user oder assistant sein, nicht {role!r}.</translation>
         </message>
@@ -3347,10 +3343,6 @@
         <message>
             <source>A message must be an object with "role" and "content".</source>
             <translation>Eine Nachricht muss ein Objekt mit "role" und "content" sein.</translation>
-        </message>
-        <message>
-            <source>a whole number from 0 to 2^64 - 1</source>
-            <translation>eine ganze Zahl von 0 bis 2^64 - 1</translation>
         </message>
         <message>
             <source>Overlap must be 'on', 'off' or 'auto', not {overlap!r}.</source>
@@ -3407,14 +3399,6 @@
         <message>
             <source>Sources must be different names out of {sources}, not {value!r}.</source>
             <translation>Die Quellen müssen verschiedene Namen aus {sources} sein, nicht {value!r}.</translation>
-        </message>
-        <message>
-            <source>token ids with finite numbers</source>
-            <translation>Token-Nummern mit endlichen Zahlen</translation>
-        </message>
-        <message>
-            <source>token ids, whole numbers of 0 or more</source>
-            <translation>Token-Nummern, ganze Zahlen ab 0</translation>
         </message>
         <message>
             <source>the reply ended without a result</source>
@@ -3965,10 +3949,6 @@
             <translation>Das Verfahren {method} lässt sich nicht mit den Quellen {sources} kombinieren. Lassen Sie eines davon weg.</translation>
         </message>
         <message>
-            <source>it is part of Outrider, but it is missing. Reinstall Outrider.</source>
-            <translation>sie gehört zu Outrider, fehlt aber. Installieren Sie Outrider neu.</translation>
-        </message>
-        <message>
             <source>{name} cannot be used: {problem}</source>
             <translation>{name} kann nicht verwendet werden: {problem}</translation>
         </message>
@@ -4067,6 +4047,10 @@
         <message>
             <source>The target is {times} times as large as the draft: {promise}.</source>
             <translation>Das Zielmodell ist {times}-mal so groß wie das Entwurfsmodell: {promise}.</translation>
+        </message>
+        <message>
+            <source>it is part of Outrider, but it is missing. Reinstall Outrider.</source>
+            <translation>sie gehört zu Outrider, fehlt aber. Installieren Sie Outrider neu.</translation>
         </message>
         <message>
             <source>there is no such file, and no {repository} in the Hugging Face cache ({cache}). Download it first: hf download {repository}</source>
@@ -4191,6 +4175,22 @@
         <message>
             <source>it computes no usable numbers: its weights are damaged.</source>
             <translation>es berechnet keine brauchbaren Zahlen: Seine Gewichte sind beschädigt.</translation>
+        </message>
+        <message>
+            <source>Draft model</source>
+            <translation>Entwurfsmodell</translation>
+        </message>
+        <message>
+            <source>Only the draft model proposes tokens, if one is chosen.</source>
+            <translation>Nur das Entwurfsmodell schlägt Tokens vor, wenn eines gewählt ist.</translation>
+        </message>
+        <message>
+            <source>N-gram</source>
+            <translation>N-Gramm</translation>
+        </message>
+        <message>
+            <source>Proposes what followed earlier in the text when it begins to repeat. Needs no draft model.</source>
+            <translation>Schlägt vor, was früher im Text folgte, wenn er sich zu wiederholen beginnt. Braucht kein Entwurfsmodell.</translation>
         </message>
         <message>
             <source>a probability is not a finite number</source>
