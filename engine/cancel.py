@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 
 from engine.errors import Cancelled
 
@@ -19,25 +18,23 @@ class CancelToken:
     """
 
     def __init__(self) -> None:
-        self._event = threading.Event()
+        # The flag is all there is to it: of two notes of one thing a thread or a signal could leave one behind.
         self.flag = (ctypes.c_char * 2)()
 
     def cancel(self) -> None:
         """Ask for the stop."""
-        self._event.set()
         self.flag[0] = b"\x01"
 
     def clear(self) -> None:
         """Forget a request that was not met or has been met."""
-        self._event.clear()
         self.flag[0] = b"\x00"
 
     @property
     def cancelled(self) -> bool:
         """Whether a stop is asked for."""
-        return self._event.is_set()
+        return self.flag[0] != b"\x00"
 
     def check(self, what: str = "The request") -> None:
         """Raise `Cancelled` if a stop is asked for."""
-        if self._event.is_set():
+        if self.cancelled:
             raise Cancelled(what)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 from engine.errors import InvalidLookahead, InvalidRequest, InvalidSampling, UnknownMethod
 from engine.methods import DRAFT_MODEL, METHODS, SOURCES, DraftMethod
@@ -164,6 +164,8 @@ class SpeculationConfig:
 
     def __post_init__(self) -> None:
         check_lookahead(self.lookahead)
+        if self.draft_sampling is not None:
+            require("draft_sampling", self.draft_sampling, SamplingConfig)
         object.__setattr__(self, "sources", _sources(self.sources))
         if self.overlap not in ("on", "off", "auto"):
             raise InvalidRequest(
@@ -258,17 +260,6 @@ class LoadConfig:
             )
 
 
-class LoadOptions(TypedDict, total=False):
-    """The options of a LoadConfig that `load` takes by name."""
-
-    context_length: int | None
-    threads: int | None
-    gpu_layers: int | None
-    device: str | None
-    dtype: str | None
-    cache_type: CacheType | None
-
-
 @dataclass(frozen=True, slots=True)
 class GenerationRequest:
     """One reply to be generated.
@@ -297,14 +288,28 @@ class GenerationRequest:
             )
         if not self.prompt:
             raise InvalidRequest(Translatable("The prompt is empty. Enter some text first."))
-        if not all(map(_is_stop, self.stop)):
+        if not _all_are(_is_stop, self.stop):
             raise InvalidRequest(Translatable("A stop string must be text and must not be empty."))
+        if not _all_are(_is_whole, self.stop_tokens):
+            raise InvalidRequest("Stop tokens must be token ids, whole numbers.")
+        for name, kind in (("sampling", SamplingConfig), ("speculation", SpeculationConfig)):
+            require(name, getattr(self, name), kind)
         if not _is_whole(self.top) or not 0 <= self.top <= MAX_TOP:
             raise InvalidRequest(
                 Translatable(
                     "top must be a whole number from 0 to {max_top}, not {top!r}.", max_top=MAX_TOP, top=self.top
                 )
             )
+
+
+def require(name: str, value: object, kind: type) -> None:
+    """Raise InvalidRequest where an option is of another class."""
+    if not isinstance(value, kind):
+        raise InvalidRequest(f"{name} must be a {kind.__name__}, not {type(value).__name__}.")
+
+
+def _all_are(test: Callable[[object], bool], values: object) -> bool:
+    return isinstance(values, Sequence) and all(map(test, values))
 
 
 def _is_stop(value: object) -> bool:

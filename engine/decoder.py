@@ -2,50 +2,60 @@
 
 from __future__ import annotations
 
-import asyncio
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
-from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import Any, Literal, Self, Unpack
 
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.chat.context_fit import PromptFit, measure_turns
-from engine.config import GenerationRequest, LoadConfig, LoadOptions, Message, Prompt, SamplingConfig, SpeculationConfig
+from engine.config import (
+    GenerationRequest,
+    LoadConfig,
+    Message,
+    Prompt,
+    SamplingConfig,
+    SpeculationConfig,
+)
 from engine.errors import (
     BackendFailure,
     Cancelled,
     IncompatiblePair,
     InvalidRequest,
     ModelNotLoaded,
-    PairWarning,
     TokenOutOfRange,
 )
 from engine.events import Event, Finished, GenerationResult, LoadProgress, TokenEvent
+from engine.generation.async_reply import AsyncReply
 from engine.generation.loop import Events, GenerationLoop
+from engine.generation.occupancy import Occupancy, Reply, ReplyRef
 from engine.generation.planner import Models, make_plan, make_request, settle_lookahead
 from engine.library.compat import Fit, judge_backends, require_usable
-from engine.loading.open import ModelSource, open_model, pair_notes
+from engine.loading.open import ModelSource, notes_on_models
+from engine.loading.sharing import Holder
 from engine.lookahead.knowledge import PairKnowledge, learn_pair
 from engine.methods import PLAIN, find_method
+from engine.options import GenerationOptions, LoadOptions, load_config
 from engine.stats import GenerationStats
 from engine.translatable import Translatable
 
 _MEASURED_FROM = 16
 """Plain tokens that a reply must have for its speed to count as measured."""
+_REPLYING = Translatable("This decoder is already generating a reply. Wait for it, or cancel it.")
+_BUSY = Translatable("This decoder is generating a reply. Wait for it, or cancel it.")
 
 
 class SpeculativeDecoder:
     """A target, perhaps a draft, and how they write a reply together.
 
     Attributes: target, draft (the loaded backends or None); cancel_token (ends the call that is running); stats
-    (added up over all replies since `reset_stats`); warnings (what to know of the pair). Used from one thread at a
-    time; `cancel_token` from any.
+    (added up over all replies since `reset_stats`); warnings (what to know of the models). One reply is written at a
+    time. `close`, `attach_target` and `attach_draft` may be called from another thread meanwhile: they cancel the reply
+    and wait for its end. `cancel_token` may be used from any thread.
 
     >>> from engine import SpeculativeDecoder, bundled_pair
     >>> target, draft = bundled_pair()
@@ -69,7 +79,8 @@ class SpeculativeDecoder:
         self._configs: dict[str, LoadConfig | None] = {}
         self._knowledge: PairKnowledge | None = None
         self._calibrated = False
-        self._busy = False
+        self._occupancy = Occupancy()
+        self._holder = Holder()
         self._through_text = False
         self._warnings: tuple[str, ...] = ()
 
@@ -89,20 +100,20 @@ class SpeculativeDecoder:
     ) -> None:
         """Load a target, in place of the one before (which stays if this fails); a draft that does not fit is dropped.
 
-        Raises LoadFailed and its kinds, Cancelled.
+        A reply that is being written is cancelled once the model is loaded.
+        Raises LoadFailed and its kinds, BackendClosed, Cancelled.
         """
-        backend, self._configs["target"] = open_model(model, "target", progress, cancel or self.cancel_token)
-        if self.target is not None and self.target is not backend:
-            self.target.close()
-        self.target = backend
-        self._plain_tokens_per_second = None
-        self._past = GenerationStats()
-        self._forget()
-        fit = None if self.draft is None else judge_backends(backend, self.draft)
-        if fit is not None and not fit.usable:
-            self.attach_draft(None)
-        else:
-            self._note_pair(fit)
+        backend, config = self._holder.open(model, "target", progress, cancel or self.cancel_token)
+        with self._occupancy.change():
+            fit = None if self.draft is None else judge_backends(backend, self.draft)
+            self._configs["target"] = config
+            self._put("target", backend)
+            self._plain_tokens_per_second = None
+            self._past = GenerationStats()
+            if fit is not None and not fit.usable:
+                self._put("draft", None)
+                fit = None
+            self._note_models(fit)
 
     def attach_draft(
         self,
@@ -113,23 +124,31 @@ class SpeculativeDecoder:
     ) -> None:
         """Load a draft, in place of the one before (which stays if this fails). None: no draft.
 
-        Raises LoadFailed and its kinds, VocabularyMismatch, Cancelled.
+        A reply that is being written is cancelled once the model is loaded.
+        Raises LoadFailed and its kinds, VocabularyMismatch, BackendClosed, Cancelled.
         """
-        backend: Backend | None = None
+        backend, config = None, self._configs.get("draft")
         if model is not None:
-            backend, self._configs["draft"] = open_model(model, "draft", progress, cancel or self.cancel_token)
-        fit: Fit | None = None
-        if backend is not None and self.target is not None:
-            try:
-                fit = require_usable(self.target, backend)
-            except IncompatiblePair:
-                backend.close()
-                raise
-        if self.draft is not None and self.draft is not backend:
-            self.draft.close()
-        self.draft = backend
+            backend, config = self._holder.open(model, "draft", progress, cancel or self.cancel_token)
+        with self._occupancy.change():
+            fit: Fit | None = None
+            if backend is not None and self.target is not None:
+                try:
+                    fit = require_usable(self.target, backend)
+                except IncompatiblePair:
+                    self._holder.let_go(backend)
+                    raise
+            self._configs["draft"] = config
+            self._put("draft", backend)
+            self._note_models(fit)
+
+    def _put(self, part: Literal["target", "draft"], backend: Backend | None) -> None:
+        """Attach a model in the place of another, which is let go."""
         self._forget()
-        self._note_pair(fit)
+        former: Backend | None = getattr(self, part)
+        setattr(self, part, backend)
+        if former is not None and former not in (self.target, self.draft):
+            self._holder.let_go(former)
 
     def _forget(self) -> None:
         """The models change: keep what was learned of those before."""
@@ -140,19 +159,17 @@ class SpeculativeDecoder:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a person should know of the pair that is loaded: sentences, mostly none."""
+        """What a person should know of the models that are loaded, and of the pair: sentences, mostly none."""
         return self._warnings
 
-    def _note_pair(self, fit: Fit | None) -> None:
-        """Keep what is to be known of the pair, and warn (PairWarning) of what is new. `fit` None: no pair."""
-        notes: tuple[str, ...] = ()
+    def _note_models(self, fit: Fit | None) -> None:
+        """Keep what is to be known, and warn of what is new. `fit` None: there is no pair."""
         self._through_text = fit is not None and fit.through_text
-        if self.target is not None and self.draft is not None and fit is not None:
-            notes = pair_notes(self.target, self.draft, fit)
-        for note in notes:
-            if note not in self._warnings:
-                warnings.warn(note, PairWarning, stacklevel=3)
-        self._warnings = notes
+        found = notes_on_models(self.target, self.draft, fit)
+        new = [note for note in found if note not in self._warnings]
+        self._warnings = tuple(found)
+        for note in new:
+            warnings.warn(note, found[note], stacklevel=3)
 
     # Replies ----------------------------------------------------------------------------------------------------------
 
@@ -162,7 +179,7 @@ class SpeculativeDecoder:
         *,
         on_token: Callable[[TokenEvent], bool | None] | None = None,
         cancel: CancelToken | None = None,
-        **options: Any,
+        **options: Unpack[GenerationOptions],
     ) -> GenerationResult:
         """Write a reply and give it whole.
 
@@ -170,11 +187,12 @@ class SpeculativeDecoder:
         the assistant's have it continued; the result is what comes behind it. `on_token` sees each token and may return
         False to end the reply with it. `options`: fields of GenerationRequest, SamplingConfig and SpeculationConfig by
         name, in place of the decoder's own.
-        Raises ModelNotLoaded, InvalidRequest, ContextFull, Cancelled (before the first token), BackendFailure.
+        Raises ModelNotLoaded, InvalidRequest, DecoderBusy, ContextFull, Cancelled (before the first token),
+        BackendFailure.
         """
         answer: bool | None = None
         result: GenerationResult | None = None
-        with closing(self._events(prompt, cancel, options)) as events, suppress(StopIteration):
+        with closing(self._reply(prompt, cancel, options)) as events, suppress(StopIteration):
             while True:
                 event = events.send(answer)
                 answer = None
@@ -191,50 +209,45 @@ class SpeculativeDecoder:
         prompt: Prompt | GenerationRequest,
         *,
         cancel: CancelToken | None = None,
-        **options: Any,
-    ) -> Iterator[Event]:
+        **options: Unpack[GenerationOptions],
+    ) -> Generator[Event, bool | None, None]:
         """Write a reply as events: PromptProgress…, TokenEvent and RoundEvent…, Finished. Arguments as `generate`.
 
-        Closing the iterator early ends the reply; the decoder can be used again at once.
+        Closing the generator early ends the reply; the decoder can be used again at once.
         """
-        return self._events(prompt, cancel, options)
+        return self._reply(prompt, cancel, options)
 
-    async def astream(
+    def astream(
         self,
         prompt: Prompt | GenerationRequest,
         *,
         cancel: CancelToken | None = None,
-        **options: Any,
-    ) -> AsyncIterator[Event]:
-        """As `stream`, without blocking the event loop: the work is done on a thread of its own."""
+        **options: Unpack[GenerationOptions],
+    ) -> AsyncGenerator[Event, None]:
+        """As `stream`, without blocking the event loop: the work is done on a thread of its own.
+
+        Leaving the loop around it early, `aclose`, and cancelling the task end the reply.
+        """
         token = cancel or self.cancel_token
-        loop = asyncio.get_running_loop()
-        events = self._events(prompt, token, options)
-        with ThreadPoolExecutor(1, "outrider-astream") as thread:
-            try:
-                while (event := await loop.run_in_executor(thread, next, events, None)) is not None:
-                    yield event
-            except asyncio.CancelledError:
-                token.cancel()
-                raise
-            finally:
-                thread.submit(events.close).result()
-                token.clear()
+        return AsyncReply(lambda: self._reply(prompt, token, options), token)
+
+    def _reply(
+        self, prompt: Prompt | GenerationRequest, cancel: CancelToken | None, options: GenerationOptions
+    ) -> Reply:
+        return Reply(lambda reply: self._events(prompt, cancel, dict(options), reply))
 
     def _events(
         self,
         prompt: Prompt | GenerationRequest,
         cancel: CancelToken | None,
         options: dict[str, Any],
+        reply: ReplyRef,
     ) -> Events:
         started = perf_counter()
         request = make_request(prompt, options, self._sampling, self._speculation)
-        request = settle_lookahead(request, has_draft=self.draft is not None)
-        if self._busy:
-            raise InvalidRequest(Translatable("This decoder is already generating a reply. Wait for it, or cancel it."))
         token = cancel or self.cancel_token
-        self._busy = True
-        try:
+        with self._occupancy.use(token, _REPLYING, reply), self._holder.use(self.target, self.draft):
+            request = settle_lookahead(request, has_draft=self.draft is not None)
             plan = make_plan(
                 request,
                 self._models(request, token),
@@ -249,18 +262,14 @@ class SpeculativeDecoder:
                     if isinstance(event, Finished):
                         self._remember(event.result)
                     answer = yield event
-        finally:
-            self._busy = False
-            token.clear()
 
     def _models(self, request: GenerationRequest, cancel: CancelToken) -> Models:
-        if self.target is None:
-            raise ModelNotLoaded("target")
-        models = Models(self.target, self.draft, through_text=self._through_text, past=self._past)
+        target = self._loaded()
+        models = Models(target, self.draft, through_text=self._through_text, past=self._past)
         if request.speculation.lookahead != "auto":
             return models
         if self._knowledge is None:
-            self._learn(self.target, cancel)
+            self._learn(target, cancel)
         return replace(models, knowledge=self._knowledge)
 
     def calibrate(self, *, cancel: CancelToken | None = None) -> None:
@@ -268,21 +277,16 @@ class SpeculativeDecoder:
 
         The first reply with 'auto' does this where it was not done; after a call that was cancelled, replies learn the
         costs from their own rounds, until this is called again. Does nothing where it is known already.
-        Raises ModelNotLoaded, InvalidRequest (while a reply is being written), Cancelled.
+        Raises ModelNotLoaded, DecoderBusy (while a reply is being written), Cancelled.
         """
-        if self.target is None:
-            raise ModelNotLoaded("target")
-        if self._busy:
-            raise InvalidRequest(Translatable("This decoder is generating a reply. Wait for it, or cancel it."))
         token = cancel or self.cancel_token
-        try:
-            if not self._calibrated:
-                self._learn(self.target, token)
-        except Cancelled:
-            self._knowledge = self._knowledge or PairKnowledge()
-            raise
-        finally:
-            token.clear()
+        with self._occupancy.use(token, _BUSY), self._holder.use(self.target, self.draft):
+            try:
+                if not self._calibrated:
+                    self._learn(self._loaded(), token)
+            except Cancelled:
+                self._knowledge = self._knowledge or PairKnowledge()
+                raise
 
     def _learn(self, target: Backend, cancel: CancelToken) -> None:
         configs = self._configs.get("target"), self._configs.get("draft")
@@ -294,26 +298,33 @@ class SpeculativeDecoder:
 
         Raises ModelNotLoaded, TokenOutOfRange.
         """
-        if self.target is None:
-            raise ModelNotLoaded("target")
-        if not 0 <= token < self.target.vocab_size:
-            raise TokenOutOfRange(token, self.target.vocab_size)
-        return self.target.tokenizer.piece(token).decode("utf-8", "backslashreplace")
+        target = self._loaded()
+        if not isinstance(token, int):
+            raise InvalidRequest(f"A token must be a whole number, not {type(token).__name__}.")
+        if not 0 <= token < target.vocab_size:
+            raise TokenOutOfRange(token, target.vocab_size)
+        return target.tokenizer.piece(token).decode("utf-8", "backslashreplace")
 
-    def fit(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> PromptFit:
+    def fit(self, messages: Sequence[Message | Mapping[str, str]], *, max_tokens: int | None = None) -> PromptFit:
         """How much of these messages a reply of `max_tokens` would read, and what it would leave out. Reads nothing.
 
-        Raises ModelNotLoaded, ChatTemplateFailed, TextNotEncodable.
+        Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed, TextNotEncodable.
         """
-        if self.target is None:
-            raise ModelNotLoaded("target")
-        return measure_turns(messages, self.target.tokenizer, self.target.context_length, max_tokens)
+        target = self._loaded()
+        turns = [Message.from_mapping(message) for message in messages]
+        return measure_turns(turns, target.tokenizer, target.context_length, max_tokens)
 
     def count(self, text: str) -> int:
-        """How many tokens of the target a text has. Raises ModelNotLoaded, TextNotEncodable."""
+        """How many tokens of the target a text has. Raises ModelNotLoaded, InvalidRequest, TextNotEncodable."""
+        target = self._loaded()
+        if not isinstance(text, str):
+            raise InvalidRequest(f"A text must be a string, not {type(text).__name__}.")
+        return len(target.tokenizer.encode(text, add_special=False, parse_special=False))
+
+    def _loaded(self) -> Backend:
         if self.target is None:
             raise ModelNotLoaded("target")
-        return len(self.target.tokenizer.encode(text, add_special=False, parse_special=False))
+        return self.target
 
     # Figures ----------------------------------------------------------------------------------------------------------
 
@@ -339,12 +350,11 @@ class SpeculativeDecoder:
     # Ending -----------------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Free the models. Closing twice is harmless."""
-        self._forget()
-        for backend in (self.target, self.draft):
-            if backend is not None:
-                backend.close()
-        self.target = self.draft = None
+        """Free the models. What is running is cancelled and has ended before. Closing twice is harmless."""
+        self._holder.cancel_loads()
+        with self._occupancy.change():
+            self._put("draft", None)
+            self._put("target", None)
 
     def __enter__(self) -> Self:
         return self
@@ -370,9 +380,8 @@ def load(
 ) -> SpeculativeDecoder:
     """A decoder with its models loaded.
 
-    `options`: `context_length` in tokens, `threads`, `gpu_layers` (-1: all), `device`, `dtype` and `cache_type` as in
-    LoadConfig, for both models.
-    Raises LoadFailed and its kinds, VocabularyMismatch, Cancelled.
+    `options`: the fields of LoadConfig by name, for both models.
+    Raises InvalidRequest, LoadFailed and its kinds, VocabularyMismatch, Cancelled.
 
     >>> from engine import bundled_pair, load
     >>> with load(*bundled_pair()) as decoder:
@@ -380,9 +389,7 @@ def load(
     """
 
     def configured(model: ModelSource) -> ModelSource:
-        if isinstance(model, LoadConfig | Backend):
-            return model
-        return LoadConfig(Path(model), **options)
+        return model if isinstance(model, LoadConfig | Backend) else load_config(model, options)
 
     decoder = SpeculativeDecoder(speculation, sampling)
     try:

@@ -158,6 +158,10 @@ class InvalidRequest(EngineError):
     """A request that makes no sense whatever the model: a wrong type, a negative length, an empty prompt."""
 
 
+class DecoderBusy(InvalidRequest):
+    """The decoder, or a model that it shares, is at work: the same request may be made again later."""
+
+
 class InvalidLookahead(InvalidRequest):
     """A lookahead that is neither a whole number from 0 to 32 nor the name of a policy."""
 
@@ -280,6 +284,13 @@ class BackendFailure(EngineError):
         super().__init__(Translatable("The model could not be run{where}: {what}.", where=where, what=what))
 
 
+class BackendClosed(BackendFailure):
+    """The model was closed before it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__(Translatable("it was closed"))
+
+
 class Cancelled(EngineError):
     """The work was cancelled before there was anything to return."""
 
@@ -289,3 +300,7 @@ class Cancelled(EngineError):
 
 class PairWarning(UserWarning):
     """Something a person should know of the two models that were paired, which work all the same."""
+
+
+class LoadWarning(PairWarning):
+    """Something a person should know of how a model was loaded: an option that does nothing, a build that is slow."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -61,7 +62,9 @@ class Backend(ABC):
     Attributes: name; vocab_size; context_length (tokens that the cache holds); eos_token_ids (tokens that end a turn
     or a text); rewind (how the cache can go back); tokenizer; device (where it computes: "cpu", "cuda:0"…); threads
     (processor threads that it computes rounds with); threads_adjustable (whether that number can be changed);
-    parameters (number of weights) and weight_bytes (their size), 0 where not known; rows (what draws from its logits).
+    parameters (number of weights) and weight_bytes (their size), 0 where not known; rows (what draws from its logits);
+    notes (sentences about how it was loaded that a person should know, mostly none); closed (whether `close` was
+    called).
     """
 
     name: str
@@ -76,6 +79,8 @@ class Backend(ABC):
     parameters: int = 0
     weight_bytes: int = 0
     rows: Rows = NUMPY
+    notes: tuple[str, ...] = ()
+    closed: bool = False
 
     @property
     @abstractmethod
@@ -92,8 +97,8 @@ class Backend(ABC):
         """Append `tokens` to the cache; the logits that follow the last `n_outputs` of them.
 
         Shape (n_outputs, vocab_size), float32, a view that is valid until the next forward. `n_outputs` 0 gives no
-        row. Raises ContextFull, TokenOutOfRange, BackendFailure, and Cancelled when a watched token is set; after an
-        error the cache is as it was before, or empty where it cannot be rewound.
+        row. Raises ContextFull, TokenOutOfRange, BackendFailure (BackendClosed), and Cancelled when a watched token is
+        set; after an error the cache is as it was before, or empty where it cannot be rewound.
         """
 
     @abstractmethod
@@ -112,6 +117,10 @@ class Backend(ABC):
         A long prompt may be read with more.
         """
 
+    def keep(self) -> AbstractContextManager[object]:
+        """Keep what was computed readable within: where the model is closed meanwhile, it is freed at the end."""
+        return nullcontext()
+
     @abstractmethod
     def close(self) -> None:
-        """Free the model. Closing twice is harmless."""
+        """Free the model. Closing twice is harmless; what is asked of it afterwards raises BackendClosed."""

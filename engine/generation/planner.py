@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
@@ -20,6 +20,7 @@ from engine.config import (
     SamplingConfig,
     SpeculationConfig,
     freeze_prompt,
+    require,
 )
 from engine.drafting.base import Drafter, DrafterContext, Index
 from engine.drafting.chain import ChainDrafter
@@ -33,9 +34,12 @@ from engine.lookahead.auto import AutoLookahead, LookaheadPolicy, make_policy
 from engine.lookahead.costs import cautious_cost
 from engine.lookahead.knowledge import PairKnowledge
 from engine.methods import AUTO, DRAFT_METHODS, DRAFT_MODEL, NGRAM, PLAIN, DraftMethod, find_method
+from engine.options import GenerationOptions, check_names
 from engine.sampling.rows import NUMPY, Rows
 from engine.stats import GenerationStats
 from engine.translatable import Translatable
+
+Config = TypeVar("Config", SamplingConfig, SpeculationConfig)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +70,31 @@ def make_request(
     speculation: SpeculationConfig,
 ) -> GenerationRequest:
     """The request that a call's arguments make, over the given defaults. Raises InvalidRequest and its kinds."""
+    check_names(options, GenerationOptions.__annotations__)
     rest = dict(options)
     if isinstance(prompt, GenerationRequest):
         sampling, speculation = prompt.sampling, prompt.speculation
-    else:
-        sampling = rest.pop("sampling", sampling)
-        speculation = rest.pop("speculation", speculation)
+    sampling = _given(rest, "sampling", sampling)
+    speculation = _given(rest, "speculation", speculation)
     sampling = replace(sampling, **_take(rest, SamplingConfig))
     speculation = replace(speculation, **_take(rest, SpeculationConfig))
-    changed = _take(rest, GenerationRequest)
-    if rest:
-        raise InvalidRequest(Translatable("Unknown option {option!r}.", option=next(iter(rest))))
     for name in ("stop", "stop_tokens"):
-        if name in changed:
-            value = changed[name]
-            changed[name] = (value,) if isinstance(value, str | int) else tuple(value)
+        if name in rest:
+            value = rest[name]
+            single = isinstance(value, str | int) or not isinstance(value, Iterable)
+            rest[name] = () if value is None else (value,) if single else tuple(value)
     if isinstance(prompt, GenerationRequest):
-        return replace(prompt, sampling=sampling, speculation=speculation, **changed)
-    return GenerationRequest(freeze_prompt(prompt), sampling=sampling, speculation=speculation, **changed)
+        return replace(prompt, sampling=sampling, speculation=speculation, **rest)
+    return GenerationRequest(freeze_prompt(prompt), sampling=sampling, speculation=speculation, **rest)
+
+
+def _given(options: dict[str, Any], name: str, default: Config) -> Config:
+    """Take a whole configuration out of the options; the default where there is none. Raises InvalidRequest."""
+    value = options.pop(name, None)
+    if value is None:
+        return default
+    require(name, value, type(default))
+    return cast("Config", value)
 
 
 def settle_lookahead(request: GenerationRequest, *, has_draft: bool) -> GenerationRequest:

@@ -11,13 +11,22 @@ from typing import Literal, Protocol, cast
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
-from engine.errors import Cancelled, LoadFailed, ModelFileBroken, ModelNotSupported, NotAvailable
+from engine.errors import (
+    Cancelled,
+    LoadFailed,
+    LoadWarning,
+    ModelFileBroken,
+    ModelNotSupported,
+    NotAvailable,
+    PairWarning,
+)
 from engine.events import LoadProgress
 from engine.formats.safetensors.reader import model_folder
 from engine.library.compat import Fit
 from engine.library.names import resolve_source
 from engine.loading.trial import check_model_file
 from engine.methods import DRAFT_METHODS
+from engine.options import load_config
 from engine.system.files import expanded
 from engine.system.installation import extra_advice
 from engine.translatable import Translatable
@@ -70,7 +79,7 @@ def open_model(
     """
     if isinstance(model, Backend):
         return model, None
-    config = model if isinstance(model, LoadConfig) else LoadConfig(Path(model))
+    config = model if isinstance(model, LoadConfig) else load_config(model, {})
 
     def report(stage: str, fraction: float) -> None:
         if progress is not None:
@@ -127,14 +136,19 @@ def _stage(progress: Callable[[str, float], None] | None, stage: str) -> Callabl
     return None if progress is None else lambda fraction: progress(stage, fraction)
 
 
-def pair_notes(target: Backend, draft: Backend, fit: Fit) -> tuple[str, ...]:
-    """What a person should know of a pair that is loaded: sentences, mostly none."""
-    notes: list[str] = []
+def notes_on_models(target: Backend | None, draft: Backend | None, fit: Fit | None) -> dict[str, type[Warning]]:
+    """Return what a person should know of what is loaded: sentences, mostly none, with their category.
+
+    `fit` None: there is no pair.
+    """
+    notes: dict[str, type[Warning]] = {}
+    for model in (target, draft):
+        notes |= {} if model is None else dict.fromkeys(model.notes, LoadWarning)
+    if target is None or draft is None or fit is None:
+        return notes
     if fit.through_text:
-        notes.append(fit.reason)
+        notes[fit.reason] = PairWarning
     if draft.weight_bytes >= target.weight_bytes > 0:
-        notes.append(
-            f"The draft {draft.name} is not smaller than the target {target.name}: "
-            "expect no speedup. Choose a smaller draft."
-        )
-    return tuple(notes)
+        note = f"The draft {draft.name} is not smaller than the target {target.name}: "
+        notes[note + "expect no speedup. Choose a smaller draft."] = PairWarning
+    return notes

@@ -294,7 +294,7 @@ async def test_astream_closed_early() -> None:
     decoder = _decoder()
     events = decoder.astream(PROMPT, **DRAWN)
     tokens = await _first_tokens(events, 5)
-    await events.aclose()  # type: ignore[attr-defined]
+    await events.aclose()
     assert decoder.generate(PROMPT, **DRAWN).tokens[:5] == tuple(tokens)
 
 

@@ -3,49 +3,38 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
+import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import llama_cpp
 import numpy as np
 
 from engine.backends.base import Backend, Logits, Rewind
-from engine.backends.llama_cpp.library import LibraryLog, computes_alike, library_rows, prepare_library
-from engine.backends.llama_cpp.recurrent import RecurrentState, snapshot_depth, worth_saving
+from engine.backends.llama_cpp.library import library_rows, prepare_library
+from engine.backends.llama_cpp.loading import gpu_layers, load_model, make_context, notes_on
+from engine.backends.llama_cpp.recurrent import RecurrentState, worth_saving
 from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD, LoadConfig
 from engine.errors import (
+    BackendClosed,
     BackendFailure,
     Cancelled,
     ContextFull,
     LoadFailed,
-    ModelNotSupported,
     RewindNotSupported,
     TokenOutOfRange,
 )
-from engine.formats.gguf.parts import split_parts
-from engine.system.machine import available_memory, default_threads
 from engine.translatable import Translatable
 
-DEFAULT_CONTEXT = 4096
-_BATCH_CPU = 128
-_BATCH_GPU = 512
 _NEVER = (ctypes.c_char * 2)()
 _LONGEST_REPLAY = 16
 """A replay rides in the next forward, together with what was accepted since, until it is this long."""
 _STATUS_ABORTED = 2
-_SHARE_OF_MEMORY = 0.9
-_ALL_LAYERS = 999
-"""More than any model has."""
-_CACHE_TYPES = {
-    "f16": llama_cpp.GGML_TYPE_F16,
-    "q8_0": llama_cpp.GGML_TYPE_Q8_0,
-    "q4_0": llama_cpp.GGML_TYPE_Q4_0,
-}
 
 prepare_library()
 
@@ -87,9 +76,9 @@ class LlamaCppBackend(Backend):
         for index in range(batch_size):
             self._batch.seq_id[index][0] = 0
         self.name = name
-        self.tokenizer = LlamaCppTokenizer(model)
-        self.vocab_size = self.tokenizer.vocab_size
-        self.eos_token_ids = self.tokenizer.eos_token_ids
+        self.tokenizer = self._tokenizer = LlamaCppTokenizer(model)
+        self.vocab_size = self._tokenizer.vocab_size
+        self.eos_token_ids = self._tokenizer.eos_token_ids
         self.context_length = context_length
         self.parameters = int(llama_cpp.llama_model_n_params(model))
         self.weight_bytes = int(llama_cpp.llama_model_size(model))
@@ -104,7 +93,9 @@ class LlamaCppBackend(Backend):
         self._tokens: list[int] = []
         self._replay: list[int] = []
         self._abort = _abort_function()
-        self._free = weakref.finalize(self, _free, self._batch, context, model)
+        self._lock = threading.RLock()
+        self._kept = 0
+        self._free = weakref.finalize(self, _free, self._batch, context, model, self._tokenizer)
         self._cancel: CancelToken | None = None
 
     @classmethod
@@ -117,14 +108,16 @@ class LlamaCppBackend(Backend):
     ) -> LlamaCppBackend:
         """Load a model. `progress` is told a fraction 0..1. Raises LoadFailed, ModelNotSupported, Cancelled."""
         log = prepare_library()
-        model = _load_model(config, log, progress, cancel)
+        model = load_model(config, log, progress, cancel)
         try:
-            context, context_length, batch_size = _make_context(model, config, log)
+            context, context_length, batch_size = make_context(model, config, log)
         except LoadFailed:
             llama_cpp.llama_model_free(model)
             raise
-        device = "gpu" if _gpu_layers(config) else "cpu"
-        return cls(model, context, config.path.stem, context_length, batch_size, device)
+        device = "gpu" if gpu_layers(config) else "cpu"
+        backend = cls(model, context, config.path.stem, context_length, batch_size, device)
+        backend.notes = notes_on(model, config)
+        return backend
 
     @property
     def length(self) -> int:
@@ -135,9 +128,10 @@ class LlamaCppBackend(Backend):
         return self._tokens
 
     def watch(self, cancel: CancelToken | None) -> None:
-        self._cancel = cancel
-        flag = _NEVER if cancel is None else cancel.flag
-        llama_cpp.llama_set_abort_callback(self._context, self._abort, ctypes.cast(flag, ctypes.c_void_p))
+        with self._open():
+            self._cancel = cancel
+            flag = _NEVER if cancel is None else cancel.flag
+            llama_cpp.llama_set_abort_callback(self._context, self._abort, ctypes.cast(flag, ctypes.c_void_p))
 
     def set_threads(self, n: int) -> None:
         # With the attention of llama_cpp/kernels (AVX-512) rows do not depend on it; llama.cpp's own shares out a long
@@ -146,14 +140,19 @@ class LlamaCppBackend(Backend):
             self.threads = n
 
     def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
+        with self._lock:
+            return self._forward(tokens, n_outputs)
+
+    def _forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
         held, count = len(self._tokens), len(tokens)
         alone = count == 1 == n_outputs and self._state is None and not self._replay
-        if alone and held < self.context_length and 0 <= tokens[0] < self.vocab_size and self._free.alive:
+        if alone and held < self.context_length and 0 <= tokens[0] < self.vocab_size and not self.closed:
             # A draft's next token, where there is nothing else to do.
             self._decode(tokens, held, 1)
             self._tokens.append(tokens[0])
             return self._rows(1, 1)
-        self._check_open()
+        if self.closed:
+            raise BackendClosed
         if not count or not 0 <= n_outputs <= min(count, MAX_LOOKAHEAD + 1):
             raise BackendFailure(
                 Translatable(
@@ -181,9 +180,13 @@ class LlamaCppBackend(Backend):
         self._replay = []
         return self._rows(tail, n_outputs)
 
-    def _check_open(self) -> None:
-        if not self._free.alive:
-            raise BackendFailure(Translatable("it was closed"))
+    @contextmanager
+    def _open(self) -> Iterator[None]:
+        """Keep another thread from closing the model within. Raises BackendClosed."""
+        with self._lock:
+            if self.closed:
+                raise BackendClosed
+            yield
 
     def _decode(self, tokens: Sequence[int], position: int, n_outputs: int) -> None:
         count = len(tokens)
@@ -225,7 +228,10 @@ class LlamaCppBackend(Backend):
         return view
 
     def truncate(self, length: int) -> None:
-        self._check_open()
+        with self._open():
+            self._truncate(length)
+
+    def _truncate(self, length: int) -> None:
         known = len(self._tokens)
         if not 0 <= length <= known:
             raise RewindNotSupported(length, known)
@@ -249,10 +255,11 @@ class LlamaCppBackend(Backend):
     def mark(self) -> None:
         if self._state is None:
             return
-        if len(self._replay) >= _LONGEST_REPLAY:
-            self._decode(self._replay, self.length - len(self._replay), 0)
-            self._replay = []
-        self._state.mark()
+        with self._open():
+            if len(self._replay) >= _LONGEST_REPLAY:
+                self._decode(self._replay, self.length - len(self._replay), 0)
+                self._replay = []
+            self._state.mark()
 
     def _recover(self) -> None:
         """After a forward that failed half-way: the cache as before, or empty."""
@@ -274,113 +281,29 @@ class LlamaCppBackend(Backend):
             self._state.clear()
         self._replay = []
 
+    @contextmanager
+    def keep(self) -> Iterator[None]:
+        with self._open():
+            self._kept += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._kept -= 1
+                if self.closed:
+                    self.close()
+
     def close(self) -> None:
-        self._free()
+        with self._lock:  # Not in the middle of a forward.
+            self.closed = True
+            self._tokenizer.close()
+            if not self._kept:
+                self._views.clear()
+                self._free()
 
 
-def _free(batch: Any, context: Any, model: Any) -> None:
+def _free(batch: Any, context: Any, model: Any, tokenizer: LlamaCppTokenizer) -> None:
+    tokenizer.close()
     llama_cpp.llama_batch_free(batch)
     llama_cpp.llama_free(context)
     llama_cpp.llama_model_free(model)
-
-
-def _load_model(
-    config: LoadConfig, log: LibraryLog, progress: Callable[[float], None] | None, cancel: CancelToken | None
-) -> Any:
-    params = llama_cpp.llama_model_default_params()
-    params.n_gpu_layers = _gpu_layers(config)
-    if config.in_memory and _fits_in_memory(config):
-        params.load_mode = llama_cpp.LLAMA_LOAD_MODE_NONE
-
-    def report(fraction: float, _data: object) -> bool:
-        if progress is not None:
-            progress(fraction)
-        return cancel is None or not cancel.cancelled
-
-    callback = llama_cpp.llama_progress_callback(report)
-    params.progress_callback = callback
-    log.clear()
-    model = llama_cpp.llama_model_load_from_file(os.fsencode(config.path), params)
-    if cancel is not None and cancel.cancelled:
-        if model:
-            llama_cpp.llama_model_free(model)
-        raise Cancelled(Translatable("Loading the model"))
-    if not model:
-        raise LoadFailed(config.path, _reason(log, Translatable("llama.cpp cannot read it")))
-    if not llama_cpp.llama_model_has_decoder(model) or llama_cpp.llama_model_has_encoder(model):
-        llama_cpp.llama_model_free(model)
-        raise ModelNotSupported(
-            config.path, Translatable("it does not generate text token by token. Choose a chat or text model.")
-        )
-    return model
-
-
-def _fits_in_memory(config: LoadConfig) -> bool:
-    """Whether the weights, read instead of mapped, leave some memory for the rest."""
-    try:
-        size = sum(part.stat().st_size for part in split_parts(config.path))
-    except (OSError, LoadFailed):
-        return False
-    return _SHARE_OF_MEMORY * available_memory() > size
-
-
-def _make_context(model: Any, config: LoadConfig, log: LibraryLog) -> tuple[Any, int, int]:
-    """The context, how many tokens it holds, and how many it takes at once."""
-    trained = int(llama_cpp.llama_model_n_ctx_train(model)) or DEFAULT_CONTEXT
-    context_length = min(config.context_length or DEFAULT_CONTEXT, trained)
-    threads = config.threads or default_threads(int(llama_cpp.llama_model_size(model)))
-    batch_size = _BATCH_GPU if _gpu_layers(config) else _BATCH_CPU
-    params = llama_cpp.llama_context_default_params()
-    params.n_ctx = context_length
-    params.n_batch = params.n_ubatch = min(batch_size, max(context_length, MAX_LOOKAHEAD + 1))
-    params.n_outputs_max = MAX_LOOKAHEAD + 1
-    params.n_rs_seq = snapshot_depth(model, min(int(params.n_batch), context_length))
-    params.n_threads = params.n_threads_batch = threads
-    params.swa_full = True
-    params.no_perf = True
-    if config.cache_type is not None:
-        params.type_k = params.type_v = _CACHE_TYPES[config.cache_type]
-    if not _gpu_layers(config):
-        _make_rows_alike(model, params, config)
-    log.clear()
-    context = llama_cpp.llama_init_from_model(model, params)
-    if not context:
-        raise LoadFailed(
-            config.path,
-            _reason(log, Translatable("llama.cpp cannot create a context for it; there may not be enough memory")),
-        )
-    return context, context_length, int(params.n_batch)
-
-
-def _make_rows_alike(model: Any, params: Any, config: LoadConfig) -> None:
-    """Settings under which a row of logits depends least on how many tokens were fed with it.
-
-    With weights in float32 a float16 cache rounds last bits up to differences of 0.01 in the logits (measured; 0.00001
-    with a float32 cache and without flash attention, which turns it into float16). Where llama_cpp/kernels are not at
-    work there is more to do: llama.cpp's own flash attention shares a long cache among threads for a token alone and
-    not for several; the logits differ by up to 0.7 (measured, from 300 tokens of context on), so it is left out. A
-    quantised cache can only be read by flash attention: llama_cpp/kernels' gives the same rows then too, llama.cpp's
-    nearly does.
-    """
-    if config.cache_type in ("q8_0", "q4_0"):
-        return
-    float32 = config.cache_type is None and llama_cpp.llama_model_ftype(model) == llama_cpp.LLAMA_FTYPE_ALL_F32
-    if float32:
-        params.type_k = params.type_v = llama_cpp.GGML_TYPE_F32
-    if float32 or not computes_alike():
-        params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
-
-
-def _gpu_layers(config: LoadConfig) -> int:
-    if not llama_cpp.llama_supports_gpu_offload():
-        return 0
-    return _ALL_LAYERS if config.gpu_layers in (None, -1) else min(int(config.gpu_layers or 0), _ALL_LAYERS)
-
-
-def _reason(log: LibraryLog, otherwise: str) -> str:
-    detail = log.error
-    return (
-        Translatable("{what} ({detail}).", what=otherwise, detail=detail)
-        if detail
-        else Translatable("{what}.", what=otherwise)
-    )

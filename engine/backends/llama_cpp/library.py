@@ -118,6 +118,15 @@ def processor_library() -> ctypes.PyDLL:
     return _library_around(inside)
 
 
+@cache
+def has_kernels() -> bool:
+    """Return whether our kernels are compiled into this llama.cpp, on whatever processors they work."""
+    try:
+        return bool(processor_library().outrider_computes_here)
+    except (OSError, AttributeError):
+        return False
+
+
 def computes_alike() -> bool:
     """Whether products and attention are those of our kernels: a row's bits do not depend on what is beside it."""
     try:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ctypes
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import llama_cpp
 
-from engine.errors import BackendFailure, InvalidRequest, TextNotEncodable
+from engine.errors import BackendClosed, BackendFailure, InvalidRequest, TextNotEncodable
 from engine.translatable import Translatable
 
 _SPACE = "\u2581"
@@ -27,9 +28,14 @@ characters pass and 40,000 end the process on the usual stack of 8 MiB (measured
 
 
 class LlamaCppTokenizer:
-    """Text to token ids and back (see engine.backends.base.Tokenizer). Belongs to a loaded model and ends with it."""
+    """Text to token ids and back (see engine.backends.base.Tokenizer). Belongs to a loaded model and ends with it.
+
+    Once its model is freed it raises BackendClosed.
+    """
 
     def __init__(self, model: Any) -> None:
+        self._lock = threading.RLock()
+        self._closed = False
         self._model = model
         self._vocab: Any = llama_cpp.llama_model_get_vocab(model)
         self._size = int(llama_cpp.llama_vocab_n_tokens(self._vocab))
@@ -38,6 +44,19 @@ class LlamaCppTokenizer:
         self.bos_token = self._text(llama_cpp.llama_vocab_bos(self._vocab))
         self.eos_token = self._text(llama_cpp.llama_vocab_eos(self._vocab))
         self._needs_guard = self._lacks_byte_tokens()
+
+    @contextmanager
+    def _open(self) -> Iterator[None]:
+        """Keep the model from being freed within. Raises BackendClosed."""
+        with self._lock:
+            if self._closed:
+                raise BackendClosed
+            yield
+
+    def close(self) -> None:
+        """Use the model no more. Waits for a call on another thread."""
+        with self._lock:
+            self._closed = True
 
     @property
     def vocab_size(self) -> int:
@@ -48,16 +67,22 @@ class LlamaCppTokenizer:
     def eos_token_ids(self) -> frozenset[int]:
         """Every token that ends a turn or a text."""
         is_end = llama_cpp.llama_vocab_is_eog
-        return frozenset(token for token in range(self._size) if is_end(self._vocab, token))
+        with self._open():
+            return frozenset(token for token in range(self._size) if is_end(self._vocab, token))
 
     @property
     def chat_template(self) -> str | None:
-        """The chat template in the file, or None."""
-        template = llama_cpp.llama_model_chat_template(self._model, None)
+        """The chat template in the file, or None. Raises BackendClosed."""
+        with self._open():
+            template = llama_cpp.llama_model_chat_template(self._model, None)
         return template.decode("utf-8", "replace") if template else None
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
-        """Token ids of `text`. Raises TextNotEncodable, BackendFailure."""
+        """Token ids of `text`. Raises TextNotEncodable, BackendFailure, BackendClosed."""
+        with self._open():
+            return self._encode(text, add_special, parse_special)
+
+    def _encode(self, text: str, add_special: bool, parse_special: bool) -> list[int]:
         if self._needs_guard:
             self._refuse_unknown(text, parse_special)
         if len(text) <= _SHORT_TEXT:
@@ -85,7 +110,8 @@ class LlamaCppTokenizer:
         """The bytes that `token` adds to a text; control tokens add none."""
         known = self._pieces.get(token)
         if known is None:
-            known = self._pieces[token] = self._read_piece(token)
+            with self._open():
+                known = self._pieces[token] = self._read_piece(token)
         return known
 
     def _read_piece(self, token: int) -> bytes:

@@ -16,10 +16,11 @@ from engine.backends.transformers.check import CacheUse, LooksAhead, NotNumbers,
 from engine.backends.transformers.config import first_line
 from engine.backends.transformers.loading import LoadedModel, load_model, quiet
 from engine.backends.transformers.packing import pack_weights, share_keys, watch_weights
-from engine.backends.transformers.tokenizer import open_tokenizer
+from engine.backends.transformers.tokenizer import ClosedTokenizer, open_tokenizer
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD, LoadConfig
 from engine.errors import (
+    BackendClosed,
     BackendFailure,
     ContextFull,
     EngineError,
@@ -65,7 +66,6 @@ class TransformersBackend(Backend):
         self._replay: list[int] = []
         self._points: list[tuple[int, Any]] = []
         self._cancel: CancelToken | None = None
-        self._closed = False
 
     @classmethod
     def open(
@@ -161,8 +161,8 @@ class TransformersBackend(Backend):
                 hook.remove()
 
     def _check_open(self) -> None:
-        if self._closed:
-            raise BackendFailure(Translatable("it was closed"))
+        if self.closed:
+            raise BackendClosed
 
     def truncate(self, length: int) -> None:
         self._check_open()
@@ -231,9 +231,10 @@ class TransformersBackend(Backend):
         self._points = []
 
     def close(self) -> None:
-        if self._closed:
+        if self.closed:
             return
-        self._closed = True
+        self.closed = True
+        self.tokenizer = ClosedTokenizer()
         for name in ("_model", "_memory", "_layers", "_points"):
             setattr(self, name, None)
         gc.collect()

@@ -6,12 +6,12 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import transformers
 
 from engine.backends.base import Tokenizer
-from engine.errors import ModelFileBroken, NotAvailable, TextNotEncodable
+from engine.errors import BackendClosed, ModelFileBroken, NotAvailable, TextNotEncodable
 from engine.translatable import Translatable
 
 _FILES = frozenset(
@@ -185,6 +185,27 @@ class NoTokenizer:
     def piece(self, token: int) -> bytes:
         """No text is known for any token."""
         return b""
+
+
+class ClosedTokenizer:
+    """Stands in for the tokenizer of a model that was closed: whatever is asked of it raises BackendClosed."""
+
+    eos_token_ids: frozenset[int] = frozenset()
+
+    @property
+    def chat_template(self) -> NoReturn:
+        """Raise BackendClosed."""
+        raise BackendClosed
+
+    bos_token = eos_token = chat_template
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> NoReturn:
+        """Raise BackendClosed."""
+        raise BackendClosed
+
+    def piece(self, token: int) -> NoReturn:
+        """Raise BackendClosed."""
+        raise BackendClosed
 
 
 def _first_line(error: BaseException) -> str:

@@ -1,0 +1,157 @@
+"""A GGUF file becomes a model and a context of llama.cpp, with the settings that rows depend on least."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import llama_cpp
+
+from engine.backends.llama_cpp.library import LibraryLog, computes_alike, has_kernels
+from engine.backends.llama_cpp.recurrent import snapshot_depth
+from engine.cancel import CancelToken
+from engine.config import MAX_LOOKAHEAD, LoadConfig
+from engine.errors import Cancelled, LoadFailed, ModelNotSupported
+from engine.formats.gguf.parts import split_parts
+from engine.system.machine import available_memory, default_threads
+from engine.translatable import Translatable
+
+DEFAULT_CONTEXT = 4096
+_BATCH_CPU = 128
+_BATCH_GPU = 512
+_SHARE_OF_MEMORY = 0.9
+_ALL_LAYERS = 999
+"""More than any model has."""
+_CACHE_TYPES = {
+    "f16": llama_cpp.GGML_TYPE_F16,
+    "q8_0": llama_cpp.GGML_TYPE_Q8_0,
+    "q4_0": llama_cpp.GGML_TYPE_Q4_0,
+}
+STOCK_BUILD = (
+    "This llama.cpp was compiled without Outrider's kernels: a draft gains little or costs time, and with one a greedy "
+    "reply may differ from plain decoding. Install Outrider from its sources (make setup) or with an installer."
+)
+
+
+def load_model(
+    config: LoadConfig, log: LibraryLog, progress: Callable[[float], None] | None, cancel: CancelToken | None
+) -> Any:
+    """Load the weights. Raises LoadFailed, ModelNotSupported, Cancelled."""
+    params = llama_cpp.llama_model_default_params()
+    params.n_gpu_layers = gpu_layers(config)
+    if config.in_memory and _fits_in_memory(config):
+        params.load_mode = llama_cpp.LLAMA_LOAD_MODE_NONE
+
+    def report(fraction: float, _data: object) -> bool:
+        if progress is not None:
+            progress(fraction)
+        return cancel is None or not cancel.cancelled
+
+    callback = llama_cpp.llama_progress_callback(report)
+    params.progress_callback = callback
+    log.clear()
+    model = llama_cpp.llama_model_load_from_file(os.fsencode(config.path), params)
+    if cancel is not None and cancel.cancelled:
+        if model:
+            llama_cpp.llama_model_free(model)
+        raise Cancelled(Translatable("Loading the model"))
+    if not model:
+        raise LoadFailed(config.path, _reason(log, Translatable("llama.cpp cannot read it")))
+    if not llama_cpp.llama_model_has_decoder(model) or llama_cpp.llama_model_has_encoder(model):
+        llama_cpp.llama_model_free(model)
+        raise ModelNotSupported(
+            config.path, Translatable("it does not generate text token by token. Choose a chat or text model.")
+        )
+    return model
+
+
+def _fits_in_memory(config: LoadConfig) -> bool:
+    """Whether the weights, read instead of mapped, leave some memory for the rest."""
+    try:
+        size = sum(part.stat().st_size for part in split_parts(config.path))
+    except (OSError, LoadFailed):
+        return False
+    return _SHARE_OF_MEMORY * available_memory() > size
+
+
+def make_context(model: Any, config: LoadConfig, log: LibraryLog) -> tuple[Any, int, int]:
+    """Return the context, how many tokens it holds, and how many it takes at once. Raises LoadFailed."""
+    trained = int(llama_cpp.llama_model_n_ctx_train(model)) or DEFAULT_CONTEXT
+    context_length = min(config.context_length or DEFAULT_CONTEXT, trained)
+    threads = config.threads or default_threads(int(llama_cpp.llama_model_size(model)))
+    batch_size = _BATCH_GPU if gpu_layers(config) else _BATCH_CPU
+    params = llama_cpp.llama_context_default_params()
+    params.n_ctx = context_length
+    params.n_batch = params.n_ubatch = min(batch_size, max(context_length, MAX_LOOKAHEAD + 1))
+    params.n_outputs_max = MAX_LOOKAHEAD + 1
+    params.n_rs_seq = snapshot_depth(model, min(int(params.n_batch), context_length))
+    params.n_threads = params.n_threads_batch = threads
+    params.swa_full = True
+    params.no_perf = True
+    if config.cache_type is not None:
+        params.type_k = params.type_v = _CACHE_TYPES[config.cache_type]
+    if not gpu_layers(config):
+        _make_rows_alike(model, params, config)
+    log.clear()
+    context = llama_cpp.llama_init_from_model(model, params)
+    if not context:
+        raise LoadFailed(
+            config.path,
+            _reason(log, Translatable("llama.cpp cannot create a context for it; there may not be enough memory")),
+        )
+    return context, context_length, int(params.n_batch)
+
+
+def _make_rows_alike(model: Any, params: Any, config: LoadConfig) -> None:
+    """Settings under which a row of logits depends least on how many tokens were fed with it.
+
+    With weights in float32 a float16 cache rounds last bits up to differences of 0.01 in the logits (measured; 0.00001
+    with a float32 cache and without flash attention, which turns it into float16). Where llama_cpp/kernels are not at
+    work there is more to do: llama.cpp's own flash attention shares a long cache among threads for a token alone and
+    not for several; the logits differ by up to 0.7 (measured, from 300 tokens of context on), so it is left out. A
+    quantised cache can only be read by flash attention: llama_cpp/kernels' gives the same rows then too, llama.cpp's
+    nearly does.
+    """
+    if config.cache_type in ("q8_0", "q4_0"):
+        return
+    float32 = config.cache_type is None and llama_cpp.llama_model_ftype(model) == llama_cpp.LLAMA_FTYPE_ALL_F32
+    if float32:
+        params.type_k = params.type_v = llama_cpp.GGML_TYPE_F32
+    if float32 or not computes_alike():
+        params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
+
+
+def gpu_layers(config: LoadConfig) -> int:
+    """Return how many layers are computed on a GPU."""
+    if not llama_cpp.llama_supports_gpu_offload():
+        return 0
+    return _ALL_LAYERS if config.gpu_layers in (None, -1) else min(int(config.gpu_layers or 0), _ALL_LAYERS)
+
+
+def notes_on(model: Any, config: LoadConfig) -> tuple[str, ...]:
+    """Return what a person should know of how the model is loaded: options that do nothing here, a slow build."""
+    name, notes = config.path.stem, []
+    wants_gpu = config.gpu_layers not in (None, 0) or (config.device or "").startswith(("cuda", "mps"))
+    if wants_gpu and not llama_cpp.llama_supports_gpu_offload():
+        notes.append(f"This llama.cpp was compiled without GPU support: {name} runs on the processor.")
+    trained = int(llama_cpp.llama_model_n_ctx_train(model)) or DEFAULT_CONTEXT
+    if config.context_length is not None and config.context_length > trained:
+        notes.append(
+            f"{name} was trained with a context of {trained} tokens: it is loaded with these, not with "
+            f"{config.context_length}."
+        )
+    if config.dtype not in (None, "auto"):
+        notes.append(f"The number format {config.dtype} is for safetensors models: {name} keeps that of its file.")
+    if not gpu_layers(config) and not has_kernels():
+        notes.append(STOCK_BUILD)
+    return tuple(notes)
+
+
+def _reason(log: LibraryLog, otherwise: str) -> str:
+    detail = log.error
+    return (
+        Translatable("{what} ({detail}).", what=otherwise, detail=detail)
+        if detail
+        else Translatable("{what}.", what=otherwise)
+    )
