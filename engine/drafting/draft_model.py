@@ -15,7 +15,7 @@ from engine.drafting.translated import TranslatedDrafter
 from engine.errors import ModelNotLoaded
 from engine.methods import DRAFT_MODEL
 from engine.sampling.candidates import Drawn
-from engine.sampling.distribution import candidates, logprob, uniform
+from engine.sampling.distribution import candidates, logprob, round_seed, uniform
 from engine.sampling.history import History
 from engine.sampling.rows import NUMPY, Proposal, Rows
 
@@ -51,7 +51,8 @@ class DraftModelDrafter(Drafter):
         self._shared_vocab = min(vocab_size, backend.vocab_size)
         self._sampling = _within(sampling, self._shared_vocab)
         self._greedy = sampling.greedy and not self._sampling.reshaped
-        self._seed = seed
+        self._seed = self._drawing_seed = seed
+        self._round = 0
         self._stop_tokens = stop_tokens | backend.eos_token_ids
         self._min_confidence = min_confidence
         self._rows = rows
@@ -82,10 +83,19 @@ class DraftModelDrafter(Drafter):
         self.forwards = 0
         self._readable = 0
         self._find_readable()
+        self._begin_round(0)
         known = self._committed[: min(self._readable, len(self._committed) - 1, self._backend.context_length)]
         shared = keep_prefix(self._backend, known)
         if not self.resting:
             read_all(self._backend, known[shared:], cancel)
+
+    def _begin_round(self, number: int) -> None:
+        """No position of the reply is drawn for twice with the same random number."""
+        self._round = number
+        if self._draws:
+            self._drawing_seed = round_seed(self._seed, number)
+            if self._sampler is not None:
+                self._sampler.reseed(self._drawing_seed)
 
     def _find_readable(self) -> None:
         """Move on to the first committed token that the draft's vocabulary lacks: it cannot read past it."""
@@ -180,7 +190,7 @@ class DraftModelDrafter(Drafter):
         probs = candidates(row, sampling, history, self._vocab_size, self._rows)
         if self._min_confidence and probs.highest < self._min_confidence:
             return None
-        u = 0.0 if sampling.greedy else uniform(self._seed, position, "draft")
+        u = 0.0 if sampling.greedy else uniform(self._drawing_seed, position, "draft")
         token = probs.draw(u, self._rows.quantile)
         return Proposal(token, None if sampling.greedy else probs, logprob(row, token, probs, self._rows))
 
@@ -198,6 +208,7 @@ class DraftModelDrafter(Drafter):
         backend = self._backend
         known = len(self._committed)
         self._counted = False
+        self._begin_round(self._round + 1)
         self._committed.extend(committed_tokens)
         if self.resting and not self._live and backend.length <= known:  # Nothing more to do, and it should be quick.
             self._declined = False

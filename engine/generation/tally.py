@@ -56,7 +56,7 @@ class Tally:
     def result(self, committed: Sequence[int], finish: FinishReason | None) -> GenerationResult:
         """Return the result of the reply. `committed`: the tokens of the prompt, and those of the reply behind them."""
         plan = self._plan
-        plan.reply.finish()
+        # Text that is still held back for a stop string is in no event, so it is not in the result.
         self._stats.put(
             total_ms=1000.0 * (perf_counter() - plan.started),
             draft_forwards=plan.drafter.forwards,

@@ -35,6 +35,16 @@ def uniform(seed: int, position: int, purpose: Purpose) -> float:
     return (bits >> 11) * 2.0**-53
 
 
+def round_seed(seed: int, number: int) -> int:
+    """Return the seed for what the draft draws in one round, a whole number below 2^64.
+
+    A position that is drafted again, in a later round, gets another number: what was proposed and dropped there may
+    have had a say in how many tokens are proposed now.
+    """
+    key = struct.pack("<QQ", seed, number)
+    return int.from_bytes(hashlib.blake2b(key, digest_size=8, person=b"round").digest(), "little")
+
+
 def sample(probs: NDArray[np.float64], u: float) -> int:
     """The token at quantile `u` in [0, 1) of a distribution of shape (vocab_size,). Never one of probability 0.
 

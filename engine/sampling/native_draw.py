@@ -104,6 +104,9 @@ class NativeSampler:
         self._held: Any = None
         self._rows_place = 0
 
+    def reseed(self, seed: int) -> None:
+        self._work.rules.seed = seed
+
     def propose(
         self,
         rows: NDArray[np.float32],

@@ -49,6 +49,9 @@ class Judged(NamedTuple):
 class Sampler(Protocol):
     """Draws and judges by fixed rules and a seed, in one call each. For one model and one thread at a time."""
 
+    def reseed(self, seed: int) -> None:
+        """Draw by another seed from now on."""
+
     def propose(
         self,
         rows: NDArray[np.float32],

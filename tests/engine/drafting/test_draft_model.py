@@ -12,7 +12,7 @@ from engine.config import SamplingConfig
 from engine.drafting.draft_model import DraftModelDrafter
 from engine.drafting.none import NoDrafter
 from engine.errors import Cancelled
-from engine.sampling.distribution import distribution
+from engine.sampling.distribution import distribution, uniform
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.fakes import ScriptedBackend, letters, recite
 
@@ -199,3 +199,28 @@ def test_cancelled_draft_is_short_and_cheap() -> None:
     assert backend.forwards == []
     with pytest.raises(Cancelled):
         drafter.begin([5, 4, 3], cancel)
+
+
+def test_no_random_number_serves_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was drawn for a position and dropped may have had a say in how long the next drafts are."""
+    keys: list[tuple[int, int]] = []
+
+    def noted(seed: int, position: int, purpose: str) -> float:
+        keys.append((seed, position))
+        return uniform(seed, position, "draft")
+
+    monkeypatch.setattr("engine.drafting.draft_model.uniform", noted)
+    drafter = DraftModelDrafter(FakeBackend(8, 1), 8, SamplingConfig(temperature=1.0), 5)
+
+    def positions() -> list[tuple[int, int]]:
+        keys.clear()
+        drafter.begin([1, 2], CancelToken())
+        for _ in range(3):  # Rejected at once, so the positions behind are drafted again.
+            first = drafter.propose(4).tokens[0]
+            drafter.observe([(first + 1) % 8])
+        return list(keys)
+
+    found = positions()
+    assert len(found) == len(set(found)) == 12
+    assert len({position for _, position in found}) < 12
+    assert positions() == found, "a seed repeats the reply"

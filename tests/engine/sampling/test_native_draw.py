@@ -16,7 +16,7 @@ from engine.drafting.base import Draft
 from engine.errors import DegenerateDistribution, TokenOutOfRange
 from engine.generation.verifier import Verdict, Verifier
 from engine.sampling.candidates import Candidates, Drawn
-from engine.sampling.distribution import candidates, logprob, uniform
+from engine.sampling.distribution import candidates, logprob, round_seed, uniform
 from engine.sampling.history import History
 from engine.sampling.native_draw import NativeSampler, records_of
 from engine.sampling.native_rows import NativeRows
@@ -163,6 +163,17 @@ def test_a_proposal_is_what_the_rules_draw(compiled: NativeRows, name: str, size
         assert len(found.probs) == size + 3
         assert found.probs.highest == pytest.approx(known.highest, rel=1e-4)
         np.testing.assert_allclose(found.probs.dense(), known.dense(), rtol=1e-4, atol=1e-9)
+
+
+def test_another_seed_from_one_round_to_the_next(compiled: NativeRows) -> None:
+    sampling = RULES["T=0.8"]
+    row = _logits(np.random.default_rng(3), 1, 50, "any")
+    sampler, known = _sampler(compiled, sampling), candidates(row[0], sampling, [])
+    for number in range(20):
+        sampler.reseed(round_seed(SEED, number))
+        found = sampler.propose(row, 50, 50, 0)
+        assert found is not None
+        assert found.token == known.draw(uniform(round_seed(SEED, number), 0, "draft"))
 
 
 @pytest.mark.parametrize(("name", "size", "kind"), CASES)
