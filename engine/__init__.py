@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from engine.library.scan import inspect_model, scan_folder
     from engine.loading.trial_entry import run_hidden_command
     from engine.methods import DRAFT_METHODS, METHODS, PLAIN, DraftMethod
+    from engine.options import GenerationOptions, LoadOptions
     from engine.sampling.acceptance import accept, residual_distribution
     from engine.sampling.distribution import distribution, sample
     from engine.stats import GenerationStats, MethodStats
@@ -163,6 +164,7 @@ _HOMES = {
     "engine.loading.trial_entry": ("run_hidden_command",),
     "engine.formats.gguf.parts": ("first_part",),
     "engine.system.files": ("expanded", "write_whole"),
+    "engine.options": ("GenerationOptions", "LoadOptions"),
     "engine.system.installation": ("EXIT_DAMAGED", "Installation", "check_installation", "installation_folder"),
     "engine.sampling.distribution": ("distribution", "sample"),
     "engine.library.names": ("bundled_pair", "resolve_source"),
@@ -201,6 +203,7 @@ __all__ = [
     "Finished",
     "Fit",
     "FolderUnreadable",
+    "GenerationOptions",
     "GenerationRequest",
     "GenerationResult",
     "GenerationStats",
@@ -213,6 +216,7 @@ __all__ = [
     "InvalidSampling",
     "LoadConfig",
     "LoadFailed",
+    "LoadOptions",
     "LoadProgress",
     "LoadWarning",
     "MemoryNeeds",

@@ -187,8 +187,7 @@ class SpeculativeDecoder:
         the assistant's have it continued; the result is what comes behind it. `on_token` sees each token and may return
         False to end the reply with it. `options`: fields of GenerationRequest, SamplingConfig and SpeculationConfig by
         name, in place of the decoder's own.
-        Raises ModelNotLoaded, InvalidRequest, DecoderBusy, ContextFull, Cancelled (before the first token),
-        BackendFailure.
+        Raises ModelNotLoaded, InvalidRequest, DecoderBusy, ContextFull, BackendFailure, Cancelled (before any token).
         """
         answer: bool | None = None
         result: GenerationResult | None = None
@@ -264,8 +263,7 @@ class SpeculativeDecoder:
                     answer = yield event
 
     def _models(self, request: GenerationRequest, cancel: CancelToken) -> Models:
-        target = self._loaded()
-        models = Models(target, self.draft, through_text=self._through_text, past=self._past)
+        models = Models(target := self._loaded(), self.draft, through_text=self._through_text, past=self._past)
         if request.speculation.lookahead != "auto":
             return models
         if self._knowledge is None:
@@ -311,7 +309,7 @@ class SpeculativeDecoder:
         Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed, TextNotEncodable.
         """
         target = self._loaded()
-        turns = [Message.from_mapping(message) for message in messages]
+        turns = [*map(Message.from_mapping, messages if isinstance(messages, Sequence) else [messages])]
         return measure_turns(turns, target.tokenizer, target.context_length, max_tokens)
 
     def count(self, text: str) -> int:

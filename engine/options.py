@@ -11,6 +11,7 @@ from typing import TypedDict
 
 from engine.config import Acceptance, CacheType, LoadConfig, Lookahead, Overlap, SamplingConfig, SpeculationConfig
 from engine.errors import InvalidRequest
+from engine.methods import DraftMethod
 
 
 class GenerationOptions(TypedDict, total=False):
@@ -27,6 +28,7 @@ class GenerationOptions(TypedDict, total=False):
     top_p: float
     min_p: float
     typical: float
+    top_n_sigma: float
     repeat_penalty: float
     presence_penalty: float
     frequency_penalty: float
@@ -35,9 +37,9 @@ class GenerationOptions(TypedDict, total=False):
     banned_tokens: Sequence[int] | AbstractSet[int]
     seed: int | None
     speculation: SpeculationConfig | None
-    method: str
+    method: str | DraftMethod
     lookahead: Lookahead
-    sources: str | Sequence[str]
+    sources: str | Sequence[str | DraftMethod]
     overlap: Overlap
     acceptance: Acceptance
     force_n1: bool

@@ -8,7 +8,7 @@ import dataclasses
 import inspect
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ForwardRef, NamedTuple
 
@@ -34,12 +34,12 @@ GROUPS = (
         "Loading models",
         "From files to a decoder. A `ModelSource` is a path or a name, a `LoadConfig`, or a loaded `Backend`; a "
         "`Prompt` is text, a list of messages (`Message`, or a mapping with role and content), or a list of token ids.",
-        ("load", "SpeculativeDecoder", "LoadConfig", "LoadProgress"),
+        ("load", "SpeculativeDecoder", "LoadConfig", "LoadOptions", "LoadProgress"),
     ),
     Group(
         "Requests",
         "What `generate`, `stream` and `astream` take. Every configuration checks itself when it is made.",
-        ("GenerationRequest", "Message", "SamplingConfig", "SpeculationConfig", "CancelToken"),
+        ("GenerationRequest", "GenerationOptions", "Message", "SamplingConfig", "SpeculationConfig", "CancelToken"),
     ),
     Group(
         "Events and results",
@@ -86,7 +86,8 @@ GROUPS = (
             *("FolderUnreadable", "IncompatiblePair", "VocabularyMismatch", "UnknownMethod", "UnknownPreset"),
             *("NotAvailable", "InvalidRequest", "InvalidLookahead", "InvalidSampling", "TokenOutOfRange"),
             *("ContextFull", "TextNotEncodable", "ChatTemplateFailed", "DegenerateDistribution"),
-            *("RewindNotSupported", "BackendFailure", "Cancelled", "InstallationDamaged", "PairWarning"),
+            *("RewindNotSupported", "BackendFailure", "BackendClosed", "DecoderBusy", "Cancelled"),
+            *("InstallationDamaged", "PairWarning", "LoadWarning"),
         ),
     ),
     Group(
@@ -180,7 +181,9 @@ def _entry(name: str, value: Any) -> Iterator[str]:
 
 
 def _class(name: str, kind: type) -> Iterator[str]:
-    bases = [base.__name__ for base in kind.__bases__ if base.__name__ not in ("object", "tuple", "ABC", "Protocol")]
+    bases = [
+        base.__name__ for base in kind.__bases__ if base.__name__ not in ("object", "tuple", "dict", "ABC", "Protocol")
+    ]
     if bases:
         yield f"A kind of {', '.join(f'`{base}`' for base in bases)}."
         yield ""
@@ -197,16 +200,22 @@ def _class(name: str, kind: type) -> Iterator[str]:
 
 
 def _fields(kind: type) -> list[str]:
-    """Return the rows of a table of a data class's fields, or of a named tuple's; none for any other class."""
+    """Return the rows of a table of the fields of a data class, a named tuple or a typed dictionary; else none."""
     if dataclasses.is_dataclass(kind):
         found = [(field.name, field.type, _default(field)) for field in dataclasses.fields(kind) if field.init]
     elif issubclass(kind, tuple) and hasattr(kind, "_fields"):
         defaults: Mapping[str, Any] = getattr(kind, "_field_defaults", {})
         types = inspect.get_annotations(kind)
         found = [(name, types[name], f"`{defaults[name]!r}`" if name in defaults else "") for name in kind._fields]
+    elif is_typeddict(kind):
+        found = [(name, getattr(type_of, "__forward_arg__", type_of), "") for name, type_of in _types_of(kind)]
     else:
         return []
     return [f"| `{name}` | {_type(kind_of)} | {default} |" for name, kind_of, default in found]
+
+
+def _types_of(kind: type) -> Iterable[tuple[str, Any]]:
+    return inspect.get_annotations(kind).items()
 
 
 def _default(field: "dataclasses.Field[Any]") -> str:

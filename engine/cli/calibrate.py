@@ -6,7 +6,8 @@ With --json one JSON object on a line:
  "source": "measured" | "remembered", "seconds": of measuring | null, "kept": path | null,
  "verify": [{"tokens", "ms", "times_of_one", "ms_per_token"}…] of the measured sizes, the smallest first,
  "draft_ms": of one draft token | null, "draft_ratio": draft_ms / ms of one target token | null,
- "expected": [{"acceptance", "lookahead", "speedup"}…]}
+ "expected": [{"acceptance", "lookahead", "speedup"}…],
+ "warnings": sentences on how the models were loaded, and on the pair}
 "expected" is worked out, not measured: the fixed lookahead of the most tokens per second where each draft token is
 accepted with this chance, and its speedup against plain decoding. Without a draft model proposals cost nothing there.
 """
@@ -88,6 +89,8 @@ def run(args: argparse.Namespace) -> int:
         with _load(target, draft, status, cancel) as decoder:
             result = _costs(decoder, target, draft, args, status, cancel)
             report = make_report(decoder, target, draft, result)
+            for warning in decoder.warnings:
+                status.print(f"outrider-engine: {warning}", highlight=False, markup=False, soft_wrap=True)
         if args.json:
             sys.stdout.write(json.dumps(report) + "\n")
         else:
@@ -214,6 +217,7 @@ def make_report(
         "draft_ms": round(costs.draft(), 5) if drafted else None,
         "draft_ratio": round(costs.draft() / one, 5) if drafted else None,
         "expected": expected,
+        "warnings": list(decoder.warnings),
     }
 
 

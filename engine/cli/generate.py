@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -157,6 +158,7 @@ def run(args: argparse.Namespace) -> int:
     options: dict[str, Any] = {"sampling": settings.sampling, "speculation": settings.speculation}
     options |= {"max_tokens": args.max_tokens, "stop": tuple(args.stop), "stop_tokens": tuple(args.stop_token)}
     turns = _read_messages(args.messages) if args.messages else None
+    _note_ignored(args)
     prompt: Any = None if turns else _read_prompt(args)
     if not turns:
         GenerationRequest(freeze_prompt(prompt), raw=args.raw, **options)
@@ -173,6 +175,16 @@ def run(args: argparse.Namespace) -> int:
             return EXIT_CANCELLED if result.finish_reason == "cancelled" else EXIT_DONE
 
     return run_cancellable(work, cancel)
+
+
+def _note_ignored(args: argparse.Namespace) -> None:
+    """Say which of the options given do nothing beside the others."""
+    ignored = [name for name in ("prompt", "raw", "tokens") if args.messages and getattr(args, name)]
+    ignored += ["folder"] if args.folder and args.preset is None else []
+    for name in ignored:
+        said = "PROMPT" if name == "prompt" else f"--{name}"
+        why = "without --preset" if name == "folder" else "beside --messages"
+        sys.stderr.write(f"outrider-engine: {said} is ignored {why}.\n")
 
 
 def _refuse_later(args: argparse.Namespace) -> None:

@@ -10,6 +10,8 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from io import TextIOWrapper
 from pathlib import Path
 from typing import NoReturn, TextIO
 
@@ -30,30 +32,78 @@ class _Parser(argparse.ArgumentParser):
         self.exit(EXIT_UNUSABLE, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
+class _Version(argparse.Action):
+    """Print the version, and what there is to say of the llama.cpp that is installed."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        print(f"Outrider {__version__}")
+        try:
+            library = importlib.import_module("engine.backends.llama_cpp.library")
+            library.prepare_library()
+            note = None if library.has_kernels() else library.STOCK_BUILD
+        except Exception as error:  # noqa: BLE001 - a program without a working llama.cpp has a version too
+            note = f"llama.cpp cannot be used: {error}"
+        if note is not None:
+            print(note)
+        parser.exit()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit code."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
     hidden = run_hidden_command(argv)
     if hidden is not None:
         return hidden
+    _prepare_output()
     try:
-        if argv[:1] not in _SAID_BY_ANY:
-            check_installation()
-        args = _make_parser(argv[:1]).parse_args(argv)
-        code = int(args.run(args))
-        sys.stdout.flush()
-    except Cancelled as error:
-        print(f"outrider-engine: {error}", file=sys.stderr)
-        return EXIT_CANCELLED
+        try:
+            return _run(argv)
+        finally:
+            sys.stdout.flush()
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # That is how rich leaves where nobody reads on.
+            return EXIT_DONE
+        raise
+    except (Cancelled, KeyboardInterrupt) as error:
+        return _complain(str(error) or str(Cancelled()), EXIT_CANCELLED)
     except InstallationDamaged as error:
-        print(f"outrider-engine: {error}", file=sys.stderr)
-        return EXIT_DAMAGED
+        return _complain(str(error), EXIT_DAMAGED)
     except EngineError as error:
-        print("outrider-engine: " + " ".join(str(error).split()), file=sys.stderr)
-        return EXIT_UNUSABLE
+        return _complain(" ".join(str(error).split()), EXIT_UNUSABLE)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return EXIT_DONE
+    except OSError as error:
+        _drop_output()
+        what = "Cannot write the output" if error.filename is None else f"Cannot use {error.filename}"
+        return _complain(f"{what}: {error.strerror or error}.", EXIT_UNUSABLE)
+
+
+def _run(argv: list[str]) -> int:
+    if argv[:1] not in _SAID_BY_ANY:
+        check_installation()
+    args = _make_parser(argv[:1]).parse_args(argv)
+    return int(args.run(args))
+
+
+# Output -------------------------------------------------------------------------------------------------------------
+
+
+def _prepare_output() -> None:
+    """Write characters that the output's encoding lacks by their numbers, instead of failing at them."""
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _drop_output() -> None:
+    """Send what is still to be written nowhere: nobody reads it, or it has no room."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _complain(text: str, code: int) -> int:
+    with suppress(OSError, ValueError):
+        print(f"outrider-engine: {text}", file=sys.stderr)
     return code
 
 
@@ -63,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _make_parser(command: list[str]) -> argparse.ArgumentParser:
     """The parser for a command. What only `generate` needs is imported for it alone: the others start at once."""
     parser = _Parser(prog="outrider-engine", description="Speculative decoding for local language models.")
-    parser.add_argument("--version", action="version", version=f"Outrider {__version__}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     generate = commands.add_parser("generate", help="generate a reply", allow_abbrev=False)
     if command == ["generate"]:

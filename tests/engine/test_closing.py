@@ -191,9 +191,13 @@ def test_a_load_on_another_thread_is_cancelled_by_close(bundled_target: Path) ->
     decoder = SpeculativeDecoder()
     at_work, errors = threading.Event(), []
 
+    def slow(_: object) -> None:
+        at_work.set()
+        time.sleep(0.01)
+
     def attach() -> None:
         try:
-            decoder.attach_target(bundled_target, progress=lambda _: (at_work.set(), time.sleep(0.01))[1])
+            decoder.attach_target(bundled_target, progress=slow)
         except Cancelled as error:
             errors.append(error)
 

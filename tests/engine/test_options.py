@@ -23,6 +23,7 @@ from engine import (
     load,
 )
 from engine.backends.llama_cpp import loading
+from engine.backends.llama_cpp.library import STOCK_BUILD
 from engine.options import GenerationOptions, LoadOptions
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.paths import ROOT
@@ -132,7 +133,7 @@ def _notes(path: Path, **options: Any) -> tuple[str, ...]:
 
 def test_options_that_do_nothing_are_said(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "has_kernels", lambda: True)
-    monkeypatch.setattr(loading.llama_cpp, "llama_supports_gpu_offload", lambda: False)
+    monkeypatch.setattr("llama_cpp.llama_supports_gpu_offload", lambda: False)
     name = bundled_target.stem
     no_gpu = f"This llama.cpp was compiled without GPU support: {name} runs on the processor."
     assert _notes(bundled_target, device="cuda") == (no_gpu,)
@@ -146,7 +147,7 @@ def test_options_that_do_nothing_are_said(bundled_target: Path, monkeypatch: pyt
 
 def test_a_stock_build_is_said(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "has_kernels", lambda: False)
-    assert _notes(bundled_target) == (loading.STOCK_BUILD,)
+    assert _notes(bundled_target) == (STOCK_BUILD,)
 
 
 # Text ---------------------------------------------------------------------------------------------------------------
@@ -176,7 +177,7 @@ def test_streamed_text_is_the_text_of_the_result(how: str) -> None:
                         decoder.close()
                     elif how == "error":
                         assert decoder.target is not None
-                        decoder.target.forward = _fail  # type: ignore[method-assign]
+                        decoder.target.forward = _fail  # type: ignore[method-assign,assignment]
             elif isinstance(event, Finished):
                 ended = event
     assert ended is not None

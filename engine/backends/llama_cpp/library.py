@@ -27,6 +27,10 @@ from engine.translatable import Translatable
 _log = logging.getLogger(__name__)
 _LOG_WARN, _LOG_ERROR = 3, 4
 _KEPT = 20
+STOCK_BUILD = (
+    "This llama.cpp was compiled without Outrider's kernels: a draft gains little or costs time, and with one a greedy "
+    "reply may differ from plain decoding. Install Outrider from its sources (make setup) or with an installer."
+)
 
 
 class LibraryLog:

@@ -8,7 +8,7 @@ from typing import Any
 
 import llama_cpp
 
-from engine.backends.llama_cpp.library import LibraryLog, computes_alike, has_kernels
+from engine.backends.llama_cpp.library import STOCK_BUILD, LibraryLog, computes_alike, has_kernels
 from engine.backends.llama_cpp.recurrent import snapshot_depth
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD, LoadConfig
@@ -28,10 +28,6 @@ _CACHE_TYPES = {
     "q8_0": llama_cpp.GGML_TYPE_Q8_0,
     "q4_0": llama_cpp.GGML_TYPE_Q4_0,
 }
-STOCK_BUILD = (
-    "This llama.cpp was compiled without Outrider's kernels: a draft gains little or costs time, and with one a greedy "
-    "reply may differ from plain decoding. Install Outrider from its sources (make setup) or with an installer."
-)
 
 
 def load_model(
