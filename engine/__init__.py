@@ -81,7 +81,6 @@ if TYPE_CHECKING:
     from engine.library.names import bundled_pair, resolve_source
     from engine.library.presets import apply_preset, find_preset
     from engine.library.scan import inspect_model, scan_folder
-    from engine.loading.trial_entry import run_hidden_command
     from engine.methods import DRAFT_METHODS, METHODS, PLAIN, DraftMethod
     from engine.options import GenerationOptions, LoadOptions
     from engine.sampling.acceptance import accept, residual_distribution
@@ -89,6 +88,7 @@ if TYPE_CHECKING:
     from engine.stats import GenerationStats, MethodStats
     from engine.system.cache_files import cache_folder
     from engine.system.files import expanded, write_whole
+    from engine.system.hidden_commands import run_hidden_command
     from engine.system.installation import EXIT_DAMAGED, Installation, check_installation, installation_folder
     from engine.system.machine import available_memory
     from engine.translatable import Phrase, Translatable
@@ -161,10 +161,10 @@ _HOMES = {
     "engine.formats.model_file": ("ModelFile",),
     "engine.library.memory_needs": ("MemoryNeeds", "gpu_offload", "memory_needs", "usable_cache_types"),
     "engine.library.presets": ("apply_preset", "find_preset"),
-    "engine.loading.trial_entry": ("run_hidden_command",),
     "engine.formats.gguf.parts": ("first_part",),
     "engine.system.files": ("expanded", "write_whole"),
     "engine.options": ("GenerationOptions", "LoadOptions"),
+    "engine.system.hidden_commands": ("run_hidden_command",),
     "engine.system.installation": ("EXIT_DAMAGED", "Installation", "check_installation", "installation_folder"),
     "engine.sampling.distribution": ("distribution", "sample"),
     "engine.library.names": ("bundled_pair", "resolve_source"),

@@ -13,22 +13,9 @@ from typing import Any, Literal, Self, Unpack
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.chat.context_fit import PromptFit, measure_turns
-from engine.config import (
-    GenerationRequest,
-    LoadConfig,
-    Message,
-    Prompt,
-    SamplingConfig,
-    SpeculationConfig,
-)
-from engine.errors import (
-    BackendFailure,
-    Cancelled,
-    IncompatiblePair,
-    InvalidRequest,
-    ModelNotLoaded,
-    TokenOutOfRange,
-)
+from engine.chat.render import let_go, warming
+from engine.config import GenerationRequest, LoadConfig, Message, Prompt, SamplingConfig, SpeculationConfig
+from engine.errors import BackendFailure, Cancelled, IncompatiblePair, InvalidRequest, ModelNotLoaded, TokenOutOfRange
 from engine.events import Event, Finished, GenerationResult, LoadProgress, TokenEvent
 from engine.generation.async_reply import AsyncReply
 from engine.generation.loop import Events, GenerationLoop
@@ -103,17 +90,19 @@ class SpeculativeDecoder:
         A reply that is being written is cancelled once the model is loaded.
         Raises LoadFailed and its kinds, BackendClosed, Cancelled.
         """
-        backend, config = self._holder.open(model, "target", progress, cancel or self.cancel_token)
-        with self._occupancy.change():
-            fit = None if self.draft is None else judge_backends(backend, self.draft)
-            self._configs["target"] = config
-            self._put("target", backend)
-            self._plain_tokens_per_second = None
-            self._past = GenerationStats()
-            if fit is not None and not fit.usable:
-                self._put("draft", None)
-                fit = None
-            self._note_models(fit)
+        # What renders chat templates starts while the model loads.
+        with warming(self, lambda: self.target, early=not isinstance(model, Backend)):
+            backend, config = self._holder.open(model, "target", progress, cancel or self.cancel_token)
+            with self._occupancy.change():
+                fit = None if self.draft is None else judge_backends(backend, self.draft)
+                self._configs["target"] = config
+                self._put("target", backend)
+                self._plain_tokens_per_second = None
+                self._past = GenerationStats()
+                if fit is not None and not fit.usable:
+                    self._put("draft", None)
+                    fit = None
+                self._note_models(fit)
 
     def attach_draft(
         self,
@@ -303,14 +292,22 @@ class SpeculativeDecoder:
             raise TokenOutOfRange(token, target.vocab_size)
         return target.tokenizer.piece(token).decode("utf-8", "backslashreplace")
 
-    def fit(self, messages: Sequence[Message | Mapping[str, str]], *, max_tokens: int | None = None) -> PromptFit:
-        """How much of these messages a reply of `max_tokens` would read, and what it would leave out. Reads nothing.
+    def fit(
+        self,
+        messages: Sequence[Message | Mapping[str, str]],
+        *,
+        max_tokens: int | None = None,
+        cancel: CancelToken | None = None,
+    ) -> PromptFit:
+        """Return how much of these messages a reply of `max_tokens` would read, and what is left out. Reads nothing.
 
-        Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed, TextNotEncodable.
+        Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed, TextNotEncodable, and Cancelled where `cancel` asks
+        for it.
         """
         target = self._loaded()
-        turns = [*map(Message.from_mapping, messages if isinstance(messages, Sequence) else [messages])]
-        return measure_turns(turns, target.tokenizer, target.context_length, max_tokens)
+        given: object = messages
+        turns = [*map(Message.from_mapping, given if isinstance(given, Sequence) else [given])]
+        return measure_turns(turns, target.tokenizer, target.context_length, max_tokens, cancel)
 
     def count(self, text: str) -> int:
         """How many tokens of the target a text has. Raises ModelNotLoaded, InvalidRequest, TextNotEncodable."""
@@ -353,6 +350,7 @@ class SpeculativeDecoder:
         with self._occupancy.change():
             self._put("draft", None)
             self._put("target", None)
+        let_go(self)
 
     def __enter__(self) -> Self:
         return self

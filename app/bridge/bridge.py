@@ -189,7 +189,7 @@ class EngineBridge:
             for text in texts:
                 counts.append(self._decoder.count(text))
                 cancel.check()
-            return TokenCount(self._decoder.fit(messages, max_tokens=max_tokens), tuple(counts))
+            return TokenCount(self._decoder.fit(messages, max_tokens=max_tokens, cancel=cancel), tuple(counts))
 
         return self._worker.submit(Job(self._loop, work, background=True))
 

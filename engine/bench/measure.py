@@ -104,7 +104,7 @@ def measure(decoder: SpeculativeDecoder, wanted: Wanted, cancel: CancelToken, pr
     target = decoder.target
     if target is None:
         raise ModelNotLoaded("target")
-    prompts, left_out = prepare(target, wanted.prompts, raw=wanted.raw, max_tokens=wanted.max_tokens)
+    prompts, left_out = prepare(target, wanted.prompts, raw=wanted.raw, max_tokens=wanted.max_tokens, cancel=cancel)
     cancel.check()
     # So that the ways that are measured first run with the same number of threads as those after auto.
     decoder.calibrate(cancel=cancel)

@@ -21,6 +21,7 @@ from engine.backends.base import Backend
 from engine.backends.prefix import CHUNK
 from engine.bench.prompts import BenchPrompt
 from engine.cancel import CancelToken
+from engine.chat.render import Renderer
 from engine.chat.template import encode_prompt
 from engine.config import SamplingConfig
 from engine.decoder import SpeculativeDecoder
@@ -133,19 +134,25 @@ def make_ways(lookaheads: Sequence[int], *, has_draft: bool, ngram: bool) -> tup
 
 
 def prepare(
-    target: Backend, prompts: Sequence[BenchPrompt], *, raw: bool = False, max_tokens: int | None = None
+    target: Backend,
+    prompts: Sequence[BenchPrompt],
+    *,
+    raw: bool = False,
+    max_tokens: int | None = None,
+    cancel: CancelToken | None = None,
 ) -> tuple[list[PreparedPrompt], list[LeftOut]]:
     """The prompts as this target reads them, and those that it cannot answer.
 
     A reply's length is the prompt's own, or `max_tokens` where that is less; and what the context holds.
-    Raises InvalidRequest where nothing is left.
+    Raises InvalidRequest where nothing is left, Cancelled.
     """
     prepared: list[PreparedPrompt] = []
     left_out: list[LeftOut] = []
     for each in prompts:
         try:
             # What was written as one text needs no template; the turns of a chat cannot do without.
-            tokens = tuple(encode_prompt(each.prompt, target.tokenizer, raw=raw and isinstance(each.prompt, str)))
+            plain = raw and isinstance(each.prompt, str)
+            tokens = tuple(encode_prompt(each.prompt, target.tokenizer, raw=plain, renderer=Renderer(cancel)))
         except (TextNotEncodable, ChatTemplateFailed) as error:
             left_out.append(LeftOut(each.category, each.number, str(error)))
             continue

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from engine.backends.base import Tokenizer
+from engine.cancel import CancelToken
+from engine.chat.render import Renderer
 from engine.chat.template import encode_prompt
 from engine.config import Message
 from engine.errors import ContextFull
@@ -38,14 +40,18 @@ class PromptFit:
 
 
 def measure_turns(
-    messages: Sequence[Message], tokenizer: Tokenizer, context_length: int, max_tokens: int | None
+    messages: Sequence[Message],
+    tokenizer: Tokenizer,
+    context_length: int,
+    max_tokens: int | None,
+    cancel: CancelToken | None = None,
 ) -> PromptFit:
     """How a conversation would be read by `fit_turns` with the same arguments. Raises what encoding it raises."""
     if not messages:
         return PromptFit(0, 0, context_length)
     typed = len(tokenizer.encode(messages[-1].content, add_special=False, parse_special=False))
     try:
-        tokens, dropped = fit_turns(messages, tokenizer, context_length, max_tokens)
+        tokens, dropped = fit_turns(messages, tokenizer, context_length, max_tokens, cancel)
     except ContextFull as error:
         return PromptFit(error.needed, typed, context_length, fits=False)
     return PromptFit(len(tokens), typed, context_length, dropped)
@@ -56,31 +62,33 @@ def fit_turns(
     tokenizer: Tokenizer,
     context_length: int,
     max_tokens: int | None,
+    cancel: CancelToken | None = None,
 ) -> tuple[list[int], int]:
     """The prompt of a conversation with room left for a reply, and how many of its oldest turns were left out.
 
     System turns and the last user turn with what follows it always stay. Once a conversation has outgrown the
     context, turns are dropped until half of it is free, so that the following replies begin with the same tokens and
-    find them in the cache. Raises ContextFull where even what must stay does not fit.
+    find them in the cache. Raises ContextFull where even what must stay does not fit, and what encoding it raises.
     """
+    renderer = Renderer(cancel)
     room = context_length // _ROOM
     limit = context_length - (room if max_tokens is None else min(room, max_tokens))
     if not _surely_too_long(messages, tokenizer, limit):
-        tokens = encode_prompt(messages, tokenizer, raw=False)
+        tokens = encode_prompt(messages, tokenizer, raw=False, renderer=renderer)
         if len(tokens) <= limit:
             return tokens, 0
     system = [message for message in messages if message.role == "system"]
     turns = [message for message in messages if message.role != "system"]
     if not turns:
-        return _all_or_nothing(system, tokenizer, context_length)
+        return _all_or_nothing(system, tokenizer, context_length, renderer)
     starts = [index for index, message in enumerate(turns) if message.role == "user"] or [0]
     sizes = [_size(turn, tokenizer) for turn in turns]
-    base = len(encode_prompt([*system, *turns[:1]], tokenizer, raw=False)) - sizes[0]
-    overhead = _overhead(system, turns, sizes, base, tokenizer)
+    base = len(encode_prompt([*system, *turns[:1]], tokenizer, raw=False, renderer=renderer)) - sizes[0]
+    overhead = _overhead(system, turns, sizes, base, tokenizer, renderer)
     chosen = _first_kept(starts, sizes, overhead, limit - base)
     while True:
         kept = turns[starts[chosen] :]
-        tokens = encode_prompt([*system, *kept], tokenizer, raw=False)
+        tokens = encode_prompt([*system, *kept], tokenizer, raw=False, renderer=renderer)
         if len(tokens) <= limit or chosen == len(starts) - 1:
             break
         chosen += 1
@@ -89,9 +97,11 @@ def fit_turns(
     return tokens, len(turns) - len(kept)
 
 
-def _all_or_nothing(messages: Sequence[Message], tokenizer: Tokenizer, context_length: int) -> tuple[list[int], int]:
+def _all_or_nothing(
+    messages: Sequence[Message], tokenizer: Tokenizer, context_length: int, renderer: Renderer
+) -> tuple[list[int], int]:
     """As `fit_turns`, of messages of which none may be left out."""
-    tokens = encode_prompt(messages, tokenizer, raw=False)
+    tokens = encode_prompt(messages, tokenizer, raw=False, renderer=renderer)
     if len(tokens) > context_length:
         raise ContextFull(len(tokens), context_length)
     return tokens, 0
@@ -124,7 +134,12 @@ def _surely_too_long(messages: Sequence[Message], tokenizer: Tokenizer, limit: i
 
 
 def _overhead(
-    system: Sequence[Message], turns: Sequence[Message], sizes: Sequence[int], base: int, tokenizer: Tokenizer
+    system: Sequence[Message],
+    turns: Sequence[Message],
+    sizes: Sequence[int],
+    base: int,
+    tokenizer: Tokenizer,
+    renderer: Renderer,
 ) -> float:
     """Tokens that the template adds to a turn beside its content, on average, told from the first turns."""
     count, letters = 0, 0
@@ -132,7 +147,7 @@ def _overhead(
         count += 1
     if count < 2:
         return 0.0
-    tokens = encode_prompt([*system, *turns[:count]], tokenizer, raw=False)
+    tokens = encode_prompt([*system, *turns[:count]], tokenizer, raw=False, renderer=renderer)
     return (len(tokens) - sum(sizes[:count]) - base) / (count - 1)
 
 

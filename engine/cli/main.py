@@ -17,7 +17,7 @@ from typing import NoReturn, TextIO
 
 from engine._version import __version__
 from engine.errors import Cancelled, EngineError, InstallationDamaged
-from engine.loading.trial_entry import run_hidden_command
+from engine.system.hidden_commands import run_hidden_command
 from engine.system.installation import EXIT_DAMAGED, check_installation
 
 EXIT_DONE, EXIT_UNUSABLE, EXIT_CANCELLED = 0, 2, 130

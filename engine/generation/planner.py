@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.chat.context_fit import fit_turns
+from engine.chat.render import Renderer
 from engine.chat.reply_text import ReplyText
 from engine.chat.template import encode_prompt
 from engine.config import (
@@ -133,7 +134,7 @@ def make_plan(
     target, speculation = models.target, request.speculation
     seed = secrets.randbits(64) if request.sampling.seed is None else request.sampling.seed
     _check_token_ids(request, target.vocab_size)
-    tokens, dropped = _encode(request, target)
+    tokens, dropped = _encode(request, target, cancel)
     if not tokens:
         raise InvalidRequest(Translatable("The prompt has no tokens. Enter some text first."))
     stop_tokens = target.eos_token_ids | frozenset(request.stop_tokens)
@@ -252,12 +253,12 @@ def _lookahead(speculation: SpeculationConfig, sources: tuple[DraftMethod, ...])
     return speculation.lookahead
 
 
-def _encode(request: GenerationRequest, target: Backend) -> tuple[list[int], int]:
+def _encode(request: GenerationRequest, target: Backend, cancel: CancelToken) -> tuple[list[int], int]:
     """The tokens of the prompt, and how many turns were left out of it."""
     prompt = request.prompt
     if isinstance(prompt, tuple) and isinstance(prompt[0], Message) and not request.raw:
-        return fit_turns(prompt, target.tokenizer, target.context_length, request.max_tokens)
-    tokens = encode_prompt(prompt, target.tokenizer, raw=request.raw)
+        return fit_turns(prompt, target.tokenizer, target.context_length, request.max_tokens, cancel)
+    tokens = encode_prompt(prompt, target.tokenizer, raw=request.raw, renderer=Renderer(cancel))
     return tokens, 0
 
 

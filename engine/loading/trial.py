@@ -3,8 +3,7 @@
 llama.cpp ends the process that it runs in when a file breaks its assumptions.
 
 A file that passed is remembered on disk, so the trial costs time once; a file of these that is missing, damaged or
-unwritable costs one more. A frozen program has no `python` to start: the child
-is the program itself with a hidden command, which both entry points hand to `run_hidden_command` first.
+unwritable costs one more.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import importlib.metadata
 import json
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -31,15 +29,12 @@ from engine.formats.gguf.parts import split_parts
 from engine.formats.model_file import ModelFile
 from engine.library.memory_needs import memory_needs
 from engine.library.scan import inspect_model
-from engine.loading.trial_entry import HIDDEN_COMMAND, VERDICT_MARK
 from engine.system.cache_files import cache_folder, write_file
+from engine.system.child import child_command, start_child
+from engine.system.hidden_commands import TRIAL, VERDICT_MARK
 from engine.system.machine import available_memory
 from engine.translatable import Translatable, as_clause, unpacked
 
-_BOOT = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
-    "from engine.loading.trial_entry import run_hidden_command; sys.exit(run_hidden_command(sys.argv[1:]))"
-)
 _POLL_S = 0.05
 _LEAST_LIMIT_S = 120.0
 _BYTES_PER_S = 20e6
@@ -165,14 +160,7 @@ def _child(
     """The child at work and its lines, None after the last. It is gone when the block is left."""
     lines: SimpleQueue[bytes | None] = SimpleQueue()
     try:
-        process = subprocess.Popen(
-            _command(config),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=os.environ | {"GGML_NO_BACKTRACE": "1"},
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-        )
+        process = start_child(_command(config), errors=subprocess.STDOUT)
     except OSError as error:
         reason = Translatable("the process that tests it cannot be started ({reason}).", reason=error.strerror or error)
         raise LoadFailed(config.path, reason) from None
@@ -206,10 +194,7 @@ def _command(config: LoadConfig) -> list[str]:
             "cache_type": config.cache_type,
         }
     )
-    if getattr(sys, "frozen", False):
-        return [sys.executable, HIDDEN_COMMAND, settings]
-    root = os.fspath(Path(__file__).resolve().parents[2])
-    return [sys.executable, "-P", "-c", _BOOT, root, HIDDEN_COMMAND, settings]
+    return child_command(TRIAL, settings)
 
 
 def _check_cancel(cancel: CancelToken | None) -> None:

@@ -6,11 +6,9 @@ If llama.cpp ends the process, that is the answer. Otherwise one line on the sta
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
 import re
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,6 +19,7 @@ import numpy as np
 
 from engine.backends.base import Backend
 from engine.backends.llama_cpp.backend import LlamaCppBackend
+from engine.chat.render import Renderer, keep_warm
 from engine.chat.template import encode_prompt
 from engine.config import MAX_LOOKAHEAD, LoadConfig, Message
 from engine.errors import (
@@ -30,14 +29,11 @@ from engine.errors import (
     ModelNotSupported,
     TextNotEncodable,
 )
-from engine.loading.trial_entry import VERDICT_MARK
+from engine.system.child_side import be_harmless, own_output
+from engine.system.hidden_commands import VERDICT_MARK
 from engine.translatable import Translatable, packed
 
-if sys.platform != "win32":
-    import resource
-
 _UNKNOWN = re.compile(r"unknown (model architecture|pre-tokenizer type): '([^']{1,80})'")
-_TEMPLATE_LIMIT_S = 5.0
 _LONG_BATCH = 128
 _SHORT_BATCH = 40
 _SMALL_MODEL = 500 * 2**20
@@ -59,8 +55,8 @@ class _Failed(Exception):
 
 def run(settings: str) -> int:
     """Try the model that `settings` (JSON) names, print the verdict, and give the exit code 0."""
-    out = _own_output()
-    _be_harmless()
+    out = own_output()
+    be_harmless()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         wanted = json.loads(settings)
@@ -100,26 +96,9 @@ def _explained(complaint: str) -> tuple[str, str]:
     return "broken", Translatable("{complaint} Download or convert it again.", complaint=complaint)
 
 
-def _own_output() -> BinaryIO:
-    """The standard output, for the verdict alone; what a library prints goes the way of the errors."""
-    out = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)
-    return out
-
-
 def _say(out: BinaryIO, **message: object) -> None:
     with contextlib.suppress(OSError):
         out.write(b"\n" + VERDICT_MARK + json.dumps(message).encode() + b"\n")
-
-
-def _be_harmless() -> None:
-    """Leave no core file and no crash dialog behind, and be the first to go when memory gets short."""
-    if sys.platform == "win32":
-        ctypes.windll.kernel32.SetErrorMode(0x8003)
-        return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 def _end_with_parent() -> None:
@@ -140,9 +119,11 @@ def _try_model(config: LoadConfig, out: BinaryIO) -> None:
     shown = [-1]
     backend = LlamaCppBackend.open(config, progress=loading)
     with contextlib.closing(backend):
+        if backend.tokenizer.chat_template is not None:
+            keep_warm(backend)  # It starts while the tokenizer is tried.
         _try_tokenizer(backend)
         _say(out, progress=0.8)
-        _try_template(backend, out)
+        _try_template(backend)
         small = config.path.stat().st_size < _SMALL_MODEL
         _try_forward(backend, _LONG_BATCH if small else _SHORT_BATCH)
         _say(out, progress=0.95)
@@ -166,22 +147,14 @@ def _texts() -> Iterator[str]:
     yield ""
 
 
-def _try_template(backend: Backend, out: BinaryIO) -> None:
+def _try_template(backend: Backend) -> None:
     """The chat template may refuse this conversation, but it must come to an end."""
-
-    def give_up() -> None:
-        _say(out, verdict="broken", reason="its chat template does not terminate.")
-        os._exit(0)
-
-    timer = threading.Timer(_TEMPLATE_LIMIT_S, give_up)
-    timer.daemon = True
-    timer.start()
-    try:
-        for messages in (_CHAT, _CHAT[1:2]):
-            with contextlib.suppress(ChatTemplateFailed, TextNotEncodable):
-                encode_prompt(messages, backend.tokenizer, raw=False)
-    finally:
-        timer.cancel()
+    renderer = Renderer()
+    for messages in (_CHAT, _CHAT[1:2]):
+        with contextlib.suppress(ChatTemplateFailed, TextNotEncodable):
+            encode_prompt(messages, backend.tokenizer, raw=False, renderer=renderer)
+        if renderer.timed_out:
+            raise _Failed(Translatable("its chat template does not terminate."))
 
 
 def _try_forward(backend: Backend, batch: int) -> None:

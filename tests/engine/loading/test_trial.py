@@ -21,8 +21,8 @@ from engine.formats.gguf import model as gguf_model
 from engine.formats.gguf import types
 from engine.loading import trial as probe
 from engine.loading.trial import check_model_file
-from engine.loading.trial_entry import run_hidden_command
 from engine.system import machine
+from engine.system.hidden_commands import run_hidden_command
 from helpers.models.gguf_writer import Entry, tiny_draft
 from helpers.paths import ROOT
 from helpers.processes import run_python

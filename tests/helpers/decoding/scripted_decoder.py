@@ -113,7 +113,9 @@ class ScriptedDecoder:
                 return
             time.sleep(min(left, 0.005))
 
-    def fit(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> PromptFit:
+    def fit(
+        self, messages: Sequence[Message], *, max_tokens: int | None = None, cancel: CancelToken | None = None
+    ) -> PromptFit:
         """Four characters are a token; the oldest exchanges go where there is no room."""
         self.script.threads.add(threading.current_thread().name)
         sizes = [self.count(message.content) for message in messages]

@@ -1,0 +1,85 @@
+"""The sandbox in which a chat template runs. Only child processes import it: a template can crash its process."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Mapping, Sized
+from functools import lru_cache
+from typing import Any, NoReturn
+
+import jinja2
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from engine.translatable import Translatable
+
+ENDLESS = Translatable("it does not terminate")
+_MOST_STEPS = 1_000_000
+"""Numbers that a template may count through, and characters or bits that one product in it may have."""
+
+
+def render(template: str, variables: Mapping[str, object]) -> str:
+    """Return the text of a template with these variables.
+
+    The template comes out of a model file and is untrusted: it runs in Jinja's immutable sandbox, without loaders.
+    Raises what the template makes it raise, of any kind.
+    """
+    return _compiled(template).render(**variables, range=_Range())
+
+
+class _Range:
+    """`range` for one rendering, which gives no more than a budget of numbers in all its calls."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_STEPS
+
+    def __call__(self, *bounds: int) -> range:
+        numbers = range(*bounds)
+        self._left -= len(numbers)
+        if self._left < 0:
+            raise OverflowError(ENDLESS)
+        return numbers
+
+
+class _Sandbox(ImmutableSandboxedEnvironment):
+    """The sandbox of jinja2, which leaves open how large a product may become."""
+
+    intercepted_binops = frozenset({"*", "**"})
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        """A product, unless it is absurdly large. Raises OverflowError."""
+        if operator == "**":
+            size = _bits(left) * abs(right) if isinstance(right, int) else 0
+        elif isinstance(left, int) and isinstance(right, int):
+            size = _bits(left) + _bits(right)
+        else:
+            size = max(len(left) * right if isinstance(right, int) and isinstance(left, Sized) else 0, 0)
+            size = max(len(right) * left if isinstance(left, int) and isinstance(right, Sized) else 0, size)
+        if size > _MOST_STEPS:
+            raise OverflowError(ENDLESS)
+        return super().call_binop(context, operator, left, right)
+
+
+def _bits(value: Any) -> int:
+    return value.bit_length() if isinstance(value, int) else 64
+
+
+@lru_cache(maxsize=8)
+def _compiled(template: str) -> jinja2.Template:
+    environment = _Sandbox(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
+    environment.globals["raise_exception"] = _raise_exception
+    environment.globals["strftime_now"] = _strftime_now
+    environment.filters["tojson"] = _to_json
+    return environment.from_string(template)
+
+
+def _raise_exception(message: str) -> NoReturn:
+    raise jinja2.TemplateError(message)
+
+
+def _strftime_now(form: str) -> str:
+    return dt.datetime.now().astimezone().strftime(form)
+
+
+def _to_json(value: Any, indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent)
