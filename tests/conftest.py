@@ -19,9 +19,9 @@ import pytest
 
 from helpers import xvfb
 from helpers.paths import BUNDLED_MODELS, SHARED_MODELS
-from helpers.strict import no_threads_left, no_unexpected_logs
+from helpers.strict import no_processes_left, no_threads_left, no_unexpected_logs, renderer
 
-__all__ = ["no_threads_left", "no_unexpected_logs"]
+__all__ = ["no_processes_left", "no_threads_left", "no_unexpected_logs", "renderer"]
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:

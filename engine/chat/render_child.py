@@ -56,7 +56,7 @@ def _answer(data: bytes) -> bytes:
     except MemoryError:
         said = {"reason": packed(Translatable("it takes too much memory")), "spent": True}
     except RecursionError:
-        said = {"reason": packed(sandbox.ENDLESS)}
+        said = {"reason": packed(Phrase("it nests too deeply"))}
     except Exception as error:  # noqa: BLE001 - a template can raise whatever Python can
         said = {"reason": _reason(error)}
     return json.dumps(said).encode()

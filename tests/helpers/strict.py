@@ -2,13 +2,20 @@
 
 import logging
 import re
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
+from weakref import WeakSet
 
 import pytest
 
+from engine.chat import render
+
 THREAD_GRACE_S = 2.0
+_popen = subprocess.Popen.__init__
+_started: WeakSet[subprocess.Popen[Any]] = WeakSet()
 
 
 class _Recorder(logging.Handler):
@@ -57,6 +64,37 @@ def no_threads_left(request: pytest.FixtureRequest) -> Iterator[None]:
         time.sleep(0.01)
     if left:
         pytest.fail(f"threads left behind: {', '.join(t.name for t in left)}", pytrace=False)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def renderer() -> Iterator[None]:
+    """Keep the process that renders chat templates from test to test: starting it takes longer than most tests."""
+    owner = _Recorder()
+    render._pool._keepers.add(owner)  # It starts with the first test that needs it.
+    yield
+    render.let_go(owner)
+
+
+@pytest.fixture(autouse=True)
+def no_processes_left() -> Iterator[None]:
+    """Fail when a process that the test started still runs two seconds after it."""
+    before = set(_started)
+
+    def start(self: subprocess.Popen[Any], *arguments: Any, **options: Any) -> None:
+        _popen(self, *arguments, **options)
+        _started.add(self)
+
+    # Fixtures that the test shares with others have started theirs before.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subprocess.Popen, "__init__", start)
+        yield
+        kept = render._pool._idle
+        new = [each for each in _started if each not in before and (kept is None or each is not kept._process)]
+        deadline = time.monotonic() + THREAD_GRACE_S
+        while (left := [each for each in new if each.poll() is None]) and time.monotonic() < deadline:
+            time.sleep(0.01)
+    if left:
+        pytest.fail(f"processes left behind: {[each.args for each in left]}", pytrace=False)
 
 
 def _new_threads(before: set[threading.Thread]) -> list[threading.Thread]:

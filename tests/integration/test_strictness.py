@@ -11,7 +11,7 @@ from helpers.processes import run_python
 CONFTEST = """
 import json
 from pathlib import Path
-from helpers.strict import no_threads_left, no_unexpected_logs
+from helpers.strict import no_processes_left, no_threads_left, no_unexpected_logs
 
 def pytest_runtest_logreport(report):
     with Path(__file__).with_name("reports").open("a", encoding="utf-8") as file:
@@ -25,6 +25,11 @@ import threading
 stop = threading.Event()
 def test_it():
     threading.Thread(target=stop.wait, daemon=True, name="lingering").start()
+"""
+PROCESS = """
+import subprocess
+def test_it():
+    subprocess.Popen(["sleep", "5"])
 """
 UNRAISABLE = """
 class Bad:
@@ -42,6 +47,7 @@ FAULTS = {
     "another_log": (LOG.format(mark=MARK.format("the dog"), fixture=""), "WARNING x: the cat is out"),
     "no_log": (SILENT.replace("def", MARK.format("the cat") + "\ndef", 1), "announced, but not logged: the cat"),
     "thread": (THREAD, "threads left behind: lingering"),
+    "process": (PROCESS, "processes left behind: [['sleep', '5']]"),
     "unraisable": (UNRAISABLE, "in a finaliser"),
     "qt_warning": (QT_WARNING, "a widget is unhappy"),
 }

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.chat.render import Renderer
 from engine.chat.reply_text import ReplyText
-from engine.chat.template import encode_prompt, render_template
+from engine.chat.template import encode_prompt
 from engine.config import Message
 from engine.errors import ChatTemplateFailed, InvalidRequest
 from helpers.decoding.fakes import PieceTokenizer
@@ -19,6 +20,11 @@ TEMPLATE = (
     "{% for message in messages %}<|{{ message['role'] }}|>{{ message.content }}\n{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
+
+
+def render_template(template: str, messages: Sequence[Message], bos_token: str, eos_token: str) -> str:
+    """Render as one call does."""
+    return Renderer().render(template, messages, bos_token, eos_token)
 
 
 class RecordingTokenizer(PieceTokenizer):
