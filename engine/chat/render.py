@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import datetime as dt
 import json
+import math
 import signal
 import subprocess
 import threading
@@ -70,7 +71,7 @@ class Rendering:
             "add_generation_prompt": True,
             "tools": None,
         }
-        asked = {"template": self.template, "variables": variables, "letters": room, "seconds": int(seconds) + 1}
+        asked = {"template": self.template, "variables": variables, "letters": room, "seconds": math.ceil(seconds) + 1}
         return json.dumps(asked).encode()
 
 

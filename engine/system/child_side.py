@@ -52,7 +52,7 @@ def limit_seconds(seconds: int) -> None:
         used = resource.getrusage(resource.RUSAGE_SELF)
         _, most = resource.getrlimit(resource.RLIMIT_CPU)
         with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + seconds + 1, most))
+            resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + seconds, most))
 
 
 def write_message(pipe: BinaryIO, data: bytes) -> None:
