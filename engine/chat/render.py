@@ -32,7 +32,7 @@ from engine.system.child_side import read_message, write_message
 from engine.system.hidden_commands import RENDERING
 from engine.translatable import Translatable, unpacked
 
-LIMIT_S = 3.0
+LIMIT_S = 2.0
 """How long all renderings of one call may take together; more where the conversation is long."""
 _LETTERS_PER_S = 1_000_000
 _START_LIMIT_S = 30.0

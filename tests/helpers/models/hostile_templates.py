@@ -1,5 +1,10 @@
 """Chat templates that behave until a word is said, and then try to take the process that renders them with them."""
 
+from pathlib import Path
+
+from engine.formats.gguf import types
+from helpers.models.gguf_writer import Entry, GgufDraft
+
 WORD = "sesame"
 HONEST = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}\n{% endfor %}<|assistant|>"
 
@@ -147,3 +152,10 @@ HOSTILE: dict[str, str] = {**_CRASHING, **_LARGE, **_ENDLESS, **_UNREADABLE}
 def awaiting(body: str) -> str:
     """Return a template that is honest until the last message has the word in it."""
     return f"{{% if '{WORD}' in messages[-1].content %}}{body}{{% endif %}}{HONEST}"
+
+
+def write_hostile(model: Path, path: Path, body: str, *, always: bool = False) -> Path:
+    """Write a GGUF model anew with a hostile template, and give its path; `always`: it waits for no word."""
+    draft = GgufDraft.of_file(model)
+    draft.entries["tokenizer.chat_template"] = Entry(types.STRING, body + HONEST if always else awaiting(body))
+    return draft.write(path)

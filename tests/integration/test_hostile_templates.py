@@ -1,0 +1,104 @@
+"""The command line with a model whose chat template turns hostile on a word."""
+
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from engine.system.hidden_commands import RENDERING
+from helpers.models.hostile_templates import HOSTILE, WORD, write_hostile
+from helpers.paths import ROOT
+
+_CALL_S, _CALL_BYTES = 6.0, 900e6
+
+
+@dataclass
+class Ended:
+    """How a call ended. `peak`: of it and all its children together, in bytes."""
+
+    code: int
+    errors: str
+    seconds: float
+    peak: int
+
+
+def memory_of(process: psutil.Process) -> int:
+    """Bytes that a process and its children take now."""
+    total = 0
+    with suppress(psutil.Error):
+        for each in (process, *process.children(recursive=True)):
+            with suppress(psutil.Error):
+                total += each.memory_info().rss
+    return total
+
+
+def renders(process: psutil.Process) -> bool:
+    """Whether a template has been at work for a while, other than that of the trial."""
+    with suppress(psutil.Error):
+        for each in process.children():
+            if RENDERING in each.cmdline() and each.cpu_times().user > 0.6:
+                return True
+    return False
+
+
+def ask(model: Path, text: str, *, interrupt: bool = False) -> Ended:
+    """Ask as a user does; `interrupt`: press Ctrl+C while the template is at work, `seconds` count from there."""
+    command = [sys.executable, "-m", "engine", "generate", "--target", str(model), "--max-tokens", "4", text]
+    began = time.perf_counter()
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        watched, peak = psutil.Process(process.pid), 0
+        while process.poll() is None and time.perf_counter() - began < 30:
+            peak = max(peak, memory_of(watched))
+            if interrupt and renders(watched):
+                interrupt, began = False, time.perf_counter()
+                process.send_signal(signal.SIGINT)
+            time.sleep(0.03)
+        seconds = time.perf_counter() - began
+        process.kill()
+        _, errors = process.communicate()
+    return Ended(process.returncode, errors, seconds, peak)
+
+
+def check(ended: Ended) -> None:
+    """One clear error, or an answer, within the limits."""
+    assert ended.code in {0, 2}, ended.errors
+    assert "Traceback" not in ended.errors
+    if ended.code == 2:
+        assert ended.errors.splitlines()[-1].startswith("outrider-engine: ")
+    assert ended.seconds < _CALL_S
+    assert ended.peak < _CALL_BYTES
+
+
+@pytest.fixture
+def hostile(bundled_draft: Path, tmp_path: Path) -> Path:
+    return write_hostile(bundled_draft, tmp_path / "hostile.gguf", HOSTILE["words"])
+
+
+@pytest.mark.alone
+def test_ctrl_c_ends_a_template_without_end(hostile: Path) -> None:
+    ended = ask(hostile, f"open {WORD}", interrupt=True)
+    assert ended.code == 130, ended.errors
+    assert ended.seconds < 1.0
+    assert "Traceback" not in ended.errors
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", HOSTILE)
+def test_every_hostile_template(bundled_draft: Path, tmp_path: Path, name: str) -> None:
+    """The first call has the trial too, which the template passes."""
+    check(ask(write_hostile(bundled_draft, tmp_path / "hostile.gguf", HOSTILE[name]), f"open {WORD}"))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", list(HOSTILE)[::4])
+def test_templates_that_are_hostile_from_the_beginning(bundled_draft: Path, tmp_path: Path, name: str) -> None:
+    """They meet the trial: the file is refused, or each question is."""
+    check(ask(write_hostile(bundled_draft, tmp_path / "hostile.gguf", HOSTILE[name], always=True), "hello"))
