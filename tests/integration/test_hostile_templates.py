@@ -42,7 +42,7 @@ def renders(process: psutil.Process) -> bool:
     """Whether a template has been at work for a while, other than that of the trial."""
     with suppress(psutil.Error):
         for each in process.children():
-            if RENDERING in each.cmdline() and each.cpu_times().user > 0.6:
+            if RENDERING in each.cmdline() and each.cpu_times().user > 0.4:
                 return True
     return False
 
