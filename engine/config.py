@@ -316,6 +316,11 @@ def _is_stop(value: object) -> bool:
     return isinstance(value, str) and value != ""
 
 
+def freeze_messages(messages: object) -> list[Message]:
+    """Return messages, also of mappings. Raises InvalidRequest."""
+    return [*map(Message.from_mapping, messages if isinstance(messages, Sequence) else [messages])]
+
+
 def freeze_prompt(prompt: object) -> str | tuple[Message, ...] | tuple[int, ...]:
     """A prompt in the form that a request holds. Raises InvalidRequest where it is none of the three kinds."""
     if isinstance(prompt, str):

@@ -14,12 +14,20 @@ from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.chat.context_fit import PromptFit, measure_turns
 from engine.chat.render import let_go, warming
-from engine.config import GenerationRequest, LoadConfig, Message, Prompt, SamplingConfig, SpeculationConfig
+from engine.config import (
+    GenerationRequest,
+    LoadConfig,
+    Message,
+    Prompt,
+    SamplingConfig,
+    SpeculationConfig,
+    freeze_messages,
+)
 from engine.errors import BackendFailure, Cancelled, IncompatiblePair, InvalidRequest, ModelNotLoaded, TokenOutOfRange
 from engine.events import Event, Finished, GenerationResult, LoadProgress, TokenEvent
 from engine.generation.async_reply import AsyncReply
 from engine.generation.loop import Events, GenerationLoop
-from engine.generation.occupancy import Occupancy, Reply, ReplyRef
+from engine.generation.occupancy import Occupancy, ReplyRef, RunningReply
 from engine.generation.planner import Models, make_plan, make_request, settle_lookahead
 from engine.library.compat import Fit, judge_backends, require_usable
 from engine.loading.open import ModelSource, notes_on_models
@@ -221,8 +229,8 @@ class SpeculativeDecoder:
 
     def _reply(
         self, prompt: Prompt | GenerationRequest, cancel: CancelToken | None, options: GenerationOptions
-    ) -> Reply:
-        return Reply(lambda reply: self._events(prompt, cancel, dict(options), reply))
+    ) -> RunningReply:
+        return RunningReply(lambda reply: self._events(prompt, cancel, dict(options), reply))
 
     def _events(
         self,
@@ -305,8 +313,7 @@ class SpeculativeDecoder:
         for it.
         """
         target = self._loaded()
-        given: object = messages
-        turns = [*map(Message.from_mapping, given if isinstance(given, Sequence) else [given])]
+        turns = freeze_messages(messages)
         return measure_turns(turns, target.tokenizer, target.context_length, max_tokens, cancel)
 
     def count(self, text: str) -> int:

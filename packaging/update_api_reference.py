@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, ForwardRef, NamedTuple
+from typing import Any, ForwardRef, NamedTuple, is_typeddict
 
 import engine
 

@@ -11,7 +11,7 @@ from types import TracebackType
 from engine.cancel import CancelToken
 from engine.errors import DecoderBusy
 from engine.events import Event
-from engine.generation.occupancy import Reply
+from engine.generation.occupancy import RunningReply
 
 
 class AsyncReply(AsyncGenerator[Event, None]):
@@ -21,10 +21,10 @@ class AsyncReply(AsyncGenerator[Event, None]):
     decoder is free at once. `token` cancels the reply with the task that waits for it.
     """
 
-    def __init__(self, begin: Callable[[], Reply], token: CancelToken) -> None:
+    def __init__(self, begin: Callable[[], RunningReply], token: CancelToken) -> None:
         self._begin = begin
         self._token = token
-        self._reply: Reply | None = None
+        self._reply: RunningReply | None = None
         self._thread: ThreadPoolExecutor | None = None
         self._ended = False
 

@@ -13,7 +13,7 @@ from engine.cancel import CancelToken
 from engine.errors import DecoderBusy
 from engine.events import Event
 
-ReplyRef = Callable[[], "Reply | None"]
+ReplyRef = Callable[[], "RunningReply | None"]
 
 
 class Occupancy:
@@ -75,7 +75,7 @@ class Occupancy:
                     continue
             reply.settle(lambda reply=reply: self._press(reply))  # type: ignore[misc]
 
-    def _press(self, reply: Reply) -> bool:
+    def _press(self, reply: RunningReply) -> bool:
         """Cancel the reply. False where it has ended."""
         with self._changed:
             if self._token is None or self._reply() is not reply:
@@ -88,7 +88,7 @@ def _no_reply() -> None:
     return None
 
 
-class Reply(Generator[Event, bool | None, None]):
+class RunningReply(Generator[Event, bool | None, None]):
     """The events of a reply, as a generator that another thread may bring to its end.
 
     Its steps wait for each other. A consumer whose reply was ended from outside is given the rest of its events: the

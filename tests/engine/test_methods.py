@@ -19,6 +19,7 @@ from engine import (
     SpeculativeDecoder,
 )
 from engine.cancel import CancelToken
+from engine.config import Lookahead
 from engine.loading.open import LAZY_MODULES
 from engine.methods import DRAFT_MODEL, NGRAM, SOURCES, find_method
 from helpers.decoding.fake_backend import FakeBackend
@@ -96,7 +97,7 @@ def test_a_method_of_ones_own() -> None:
 
 
 @pytest.mark.parametrize("lookahead", [0, 1, 7, "adaptive", "auto"])
-def test_it_takes_every_lookahead(lookahead: int | str) -> None:
+def test_it_takes_every_lookahead(lookahead: Lookahead) -> None:
     with _decoder() as decoder:
         plain = decoder.generate(PROMPT, method="autoregressive", max_tokens=24)
         result = decoder.generate(PROMPT, method=ORACLE, lookahead=lookahead, max_tokens=24)

@@ -57,7 +57,7 @@ from benchmarks.peers.server_program import DEFAULT_LOOKAHEAD, Server, ServerFai
 from engine import LoadConfig, SpeculativeDecoder, bundled_pair
 from engine.bench.prompts import bundled_prompts
 from engine.bench.runs import PreparedPrompt, prepare
-from engine.config import SamplingConfig
+from engine.config import SamplingConfig, check_lookahead
 from engine.system.machine import describe_machine, physical_cores
 from helpers.paths import ROOT
 
@@ -240,7 +240,9 @@ class Comparison:
         self, way: Way, prompt: PreparedPrompt, temperature: float, most: int
     ) -> tuple[float, int, int, tuple[int, ...]]:
         sampling = SamplingConfig(temperature=temperature, seed=self._seed, **TOP)  # type: ignore[arg-type]
-        result = self.decoder.generate(prompt.tokens, sampling=sampling, lookahead=way[1], max_tokens=most)
+        result = self.decoder.generate(
+            prompt.tokens, sampling=sampling, lookahead=check_lookahead(way[1]), max_tokens=most
+        )
         stats = result.stats
         return stats.tokens_per_second, stats.proposed, stats.accepted, result.tokens
 

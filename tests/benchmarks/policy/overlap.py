@@ -12,6 +12,7 @@ from statistics import median
 
 from engine import RoundEvent, SpeculativeDecoder
 from engine.backends.base import Logits
+from engine.config import Overlap
 from helpers.decoding.fake_backend import FakeBackend
 
 CASES = ((0.04, 0.005, 4, 1.5), (0.04, 0.01, 4, 1.5), (0.06, 0.01, 3, 0.7), (0.02, 0.002, 4, 0.7))
@@ -32,7 +33,7 @@ class Delayed(FakeBackend):
         return super().forward(tokens, n_outputs)
 
 
-def measure(target: float, draft: float, lookahead: int, sharpness: float, overlap: str) -> tuple[float, float]:
+def measure(target: float, draft: float, lookahead: int, sharpness: float, overlap: Overlap) -> tuple[float, float]:
     """Seconds that 120 tokens took behind the prompt, and the least they could take, with the same rounds."""
     ideal = 0.0
     with SpeculativeDecoder() as decoder:

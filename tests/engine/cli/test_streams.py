@@ -29,11 +29,11 @@ sys.meta_path.insert(0, Interrupting())
 """
 
 
-def _start(*arguments: str, folder: Path | None = None, **options: object) -> "subprocess.Popen[bytes]":
+def _start(*arguments: str, folder: Path | None = None, **options: object) -> subprocess.Popen[bytes]:
     environment = dict(os.environ)
     environment["PYTHONPATH"] = os.pathsep.join([*([str(folder)] if folder else []), str(ROOT)])
     environment |= {str(name): str(value) for name, value in options.items() if name.isupper()}
-    return subprocess.Popen(
+    process: subprocess.Popen[bytes] = subprocess.Popen(
         [sys.executable, "-m", "engine", *arguments],
         cwd=ROOT,
         env=environment,
@@ -41,6 +41,7 @@ def _start(*arguments: str, folder: Path | None = None, **options: object) -> "s
         stdout=options.get("stdout", subprocess.PIPE),  # type: ignore[call-overload]
         stderr=subprocess.PIPE,
     )
+    return process
 
 
 @pytest.mark.parametrize(

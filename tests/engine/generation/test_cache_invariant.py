@@ -141,7 +141,7 @@ def test_iterator_closed_early(steps: int) -> None:
     decoder = _decoder()
     events = decoder.stream(PROMPT, lookahead=5, temperature=1.0, seed=2)
     tokens = [event.token for event in islice(events, steps) if isinstance(event, TokenEvent)]
-    events.close()  # type: ignore[attr-defined]
+    events.close()
     assert decoder.target is not None
     held = list(decoder.target.tokens)
     assert held == [*PROMPT, *tokens][: len(held)]

@@ -260,4 +260,4 @@ def test_broken_draft_ends_the_reply_as_an_error() -> None:
 
 def test_unknown_option() -> None:
     with pytest.raises(InvalidRequest, match="Unknown option 'temprature'"):
-        _decoder(FakeBackend()).generate(PROMPT, temprature=1.0)
+        _decoder(FakeBackend()).generate(PROMPT, temprature=1.0)  # type: ignore[call-arg]

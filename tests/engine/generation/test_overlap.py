@@ -148,7 +148,7 @@ def test_consumer_leaves_in_the_middle() -> None:
                 tokens.append(event.token)
                 if len(tokens) == wanted:
                     break
-        events.close()  # type: ignore[attr-defined]
+        events.close()
         check_caches(decoder, [*PROMPT, *tokens])
 
 
@@ -228,7 +228,7 @@ def test_nothing_to_overlap_without_a_draft(overlap: Overlap) -> None:
 
 def test_other_words_are_refused() -> None:
     with pytest.raises(InvalidRequest, match="Overlap must be"):
-        _decoder().generate(PROMPT, overlap="maybe")
+        _decoder().generate(PROMPT, overlap="maybe")  # type: ignore[arg-type]
     assert replace(_decoder()._speculation, overlap="on").overlap == "on"
 
 

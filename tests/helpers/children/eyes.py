@@ -13,7 +13,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 # Before anything imports Qt.
@@ -36,7 +36,7 @@ MOST_ROWS = 200
 class SlowDecoder(SpeculativeDecoder):
     """The real engine, each of whose rounds takes a while longer."""
 
-    def stream(self, *arguments: Any, **more: Any) -> Iterator[Any]:
+    def stream(self, *arguments: Any, **more: Any) -> Generator[Any, Any, None]:
         """What the engine tells, slowly."""
         for event in super().stream(*arguments, **more):
             if isinstance(event, RoundEvent):

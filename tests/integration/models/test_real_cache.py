@@ -66,7 +66,7 @@ def test_iterator_closed_early(pair: SpeculativeDecoder) -> None:
     for steps in (1, 3, 6, 9):
         events = pair.stream(prompt, lookahead=5, **DRAWN)
         tokens = [event.token for event in islice(events, steps) if isinstance(event, TokenEvent)]
-        events.close()  # type: ignore[attr-defined]
+        events.close()
         if tokens:
             check_caches(pair, [*prompt, *tokens])
 
