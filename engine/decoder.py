@@ -309,12 +309,10 @@ class SpeculativeDecoder:
     ) -> PromptFit:
         """Return how much of these messages a reply of `max_tokens` would read, and what is left out. Reads nothing.
 
-        Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed, TextNotEncodable, and Cancelled where `cancel` asks
-        for it.
+        Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed, TextNotEncodable, Cancelled.
         """
         target = self._loaded()
-        turns = freeze_messages(messages)
-        return measure_turns(turns, target.tokenizer, target.context_length, max_tokens, cancel)
+        return measure_turns(freeze_messages(messages), target.tokenizer, target.context_length, max_tokens, cancel)
 
     def count(self, text: str) -> int:
         """How many tokens of the target a text has. Raises ModelNotLoaded, InvalidRequest, TextNotEncodable."""
@@ -362,12 +360,7 @@ class SpeculativeDecoder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
 

@@ -52,11 +52,11 @@ def _answer(data: bytes) -> bytes:
         text = sandbox.render(asked["template"], asked["variables"])
         if len(text) <= asked["letters"]:
             return json.dumps({"text": text}).encode()
-        said = {"reason": packed(Translatable("its text is far longer than the conversation"))}
+        said = {"reason": packed(Translatable("its text is far longer than the chat"))}
     except MemoryError:
         said = {"reason": packed(Translatable("it takes too much memory")), "spent": True}
     except RecursionError:
-        said = {"reason": packed(Phrase("it nests too deeply"))}
+        said = {"reason": packed(Translatable("it nests too deeply"))}
     except Exception as error:  # noqa: BLE001 - a template can raise whatever Python can
         said = {"reason": _reason(error)}
     return json.dumps(said).encode()
