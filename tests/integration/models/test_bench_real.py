@@ -44,7 +44,7 @@ def test_people_get_tables(bundled_target: Path, bundled_draft: Path) -> None:
     done = run_engine("bench", "--temperature", "0.8", "--per-category", "1", *SMALL[:2], "--repeats", "1")
     assert done.returncode == 0, done.stderr
     assert "Speedup and acceptance rate by category" in done.stdout
-    assert "Tokens were drawn" in done.stdout
+    assert "Tokens were sampled" in done.stdout
     assert "Warming up" in done.stderr
 
 
@@ -57,7 +57,7 @@ def test_ctrl_c_shows_what_there_is(bundled_target: Path, bundled_draft: Path) -
     ) as process:
         assert process.stderr is not None
         said = [process.stderr.readline() for _ in range(3)]
-        assert "Ctrl+C ends it" in said[-1]
+        assert "Ctrl+C stops" in said[-1]
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(0.5)
         process.send_signal(signal.SIGINT)
