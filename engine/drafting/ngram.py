@@ -4,58 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import exp
 from typing import Literal
-
-import numpy as np
 
 from engine.backends.prefix import common_prefix
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD
-from engine.drafting.base import Draft, Drafter, DrafterContext, GoesOn
+from engine.drafting.base import Draft, Drafter, DrafterContext, GoesOn, cautious_cost
 from engine.methods import NGRAM
 
 _PIECE = 4096
 """Tokens of a prompt that are indexed between two looks at the cancel token."""
 _HOPELESS = 0.05
 """Below this chance of getting that far, a longer draft is not thought through."""
-_COSTS = ((1, 1.0), (2, 1.7), (4, 2.1), (5, 3.1), (8, 3.2), (9, 4.2), (16, 5.1), (17, 5.2), (33, 9.0))
-"""Measured: a 1.1 B Q8_0 model on two cores, in times of one token."""
-
-_MEASURED_OFTEN = 4
-"""Forwards of one size that are enough for a mean."""
-
 Evidence = Literal["alone", "agreed", "split", "resumed"]
-
-
-def verify_cost(n: int) -> float:
-    """What a verification of `n` tokens costs on a processor, in times of one token; between the measured, a line."""
-    low, high = next((pair for pair in pairwise(_COSTS) if n <= pair[1][0]), (_COSTS[-2], _COSTS[-1]))
-    return low[1] + (high[1] - low[1]) * (n - low[0]) / (high[0] - low[0])
-
-
-def measured_cost(
-    forwards_by_size: Sequence[int],
-    target_ms_by_size: Sequence[float],
-    otherwise: Callable[[int], float] = verify_cost,
-) -> Callable[[int], float]:
-    """What a verification costs on this machine, from forwards of n tokens at index n - 1 and their time in all.
-
-    Sizes that were measured too seldom are corrected as their neighbours are, from what they cost `otherwise`. Without
-    measured forwards of one token it is `otherwise` itself.
-    """
-    known = {
-        size: milliseconds / count
-        for size, (count, milliseconds) in enumerate(zip(forwards_by_size, target_ms_by_size, strict=True), 1)
-        if count >= _MEASURED_OFTEN
-    }
-    if 1 not in known:
-        return otherwise
-    corrections = [milliseconds / known[1] / otherwise(size) for size, milliseconds in known.items()]
-    sizes = range(1, MAX_LOOKAHEAD + 2)
-    costs = [otherwise(n) * float(np.interp(n, list(known), corrections)) for n in sizes]
-    return lambda n: costs[n - 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +53,7 @@ class NgramOptions:
     window: int = 32
 
 
-_AUTO = NgramOptions(allowance=1.5, allowance_share=0.01)
+_AUTO = NgramOptions(allowance=2.0, allowance_share=0.01)
 """With the automatic lookahead: never slower than plain decoding, by more than this."""
 
 
@@ -217,7 +179,7 @@ class NgramDrafter(Drafter):
     While `dozing` it is not asked and only notes what is committed; afterwards it reads that like a prompt.
 
     `stop_tokens` end a draft. `cost(n)` is what a verification of n tokens costs, in times of one token (up to 33);
-    machines differ much in it, see `measured_cost`. Everything learned begins anew with each prompt, so a request
+    machines differ much in it. Everything learned begins anew with each prompt, so a request
     repeats; the index is kept for what the prompts share.
     About 50 bytes a token, and a quarter of a microsecond to index it.
     """
@@ -229,7 +191,7 @@ class NgramDrafter(Drafter):
         options: NgramOptions | None = None,
         *,
         stop_tokens: frozenset[int] = frozenset(),
-        cost: Callable[[int], float] = verify_cost,
+        cost: Callable[[int], float] = cautious_cost,
     ) -> None:
         self._options = options or NgramOptions()
         self._stop_tokens = stop_tokens

@@ -59,12 +59,13 @@ class GenerationLoop:
                 try:
                     yield from self._commit(verdict)
                 finally:
+                    committed = perf_counter()
                     self._settle(verdict)
-                # 5. Learn from the round, and count it.
-                proposed, confidences = len(draft.tokens), tuple(map(exp, draft.logprobs))
-                plan.policy.observe(proposed, min(verdict.accepted, proposed), *times, confidences)
+                # 5. Count, and learn from the round.
                 emitted, ended = len(self._committed) - before, self._finish is not None
-                yield self._tally.count(lookahead, draft, verdict, emitted, times, ended=ended)
+                event = self._tally.count(lookahead, draft, verdict, emitted, times, ended=ended)
+                self._learn(draft, verdict, times, committed)
+                yield event
         except Cancelled:
             self._finish = "cancelled"
             if not self._emitted:
@@ -78,6 +79,12 @@ class GenerationLoop:
         yield Finished(self._tally.result(self._committed, self._finish))
         if failure is not None:
             raise failure
+
+    def _learn(self, draft: Draft, verdict: Verdict, times: tuple[float, float], committed: float) -> None:
+        """Tell the policy of a round: also what it took since `committed`, where no reader of the events took time."""
+        proposed, confidences = len(draft.tokens), tuple(map(exp, draft.logprobs))
+        rest_ms = 1000.0 * (perf_counter() - committed)
+        self._plan.policy.observe(proposed, min(verdict.accepted, proposed), *times, confidences, rest_ms)
 
     @property
     def _emitted(self) -> int:

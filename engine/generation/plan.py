@@ -10,7 +10,7 @@ from engine.cancel import CancelToken
 from engine.chat.reply_text import ReplyText
 from engine.drafting.base import Drafter
 from engine.generation.verifier import Verifier
-from engine.lookahead.auto import LookaheadPolicy
+from engine.lookahead.policy import LookaheadPolicy
 
 
 @dataclass(slots=True)

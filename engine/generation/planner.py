@@ -23,17 +23,17 @@ from engine.config import (
     freeze_prompt,
     require,
 )
-from engine.drafting.base import Drafter, DrafterContext, Index
+from engine.drafting.base import Drafter, DrafterContext, Index, cautious_cost
 from engine.drafting.chain import ChainDrafter
-from engine.drafting.ngram import measured_cost
 from engine.drafting.none import NoDrafter
 from engine.errors import InvalidRequest, ModelNotLoaded, NotAvailable, TokenOutOfRange
 from engine.generation.overlap import overlap_pays
 from engine.generation.plan import Plan
 from engine.generation.verifier import Verifier
-from engine.lookahead.auto import AutoLookahead, LookaheadPolicy, make_policy
-from engine.lookahead.costs import cautious_cost
+from engine.lookahead.auto import AutoLookahead
+from engine.lookahead.costs import measured_cost
 from engine.lookahead.knowledge import PairKnowledge
+from engine.lookahead.policy import LookaheadPolicy, make_policy
 from engine.methods import AUTO, DRAFT_METHODS, DRAFT_MODEL, NGRAM, PLAIN, DraftMethod, find_method
 from engine.options import GenerationOptions, check_names
 from engine.sampling.rows import NUMPY, Rows
@@ -237,7 +237,7 @@ def _make_policy(
     return AutoLookahead(
         known.costs,
         known.acceptance(draft, greedy=greedy),
-        known.exploration,
+        known.allowance,
         index=index,
         claims=known.claims(NGRAM.name if index is None else index.name, greedy=greedy),
         drafts=bool(drafts),
@@ -302,7 +302,7 @@ def _cost(sources: Sequence[DraftMethod], request: GenerationRequest, models: Mo
     if models.knowledge is not None:
         costs = models.knowledge.costs
         return lambda n: costs.verify(n) / costs.verify(1)
-    return measured_cost(models.past.forwards_by_size, models.past.target_ms_by_size, cautious_cost)
+    return measured_cost(models.past.forwards_by_size, models.past.target_ms_by_size)
 
 
 def _take(options: dict[str, Any], kind: type) -> dict[str, Any]:

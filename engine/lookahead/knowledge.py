@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from time import monotonic
 from typing import Any
 
 from engine.backends.base import Backend
@@ -13,72 +14,67 @@ from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.errors import Cancelled, EngineError
 from engine.lookahead.acceptance import AcceptanceModel, ClaimModel
-from engine.lookahead.calibration import CostKeeper, costs_for, costs_key, remembered_acceptance
+from engine.lookahead.auto import Allowance
+from engine.lookahead.calibration import costs_for, costs_key, remember, remembered_part
 from engine.lookahead.costs import CostModel
-from engine.lookahead.exploration import Exploration
 from engine.lookahead.threads import free_models
+
+Acceptances = Mapping[str, AcceptanceModel]
 
 
 class PairKnowledge:
-    """Of a target and its draft. Attributes: costs, exploration.
+    """Knows a target and its draft; with a `key`, beyond the program's end. Attributes: costs, allowance.
 
-    `key` None: the models are not from files, nothing is kept beyond the program's end. `acceptance`: what earlier runs
-    learned of what is accepted, by source and way of drawing.
+    `acceptance`: what earlier runs learned, by source and way of drawing. `clock` counts seconds.
     """
 
-    CONVERSATION_WEIGHT, CONVERSATION_POOLED = 20.0, 48.0
-    """Outcomes that what is known of the pair counts for in a new conversation: of all its proposals, and of those at
-    one position or of one confidence. A short reply has few of either, and guesses from few choose badly. (Replayed
-    with 196 recorded replies of the demo pair and three tables of costs: 6 and 12 outcomes gave 1 to 2 % fewer
-    tokens/s.)"""
-    CONTINUES = 0.9
-    """Share of the last prompt that a prompt begins with where it goes on with the same conversation."""
+    CONTINUES, SAVE_EVERY_S = 0.9, 30.0
+    """Share of the last prompt that one begins with where it goes on with the conversation; seconds between saves."""
 
     def __init__(
         self,
         costs: CostModel | None = None,
         key: str | None = None,
-        acceptance: Mapping[str, AcceptanceModel] | None = None,
+        acceptance: Acceptances | None = None,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
-        self.costs = CostModel() if costs is None else costs
-        self.exploration = Exploration(calibrated=key is not None)
-        self._pair = dict(acceptance or {})
-        self._keeper = CostKeeper(key, self.costs, acceptance=self._to_json)
+        self.costs, self.allowance = costs or CostModel(), Allowance()
+        self._key, self._clock, self._pair = key, clock, dict(acceptance or {})
         self._conversation: dict[str, AcceptanceModel] = {}
-        self._claims: defaultdict[str, ClaimModel] = defaultdict(ClaimModel)
+        self._claims: defaultdict[tuple[str, bool], ClaimModel] = defaultdict(ClaimModel)
         self._prompt: Sequence[int] = ()
+        self._saved_at, self._saved = clock(), self._content()
 
     def begin(self, prompt: Sequence[int]) -> None:
-        """A reply to this prompt is to be written. A new conversation begins with what is known of the pair."""
+        """Begin a reply to this prompt. A new conversation begins with what is known of the pair."""
         if common_prefix(self._prompt, prompt) < self.CONTINUES * len(self._prompt):
             self._conversation.clear()
             self._claims.clear()
         self._prompt = tuple(prompt)
 
     def acceptance(self, source: str, *, greedy: bool) -> AcceptanceModel:
-        """What was accepted of this source's proposals in this conversation, apart for greedy and for drawn tokens."""
-        name = _name(source, greedy)
+        """Return what was accepted of this source's proposals in this conversation, greedy and drawn tokens apart."""
+        name = f"{source}, {'greedy' if greedy else 'drawn'}"
         if name not in self._conversation:
-            pair = self._pair.setdefault(name, AcceptanceModel.of_pair())
-            self._conversation[name] = AcceptanceModel(
-                weight=self.CONVERSATION_WEIGHT, pooled=self.CONVERSATION_POOLED, parent=pair
-            )
+            pair = self._pair.setdefault(name, AcceptanceModel(memory=AcceptanceModel.LONG_MEMORY))
+            self._conversation[name] = AcceptanceModel(parent=pair)
         return self._conversation[name]
 
     def claims(self, source: str, *, greedy: bool) -> ClaimModel:
-        """What the source's own estimates are worth in this conversation: what texts repeat differs between them."""
-        return self._claims[_name(source, greedy)]
+        """Return what the source's own estimates are worth in this conversation: texts differ in what they repeat."""
+        return self._claims[source, greedy]
 
     def save(self, *, at_once: bool = False) -> None:
-        """Keep it for the next start: not too often, or `at_once`."""
-        self._keeper.save(at_once=at_once)
+        """Keep what has changed for the next start: not too often, or `at_once` (before closing)."""
+        if self._key is None or (not at_once and self._clock() - self._saved_at < self.SAVE_EVERY_S):
+            return
+        content = self._content()
+        if content != self._saved:
+            remember(self._key, self.costs, acceptance=content[1])
+            self._saved_at, self._saved = self._clock(), content
 
-    def _to_json(self) -> dict[str, Any]:
-        return {name: model.to_json() for name, model in self._pair.items()}
-
-
-def _name(source: str, greedy: bool) -> str:
-    return f"{source}, {'greedy' if greedy else 'drawn'}"
+    def _content(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return self.costs.to_json(), {name: model.to_json() for name, model in self._pair.items()}
 
 
 def learn_pair(
@@ -88,26 +84,20 @@ def learn_pair(
     draft_config: LoadConfig | None,
     cancel: CancelToken,
 ) -> PairKnowledge:
-    """What earlier runs remember of these models, or else a calibration tells, of two seconds at most.
+    """Learn from earlier runs what is known of these models, or else from a calibration, of two seconds at most.
 
-    Models that are not from files are learned in their replies alone. Where nobody asked for a number of threads, a
-    model is left with the one that was the quickest. Raises Cancelled.
+    Models that are not from files are learned in their replies alone. Raises Cancelled.
     """
     key = costs_key(target, target_config, draft, draft_config)
     if key is None:
         return PairKnowledge()
-    free = free_models((target, target_config), (draft, draft_config))
+    free, acceptance = free_models((target, target_config), (draft, draft_config)), dict[str, AcceptanceModel]()
+    for name, data in remembered_part(key, "acceptance").items():
+        with suppress(ValueError):
+            acceptance[name] = AcceptanceModel.from_json(data)
     try:
-        return PairKnowledge(costs_for(target, draft, key, cancel=cancel, free=free), key, _acceptance(key))
+        return PairKnowledge(costs_for(target, draft, key, cancel=cancel, free=free), key, acceptance)
     except Cancelled:
         raise
     except EngineError:  # What is wrong with a model the reply will tell.
         return PairKnowledge()
-
-
-def _acceptance(key: str) -> dict[str, AcceptanceModel]:
-    found: dict[str, AcceptanceModel] = {}
-    for name, data in remembered_acceptance(key).items():
-        with suppress(ValueError):
-            found[name] = AcceptanceModel.from_json(data)
-    return found

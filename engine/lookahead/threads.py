@@ -1,99 +1,101 @@
-"""On how many threads a model computes quickest here: measured, and changed only where that clearly pays."""
+"""How long forwards of a model take here, and on how many threads it is quickest: changed where that clearly pays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from math import log2
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import cycle, islice
+from math import inf, log2
 
 from engine.backends.base import Backend
-from engine.config import LoadConfig
-from engine.errors import BackendFailure, RewindNotSupported
-from engine.lookahead.costs import cautious_cost
-from engine.lookahead.meter import Meter
+from engine.cancel import CancelToken
+from engine.config import DEFAULT_LOOKAHEAD, LoadConfig
+from engine.errors import BackendFailure, RewindNotSupported, TextNotEncodable
+from engine.lookahead.costs import CostModel
 from engine.system.machine import OtherPrograms, default_threads, is_tiny, logical_cores, physical_cores
 
-FEWER_BELOW = 0.95
-"""Fewer threads than usual are taken where they need less than this share of the usual time."""
-MORE_BELOW = 0.85
-"""More threads are taken below this share: whoever takes one of their cores holds all of them up."""
+_TEXT = "The committee met on a rainy Thursday to discuss the new bridge. Nobody had read the report: 214 pages."
+"""Ordinary text: where a model sends tokens to different experts, one token over and over would be too cheap."""
+FEWER_BELOW, MORE_BELOW = 0.95, 0.85
+"""Shares of the usual time below which other threads are taken: whoever takes a core of more holds all of them up."""
 BUSY_CORES = 0.25
 """Others that take more of a core than this hold up many threads more than few: nothing is chosen beside them."""
-
-_MOST_CANDIDATES = 4
-_PASSES = 3
-_LASTING_S = 0.2
-"""Passes go on for as long as this: what disturbs comes in bursts, and systems count busy cores in steps of 10 ms."""
-_VISIT_RUNS, _VISIT_MS = 3, 10.0
-"""A visit to a count has several runs where they are short: the first one pays for the change of threads."""
-_HOPELESS = 1.05
-"""Once a count needs more than this share of the usual time, it is not tried further."""
+MS = 1000.0
+_MOST = 3
+"""Numbers that are tried against the usual one, and passes through all: what disturbs comes in bursts."""
 
 
-class Work(NamedTuple):
-    """Something to be quick at. `tokens` of a forward; `run` gives milliseconds."""
+class Meter:
+    """Times forwards behind what a cache holds; `room`: tokens that one may have and be taken back."""
 
-    tokens: int
-    run: Callable[[], float]
+    def __init__(self, backend: Backend, cancel: CancelToken, clock: Callable[[], float]) -> None:
+        self._backend, self._cancel, self.clock, self._base = backend, cancel, clock, backend.length
+        try:
+            found = backend.tokenizer.encode(_TEXT, add_special=False, parse_special=False)
+        except TextNotEncodable:
+            found = []
+        inside = [token for token in found if 0 <= token < backend.vocab_size] or range(backend.vocab_size)
+        self._tokens = list(islice(cycle(inside), CostModel.MOST))
+        limits = {"window": backend.rewind.depth or 0, "none": int(not self._base)}
+        left = backend.context_length - self._base
+        self.room = min(CostModel.MOST, left, limits.get(backend.rewind.kind, left))
+
+    def forward(self, n: int) -> float:
+        """Return milliseconds of a forward of `n` tokens with n rows, which is taken back again."""
+        self._cancel.check("Measuring")
+        self._backend.mark()
+        began = self.clock()
+        self._backend.forward(self._tokens[:n], n)
+        milliseconds = MS * (self.clock() - began)
+        self._backend.truncate(self._base)
+        return milliseconds
+
+
+@contextmanager
+def taken_back(backend: Backend, cancel: CancelToken) -> Iterator[None]:
+    """Let forwards heed `cancel`; afterwards the cache holds what it held, or nothing if it cannot go back."""
+    base = backend.length
+    backend.watch(cancel)
+    try:
+        yield
+    finally:
+        backend.watch(None)
+        try:
+            backend.truncate(min(base, backend.length))
+        except RewindNotSupported:
+            backend.truncate(0)
 
 
 def free_models(*models: tuple[Backend | None, LoadConfig | None]) -> list[Backend]:
-    """Those whose number of threads may be chosen: they can change it, and nobody asked for a number at loading."""
-    return [
-        backend
-        for backend, config in models
-        if backend is not None and backend.threads_adjustable and config is not None and config.threads is None
-    ]
+    """Return those whose number of threads may be chosen: they can change it, and nobody asked for one at loading."""
+    given = ((backend, config) for backend, config in models if backend is not None and config is not None)
+    return [backend for backend, config in given if backend.threads_adjustable and config.threads is None]
 
 
-def usual_threads(backend: Backend) -> int:
-    """The number where nothing is measured (see default_threads)."""
-    return default_threads(backend.weight_bytes)
+def is_count(value: object) -> bool:
+    """Return whether a value that was kept can be a number of threads on this machine."""
+    return type(value) is int and 1 <= value <= logical_cores()
 
 
 def candidates(usual: int) -> tuple[int, ...]:
-    """Numbers of threads to be tried against the usual one: three at most, those next to it first.
-
-    Of 1, 2, half of the physical cores, all of them, and all logical ones. (A tiny model has none, see default_threads:
-    what it gains on a quiet machine is nothing to what it loses beside a busy program.)
-    """
+    """Return what is tried against the usual number, the next to it first: of 1, 2, half of the cores, all cores."""
     offered = {1, min(2, logical_cores()), max(1, physical_cores() // 2), physical_cores(), logical_cores()} - {usual}
-    nearest = sorted(offered, key=lambda count: (abs(log2(count / usual)), count))
-    return tuple(nearest[: _MOST_CANDIDATES - 1])
+    return tuple(sorted(offered, key=lambda count: (abs(log2(count / usual)), count))[:_MOST])
 
 
-def verifying(meter: Meter) -> list[Work]:
-    """The work of a target: plain decoding, and the verification of a short draft."""
-    return [Work(n, partial(meter.forward, n)) for n in (1, 5) if n <= meter.room]
+def choose_threads(backend: Backend, meter: Meter, budget_s: float, *, drafts: bool = False) -> int:
+    """Leave the model with the number of threads that is clearly the quickest, or else the usual one.
 
-
-def drafting(meter: Meter) -> list[Work]:
-    """The work of a draft: a token behind a token."""
-    return [Work(1, lambda: min(meter.in_a_row(3, 0.0)))] if meter.room else []
-
-
-def choose_threads(
-    backend: Backend,
-    work: Sequence[Work],
-    budget_s: float,
-    *,
-    clock: Callable[[], float],
-) -> int:
-    """Leave the model with the number of threads that is clearly the quickest at this work, or else the usual one.
-
-    `clock` counts seconds. All numbers are measured in turns, and of each the lowest time of each kind of work counts.
-    Another number than the usual one is taken where it is no slower at any work, and quicker in the (geometric) mean by
-    what FEWER_BELOW and MORE_BELOW ask for; never where the budget did not suffice for three passes, or while other
-    programs were at work. Raises Cancelled.
+    For plain decoding and the verification of a short draft, or for drafting. All are measured in turns, and the lowest
+    times count; nothing is changed where the budget did not suffice for all passes, while other programs were at work,
+    or for a tiny model (it gains less than it loses beside a busy program). Raises Cancelled.
     """
-    usual = usual_threads(backend)
-    trial = _Trial(backend, work, usual, clock, clock() + budget_s)
-    others, best = OtherPrograms(), usual
+    usual = best = default_threads(backend.weight_bytes)
+    others, sizes = OtherPrograms(), [n for n in ((1,) if drafts else (1, DEFAULT_LOOKAHEAD + 1)) if n <= meter.room]
     try:
-        best = trial.run()
-        if others.cores() > BUSY_CORES:
-            best = usual
+        if sizes and not is_tiny(backend.weight_bytes):
+            shares = _compare(backend, meter, sizes, usual, meter.clock() + budget_s)
+            best = min(shares, key=shares.__getitem__) if shares and others.cores() <= BUSY_CORES else usual
     except (BackendFailure, RewindNotSupported):
         best = usual
     finally:
@@ -101,67 +103,15 @@ def choose_threads(
     return best
 
 
-class _Trial:
-    """The times of each number of threads at each work."""
-
-    def __init__(
-        self, backend: Backend, work: Sequence[Work], usual: int, clock: Callable[[], float], deadline: float
-    ) -> None:
-        self._backend = backend
-        self._work = work
-        self._usual = usual
-        self._clock = clock
-        self._deadline = deadline
-        self._left = [] if is_tiny(backend.weight_bytes) or not work else list(candidates(usual))
-        self._times: dict[tuple[int, int], float] = {}
-        """By number of threads and tokens of the work, the lowest."""
-
-    def run(self) -> int:
-        """The number to be taken; the usual one where the budget ends first."""
-        lasting = min(self._clock() + _LASTING_S, self._deadline)
-        passes = 0
-        while self._left and (passes < _PASSES or self._clock() < lasting):
-            if not self._pass():
-                break
-            passes += 1
-        return self._best() if passes >= _PASSES else self._usual
-
-    def _pass(self) -> bool:
-        """Every number that is left at every work. Whether the budget sufficed."""
-        for work in self._work:
-            for count in (self._usual, *self._left):
-                if self._clock() + self._expected(count, work.tokens) / 1000.0 > self._deadline:
-                    return False
-                self._visit(count, work)
-            self._left = [count for count in self._left if self._ratio(count, work) <= _HOPELESS]
-        return True
-
-    def _visit(self, count: int, work: Work) -> None:
-        self._backend.set_threads(count)
-        spent, place = 0.0, (count, work.tokens)
-        for _ in range(_VISIT_RUNS):
-            milliseconds = work.run()
-            self._times[place] = min(milliseconds, self._times.get(place, milliseconds))
-            spent += milliseconds
-            if spent > _VISIT_MS:
-                break
-
-    def _expected(self, count: int, tokens: int) -> float:
-        """Milliseconds of the work, by what is known of it, or of one token; 0 where nothing is."""
-        one = self._times.get((count, 1), self._times.get((self._usual, 1), 0.0))
-        return self._times.get((count, tokens), one * cautious_cost(tokens))
-
-    def _ratio(self, count: int, work: Work) -> float:
-        return self._times[count, work.tokens] / max(self._times[self._usual, work.tokens], 1e-9)
-
-    def _best(self) -> int:
-        best, lowest = self._usual, 1.0
-        for count in self._left:
-            ratios = [self._ratio(count, work) for work in self._work]
-            mean = 1.0
-            for ratio in ratios:
-                mean *= ratio ** (1.0 / len(ratios))
-            enough = MORE_BELOW if count > self._usual else FEWER_BELOW
-            if max(ratios) <= 1.0 and mean < enough and mean < lowest:
-                best, lowest = count, mean
-        return best
+def _compare(backend: Backend, meter: Meter, sizes: Sequence[int], usual: int, end: float) -> dict[int, float]:
+    """Return the share of the usual time that each number needs which is clearly quicker; none where it gets late."""
+    left, times = list(candidates(usual)), dict[tuple[int, int], float]()
+    for size in [size for _ in range(_MOST) for size in sizes]:
+        for count in (usual, *left) if left else ():
+            if meter.clock() + times.get((count, size), times.get((usual, size), 0.0)) / MS > end:
+                return {}
+            backend.set_threads(count)
+            times[count, size] = min(meter.forward(size), times.get((count, size), inf))
+        left = [count for count in left if times[count, size] <= times[usual, size] / FEWER_BELOW]
+    shares = {count: max(times[count, size] / times[usual, size] for size in sizes) for count in left}
+    return {count: share for count, share in shares.items() if share < (MORE_BELOW if count > usual else FEWER_BELOW)}

@@ -110,6 +110,14 @@ PARTS = (
         3,
     ),
     Part(
+        "smallest",
+        "Auto with the smallest models",
+        "smallest",
+        "smallest --models demo --tokens 16 --turns 2 --prompts 1 --lookaheads 4",
+        5,
+        2,
+    ),
+    Part(
         "server",
         "Auto against llama.cpp's own server",
         "server --kinds q8_0 --prompts 1",

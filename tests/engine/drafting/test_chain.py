@@ -16,6 +16,7 @@ from engine.errors import Cancelled
 from helpers.decoding import joint
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.joint import Setting, chi_square_p, draw_many, exact_joint
+from helpers.decoding.ngram import two_core_cost
 
 GREEDY = SamplingConfig()
 REPETITIVE = (1, 2, 3, 4) * 5
@@ -114,7 +115,7 @@ def test_the_part_that_proposed_works_ahead() -> None:
 
 def _chain(backend: FakeBackend, sampling: SamplingConfig = GREEDY, seed: int = 7) -> ChainDrafter:
     model = DraftModelDrafter(backend, 6, sampling, seed)
-    return ChainDrafter([(NgramDrafter(NgramOptions(least_gain=0.5)), 16), (model, 4)])
+    return ChainDrafter([(NgramDrafter(NgramOptions(least_gain=0.5), cost=two_core_cost), 16), (model, 4)])
 
 
 @pytest.mark.parametrize("rewind", [Rewind("any"), Rewind("snapshots", 1), Rewind("window", 8)])
@@ -189,7 +190,7 @@ def test_sampled_text_is_the_targets(temperature: float, monkeypatch: pytest.Mon
 
     def make(backend: FakeBackend, vocab_size: int, sampling: SamplingConfig, seed: int, **_: Any) -> ChainDrafter:
         model = DraftModelDrafter(backend, vocab_size, sampling, seed)
-        return Watched([(NgramDrafter(), 16), (model, 4)])
+        return Watched([(NgramDrafter(cost=two_core_cost), 16), (model, 4)])
 
     sampling = SamplingConfig(temperature=temperature)
     target = FakeBackend(6, 11)

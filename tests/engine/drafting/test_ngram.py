@@ -14,7 +14,16 @@ from engine.drafting.ngram import (
     SuffixIndex,
 )
 from engine.errors import Cancelled
-from helpers.decoding.ngram import EAGER, NO_LIMIT, WHOLE, continued, naive_places, new_drafter, texts
+from helpers.decoding.ngram import (
+    EAGER,
+    NO_LIMIT,
+    WHOLE,
+    continued,
+    naive_places,
+    new_drafter,
+    texts,
+    two_core_cost,
+)
 from helpers.properties import quick
 
 # The index ----------------------------------------------------------------------------------------------------------
@@ -120,7 +129,7 @@ def test_every_proposal_stood_behind_the_same_tokens(
 @given(st.lists(texts, min_size=2, max_size=4), texts)
 def test_prompts_in_turn_equal_fresh_ones(prompts: list[list[int]], reply: list[int]) -> None:
     """What is kept of the index, and what was learned, leaves no trace."""
-    drafter = NgramDrafter()
+    drafter = NgramDrafter(cost=two_core_cost)
     for number, prompt in enumerate(prompts):
         longer = [*drafter._index.tokens, *prompt] if number % 2 else prompt
         drafter.begin(longer, CancelToken())
@@ -204,7 +213,7 @@ class TripsAt(CancelToken):
 @pytest.mark.parametrize("looks", [1, 2, 4])
 def test_a_long_prompt_can_be_cancelled(looks: int) -> None:
     prompt = [token % 1000 for token in range(20_000)]
-    drafter = NgramDrafter()
+    drafter = NgramDrafter(cost=two_core_cost)
     with pytest.raises(Cancelled):
         drafter.begin(prompt, TripsAt(looks))
     assert len(drafter._index.tokens) < len(prompt)

@@ -9,39 +9,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.cancel import CancelToken
+from engine.drafting.base import cautious_cost
 from engine.drafting.ngram import (
     NgramDrafter,
     NgramOptions,
     Odds,
-    measured_cost,
-    verify_cost,
 )
-from engine.lookahead.costs import cautious_cost
-from helpers.decoding.ngram import NO_LIMIT, new_drafter, texts
+from engine.lookahead.costs import measured_cost
+from helpers.decoding.ngram import NO_LIMIT, new_drafter, texts, two_core_cost
 from helpers.properties import quick
 
 # How likely, and how much -------------------------------------------------------------------------------------------
 
 
 def test_cost_of_a_verification() -> None:
-    assert [verify_cost(n) for n in (1, 2, 4, 5, 8, 9, 16, 17)] == [1.0, 1.7, 2.1, 3.1, 3.2, 4.2, 5.1, 5.2]
-    assert verify_cost(3) == pytest.approx(1.9)
-    costs = [verify_cost(n) for n in range(1, 60)]
+    """Of llama.cpp's own products in Q8_0, on two cores, in times of one token."""
+    measured = {1: 1.0, 2: 1.85, 3: 2.1, 4: 2.45, 5: 2.9, 9: 4.6, 17: 8.5, 33: 15.8}
+    assert all(cautious_cost(n) == pytest.approx(cost, rel=0.2) for n, cost in measured.items())
+    costs = [cautious_cost(n) for n in range(1, 60)]
     assert costs == sorted(costs)
-    assert verify_cost(40) - verify_cost(39) == pytest.approx(verify_cost(30) - verify_cost(29))
 
 
 def test_cost_as_it_was_measured() -> None:
     counts, times = [100, 0, 0, 10, 0, 0, 0, 5, 3], [1000.0, 0.0, 0.0, 400.0, 0.0, 0.0, 0.0, 160.0, 1e6]
     cost = measured_cost(counts, times)
     assert [cost(n) for n in (1, 4, 8)] == [1.0, pytest.approx(4.0), pytest.approx(3.2)]
-    assert verify_cost(2) < cost(2) < 4.0
-    assert cost(9) == pytest.approx(verify_cost(9) * 3.2 / verify_cost(8))
-    assert cost(33) == pytest.approx(9.0 * 3.2 / verify_cost(8))
-    assert measured_cost([], []) is verify_cost
-    assert measured_cost([], [], cautious_cost) is cautious_cost
-    assert all(cautious_cost(n) > verify_cost(n) for n in (2, 3, 4, 9, 17, 33))
-    assert measured_cost([3, 50], [3.0, 60.0]) is verify_cost
+    assert 1.0 < cost(2) < 4.0
+    assert cost(8) <= cost(9) < cost(33)
+    assert measured_cost([], []) is cautious_cost
+    assert measured_cost([2, 50], [3.0, 60.0]) is cautious_cost
 
 
 def test_odds_grow_with_the_match_and_follow_what_comes_true() -> None:
@@ -102,7 +98,7 @@ def test_what_was_learned_ends_with_the_prompt() -> None:
     assert drafter.propose(16) == first
 
 
-def _cost_of(drafter: NgramDrafter, reply: Sequence[int], cost: Callable[[int], float] = verify_cost) -> float:
+def _cost_of(drafter: NgramDrafter, reply: Sequence[int], cost: Callable[[int], float] = two_core_cost) -> float:
     """What a reply costs, in times of one token, if the target writes `reply` whatever is proposed."""
     done, total = 0, 0.0
     while done < len(reply):

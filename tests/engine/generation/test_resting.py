@@ -104,7 +104,7 @@ def test_a_real_draft_that_does_not_pay_reads_no_prompt() -> None:
         decoder.draft.truncate(0)
         _teach(decoder, CostModel(DEAR, 1.0))
         assert decoder._knowledge is not None
-        decoder._knowledge.exploration.probes.spend(10.0)
+        decoder._knowledge.allowance.spend(10.0)
         auto = decoder.generate(story, max_tokens=8)
         assert auto.tokens == plain.tokens[:8]
         assert (decoder.draft.length, auto.stats.proposed) == (0, 0)

@@ -7,8 +7,9 @@ import pytest
 
 from engine.config import SpeculationConfig
 from engine.lookahead.acceptance import AcceptanceModel
-from engine.lookahead.auto import AdaptiveLookahead, AutoLookahead, FixedLookahead, LookaheadPolicy, make_policy
+from engine.lookahead.auto import AutoLookahead
 from engine.lookahead.costs import CostModel
+from engine.lookahead.policy import AdaptiveLookahead, FixedLookahead, LookaheadPolicy, make_policy
 
 
 @pytest.mark.parametrize("lookahead", [0, 1, 32])
@@ -51,7 +52,7 @@ def _run(
 ) -> tuple[list[int], float]:
     """How many were proposed in each round in a world of fixed costs, and the last half's tokens per millisecond."""
     rng = random.Random(seed)
-    policy = policy or make_policy(SpeculationConfig(lookahead="auto"))
+    policy = policy or AutoLookahead()
     chosen: list[int] = []
     tokens = spent = 0.0
     for number in range(rounds):

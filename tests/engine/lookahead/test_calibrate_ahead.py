@@ -28,7 +28,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     begun: list[str] = []
     real: Calibrate = calibration.calibrate
 
-    def calibrate(target: Backend, draft: Backend | None, *, budget_s: float, **options: object) -> CostModel:
+    def calibrate(target: Backend, draft: Backend | None, *, budget_s: float = 2.0, **options: object) -> CostModel:
         begun.append("begun")
         return real(target, draft, budget_s=min(budget_s, 0.3), **options)
 

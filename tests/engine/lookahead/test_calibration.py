@@ -14,7 +14,6 @@ from engine.errors import BackendFailure, Cancelled, RewindNotSupported
 from engine.lookahead import calibration
 from engine.lookahead.calibration import (
     SIZES,
-    CostKeeper,
     calibrate,
     costs_for,
     costs_key,
@@ -23,6 +22,7 @@ from engine.lookahead.calibration import (
     remembered,
 )
 from engine.lookahead.costs import CostModel
+from engine.lookahead.knowledge import PairKnowledge
 from helpers.decoding.fake_backend import FakeBackend
 
 STEPS = {1: 10.0, 2: 19.0, 3: 21.0, 4: 25.0, 5: 29.0}
@@ -171,7 +171,7 @@ def test_a_size_that_fails_ends_the_measurement_but_not_what_was_measured(clock:
             return super().forward(tokens, n_outputs)
 
     costs = calibrate(Fails(clock), None, budget_s=60.0, clock=clock)
-    assert sorted(costs.measured) == [1, 2, 3, 4, 5]
+    assert sorted(costs.measured) == [1, 2, 3, 4, 5, 8]
 
     class Broken(Timed):
         def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
@@ -310,14 +310,15 @@ def test_nothing_measured_is_not_remembered(cache: Path) -> None:
 def test_what_was_learned_is_written_back_but_not_all_the_time(cache: Path, clock: Clock) -> None:
     costs = CostModel({1: 2.0})
     remember("key", costs)
-    keeper = CostKeeper("key", costs, clock)
+    keeper = PairKnowledge(costs, "key", clock=clock)
 
     def kept() -> float:
         found = remembered("key")
         assert found is not None
         return found.verify(1)
 
-    costs.observe_verify(1, 2.2)
+    for _ in range(3):
+        costs.observe_verify(1, 2.2)
     keeper.save()
     assert kept() == 2.0
     clock.now += 31.0
@@ -331,7 +332,7 @@ def test_what_was_learned_is_written_back_but_not_all_the_time(cache: Path, cloc
     written = costs_place("key").stat().st_mtime_ns
     keeper.save(at_once=True)
     assert costs_place("key").stat().st_mtime_ns == written
-    CostKeeper(None, costs, clock).save(at_once=True)
+    PairKnowledge(costs, clock=clock).save(at_once=True)
 
 
 def test_the_key_changes_with_all_that_matters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 import engine.lookahead.knowledge
 from engine import Cancelled, EngineError, SpeculativeDecoder, bundled_pair, load
 from engine.cancel import CancelToken
-from engine.lookahead.calibration import costs_for, remember, remembered_acceptance
+from engine.lookahead.calibration import costs_for, remember, remembered_part
 from engine.lookahead.costs import CostModel
 from engine.lookahead.knowledge import PairKnowledge, learn_pair
 from helpers.decoding.fake_backend import FakeBackend
@@ -60,11 +60,11 @@ def test_what_an_index_is_worth_is_of_one_conversation() -> None:
     prompt = list(range(40))
     known.begin(prompt)
     for _ in range(20):
-        known.claims("ngram", greedy=True).observe(0, (0.7,))
+        known.claims("ngram", greedy=True).observe(1, 0, (0.7,))
     known.begin([*prompt, *range(100)])
-    assert known.claims("ngram", greedy=True).given(0.7) < 0.2
+    assert known.claims("ngram", greedy=True).given(0, 0.7) < 0.2
     known.begin(list(range(50, 90)))
-    assert known.claims("ngram", greedy=True).given(0.7) == pytest.approx(0.7)
+    assert known.claims("ngram", greedy=True).given(0, 0.7) == pytest.approx(0.7)
 
 
 def test_what_was_accepted_is_kept_beside_the_costs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -81,8 +81,8 @@ def test_what_was_accepted_is_kept_beside_the_costs(monkeypatch: pytest.MonkeyPa
     assert again.costs.measured == {1: 2.0}
     # Costs that are measured anew leave it, and what is damaged is passed over.
     remember("key", CostModel({1: 3.0}))
-    assert remembered_acceptance("key").keys() == {"draft-model, greedy"}
-    remember("key", CostModel({1: 3.0}), {"draft-model, greedy": {"shares": "?"}})
+    assert remembered_part("key", "acceptance").keys() == {"draft-model, greedy"}
+    remember("key", CostModel({1: 3.0}), acceptance={"draft-model, greedy": {"shares": "?"}})
     damaged = learn_pair(FakeBackend(), None, FakeBackend(), None, CancelToken())
     assert damaged.acceptance("draft-model", greedy=True).at(0) == pytest.approx(0.7)
 

@@ -15,8 +15,7 @@ from engine.lookahead import threads as thread_choice
 from engine.lookahead.calibration import calibrate, chosen_threads, costs_for, costs_place, recall, remember
 from engine.lookahead.costs import CostModel
 from engine.lookahead.knowledge import learn_pair
-from engine.lookahead.meter import Meter
-from engine.lookahead.threads import candidates, choose_threads, drafting, free_models, verifying
+from engine.lookahead.threads import Meter, candidates, choose_threads, free_models
 from helpers.decoding.fake_backend import FakeBackend
 
 Cost = Callable[[int, int], float]
@@ -95,8 +94,7 @@ def table(**shares: float) -> Cost:
 
 def choose(backend: Threaded, budget_s: float = 60.0, *, draft: bool = False) -> int:
     meter = Meter(backend, CancelToken(), backend.clock)
-    work = drafting(meter) if draft else verifying(meter)
-    found = choose_threads(backend, work, budget_s, clock=backend.clock)
+    found = choose_threads(backend, meter, budget_s, drafts=draft)
     assert backend.threads == found
     assert backend.length == 0
     return found
@@ -192,7 +190,7 @@ def test_what_is_hopeless_at_one_token_is_not_tried_with_five(clock: Clock) -> N
     assert [backend.tried.count(threads) for threads in (8, 4, 2, 16)] == [6, 6, 1, 1]
     backend = Threaded(clock, table())
     assert choose(backend) == 8
-    assert len(backend.tried) == 1 + 3 + 1
+    assert len(backend.tried) == 1 + 3
 
 
 def test_a_forward_that_fails_leaves_the_usual_count(clock: Clock) -> None:
@@ -215,7 +213,7 @@ def test_cancelled_it_leaves_the_usual_count(clock: Clock) -> None:
 
     backend = Threaded(clock, cost)
     with pytest.raises(Cancelled):
-        choose_threads(backend, verifying(Meter(backend, cancel, clock)), 60.0, clock=clock)
+        choose_threads(backend, Meter(backend, cancel, clock), 60.0)
     assert backend.threads == 8
 
 
@@ -224,8 +222,9 @@ def test_caches_that_go_back_little_are_judged_by_what_they_can_do(clock: Clock,
     assert choose(Threaded(clock, table(t4=0.5), rewind=rewind)) == 4
     full = Threaded(clock, table(t4=0.5), rewind=rewind, context_length=2)
     full.forward([1, 1], 0)
-    assert not verifying(Meter(full, CancelToken(), clock))
-    assert not drafting(Meter(full, CancelToken(), clock))
+    tried = len(full.tried)
+    assert choose_threads(full, Meter(full, CancelToken(), clock), 60.0) == 8
+    assert len(full.tried) == tried
 
 
 # With the costs -----------------------------------------------------------------------------------------------------
@@ -279,7 +278,7 @@ def test_the_choice_is_remembered_with_the_costs(cache: Path, monkeypatch: pytes
     monkeypatch.setattr(calibration, "calibrate", with_the_clock)
     costs = costs_for(target, draft, "key", budget_s=60.0, free=free)
     assert json.loads(costs_place("key").read_text())["threads"] == {"target": 4, "draft": 2}
-    remember("key", costs, {"draft-model, greedy": {}})
+    remember("key", costs, acceptance={"draft-model, greedy": {}})
     target.threads = draft.threads = 8
     count = len(target.tried)
     costs_for(target, draft, "key", free=free)

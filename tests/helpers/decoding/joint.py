@@ -23,7 +23,7 @@ from engine.events import TokenEvent
 from engine.generation.loop import GenerationLoop
 from engine.generation.plan import Plan
 from engine.generation.verifier import Verifier
-from engine.lookahead.auto import make_policy
+from engine.lookahead.policy import make_policy
 from engine.sampling.candidates import Candidates
 from engine.sampling.distribution import candidates, distribution
 from engine.sampling.rows import NUMPY, Rows

@@ -9,7 +9,7 @@ from engine.config import SamplingConfig, SpeculationConfig
 from engine.drafting.base import Drafter
 from engine.generation.plan import Plan
 from engine.generation.verifier import Verifier
-from engine.lookahead.auto import make_policy
+from engine.lookahead.policy import make_policy
 
 
 def loop_plan(
