@@ -12,8 +12,6 @@ from contextlib import contextmanager, suppress
 
 import psutil
 import pytest
-from engine.backends.fake import FakeBackend
-from engine.library.bundled import bundled_pair
 
 from engine.cancel import CancelToken
 from engine.chat import render
@@ -22,7 +20,9 @@ from engine.chat.render import Renderer
 from engine.config import LoadConfig, Message
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled, ChatTemplateFailed, EngineError, ModelFileBroken
+from engine.library.names import bundled_pair
 from engine.system import child
+from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.fakes import PieceTokenizer
 from helpers.models.hostile_templates import HOSTILE, WORD, awaiting
 from helpers.paths import ROOT
