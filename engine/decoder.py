@@ -163,9 +163,8 @@ class SpeculativeDecoder:
         """Keep what is to be known, and warn of what is new. `fit` None: there is no pair."""
         self._through_text = fit is not None and fit.through_text
         found = notes_on_models(self.target, self.draft, fit)
-        new = [note for note in found if note not in self._warnings]
-        self._warnings = tuple(found)
-        for note in new:
+        before, self._warnings = self._warnings, tuple(found)
+        for note in [each for each in found if each not in before]:
             warnings.warn(note, found[note], stacklevel=3)
 
     # Replies ----------------------------------------------------------------------------------------------------------
@@ -294,9 +293,7 @@ class SpeculativeDecoder:
         Raises ModelNotLoaded, TokenOutOfRange.
         """
         target = self._loaded()
-        if not isinstance(token, int):
-            raise InvalidRequest(f"A token must be a whole number, not {type(token).__name__}.")
-        if not 0 <= token < target.vocab_size:
+        if not isinstance(token, int) or not 0 <= token < target.vocab_size:
             raise TokenOutOfRange(token, target.vocab_size)
         return target.tokenizer.piece(token).decode("utf-8", "backslashreplace")
 

@@ -24,11 +24,12 @@ drawn = random.Random(seed)
 ends = {}
 for index in range(tries):
     decoder = load(target, draft, threads=1)
-    outcome = []
+    outcome, ends_of_text = [], decoder.target.eos_token_ids
 
     def reply():
         try:
             options = {"temperature": 1.0, "lookahead": drawn.choice(["auto", 0, 3, 8]), "overlap": "on"}
+            options["banned_tokens"] = ends_of_text  # It goes on until it is ended.
             outcome.append(decoder.generate("Tell me a story. " * drawn.choice([1, 40]), **options).finish_reason)
         except (Cancelled, ModelNotLoaded, DecoderBusy) as error:
             outcome.append(type(error).__name__)
