@@ -293,7 +293,8 @@ class SpeculativeDecoder:
         Raises ModelNotLoaded, TokenOutOfRange.
         """
         target = self._loaded()
-        if not isinstance(token, int) or not 0 <= token < target.vocab_size:
+        given: object = token
+        if not isinstance(given, int) or not 0 <= token < target.vocab_size:
             raise TokenOutOfRange(token, target.vocab_size)
         return target.tokenizer.piece(token).decode("utf-8", "backslashreplace")
 

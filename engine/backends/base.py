@@ -63,9 +63,9 @@ class Backend(ABC):
     or a text); rewind (how the cache can go back); tokenizer; device (where it computes: "cpu", "cuda:0"…); threads
     (processor threads that it computes rounds with); threads_adjustable (whether that number can be changed);
     parameters (number of weights) and weight_bytes (their size), 0 where not known; rows (what draws from its logits);
-    own_kernels (whether this project's kernels compute, with which a row's bits do not depend on what is beside it, and
-    verifying costs less); notes (sentences about how it was loaded that a person should know, mostly none); closed
-    (whether `close` was called).
+    notes (sentences about how it was loaded that a person should know, mostly none); closed (whether `close` was
+    called); own_kernels (whether this project's kernels compute: a row's bits do not depend on what is beside it, and
+    verifying costs less).
     """
 
     name: str
@@ -80,9 +80,9 @@ class Backend(ABC):
     parameters: int = 0
     weight_bytes: int = 0
     rows: Rows = NUMPY
-    own_kernels: bool = False
     notes: tuple[str, ...] = ()
     closed: bool = False
+    own_kernels: bool = False
 
     @property
     @abstractmethod

@@ -61,11 +61,10 @@ class GenerationLoop:
                 finally:
                     committed = perf_counter()
                     self._settle(verdict)
-                # 5. Count, and learn from the round.
+                # 5. Learn from the round, and count it.
+                self._learn(draft, verdict, times, 1000.0 * (perf_counter() - committed))
                 emitted, ended = len(self._committed) - before, self._finish is not None
-                event = self._tally.count(lookahead, draft, verdict, emitted, times, ended=ended)
-                self._learn(draft, verdict, times, committed)
-                yield event
+                yield self._tally.count(lookahead, draft, verdict, emitted, times, ended=ended)
         except Cancelled:
             self._finish = "cancelled"
             if not self._emitted:
@@ -80,10 +79,9 @@ class GenerationLoop:
         if failure is not None:
             raise failure
 
-    def _learn(self, draft: Draft, verdict: Verdict, times: tuple[float, float], committed: float) -> None:
-        """Tell the policy of a round: also what it took since `committed`, where no reader of the events took time."""
+    def _learn(self, draft: Draft, verdict: Verdict, times: tuple[float, float], rest_ms: float) -> None:
+        """Tell the policy of a round. `rest_ms`: what it took since its tokens were handed out."""
         proposed, confidences = len(draft.tokens), tuple(map(exp, draft.logprobs))
-        rest_ms = 1000.0 * (perf_counter() - committed)
         self._plan.policy.observe(proposed, min(verdict.accepted, proposed), *times, confidences, rest_ms)
 
     @property

@@ -22,8 +22,9 @@ ELSEWHERE_NAMES = ("_AUTO",)
 def constants(source: str) -> Iterator[float]:
     """The numeric literals of a source but 0, 1 and 2."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Constant) and type(node.value) in (int, float, complex) and node.value not in (0, 1, 2):
-            yield float(abs(node.value))
+        value = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(value, int | float) and not isinstance(value, bool) and value not in (0, 1, 2):
+            yield float(value)
 
 
 def sources() -> dict[str, str]:
@@ -31,8 +32,7 @@ def sources() -> dict[str, str]:
     assert not [path for path in ROOM.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")], "data files"
     found = {path.name: path.read_text("utf-8") for path in ROOM.rglob("*.py")}
     found |= {function.__name__: inspect.getsource(function) for function in ELSEWHERE}
-    module = ast.parse(inspect.getsource(ngram))
-    for node in module.body:
+    for node in ast.parse(inspect.getsource(ngram)).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in ELSEWHERE_NAMES:
             found[ast.unparse(node.targets[0])] = ast.unparse(node)
     assert found.keys() >= set(ELSEWHERE_NAMES)
