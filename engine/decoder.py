@@ -98,7 +98,6 @@ class SpeculativeDecoder:
         A reply that is being written is cancelled once the model is loaded.
         Raises LoadFailed and its kinds, BackendClosed, Cancelled.
         """
-        # What renders chat templates starts while the model loads.
         with warming(self, lambda: self.target, early=not isinstance(model, Backend)):
             backend, config = self._holder.open(model, "target", progress, cancel or self.cancel_token)
             with self._occupancy.change():

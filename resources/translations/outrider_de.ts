@@ -3289,6 +3289,30 @@
             <translation>sie endet nicht</translation>
         </message>
         <message>
+            <source>it took too long</source>
+            <translation>es dauerte zu lange</translation>
+        </message>
+        <message>
+            <source>it crashes the process that renders it</source>
+            <translation>sie bringt den Prozess zum Absturz, der sie ausführt</translation>
+        </message>
+        <message>
+            <source>it takes too much memory</source>
+            <translation>sie braucht zu viel Speicher</translation>
+        </message>
+        <message>
+            <source>the process that renders it cannot be started ({reason})</source>
+            <translation>der Prozess, der sie ausführt, lässt sich nicht starten ({reason})</translation>
+        </message>
+        <message>
+            <source>its text is far longer than the chat</source>
+            <translation>ihr Text ist weit länger als der Chat</translation>
+        </message>
+        <message>
+            <source>it nests too deeply</source>
+            <translation>sie ist zu tief verschachtelt</translation>
+        </message>
+        <message>
             <source>Messages need the chat template: omit raw.</source>
             <translation>Nachrichten brauchen die Chatvorlage: Lassen Sie raw weg.</translation>
         </message>
@@ -4171,6 +4195,10 @@
         <message>
             <source>{complaint} Download or convert it again.</source>
             <translation>{complaint} Laden Sie das Modell noch einmal oder wandeln Sie es noch einmal um.</translation>
+        </message>
+        <message>
+            <source>its chat template does not terminate.</source>
+            <translation>ihre Chatvorlage endet nicht.</translation>
         </message>
         <message>
             <source>it computes no usable numbers: its weights are damaged.</source>
