@@ -1,4 +1,4 @@
-"""`python -m app`, and the program `outrider`: the window.
+"""Start the window, for `python -m app` and the program `outrider`.
 
 Exit codes: 0 closed, or the window that has the same conversations was brought to the front; 1 the smoke test failed;
 2 wrong usage or no display; 3 a damaged installation.
@@ -23,7 +23,7 @@ _NO_ANSWER = "another instance of Outrider has the chats open and does not respo
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+    """Say what is wrong in one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(EXIT_UNUSABLE, f"{self.prog}: {message} (see {self.prog} --help)\n")
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _claim(args: argparse.Namespace) -> Claim | None:
-    """The hold on the conversations; None where another window has it and was called. Raises NoAnswer."""
+    """Return the hold on the conversations; None where another window has it and was called. Raises NoAnswer."""
     from app.store.store import default_path  # noqa: PLC0415 - the smoke test keeps nothing
 
     store = args.conversations or default_path()

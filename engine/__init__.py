@@ -282,7 +282,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The public names are imported when they are first asked for: a command that needs few of them starts at once."""
+    """Import a public name when it is first asked for: a command that needs few of them starts at once."""
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

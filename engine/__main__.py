@@ -1,4 +1,4 @@
-"""`python -m engine`, and the program `outrider-engine`: the command line."""
+"""Run the command line: `python -m engine`, and the program `outrider-engine`."""
 
 from __future__ import annotations
 

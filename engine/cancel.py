@@ -1,4 +1,4 @@
-"""The cancel token: one flag, set from any thread, looked at by the engine between steps."""
+"""Define the cancel token: one flag, set from any thread, looked at by the engine between steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from engine.errors import Cancelled
 
 
 class CancelToken:
-    """Asks running work to stop at its next step. Thread-safe.
+    """Ask running work to stop at its next step. Thread-safe.
 
     The engine clears the token when the reply that used it ends, and when it has ended a load, so a cancelled decoder
     works again at the next call. A request made before the call begins (while a model loads, say) is kept and ends it.
@@ -31,7 +31,7 @@ class CancelToken:
 
     @property
     def cancelled(self) -> bool:
-        """Whether a stop is asked for."""
+        """Return whether a stop is asked for."""
         return self.flag[0] != b"\x00"
 
     def check(self, what: str = "The request") -> None:

@@ -1,4 +1,4 @@
-"""What a caller may ask for: frozen dataclasses that check themselves when they are made."""
+"""Define what a caller may ask for: frozen dataclasses that check themselves when they are made."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Overlap = Literal["on", "off", "auto"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a conversation. `role` is system, user or assistant."""
+    """Hold one turn of a conversation. `role` is system, user or assistant."""
 
     role: str
     content: str
@@ -61,7 +61,7 @@ class Message:
 
     @classmethod
     def from_mapping(cls, data: object) -> Message:
-        """A message from {"role": …, "content": …}."""
+        """Return a message from {"role": …, "content": …}."""
         if isinstance(data, Message):
             return data
         if not isinstance(data, Mapping) or not {"role", "content"} <= set(data):
@@ -74,7 +74,7 @@ Prompt = str | Sequence[Message | Mapping[str, str]] | Sequence[int]
 
 @dataclass(frozen=True, slots=True)
 class SamplingConfig:
-    """How the target's distribution is made from its logits. Temperature 0 is greedy.
+    """Hold how the target's distribution is made from its logits. Temperature 0 is greedy.
 
     Its numbers, their defaults and their ranges are those of sampling_rules.def. The order is: penalties, logit bias
     and banned tokens, temperature, top-n-sigma, top-k, typical, top-p, min-p. Off is: `top_n_sigma` 0, `top_k` 0,
@@ -112,23 +112,26 @@ class SamplingConfig:
 
     @property
     def greedy(self) -> bool:
-        """Whether the next token is the best one, without a draw."""
+        """Return whether the next token is the best one, without a draw."""
         return self.temperature == 0.0
 
     @property
     def penalised(self) -> bool:
-        """Whether the distribution depends on the history by a penalty."""
+        """Return whether the distribution depends on the history by a penalty."""
         return self.repeat_penalty != 1.0 or self.presence_penalty != 0.0 or self.frequency_penalty != 0.0
 
     @property
     def reshaped(self) -> bool:
-        """Whether the logits are changed before anything else, so that even the best token may be another one."""
+        """Return whether the logits are changed before anything else.
+
+        So that even the best token may be another one.
+        """
         return self.penalised or bool(self.logit_bias) or bool(self.banned_tokens)
 
 
 @dataclass(frozen=True, slots=True)
 class SpeculationConfig:
-    """How tokens are proposed and accepted.
+    """Hold how tokens are proposed and accepted.
 
     `lookahead` is how many tokens are proposed per round: 0 (plain decoding) to 32, 'adaptive', or 'auto': by what is
     measured, none where that is fastest. 'default' is 'auto', but 4 for a draft model and 16 for an n-gram index where
@@ -191,7 +194,7 @@ class SpeculationConfig:
 
 @dataclass(frozen=True, slots=True)
 class LoadConfig:
-    """How one model is loaded.
+    """Hold how one model is loaded.
 
     `context_length` in tokens, None: the model's own up to 4,096. `threads` None: one for each physical core, one in
     all for a model of a few megabytes, until a calibration (lookahead "auto") finds a quicker number (GGUF
@@ -262,7 +265,7 @@ class LoadConfig:
 
 @dataclass(frozen=True, slots=True)
 class GenerationRequest:
-    """One reply to be generated.
+    """Describe one reply to be generated.
 
     `prompt` is text, a tuple of messages, or a tuple of token ids. Text goes through the chat template as one user
     turn unless `raw`. `max_tokens` counts new tokens, None: until the end of the context. `stop` are texts and
@@ -322,7 +325,7 @@ def freeze_messages(messages: object) -> list[Message]:
 
 
 def freeze_prompt(prompt: object) -> str | tuple[Message, ...] | tuple[int, ...]:
-    """A prompt in the form that a request holds. Raises InvalidRequest where it is none of the three kinds."""
+    """Return a prompt in the form that a request holds. Raises InvalidRequest where it is none of the three kinds."""
     if isinstance(prompt, str):
         return prompt
     if not isinstance(prompt, Sequence) or isinstance(prompt, bytes):
@@ -334,7 +337,7 @@ def freeze_prompt(prompt: object) -> str | tuple[Message, ...] | tuple[int, ...]
 
 
 def check_lookahead(value: object) -> Lookahead:
-    """The lookahead itself, or InvalidLookahead."""
+    """Return the lookahead itself, or InvalidLookahead."""
     if value == "adaptive":
         return "adaptive"
     if value == "auto":
@@ -360,7 +363,7 @@ def _sources(value: object) -> tuple[str, ...]:
 
 
 def _bias(value: object) -> tuple[tuple[int, float], ...]:
-    """A logit bias as sorted pairs. Raises InvalidSampling."""
+    """Return a logit bias as sorted pairs. Raises InvalidSampling."""
     try:
         pairs = dict(value)  # type: ignore[call-overload]
     except (TypeError, ValueError):

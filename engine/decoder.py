@@ -1,4 +1,4 @@
-"""SpeculativeDecoder: the engine as a caller sees it."""
+"""Define SpeculativeDecoder: the engine as a caller sees it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _BUSY = Translatable("This decoder is generating a reply. Wait for it, or cancel
 
 
 class SpeculativeDecoder:
-    """A target, perhaps a draft, and how they write a reply together.
+    """Hold a target, perhaps a draft, and write replies with both.
 
     Attributes: target, draft (the loaded backends or None); cancel_token (ends the call that is running); stats
     (added up over all replies since `reset_stats`); warnings (what to know of the models). One reply is written at a
@@ -83,7 +83,7 @@ class SpeculativeDecoder:
 
     @property
     def is_loaded(self) -> bool:
-        """Whether there is a target."""
+        """Return whether there is a target."""
         return self.target is not None
 
     def attach_target(
@@ -147,7 +147,7 @@ class SpeculativeDecoder:
             self._holder.let_go(former)
 
     def _forget(self) -> None:
-        """The models change: keep what was learned of those before."""
+        """Forget the costs of the models, which change; what was learned of them is saved first."""
         if self._knowledge is not None:
             self._knowledge.save(at_once=True)
         self._knowledge = None
@@ -155,7 +155,7 @@ class SpeculativeDecoder:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a person should know of the models that are loaded, and of the pair: sentences, mostly none."""
+        """Return sentences that a person should know about the loaded models and the pair, mostly none."""
         return self._warnings
 
     def _note_models(self, fit: Fit | None) -> None:
@@ -218,7 +218,7 @@ class SpeculativeDecoder:
         cancel: CancelToken | None = None,
         **options: Unpack[GenerationOptions],
     ) -> AsyncGenerator[Event, None]:
-        """As `stream`, without blocking the event loop: the work is done on a thread of its own.
+        """Stream as `stream` does, without blocking the event loop: the work is done on a thread of its own.
 
         Leaving the loop around it early, `aclose`, and cancelling the task end the reply.
         """
@@ -287,7 +287,9 @@ class SpeculativeDecoder:
         self._calibrated = True
 
     def token_text(self, token: int) -> str:
-        r"""The text of one token of the target alone: '' for a control token; bytes of half a character as \xf0\x9f.
+        r"""Return the text of one token of the target alone.
+
+        '' for a control token; bytes of half a character as \xf0\x9f.
 
         Raises ModelNotLoaded, TokenOutOfRange.
         """
@@ -312,7 +314,7 @@ class SpeculativeDecoder:
         return measure_turns(freeze_messages(messages), target.tokenizer, target.context_length, max_tokens, cancel)
 
     def count(self, text: str) -> int:
-        """How many tokens of the target a text has. Raises ModelNotLoaded, InvalidRequest, TextNotEncodable."""
+        """Return how many tokens of the target a text has. Raises ModelNotLoaded, InvalidRequest, TextNotEncodable."""
         target = self._loaded()
         if not isinstance(text, str):
             raise InvalidRequest(f"A text must be a string, not {type(text).__name__}.")
@@ -327,7 +329,7 @@ class SpeculativeDecoder:
 
     @property
     def stats(self) -> GenerationStats:
-        """The figures of all replies since the last `reset_stats`, added up."""
+        """Return the figures of all replies since the last `reset_stats`, added up."""
         return self._stats
 
     def reset_stats(self) -> None:
@@ -371,7 +373,7 @@ def load(
     cancel: CancelToken | None = None,
     **options: Unpack[LoadOptions],
 ) -> SpeculativeDecoder:
-    """A decoder with its models loaded.
+    """Return a decoder with its models loaded.
 
     `options`: the fields of LoadConfig by name, for both models.
     Raises InvalidRequest, LoadFailed and its kinds, VocabularyMismatch, Cancelled.

@@ -1,4 +1,4 @@
-"""Every error that the engine raises on purpose: one base, one class a cause, each composing its own message.
+"""Define every error that the engine raises on purpose: one base, one class a cause, each composing its own message.
 
 A caller shows `str(error)` to a person as it is: it says what was wrong and what to do. In another language the
 message can be said from `error.message`, which remembers what it was made of.
@@ -14,11 +14,11 @@ from engine.translatable import Translatable
 
 
 class EngineError(Exception):
-    """Base of all errors of the engine. `str()` of it is one sentence or two for a person."""
+    """Report any error of the engine. `str()` of it is one sentence or two for a person."""
 
     @property
     def message(self) -> str:
-        """The same as `str()`; a Translatable where its class or whoever raised it made one."""
+        """Return the same as `str()`; a Translatable where its class or whoever raised it made one."""
         return self.args[0] if self.args and isinstance(self.args[0], str) else str(self)
 
 
@@ -26,7 +26,7 @@ class EngineError(Exception):
 
 
 class ModelNotLoaded(EngineError):
-    """A decoder was asked to generate before it had a target."""
+    """Report that a decoder was asked to generate before it had a target."""
 
     def __init__(self, what: str = "target") -> None:
         super().__init__(
@@ -35,7 +35,7 @@ class ModelNotLoaded(EngineError):
 
 
 class LoadFailed(EngineError):
-    """A model could not be loaded. Attributes: path (the file), reason (why, in words)."""
+    """Report a model that could not be loaded. Attributes: path (the file), reason (why, in words)."""
 
     def __init__(self, path: str | Path, reason: str) -> None:
         self.path = Path(path)
@@ -44,7 +44,7 @@ class LoadFailed(EngineError):
 
 
 class ModelFileBroken(LoadFailed):
-    """The file is not a usable model: incomplete, damaged, or not a model at all."""
+    """Report a file that is no usable model: incomplete, damaged, or not a model at all."""
 
 
 def incomplete(missing: int) -> Translatable:
@@ -59,11 +59,11 @@ def incomplete(missing: int) -> Translatable:
 
 
 class ModelNotSupported(LoadFailed):
-    """The file is sound, but this program cannot generate text with it."""
+    """Report a file that is sound, but with which this program cannot generate text."""
 
 
 class ModelTooLarge(LoadFailed):
-    """The model needs more memory than is free. Attributes: needed, available (bytes)."""
+    """Report a model that needs more memory than is free. Attributes: needed, available (bytes)."""
 
     def __init__(self, path: str | Path, needed: int, available: int) -> None:
         self.needed = needed
@@ -80,7 +80,7 @@ class ModelTooLarge(LoadFailed):
 
 
 class FolderUnreadable(EngineError):
-    """A models folder cannot be listed. Attributes: path, reason."""
+    """Report a models folder that cannot be listed. Attributes: path, reason."""
 
     def __init__(self, path: str | Path, reason: str) -> None:
         self.path = Path(path)
@@ -93,7 +93,7 @@ class FolderUnreadable(EngineError):
 
 
 class IncompatiblePair(EngineError):
-    """Target and draft cannot be paired. Attribute: reason."""
+    """Report a target and a draft that cannot be paired. Attribute: reason."""
 
     def __init__(self, target: str, draft: str, reason: str) -> None:
         self.reason = reason
@@ -103,11 +103,11 @@ class IncompatiblePair(EngineError):
 
 
 class VocabularyMismatch(IncompatiblePair):
-    """The two models do not share a vocabulary."""
+    """Report that the two models do not share a vocabulary."""
 
 
 class UnknownMethod(EngineError):
-    """A method name that does not exist."""
+    """Report a method name that does not exist."""
 
     def __init__(self, method: str, known: Sequence[str]) -> None:
         super().__init__(
@@ -116,7 +116,7 @@ class UnknownMethod(EngineError):
 
 
 class UnknownPreset(EngineError):
-    """A preset name that does not exist. Attribute: near (names that are written much like it)."""
+    """Report a preset name that does not exist. Attribute: near (names that are written much like it)."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
         self.near = tuple(difflib.get_close_matches(name.casefold(), known, 3, 0.5))
@@ -125,14 +125,14 @@ class UnknownPreset(EngineError):
 
 
 class NotAvailable(EngineError):
-    """A feature that this version names but does not have yet, or that what is loaded cannot do."""
+    """Report a feature that this version names but does not have yet, or that what is loaded cannot do."""
 
     def __init__(self, what: str, advice: str) -> None:
         super().__init__(Translatable("{what} is not available: {advice}", what=what, advice=advice))
 
 
 class InstallationDamaged(EngineError):
-    """Files that came with the program are missing or not as they were.
+    """Report files that came with the program and are missing or not as they were.
 
     Attributes: missing, changed (their names); listed (the first few, each with its word), more (how many besides).
     """
@@ -155,15 +155,15 @@ class InstallationDamaged(EngineError):
 
 
 class InvalidRequest(EngineError):
-    """A request that makes no sense whatever the model: a wrong type, a negative length, an empty prompt."""
+    """Report a request that makes no sense whatever the model: a wrong type, a negative length, an empty prompt."""
 
 
 class DecoderBusy(InvalidRequest):
-    """The decoder, or a model that it shares, is at work: the same request may be made again later."""
+    """Report that the decoder, or a model that it shares, is at work: the same request may be made again later."""
 
 
 class InvalidLookahead(InvalidRequest):
-    """A lookahead that is neither a whole number from 0 to 32 nor the name of a policy."""
+    """Report a lookahead that is neither a whole number from 0 to 32 nor the name of a policy."""
 
     def __init__(self, value: object) -> None:
         super().__init__(
@@ -174,7 +174,7 @@ class InvalidLookahead(InvalidRequest):
 
 
 class InvalidSampling(InvalidRequest):
-    """A sampling parameter outside its range. Attribute: parameter."""
+    """Report a sampling parameter outside its range. Attribute: parameter."""
 
     def __init__(self, parameter: str, value: object, allowed: str) -> None:
         self.parameter = parameter
@@ -186,7 +186,7 @@ class InvalidSampling(InvalidRequest):
 
 
 class ContextFull(EngineError):
-    """A prompt that does not fit the context. Attributes: needed, available (tokens)."""
+    """Report a prompt that does not fit the context. Attributes: needed, available (tokens)."""
 
     def __init__(self, needed: int, available: int) -> None:
         self.needed = needed
@@ -202,7 +202,7 @@ class ContextFull(EngineError):
 
 
 class TokenOutOfRange(InvalidRequest):
-    """A token id that the vocabulary does not have. Attributes: token, vocab_size."""
+    """Report a token id that the vocabulary does not have. Attributes: token, vocab_size."""
 
     def __init__(self, token: int, vocab_size: int) -> None:
         self.token = token
@@ -213,7 +213,7 @@ class TokenOutOfRange(InvalidRequest):
 
 
 class TextNotEncodable(EngineError):
-    """The model's vocabulary has no token for a character of the text. Attribute: character."""
+    """Report a character of the text for which the model's vocabulary has no token. Attribute: character."""
 
     def __init__(self, character: str) -> None:
         self.character = character
@@ -229,7 +229,7 @@ class TextNotEncodable(EngineError):
 
 
 class ChatTemplateFailed(EngineError):
-    """The model's chat template refused the conversation or is broken."""
+    """Report a chat template of the model that refused the conversation or is broken."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(
@@ -244,7 +244,7 @@ class ChatTemplateFailed(EngineError):
 
 
 class DegenerateDistribution(EngineError):
-    """Logits or probabilities that are no distribution (not a number, or no mass).
+    """Report logits or probabilities that are no distribution (not a number, or no mass).
 
     Attributes: reason; position (in the reply), where known.
     """
@@ -263,7 +263,7 @@ class DegenerateDistribution(EngineError):
 
 
 class RewindNotSupported(EngineError):
-    """A cache was asked to go back to a place that it cannot go back to."""
+    """Report a cache that was asked to go back to a place that it cannot go back to."""
 
     def __init__(self, length: int, current: int) -> None:
         super().__init__(
@@ -276,7 +276,7 @@ class RewindNotSupported(EngineError):
 
 
 class BackendFailure(EngineError):
-    """The library below failed. Attribute: position (tokens in the cache at the time), where known."""
+    """Report that the library below failed. Attribute: position (tokens in the cache at the time), where known."""
 
     def __init__(self, what: str, position: int | None = None) -> None:
         self.position = position
@@ -285,22 +285,22 @@ class BackendFailure(EngineError):
 
 
 class BackendClosed(BackendFailure):
-    """The model was closed before it was asked."""
+    """Report that the model was closed before it was asked."""
 
     def __init__(self) -> None:
         super().__init__(Translatable("it was closed"))
 
 
 class Cancelled(EngineError):
-    """The work was cancelled before there was anything to return."""
+    """Report that the work was cancelled before there was anything to return."""
 
     def __init__(self, what: str = Translatable("The request")) -> None:
         super().__init__(Translatable("{what} was cancelled.", what=what))
 
 
 class PairWarning(UserWarning):
-    """Something a person should know of the two models that were paired, which work all the same."""
+    """Warn of something that a person should know of the two paired models, which work all the same."""
 
 
 class LoadWarning(PairWarning):
-    """Something a person should know of how a model was loaded: an option that does nothing, a build that is slow."""
+    """Warn of how a model was loaded: an option that does nothing, or a build that is slow."""

@@ -1,4 +1,4 @@
-"""The events of a running generation, in order: PromptProgress…, then TokenEvents and RoundEvents, then Finished.
+"""Define the events of a running generation: PromptProgress…, then TokenEvents and RoundEvents, then Finished.
 
 They are named tuples: immutable, and made in a third of the time that a frozen dataclass of eight fields takes.
 """
@@ -15,7 +15,7 @@ FinishReason = Literal["stop", "length", "context", "cancelled", "error"]
 
 
 class LoadProgress(NamedTuple):
-    """A model is being checked or loaded. `part`: target or draft; `stage`: checking or loading; `fraction` 0..1."""
+    """Report the load of a model. `part`: target or draft; `stage`: checking or loading; `fraction` 0..1."""
 
     part: Literal["target", "draft"]
     stage: Literal["checking", "loading"]
@@ -23,14 +23,14 @@ class LoadProgress(NamedTuple):
 
 
 class PromptProgress(NamedTuple):
-    """The prompt is being read: `evaluated` of `total` tokens that were not in the cache."""
+    """Report that the prompt is being read: `evaluated` of `total` tokens that were not in the cache."""
 
     evaluated: int
     total: int
 
 
 class TokenEvent(NamedTuple):
-    """One token of the reply.
+    """Report one token of the reply.
 
     `text` is what this token adds to the reply's text; it may be empty (half a character, a possible stop string, the
     end token). `position` counts the reply's tokens from 0, `round` the rounds from 1. `logprob` and `draft_logprob`
@@ -49,7 +49,7 @@ class TokenEvent(NamedTuple):
 
 
 class RoundEvent(NamedTuple):
-    """One round is over. `source` names the drafter; `lookahead` is the K it was asked for; times in milliseconds.
+    """Report the end of a round. `source` names the drafter; `lookahead` is the K asked of it; times in milliseconds.
 
     `speedup`: what the automatic lookahead expected of the round, in times of plain decoding (1.0 where it goes plain);
     an estimate. None where the lookahead is not automatic.
@@ -67,7 +67,7 @@ class RoundEvent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GenerationResult:
-    """A finished reply.
+    """Hold a finished reply.
 
     `prompt_evaluated`: prompt tokens that had to be read, the rest was in the cache. `dropped_turns`: oldest turns of
     the conversation that were left out because the context does not hold them.
@@ -85,11 +85,11 @@ class GenerationResult:
 
     @property
     def advice(self) -> str | None:
-        """What to change, in a sentence for a person, where the draft was mostly wrong."""
+        """Return what to change, in a sentence for a person, where the draft was mostly wrong."""
         return self.stats.advice
 
     def to_dict(self) -> dict[str, Any]:
-        """The stable JSON form of the command line."""
+        """Return the stable JSON form of the command line."""
         return {
             "text": self.text,
             "tokens": list(self.tokens),
@@ -105,7 +105,7 @@ class GenerationResult:
 
 
 class Finished(NamedTuple):
-    """The last event."""
+    """Report the end: the last event."""
 
     result: GenerationResult
 

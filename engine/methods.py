@@ -1,4 +1,4 @@
-"""The draft methods: one table, which the engine, the command line and the window read.
+"""Register the draft methods in one table that the engine, the command line and the window read.
 
 A method is one entry here and one drafter. To use a drafter of your own, hand a DraftMethod in where a method's name
 goes: `SpeculationConfig(method=DraftMethod("mine", "Mine", "Proposes the last token again.", make_drafter))`.
@@ -19,7 +19,7 @@ AUTO, PLAIN = "auto", "autoregressive"
 
 @dataclass(frozen=True, slots=True)
 class DraftMethod:
-    """A way to propose tokens.
+    """Describe a way to propose tokens.
 
     `name` is for the command line and results, `label` and `hint` (a sentence) are for people. `maker` makes the
     drafter of one reply from a DrafterContext: a callable, or "module:function" that is imported when it is needed;
@@ -40,12 +40,12 @@ class DraftMethod:
 
     @property
     def available(self) -> bool:
-        """True where this version can make its drafter."""
+        """Return True where this version can make its drafter."""
         return self.maker is not None
 
     @property
     def module(self) -> str | None:
-        """The module that is imported when the method is used first."""
+        """Return the module that is imported when the method is used first."""
         return self.maker.partition(":")[0] if isinstance(self.maker, str) else None
 
     def make(self, context: Any) -> Any:

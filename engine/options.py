@@ -1,4 +1,4 @@
-"""The options that calls take by name, as type checkers know them: the fields of the configurations."""
+"""Define the options that calls take by name, as type checkers know them: the fields of the configurations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.methods import DraftMethod
 
 
 class GenerationOptions(TypedDict, total=False):
-    """The options of `generate`, `stream` and `astream`: fields of the three configurations, and two of these whole."""
+    """Name the options of `generate`, `stream` and `astream`: fields of the configurations, and two of these whole."""
 
     raw: bool
     max_tokens: int | None
@@ -53,7 +53,7 @@ class GenerationOptions(TypedDict, total=False):
 
 
 class LoadOptions(TypedDict, total=False):
-    """The fields of a LoadConfig but its path, which `load` takes by name."""
+    """Name the fields of a LoadConfig but its path, which `load` takes by name."""
 
     context_length: int | None
     threads: int | None

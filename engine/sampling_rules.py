@@ -1,4 +1,4 @@
-"""The table of the sampling rules, read from the file that the compiled code includes too (sampling_rules.def)."""
+"""Read the table of the sampling rules from the file that the compiled code includes too (sampling_rules.def)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ENTRY = re.compile(
 
 
 class Rule(NamedTuple):
-    """One rule: the name of its number in a SamplingConfig, and what that number may be.
+    """Describe one rule: the name of its number in a SamplingConfig, and the values that are allowed.
 
     `type`: as C calls it. `off`: the value with which the rule changes nothing, which is also the default. `range`: an
     interval as the table writes it, from `least` (`above`: which does not belong to it) to `most`. `help`: for the

@@ -1,4 +1,4 @@
-"""Counters of a generation and the figures derived from them (words: ARCHITECTURE.md)."""
+"""Count a generation and derive figures from the counters (words: ARCHITECTURE.md)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ADVICE = "Only {:.0%} of the proposed tokens were accepted. Choose a smaller loo
 
 @dataclass(frozen=True, slots=True)
 class MethodStats:
-    """The rounds in which one method (or source) proposed. Times in milliseconds."""
+    """Hold the rounds in which one method (or source) proposed. Times in milliseconds."""
 
     name: str
     rounds: int = 0
@@ -25,16 +25,16 @@ class MethodStats:
 
     @property
     def acceptance_rate(self) -> float:
-        """Accepted / proposed; 0 where nothing was proposed."""
+        """Return accepted / proposed; 0 where nothing was proposed."""
         return self.accepted / self.proposed if self.proposed else 0.0
 
     def __add__(self, other: MethodStats) -> MethodStats:
-        """Both together, under the name of the first."""
+        """Return both together, under the name of the first."""
         mine, theirs = asdict(self), asdict(other)
         return MethodStats(self.name, **{key: mine[key] + theirs[key] for key in mine if key != "name"})
 
     def to_dict(self) -> dict[str, float]:
-        """The counters and the acceptance rate, without the name."""
+        """Return the counters and the acceptance rate, without the name."""
         return {key: value for key, value in asdict(self).items() if key != "name"} | {
             "acceptance_rate": self.acceptance_rate
         }
@@ -42,7 +42,7 @@ class MethodStats:
 
 @dataclass(frozen=True, slots=True)
 class GenerationStats:
-    """What happened in one generation, or in several added up.
+    """Hold what happened in one generation, or in several added up.
 
     Attributes count tokens, rounds or forwards; times are milliseconds of wall clock.
     `emitted = accepted + corrections + bonus_tokens + plain_tokens` and `proposed = accepted + rejected`.
@@ -78,45 +78,47 @@ class GenerationStats:
 
     @property
     def emitted(self) -> int:
-        """Tokens in the result."""
+        """Return tokens in the result."""
         return self.accepted + self.corrections + self.bonus_tokens + self.plain_tokens
 
     @property
     def acceptance_rate(self) -> float:
-        """Accepted / proposed; 0 where nothing was proposed."""
+        """Return accepted / proposed; 0 where nothing was proposed."""
         return self.accepted / self.proposed if self.proposed else 0.0
 
     @property
     def mean_length(self) -> float:
-        """Emitted tokens per round."""
+        """Return the emitted tokens per round."""
         return self.emitted / self.rounds if self.rounds else 0.0
 
     @property
     def average_lookahead(self) -> float:
-        """Mean number of tokens proposed per round, as drafted."""
+        """Return the mean number of tokens proposed per round, as drafted."""
         return self.lookahead_sum / self.rounds if self.rounds else 0.0
 
     @property
     def acceptance_by_position(self) -> tuple[float, ...]:
-        """Accepted / proposed at each index of a draft."""
+        """Return accepted / proposed at each index of a draft."""
         pairs = zip(self.accepted_by_position, self.proposed_by_position, strict=True)
         return tuple(accepted / proposed if proposed else 0.0 for accepted, proposed in pairs)
 
     @property
     def tokens_per_second(self) -> float:
-        """Emitted tokens over the time after the prompt was read."""
+        """Return the emitted tokens over the time after the prompt was read."""
         seconds = (self.total_ms - self.prompt_ms) / 1000.0
         return self.emitted / seconds if seconds > 0 else 0.0
 
     @property
     def speedup(self) -> float | None:
-        """Measured tokens/s over the measured tokens/s of plain decoding, or None if that was not measured."""
+        """Return measured tokens/s over the measured tokens/s of plain decoding, or None if that was not measured."""
         plain = self.plain_tokens_per_second
         return self.tokens_per_second / plain if plain else None
 
     @property
     def estimated_speedup(self) -> float | None:
-        """An estimate from the measured cost of a forward of each size, or None where the cost of one token is unknown.
+        """Return an estimate from the measured cost of a forward of each size.
+
+        Or None where the cost of one token is unknown.
 
         E[tokens] / (v(K + 1) + K·c): v(n) is the time of a forward of n tokens and c that of a draft token, both over
         the time of a forward of one token; K is the mean length of the drafts. Source: Leviathan et al. 2023, theorem
@@ -131,28 +133,31 @@ class GenerationStats:
         return (1.0 + self.accepted / rounds) * one / (forward_ms + self.draft_ms / rounds)
 
     def _one_token_ms(self) -> float | None:
-        """Milliseconds of a forward of one token, here or in plain decoding before."""
+        """Return milliseconds of a forward of one token, here or in plain decoding before."""
         if self.forwards_by_size and self.forwards_by_size[0]:
             return self.target_ms_by_size[0] / self.forwards_by_size[0]
         return 1000.0 / self.plain_tokens_per_second if self.plain_tokens_per_second else None
 
     @property
     def advice(self) -> str | None:
-        """What to change, in a sentence for a person, where less than 30 % of the proposals were accepted."""
+        """Return what to change, in a sentence for a person, where less than 30 % of the proposals were accepted."""
         if not self.proposed or self.acceptance_rate >= POOR_ACCEPTANCE:
             return None
         return ADVICE.format(self.acceptance_rate)
 
     @property
     def time_saved_ms(self) -> float | None:
-        """Milliseconds that plain decoding would have taken longer, or None if plain decoding was not measured."""
+        """Return milliseconds that plain decoding would have taken longer.
+
+        Or None if plain decoding was not measured.
+        """
         plain = self.plain_tokens_per_second
         if not plain:
             return None
         return 1000.0 * self.emitted / plain - (self.total_ms - self.prompt_ms)
 
     def __add__(self, other: GenerationStats) -> GenerationStats:
-        """Both together; a plain speed that only one knows is kept."""
+        """Return both together; a plain speed that only one knows is kept."""
         summed: dict[str, Any] = {}
         for field in fields(self):
             mine, theirs = getattr(self, field.name), getattr(other, field.name)
@@ -167,7 +172,7 @@ class GenerationStats:
         return GenerationStats(**summed)
 
     def to_dict(self) -> dict[str, Any]:
-        """The stable JSON form: every counter and every derived figure."""
+        """Return the stable JSON form: every counter and every derived figure."""
         return {
             "rounds": self.rounds,
             "proposed": self.proposed,
@@ -203,7 +208,7 @@ class GenerationStats:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> GenerationStats:
-        """The inverse of `to_dict`: derived figures are computed again, unknown keys ignored."""
+        """Return the inverse of `to_dict`: derived figures are computed again, unknown keys ignored."""
         known = {field.name for field in fields(cls)}
         values: dict[str, Any] = {
             key: tuple(v) if isinstance(v, list) else v for key, v in data.items() if key in known
@@ -223,7 +228,7 @@ _NOTHING = asdict(GenerationStats())
 
 
 class StatsRecorder:
-    """Counts one generation while it runs; `snapshot()` gives the figures so far."""
+    """Count one generation while it runs; `snapshot()` gives the figures so far."""
 
     def __init__(self) -> None:
         self._stats = dict(_NOTHING)
@@ -288,7 +293,7 @@ class StatsRecorder:
         counts[5] += times[1]
 
     def snapshot(self) -> GenerationStats:
-        """The figures so far."""
+        """Return the figures so far."""
         values: dict[str, Any] = dict(self._stats)
         values["proposed_by_position"], values["accepted_by_position"] = (
             tuple(sum(counts[which] for counts in self._drafts[length:]) for length in range(1, len(self._drafts)))

@@ -1,4 +1,4 @@
-"""Texts for people that can still be said in another language."""
+"""Define texts for people that can still be said in another language."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Self
 
 
 class Translatable(str):
-    """A sentence or a clause in English, which remembers what it was made of.
+    """Hold a sentence or a clause in English, with what it was made of.
 
     It is the finished text for whoever wants no more: `Translatable("it has {count:,} tokens", count=4096)` equals
     "it has 4,096 tokens". Who speaks another language translates `template` and fills it with `fields`, of which
@@ -35,15 +35,15 @@ class Translatable(str):
         return phrase
 
     def as_sentence(self) -> Self:
-        """The same with a capital letter at its beginning."""
+        """Return the same with a capital letter at its beginning."""
         return self._made(self.template, self.fields, True)
 
     def as_clause(self) -> Self:
-        """The same with a small letter at its beginning."""
+        """Return the same with a small letter at its beginning."""
         return self._made(self.template, self.fields, False)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """How it is copied, and sent to another process."""
+        """Return how it is copied, and sent to another process."""
         return _remade, (type(self), self.template, self.fields, self.capital)
 
 
@@ -62,24 +62,24 @@ def _with_initial(phrase: Translatable, capital: bool | None) -> Translatable:
 
 
 def with_initial(text: str, *, capital: bool | None) -> str:
-    """A text with a capital or a small letter at its beginning."""
+    """Return a text with a capital or a small letter at its beginning."""
     if capital is None:
         return text
     return (text[:1].upper() if capital else text[:1].lower()) + text[1:]
 
 
 def as_sentence(text: str) -> str:
-    """A clause with a capital letter at its beginning."""
+    """Return a clause with a capital letter at its beginning."""
     return text.as_sentence() if isinstance(text, Translatable) else with_initial(text, capital=True)
 
 
 def as_clause(text: str) -> str:
-    """A sentence with a small letter at its beginning."""
+    """Return a sentence with a small letter at its beginning."""
     return text.as_clause() if isinstance(text, Translatable) else with_initial(text, capital=False)
 
 
 def packed(text: str) -> str | dict[str, Any]:
-    """A text as JSON can say it, so that a phrase stays one."""
+    """Return a text as JSON can say it, so that a phrase stays one."""
     if not isinstance(text, Translatable):
         return text
     fields = {name: _plain(value) for name, value in text.fields.items()}
@@ -87,7 +87,7 @@ def packed(text: str) -> str | dict[str, Any]:
 
 
 def unpacked(data: object) -> str:
-    """What was packed. Raises KeyError, ValueError, TypeError, IndexError for what never was."""
+    """Return what was packed. Raises KeyError, ValueError, TypeError, IndexError for what never was."""
     if isinstance(data, str):
         return data
     if not isinstance(data, Mapping) or not isinstance(data["fields"], Mapping):

@@ -1,4 +1,4 @@
-"""The only place that runs the engine: what its thread is asked to do, awaited from the Qt loop."""
+"""Run the engine, as the only place that does: its thread takes jobs, and the Qt loop awaits them."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ _REPORT_S = 0.25
 
 
 class ModelsChanged(EngineError):
-    """Other models were loaded than those that were to be measured."""
+    """Report that the loaded models are not those that were to be measured."""
 
     def __init__(self) -> None:
         super().__init__("Other models were loaded meanwhile. Start again to measure them.")
 
 
 def _make_decoder() -> SpeculativeDecoder:
-    """The engine itself, which is imported by the thread that runs it: the window is on screen before that."""
+    """Return the engine itself, which is imported by the thread that runs it: the window is on screen before that."""
     return engine.SpeculativeDecoder()
 
 
 class EngineBridge:
-    """Runs jobs of the engine.
+    """Run jobs of the engine.
 
     Attributes: loaded (what is really loaded, true also after a failed load); progress (of the load that is running,
     or None); measuring (whether the costs of the pair are being measured); proving (whether ways are being measured
@@ -194,7 +194,7 @@ class EngineBridge:
         return self._worker.submit(Job(self._loop, work, background=True))
 
     def drain(self) -> list[TimedEvent]:
-        """The events since the last call, each with the time (perf_counter, seconds) at which it came."""
+        """Return the events since the last call, each with the time (perf_counter, seconds) at which it came."""
         events: list[TimedEvent] = []
         with contextlib.suppress(IndexError):
             while True:
@@ -243,7 +243,7 @@ class EngineBridge:
         return options.config(path, trusted=path in self._trusted, despite_memory=how.despite_memory)
 
     def _note_loaded(self, target: Path | None, draft: Path | None) -> None:
-        """The engine drops a draft that does not fit a new target."""
+        """Note what is loaded: the engine drops a draft that does not fit a new target."""
         self.loaded = Loaded(target, draft if self._decoder.draft is not None else None)
 
     def _note_progress(self, progress: LoadProgress) -> None:

@@ -1,4 +1,4 @@
-"""Pieces of work for the engine's thread, and what goes in and comes out of them."""
+"""Define the jobs of the engine's thread, and the data that they take and return."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ AS_ASKED = LoadWay()
 
 
 class Job(Generic[T]):
-    """A piece of work for the worker thread. `await job.result` gives what it gives or raises what it raises."""
+    """Hold a piece of work for the worker thread. `await job.result` returns its result or raises its error."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, work: Callable[[CancelToken], T], *, background: bool = False
@@ -65,7 +65,7 @@ class Job(Generic[T]):
         self._token.cancel()
 
     def wait_again(self) -> None:
-        """It has made way and waits for its next turn."""
+        """Wait for the next turn after making way for another job."""
         self._token.clear()
 
     def run(self) -> T:

@@ -1,4 +1,4 @@
-"""The engine's thread: it does one job at a time; what waits in the background makes way for what is urgent."""
+"""Run the engine's thread: it does one job at a time, and background jobs make way for urgent ones."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ T = TypeVar("T")
 
 
 class Worker:
-    """A thread and the jobs that wait for it. Its methods are called on the Qt thread, the thread of `loop`."""
+    """Run queued jobs on a thread. The methods are called on the Qt thread, the thread of `loop`."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, begin: Callable[[], AbstractContextManager[object]], name: str
     ) -> None:
-        """`begin` is called on the thread before the first job; what it gives is closed after the last one."""
+        """Start the thread; it calls `begin` before the first job and closes the result of that after the last one."""
         self._loop = loop
         self._begin = begin
         self._changed = threading.Condition()
@@ -62,7 +62,7 @@ class Worker:
         return not self._thread.is_alive()
 
     def _withdraw(self, job: Job[Any]) -> None:
-        """A job that was cancelled before its turn does not wait for it."""
+        """Remove a job that was cancelled before its turn."""
         with self._changed:
             for jobs in (self._urgent, self._background):
                 if job in jobs:

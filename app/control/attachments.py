@@ -1,4 +1,4 @@
-"""Looks after the files that go with the next question: reads them aside, and keeps them until it is sent."""
+"""Look after the files of the next question: read them aside, and keep them until it is sent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.system.log_file import note_error
 
 
 class Attachments(QObject):
-    """The files of the next question.
+    """Hold the files of the next question.
 
     Attributes: attachments (read), pending (names of those that are being read: their disk may be slow).
     Signals: changed(), counted() (their tokens are known), refused(NotAttached).
@@ -50,18 +50,18 @@ class Attachments(QObject):
         self.changed.emit()
 
     def sent(self) -> None:
-        """The question is on its way; the next one begins without files."""
+        """Clear the files: the question is on its way, and the next one begins without any."""
         self._last = self.attachments
         self._clear()
 
     def bring_back(self) -> None:
-        """The files of the last question once more, with its words."""
+        """Bring back the files of the last question, together with its words."""
         if not self.attachments and self._last:
             self.attachments = self._last
             self.changed.emit()
 
     def note_tokens(self, counts: Mapping[str, int]) -> None:
-        """So many tokens these texts have."""
+        """Note how many tokens these texts have."""
         known = tuple(
             each.counted(counts[each.block]) if each.tokens is None and each.block in counts else each
             for each in self.attachments
@@ -71,11 +71,11 @@ class Attachments(QObject):
             self.counted.emit()
 
     def forget_tokens(self) -> None:
-        """Another model has other tokens."""
+        """Forget the token counts: another model has other tokens."""
         self.attachments = tuple(Attachment(each.name, each.text) for each in self.attachments)
 
     def stop(self) -> None:
-        """Nobody waits for what is still being read."""
+        """Drop the files that are still being read; nobody waits for them."""
         self._reading.clear()
 
     def _clear(self) -> None:

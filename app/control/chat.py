@@ -25,7 +25,7 @@ from app.system.translation import say_error
 
 
 class ChatController(QObject):
-    """One chat on the screen: questions in, replies out. A reply goes on being written while another chat is shown.
+    """Manage one chat on the screen: questions in, replies out. A reply continues while another chat is shown.
 
     Attributes: transcript, metrics, models (their controller), conversations, choices (what replies are asked with),
     replies (those that are being written), activity.
@@ -71,7 +71,7 @@ class ChatController(QObject):
 
     @property
     def metrics(self) -> Metrics:
-        """The figures of the reply that is being written, or was last."""
+        """Return the figures of the reply that is being written, or was last."""
         return self.replies.metrics
 
     @property
@@ -86,7 +86,7 @@ class ChatController(QObject):
 
     @property
     def answering(self) -> PendingReply | None:
-        """The question of the chat on the screen that is being answered, or waits for that."""
+        """Return the question of the chat on the screen that is being answered, or waits for that."""
         return self._shown_reply()
 
     # The chat on the screen -------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ class ChatController(QObject):
         self._note_queue()
 
     def _removed(self, conversation: int) -> None:
-        """A conversation was deleted: nobody waits for its reply."""
+        """Cancel the replies of a deleted conversation, since nobody waits for them."""
         for pending in list(self.replies.queue):
             if pending.conversation is not None and pending.conversation.id == conversation:
                 self.replies.cancel(pending)
@@ -246,14 +246,14 @@ class ChatController(QObject):
         await self.replies.stop()
 
     def last_question(self) -> str:
-        """The last question of this chat; empty where there is none."""
+        """Return the last question of this chat; empty where there is none."""
         asked = [entry.question for entry in self.transcript if isinstance(entry, Exchange)]
         return asked[-1] if asked else ""
 
     # A reply ----------------------------------------------------------------------------------------------------------
 
     def _answer_anew(self, conversation: Conversation, question: int) -> None:
-        """A new reply to a question that is kept, which ends what is on the screen."""
+        """Ask for a new reply to a question that is kept; the question then ends what is on the screen."""
         exchange = self._messages.show(conversation, question)
         before = self._shown_before(conversation, question)
         self.transcript.entries = [*before, exchange]
@@ -321,7 +321,7 @@ class ChatController(QObject):
     # Which ------------------------------------------------------------------------------------------------------------
 
     def _shown_reply(self) -> PendingReply | None:
-        """The reply that the chat on the screen waits for."""
+        """Return the reply that the chat on the screen waits for."""
         return next((pending for pending in self.replies.queue if self._is_shown(pending)), None)
 
     def _is_shown(self, pending: PendingReply) -> bool:
@@ -333,7 +333,7 @@ class ChatController(QObject):
         return next((place for place in reversed(range(len(entries))) if entries[place] is exchange), None)
 
     def _free(self) -> Conversation | None:
-        """The open conversation, if it may be changed now."""
+        """Return the open conversation, if it may be changed now."""
         return None if self.busy else self.conversations.open
 
     def _show_again(self, conversation: Conversation) -> None:

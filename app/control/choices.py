@@ -14,7 +14,7 @@ from app.state.settings.generation import CONVERSATION, FIELDS, NEEDS_DRAFT, SPE
 
 
 class Choices(QObject):
-    """The generation choices: each conversation has its own sampling and system prompt, all share the speculation.
+    """Hold the generation choices: each conversation has its own sampling and system prompt, all share the speculation.
 
     A new conversation begins with the defaults, or with what was chosen for it before its first question; from then on
     it keeps what it has. They are built when something is chosen or another conversation is opened, and kept.

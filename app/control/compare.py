@@ -1,4 +1,4 @@
-"""Looks after the proof of the gain: starts Compare and the lookahead sweep, follows them, cancels them."""
+"""Look after the proof of the gain: start Compare and the lookahead sweep, follow them, cancel them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KINDS: tuple[CompareKind, ...] = ("compare", "sweep")
 
 
 class _Mail:
-    """Carries progress from the worker thread to the window's. No object of Qt: those belong to the window's thread."""
+    """Carry progress from the worker thread to the window's. No object of Qt: those belong to the window's thread."""
 
     def __init__(self) -> None:
         self._last: tuple[CompareProgress, threading.Event] | None = None
@@ -54,7 +54,7 @@ class _Mail:
 
 @dataclass(slots=True)
 class _Work:
-    """A measurement on its way. `job`: the load or the measurement that is running for it."""
+    """Hold a measurement in progress. `job`: the load or the measurement that runs for it."""
 
     mail: _Mail = field(default_factory=_Mail)
     job: Job[Any] | None = None
@@ -62,7 +62,7 @@ class _Work:
 
 
 class CompareController(QObject):
-    """Measurements, one after the other, each with its own dialog.
+    """Run measurements one after the other, each with its own dialog.
 
     Attributes: runs (by kind). Signals: changed(kind), pair_changed().
     """

@@ -1,4 +1,4 @@
-"""Keeps count of how full the context is: asks the engine, in the background, when somebody has stopped typing."""
+"""Keep count of how full the context is: asks the engine, in the background, when somebody has stopped typing."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class ContextController(QObject):
             self._timer.start(LONG_WAIT_MS if self._size() > _LONG else WAIT_MS)
 
     def stop(self) -> None:
-        """The end of the program."""
+        """Stop counting at the end of the program."""
         self._stopped = True
         self._timer.stop()
         self._tasks.cancel()
@@ -87,7 +87,7 @@ class ContextController(QObject):
         return files + sum(len(message.content) for message in self._history or ())
 
     def _note_other(self) -> None:
-        """Other entries are shown. While the engine is at work elsewhere, what they take is not known."""
+        """Note that other entries are shown; while the engine is at work elsewhere, their size is not known."""
         self._counted = None
         if self._controller.activity.work != "idle":
             self._show(None)
@@ -113,7 +113,7 @@ class ContextController(QObject):
             self.note_typed()
 
     def _note_reply(self) -> None:
-        """While a reply is written the meter follows it: counting would have to wait for its end."""
+        """Let the meter follow a reply while it is written: counting would have to wait for its end."""
         pending, use = self._controller.answering, self._counted
         if pending is not None and pending.exchange.status == "writing" and use is not None:
             used = use.used + self._controller.metrics.emitted

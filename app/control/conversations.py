@@ -1,4 +1,4 @@
-"""Looks after the conversations: which there are, which is open, what is searched for, deleted, brought in and out."""
+"""Look after the conversations: which there are, which is open, what is searched for, deleted, brought in and out."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MOST_TRACES = 500
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """A conversation that can be brought back. `conversation`: where it was open."""
+    """Hold a conversation that can be brought back. `conversation`: None unless it was open."""
 
     summary: ConversationSummary
     conversation: Conversation | None
@@ -43,7 +43,7 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class DeletedMessages:
-    """Messages that can be brought back, parents first. `traces`: the records of their tokens."""
+    """Hold messages that can be brought back, parents first. `traces`: the records of their tokens."""
 
     conversation: Conversation
     messages: list[StoredMessage]
@@ -51,7 +51,7 @@ class DeletedMessages:
 
 
 class ConversationController(QObject):
-    """The conversations of this run.
+    """Hold the conversations of this run.
 
     Attributes: list (what the panel shows), open (the conversation in the middle, None for a chat in which nothing was
     said yet).
@@ -71,7 +71,7 @@ class ConversationController(QObject):
     failed = Signal(object)
 
     def __init__(self, loop: asyncio.AbstractEventLoop, path: Path | None) -> None:
-        """`path`: the file of the store; None: keep nothing beyond this run."""
+        """Set up the desk. `path`: the file of the store; None: keep nothing beyond this run."""
         super().__init__()
         self.list = ConversationList()
         self.open: Conversation | None = None
@@ -93,7 +93,7 @@ class ConversationController(QObject):
 
     @property
     def store(self) -> ConversationStore:
-        """The store; opened when it is asked for first: one in memory where the file can't be."""
+        """Return the store; opened when it is asked for first: one in memory where the file can't be."""
         return self._store or self._open()
 
     def _open(self) -> ConversationStore:
@@ -131,7 +131,7 @@ class ConversationController(QObject):
         return self._store.close(timeout)
 
     def _note_trouble(self, error: StoreError | None) -> None:
-        """On the writing thread."""
+        """Pass trouble from the writing thread on to the thread of the loop."""
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._tell_trouble, error)
 
@@ -153,11 +153,11 @@ class ConversationController(QObject):
         return found
 
     def leave(self) -> None:
-        """No conversation is open: the next question begins one."""
+        """Leave no conversation open: the next question begins one."""
         self._mark(None)
 
     def current(self) -> Conversation:
-        """The open conversation, a new one if there is none. It is kept from its first question on."""
+        """Return the open conversation, a new one if there is none. It is kept from its first question on."""
         if self.open is not None:
             return self.open
         conversation = self.store.new()
@@ -204,19 +204,19 @@ class ConversationController(QObject):
         return None
 
     def summaries(self) -> list[ConversationSummary]:
-        """All conversations, what was said last first."""
+        """Return all conversations, what was said last first."""
         return sorted(self._summaries.values(), key=lambda each: (each.updated, each.id), reverse=True)
 
     # The list ---------------------------------------------------------------------------------------------------------
 
     def note(self, conversation: Conversation) -> None:
-        """Something was said in a conversation: it goes to the top."""
+        """Note that something was said in a conversation: it goes to the top."""
         if self._deleted is None or self._deleted.summary.id != conversation.id:
             self._summaries[conversation.id] = conversation.summary()
             self._show_list()
 
     def note_writing(self, conversations: frozenset[int]) -> None:
-        """In these a reply is being written, or waits for its turn."""
+        """Note the conversations in which a reply is being written or waits for its turn."""
         if self.list.writing != conversations:
             self.list.writing = conversations
             self.writing_changed.emit()
@@ -266,7 +266,7 @@ class ConversationController(QObject):
         return deleted.conversation
 
     def forget_deleted(self) -> None:
-        """It is too late to undo: what was deleted goes for good."""
+        """Forget what was deleted, for good: it is too late to undo."""
         deleted, self._deleted = self._deleted, None
         if deleted is not None:
             self.store.purge(deleted.summary.id)
@@ -318,7 +318,7 @@ class ConversationController(QObject):
     # Files ------------------------------------------------------------------------------------------------------------
 
     def export_name(self, conversation: int, kind: str) -> str:
-        """A name for the file of an export (`kind`: in FORMATS); empty where the conversation is gone."""
+        """Return a name for the file of an export (`kind`: in FORMATS); empty where the conversation is gone."""
         found = self._load(conversation)
         return "" if found is None else file_name(found, FORMATS[kind].suffix)
 

@@ -1,4 +1,4 @@
-"""Looks after the models folders: scans them, watches them, notices when one is gone and when it is back."""
+"""Look after the models folders: scan them, watch them, notice when one is gone and when it is back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from engine import Cancelled, EngineError, FolderUnreadable
 
 
 class FolderController(QObject):
-    """The models folders of this run.
+    """Hold the models folders of this run.
 
     What fails is told to `failed`, that a scan begins to `working`. Signal: found() (the list of models changed).
     """
@@ -49,7 +49,7 @@ class FolderController(QObject):
 
     @property
     def scanning(self) -> Path | None:
-        """The folder that is being scanned."""
+        """Return the folder that is being scanned."""
         return next(iter(self._jobs), None)
 
     @property
@@ -119,7 +119,7 @@ class FolderController(QObject):
             self._models.set_alone(await self._bridge.inspect(path).result)
 
     def note_loss(self, folder: Path, reason: str) -> bool:
-        """A folder is not there any more; whether that is news."""
+        """Note that a folder is not there any more; return whether that is news."""
         if folder in self._models.away:
             return False
         self._models.set_away(folder)
@@ -145,7 +145,7 @@ class FolderController(QObject):
             self._tasks.start(self._scan_quietly(folder))
 
     async def _scan_quietly(self, folder: Path) -> None:
-        """Once for all that happened before it began, though it may have to wait for the end of a long reply."""
+        """Scan once for all earlier changes, though the scan may have to wait for the end of a long reply."""
         try:
             while self._quiet[folder] and folder in self._models.folders:
                 self._quiet[folder] = False

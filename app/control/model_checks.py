@@ -1,4 +1,4 @@
-"""Finds out ahead what is to be known of models: which drafts fit a target, what the loaded pair costs."""
+"""Find out ahead what is to be known of models: which drafts fit a target, what the loaded pair costs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from engine import Cancelled
 
 
 class CostController:
-    """Measures ahead. What fails is told to `failed`, that it begins to `working`."""
+    """Measure ahead. What fails is told to `failed`, that it begins to `working`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Looks after the models: scans folders, judges pairs, loads ahead, remembers what was chosen."""
+"""Look after the models: scan folders, judge pairs, load ahead, remember what was chosen."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from engine import Cancelled, EngineError, IncompatiblePair, LoadFailed, ModelTo
 
 
 class NothingChosen(EngineError):
-    """A question was asked while no target is chosen."""
+    """Report a question that was asked while no target is chosen."""
 
 
 class ModelController(QObject):
-    """The models of this run.
+    """Hold the models of this run.
 
     Attributes: models (the state that the pickers show), library (the same as a table), settings, loader.
     Signals: list_changed() (other models, or something else is known of them), selection_changed() (something else is
@@ -73,20 +73,20 @@ class ModelController(QObject):
     # Intents ----------------------------------------------------------------------------------------------------------
 
     def begin(self, folders: Sequence[Path] = ()) -> None:
-        """After the first paint: look into the bundled files, load the chosen pair, scan the models folders."""
+        """Begin after the first paint: read the bundled files, load the chosen pair, scan the models folders."""
         # Before they are read: what is remembered meanwhile must not leave them out.
         self.list.folders = tuple(dict.fromkeys(folders))
         self._tasks.start(self._begin(folders))
 
     def wish(self, selection: Selection) -> None:
-        """Before `begin`: what was chosen in the last run is not there at present.
+        """Remember, before `begin`, the choice of the last run, which is not there at present.
 
         It is chosen when it is back, unless something else is chosen meanwhile.
         """
         self._wish = selection
 
     def open_model(self, path: Path) -> None:
-        """Before `begin`: use this target, as the program was started with it, with the best draft that is there.
+        """Open this target before `begin`, as the program was started with it, with the best draft that is there.
 
         It holds for this run: the next start is as before, unless a target is picked meanwhile. If it cannot be loaded,
         what was chosen before is chosen again.
@@ -173,11 +173,11 @@ class ModelController(QObject):
         return chosen.target is None or self.loader.has(Loaded(chosen.target, chosen.draft))
 
     def nothing_chosen(self) -> EngineError:
-        """The error for a question without a target."""
+        """Return the error for a question without a target."""
         return NothingChosen(self.tr("No target is chosen. Choose one above, or add a folder with GGUF models."))
 
     def load(self, wanted: Loaded) -> Job[Loaded] | None:
-        """A job that loads what is wanted (one that is running already, if it does so), or None if all is there.
+        """Return a job that loads what is wanted (one that is running already, if it does so), or None if all is there.
 
         Whoever awaits it calls `load_ended` afterwards, whatever came of it. Where it would not fit in memory it waits
         for the user, who is asked by `announce`.
@@ -265,7 +265,7 @@ class ModelController(QObject):
 
     @property
     def scanning(self) -> Path | None:
-        """The folder that is being scanned."""
+        """Return the folder that is being scanned."""
         return self._folders.scanning
 
     def name_of(self, path: Path | None) -> str:
@@ -322,7 +322,7 @@ class ModelController(QObject):
             self._remember_folders()
 
     def _found(self) -> None:
-        """The list of models changed."""
+        """Follow a change in the list of models."""
         self.list.free = engine.available_memory()
         wish = self._wish
         if wish is not None and wish.target is not None and self.list.can_be_used(wish.target):

@@ -1,4 +1,4 @@
-"""Turns what went wrong into a message for a person."""
+"""Turn what went wrong into a message for a person."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from engine import ContextFull, EngineError, FolderUnreadable, LoadFailed
 
 
 def describe(error: BaseException) -> Problem:
-    """The message for an error. Ours say it all themselves; any other is logged and comes with details to report."""
+    """Return the message for an error.
+
+    Ours say it all themselves; any other is logged and comes with details to report.
+    """
     if isinstance(error, EngineError | ResourceDamaged):
         return Problem(say_error(error), None, _action(error))
     note_error(error)
@@ -48,7 +51,7 @@ def details(error: BaseException) -> str:
 
 
 def report(problem: Problem, *, target: str, draft: str, now: datetime | None = None) -> str:
-    """A problem as a report to the makers: versions, system, the names of the models, and where it happened."""
+    """Return a problem as a report to the makers: versions, system, the names of the models, and where it happened."""
     when = (now or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M UTC")
     lines = [
         about(qt_version),

@@ -1,4 +1,4 @@
-"""Replies being written: one after another, whichever conversation is on the screen."""
+"""Write replies one after another, whichever conversation is on the screen."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ SAMPLE_EVERY = 5
 
 @dataclass(slots=True, eq=False)
 class PendingReply:
-    """A question on its way to a reply. `conversation`: None where it could not be kept, not even for this run.
+    """Hold a question on its way to a reply. `conversation`: None where it could not be kept, not even for this run.
 
     `messages` is what the model reads, behind the system prompt of the `choice`; `job`: the load or the reply that is
     running for it.
@@ -108,7 +108,7 @@ class ReplyQueue(QObject):
         models: ModelController,
         selection: Callable[[], Selection],
     ) -> None:
-        """`selection` gives what the next reply is written with."""
+        """Set up the queue. `selection` returns the models and the lookahead for the next reply."""
         super().__init__()
         self.metrics = Metrics()
         self._selection = selection
@@ -284,7 +284,7 @@ class ReplyQueue(QObject):
             self.activity_changed.emit()
 
     def _note_load(self) -> None:
-        """A load that waited for an answer is over, and while it waits no clock ticks."""
+        """Stop the clock while a load waits for an answer, and start it again afterwards."""
         if not self._timer.isActive():
             self._show_activity()
 
@@ -300,6 +300,6 @@ class ReplyQueue(QObject):
         self.metrics_changed.emit()
 
     def note_choice(self) -> None:
-        """Something else is chosen: between replies the figures' note on the lookahead follows."""
+        """Note another choice: between replies the figures' note on the lookahead follows it."""
         if self.running is None and self.metrics.choose(self._selection()):
             self.metrics_changed.emit()

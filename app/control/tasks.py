@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Tasks:
-    """Coroutines that were begun and are not over; true while there are any. The loop itself keeps hold of none."""
+    """Hold coroutines that were begun and are not over; true while there are any. The loop keeps hold of none."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop

@@ -1,4 +1,4 @@
-"""Saves the settings at each change, as soon as what makes it is over: the end of the program loses none of them."""
+"""Save the settings at each change, as soon as what makes it is over: the end of the program loses none of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LAYOUT_MS = 400
 
 
 class Autosave(QObject):
-    """Listens to the settings. Signals: changed(name), trouble(SettingsTrouble), once until it can be saved again."""
+    """Listen to the settings. Signals: changed(name), trouble(SettingsTrouble), once until it can be saved again."""
 
     changed = Signal(str)
     trouble = Signal(object)

@@ -10,7 +10,7 @@ from app.state.models.models import ModelList
 
 
 class ModelMemory:
-    """Keeps choices of models in the settings. Attributes: models, settings."""
+    """Keep choices of models in the settings. Attributes: models, settings."""
 
     def __init__(self, models: ModelList, settings: Settings) -> None:
         self.models = models

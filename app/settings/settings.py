@@ -72,7 +72,7 @@ _NOTIFY = (
 
 @dataclass(slots=True)
 class Settings:
-    """Remembered choices, and the register of all settings: the metadata of each field describes it (see SETTINGS).
+    """Hold the remembered choices and the register of all settings; the metadata of a field describe it (see SETTINGS).
 
     `target` "" is the bundled one; `draft` "" is none, None the bundled one.
     `drafting`: how the draft was chosen (`Drafting` in app.state.models.models), "" in old files;
@@ -145,7 +145,7 @@ class Settings:
 
     @property
     def models_folder(self) -> str:
-        """The first of the models folders; "" is none. Setting it replaces all of them."""
+        """Return the first of the models folders; "" is none. Setting it replaces all of them."""
         return self.models_folders[0] if self.models_folders else ""
 
     @models_folder.setter
@@ -154,7 +154,7 @@ class Settings:
 
     @classmethod
     def from_mapping(cls, data: object) -> Settings:
-        """Settings from what a file said; every value that makes no sense is replaced by the default."""
+        """Return settings from the content of a file; the default replaces every value that makes no sense."""
         settings = cls()
         if not isinstance(data, Mapping):
             return settings
@@ -196,7 +196,7 @@ class SettingsTrouble:
 
 
 def _object(data: bytes) -> dict[str, Any] | None:
-    """The JSON object in a file. None where it is none."""
+    """Return the JSON object in a file. None where it is none."""
     if len(data) > _LARGEST:
         return None
     try:
@@ -216,7 +216,7 @@ def _content(path: Path) -> bytes:
 
 
 class SettingsFile:
-    """Reads and writes the file. `path` None: remember nothing.
+    """Read and write the file. `path` None: remember nothing.
 
     Attribute: trouble (with the last reading or writing, None if there was none).
     """
@@ -228,11 +228,11 @@ class SettingsFile:
 
     @classmethod
     def default(cls) -> SettingsFile:
-        """The file in the user's configuration folder."""
+        """Return the file in the user's configuration folder."""
         return cls(settings_path())
 
     def load(self) -> Settings:
-        """The remembered settings, or the defaults: then `trouble` says why, where there was a file."""
+        """Return the remembered settings, or the defaults: then `trouble` says why, where there was a file."""
         self.trouble, self._keep_off = None, False
         if self.path is None:
             return Settings()

@@ -1,4 +1,4 @@
-"""The only wiring: builds everything, connects it, runs it, and takes it down again."""
+"""Build everything, connect it, run it, and take it down again: the only wiring."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _choose_as_before(models: ModelList, settings: Settings) -> Selection | None
 
 
 def _begin(program: Program, problems: list[Problem]) -> None:
-    """The window is on screen: now the rest of the check of a frozen program, before a model of it is loaded."""
+    """Finish the check of a frozen program, now that its window is on screen, before a model of it is loaded."""
     steps = iter(()) if program.installation is None else program.installation.check_contents()
 
     def continue_() -> None:
@@ -199,7 +199,7 @@ def _begin(program: Program, problems: list[Problem]) -> None:
 
 
 def _begin_work(program: Program, problems: list[Problem]) -> None:
-    """Now the heavy things."""
+    """Begin the heavy work."""
     for problem in problems:
         program.controller.report(problem)
     program.models.begin([expanded(folder) for folder in program.settings.models_folders])
@@ -217,7 +217,7 @@ def _load_readers() -> None:
 
 
 def _report_surprises(program: Program, loop: asyncio.AbstractEventLoop) -> None:
-    """Whatever goes wrong unexpectedly becomes a message in the window."""
+    """Report whatever goes wrong unexpectedly as a message in the window."""
 
     def show(error: BaseException) -> None:
         program.controller.report(describe(error))
@@ -302,7 +302,7 @@ def _hear_calls(program: Program, claim: Claim) -> None:
 
 
 def _run(app: QApplication, loop: qasync.QEventLoop, program: Program, script: Script | None) -> tuple[int, bool]:
-    """The life of the window; gives the exit code, and whether the engine has ended."""
+    """Return the life of the window; gives the exit code, and whether the engine has ended."""
     _report_surprises(program, loop)
     with loop:
         code: int = loop.run_until_complete(_live(program, loop, script))

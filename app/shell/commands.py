@@ -1,4 +1,4 @@
-"""The commands of the window: everything that it can do, with its keys."""
+"""Define the commands of the window: everything that it can do, with its keys."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _register_conversations(program: Program) -> None:
 
 
 def neighbour(rows: object, open_id: int | None, by: int) -> int | None:
-    """The conversation `by` rows below (negative: above) the open one; without one, the first or the last."""
+    """Return the conversation `by` rows below (negative: above) the open one; without one, the first or the last."""
     numbers = [row.id for row in rows if isinstance(row, ConversationItem)]  # type: ignore[attr-defined]
     if not numbers:
         return None

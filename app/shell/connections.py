@@ -72,7 +72,7 @@ def _connect_chat(program: Program) -> None:
 
 
 def _spare_collections(program: Program, last: list[int]) -> None:
-    """A long conversation is no garbage: leave it out of collections, which hold up the window.
+    """Leave a long conversation out of garbage collections, which hold up the window: it is no garbage.
 
     `last`: the one that was shown before. What changes in a conversation is not worth another time.
     """
@@ -120,7 +120,7 @@ def _connect_compare(program: Program, windows: CompareWindows) -> None:
 
 
 def _remember_open(program: Program) -> None:
-    """At once: the program may be killed, and is to come back where it was."""
+    """Remember the open conversation at once: the program may be killed, and is to come back where it was."""
     shown = program.conversations.open
     number = 0 if shown is None else shown.id
     if number != program.settings.conversation:
@@ -128,7 +128,7 @@ def _remember_open(program: Program) -> None:
 
 
 def answer(program: Program, call: Call) -> None:
-    """Another start of the program: its window is this one."""
+    """Answer another start of the program: its window is this one."""
     if call.token:
         # Wayland lets a window come up with a token that whoever was in front has given.
         os.environ["XDG_ACTIVATION_TOKEN"] = call.token
@@ -140,7 +140,7 @@ def answer(program: Program, call: Call) -> None:
 
 
 def _connect_models(program: Program, windows: LibraryWindows) -> None:
-    """The pickers, the library and what is dropped."""
+    """Connect the pickers, the library and dropped files."""
     window, bar, models, controller = program.window, program.window.bar, program.models, program.controller
     bar.target.chosen.connect(models.choose_target)
     bar.draft.chosen.connect(models.choose_draft)
@@ -160,7 +160,7 @@ def _connect_models(program: Program, windows: LibraryWindows) -> None:
 
 
 def _announcement(program: Program) -> LoadNotice:
-    """Above the progress bar, where what concerns the whole program stands."""
+    """Return the notice above the progress bar, where messages about the whole program stand."""
     window = program.window
     notice = LoadNotice(program.theme, window)
     holder = window.strip.parentWidget()

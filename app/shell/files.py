@@ -33,7 +33,7 @@ def attach(program: Program) -> None:
 
 
 def take_dropped(program: Program, found: Dropped) -> None:
-    """A model becomes the target, a folder is added, a conversation imported, a text attached; the rest is told."""
+    """Take what was dropped: choose a model, add a folder, import a conversation, attach a text, report the rest."""
     window, models = program.window, program.models
     for folder in found.folders:
         models.add_folder(folder)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class LibraryWindows(QObject):
-    """The library is made when it is asked for the first time.
+    """Hold the library window, which is made on first use.
 
     Attributes: library, options (the one that is open). Signals: dropped(Dropped) (onto the library), foreign().
     """
@@ -79,12 +79,12 @@ class LibraryWindows(QObject):
         dialog.show()
 
     def show_activity(self) -> None:
-        """Something began or goes on."""
+        """Show that something began or goes on."""
         if self.library is not None and self.library.isVisible():
             self.library.show_activity(self._activity())
 
     def close(self) -> None:
-        """With the window."""
+        """Close the dialogs with the window."""
         for dialog in (self.options, self.library):
             if dialog is not None:
                 dialog.close()
@@ -122,7 +122,7 @@ class LibraryWindows(QObject):
         self._models.set_options(path, options)
 
     def _refresh(self) -> None:
-        """Only what is on screen is drawn; the rest when it is opened."""
+        """Draw only what is on screen; the rest is drawn when it is opened."""
         if self.library is not None and self.library.isVisible():
             self._fill()
 

@@ -1,4 +1,4 @@
-"""Tells that a long reply has ended while the user is elsewhere: a message of the system, and a mark on the window.
+"""Tell that a long reply has ended while the user is elsewhere: a message of the system, and a mark on the window.
 
 The message comes from a tray icon, which is there only as long as the message: so it works wherever Qt has one, without
 anything else to be installed. Where there is no tray the window alone asks for attention.
@@ -28,7 +28,7 @@ def in_front() -> bool:
 
 
 class Notifier(QObject):
-    """Notes ends of replies. Signal: clicked() (the user wants to see it)."""
+    """Note ends of replies. Signal: clicked() (the user wants to see it)."""
 
     clicked = Signal()
 
@@ -43,7 +43,7 @@ class Notifier(QObject):
         self._over.timeout.connect(self._hide)
 
     def note(self, exchange: Exchange) -> None:
-        """A reply has ended, in whatever conversation."""
+        """Note that a reply has ended, in whatever conversation."""
         if not self._settings.notify or (self._is_in_front or in_front)() or not _worth_telling(exchange):
             return
         if exchange.problem is None:
@@ -75,14 +75,14 @@ class Notifier(QObject):
             self._hide()
 
     def _hide(self) -> None:
-        """The user is back, or has had the time to read it."""
+        """Hide the notification: the user is back, or has had the time to read it."""
         self._over.stop()
         if self._tray is not None:
             self._tray.hide()
 
 
 def _worth_telling(exchange: Exchange) -> bool:
-    """Whoever cancels a reply knows it; a short one is seen to be written."""
+    """Return whether to tell of a reply: the user knows of a cancelled one, and has seen a short one."""
     if exchange.status == "cancelled":
         return False
     return exchange.stats is None or exchange.stats.total_ms >= LONG_MS

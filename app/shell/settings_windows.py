@@ -1,4 +1,4 @@
-"""Opens the settings, and carries out what is asked for there."""
+"""Open the settings, and carry out what is asked for there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class SettingsWindows(QObject):
-    """The dialog is made when it is asked for the first time. Attribute: dialog."""
+    """Hold the settings dialog, which is made on first use. Attribute: dialog."""
 
     def __init__(self, program: Program) -> None:
         super().__init__(program.window)
@@ -162,5 +162,5 @@ class SettingsWindows(QObject):
 
 
 def _preset(name: str, choice: GenerationChoice) -> GenerationPreset:
-    """The part of a choice that a preset holds."""
+    """Return the part of a choice that a preset holds."""
     return GenerationPreset(" ".join(name.split()), GenerationChoice.from_mapping(choice.to_mapping(PRESET)))

@@ -1,4 +1,4 @@
-"""The smoke test: the real window sends a prompt to the bundled pair and tells what came of it.
+"""Run the smoke test: the real window sends a prompt to the bundled pair and reports the outcome.
 
 With a models folder, it then takes the smallest model of that, as a person does, and sends a second prompt.
 """
@@ -30,11 +30,11 @@ Script = Callable[["Program", asyncio.AbstractEventLoop], Coroutine[Any, Any, in
 
 
 class SmokeFailed(Exception):
-    """The smoke test did not get its reply."""
+    """Report that the smoke test did not get its reply."""
 
 
 def process_age() -> float:
-    """Seconds since this process started."""
+    """Return seconds since this process started."""
     if sys.platform == "linux":
         ticks = int(Path("/proc/self/stat").read_text(encoding="ascii").rpartition(")")[2].split()[19])
         return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
@@ -46,7 +46,7 @@ def process_age() -> float:
 
 
 def make_script(prompt: str, screenshot: Path | None, folder: Path | None = None) -> Script:
-    """A coroutine function that drives the window; its result is the exit code. `folder`: the models folder."""
+    """Return a coroutine function that drives the window; its result is the exit code. `folder`: the models folder."""
     limit = TIMEOUT_S if folder is None else 2 * TIMEOUT_S
 
     async def script(program: Program, loop: asyncio.AbstractEventLoop) -> int:
@@ -146,7 +146,7 @@ async def _settled(program: Program) -> None:
 
 
 def _check_problems(program: Program) -> None:
-    """Raises SmokeFailed for the first problem that the window shows."""
+    """Raise SmokeFailed for the first problem that the window shows."""
     for entry in program.controller.transcript:
         problem = entry.problem
         if problem is not None:

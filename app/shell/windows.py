@@ -56,7 +56,7 @@ class CompareWindows(QObject):
         self.dialogs["sweep"].open_with(self._controller.last_question())
 
     def close(self) -> None:
-        """With the window."""
+        """Close the dialogs with the window."""
         for dialog in self.dialogs.values():
             dialog.close()
 
@@ -79,7 +79,7 @@ class CompareWindows(QObject):
 
 
 class ReportWindows:
-    """The error report, and the folder with the log."""
+    """Show the error report, and the folder with the log."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -110,7 +110,7 @@ class ReportWindows:
 
 
 class Introduction:
-    """Explains the two models, at the first start and whenever it is asked for; made when it is first shown."""
+    """Explain the two models, at the first start and whenever it is asked for; made when it is first shown."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -147,7 +147,7 @@ class Introduction:
 
 
 def begin_introduction(program: Program, *, used_before: bool) -> None:
-    """Before the window is shown: at the first start of all it begins with this screen."""
+    """Begin with this screen at the first start of all, before the window is shown."""
     if program.settings.first_launch and used_before:
         program.settings.first_launch = False
     elif program.settings.first_launch:

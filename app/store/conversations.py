@@ -1,4 +1,4 @@
-"""The conversations as the window uses them: changed in memory at once, kept on the disk a moment later."""
+"""Keep the conversations that the window uses: changed in memory at once, stored on the disk a moment later."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _add_all(
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy as it will be read again. Raises TypeError for what JSON cannot say."""
+    """Return a copy as it will be read again. Raises TypeError for what JSON cannot say."""
     plain: dict[str, Any] = json.loads(json.dumps(values), parse_constant=lambda _: None)
     return plain
 
@@ -48,12 +48,12 @@ _FLUSH_S = 2.0
 
 
 def now() -> float:
-    """Seconds since 1970, UTC."""
+    """Return seconds since 1970, UTC."""
     return datetime.now(UTC).timestamp()
 
 
 class ConversationStore:
-    """All conversations. Used from one thread, the window's; nothing here waits for the disk but reading.
+    """Keep all conversations, for one thread, the window's; nothing here waits for the disk but reading.
 
     Every message that it gives belongs to its conversation and is changed in place. `on_trouble` is called in the
     writing thread, see StoreWriter. Reading raises errors of app.store.errors.
@@ -81,11 +81,11 @@ class ConversationStore:
         return self.store.conversations()
 
     def search(self, typed: str, limit: int = 100) -> list[SearchHit]:
-        """`Store.search`."""
+        """Call `Store.search`."""
         return self.store.search(typed, limit)
 
     def load(self, conversation_id: int) -> Conversation | None:
-        """A conversation: the very object, where it is in use. None where there is none (any more)."""
+        """Return a conversation: the very object, where it is in use. None where there is none (any more)."""
         conversation = self._open.get(conversation_id)
         if conversation is None:
             conversation = self.store.load(conversation_id)
@@ -94,13 +94,13 @@ class ConversationStore:
         return conversation
 
     def load_trace(self, message_id: int) -> bytes | None:
-        """`Store.load_trace`."""
+        """Call `Store.load_trace`."""
         return self.store.load_trace(message_id)
 
     # Conversations ------------------------------------------------------------------------------------------------
 
     def new(self) -> Conversation:
-        """A conversation without messages. It is kept from its first question on."""
+        """Return a conversation without messages. It is kept from its first question on."""
         conversation = Conversation(next(self._ids), now())
         self._open[conversation.id] = conversation
         return conversation
@@ -186,7 +186,7 @@ class ConversationStore:
         )
 
     def append(self, conversation: Conversation, reply_id: int, text: str) -> None:
-        """More of a reply. Cheap, however long the reply is. Of a deleted one: nothing."""
+        """Append text to a reply, cheaply, however long the reply is. A deleted reply gets nothing."""
         if not text or reply_id not in conversation:
             return
         text = clean(text)
@@ -198,7 +198,7 @@ class ConversationStore:
     def resume(
         self, conversation: Conversation, reply_id: int, settings: Mapping[str, Any] | None = None
     ) -> StoredMessage:
-        """A reply that had ended is written on, with these settings; they are kept when it has ended."""
+        """Continue a reply that had ended, with these settings; they are kept when it has ended."""
         reply = conversation[reply_id]
         reply.status = "waiting"
         reply.settings = reply.settings if settings is None else _plain(settings)
@@ -216,7 +216,7 @@ class ConversationStore:
         finish_reason: str | None = None,
         problem: str | None = None,
     ) -> StoredMessage | None:
-        """The reply has ended: this is its whole text, in place of what was appended. Of a deleted one: None."""
+        """End a reply with its whole text, in place of what was appended, and return it. Of a deleted one: None."""
         if reply_id not in conversation:
             return None
         reply = conversation[reply_id]

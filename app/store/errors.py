@@ -11,7 +11,7 @@ from engine import Translatable
 
 
 class StoreError(Exception):
-    """Base of all errors of the store. `str()` of it is a sentence or two for a person. Attribute: path."""
+    """Report any error of the store. `str()` of it is a sentence or two for a person. Attribute: path."""
 
     def __init__(self, path: Path, message: str) -> None:
         self.path = path
@@ -19,7 +19,7 @@ class StoreError(Exception):
 
 
 class StoreTooNew(StoreError):
-    """A newer version of the program wrote the file. It was not changed. Attributes: version, known."""
+    """Report that a newer version of the program wrote the file. It was not changed. Attributes: version, known."""
 
     def __init__(self, path: Path, version: int, known: int) -> None:
         self.version = version
@@ -37,7 +37,7 @@ class StoreTooNew(StoreError):
 
 
 class StoreDamaged(StoreError):
-    """The file is no store, or a damaged one. It was not changed."""
+    """Report a file that is no store, or a damaged one. It was not changed."""
 
     def __init__(self, path: Path, reason: str) -> None:
         self.reason = reason
@@ -53,7 +53,7 @@ class StoreDamaged(StoreError):
 
 
 class StoreNotOpen(StoreError):
-    """The folder or the file cannot be read, made or written. Attribute: reason."""
+    """Report a folder or file that cannot be read, made or written. Attribute: reason."""
 
     def __init__(self, path: Path, reason: str) -> None:
         self.reason = reason
@@ -68,7 +68,7 @@ class StoreNotOpen(StoreError):
 
 
 class NoRoomForStore(StoreError):
-    """There is not even space to open the file."""
+    """Report that there is not even space to open the file."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -81,7 +81,7 @@ class NoRoomForStore(StoreError):
 
 
 class StoreInUse(StoreError):
-    """Another program has the store."""
+    """Report that another program has the store."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -94,11 +94,11 @@ class StoreInUse(StoreError):
 
 
 class NotSaved(StoreError):
-    """Something could not be written; it is kept in memory and tried again. Base of its causes."""
+    """Report that something could not be written; it is kept in memory and tried again. Base of its causes."""
 
 
 class DiskFull(NotSaved):
-    """There is no space left."""
+    """Report that there is no space left."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -112,7 +112,7 @@ class DiskFull(NotSaved):
 
 
 class NotWritable(NotSaved):
-    """Writing failed for another reason. Attribute: reason."""
+    """Report that writing failed for another reason. Attribute: reason."""
 
     def __init__(self, path: Path, reason: str) -> None:
         self.reason = reason
@@ -128,7 +128,7 @@ class NotWritable(NotSaved):
 
 
 class ChangeRefused(StoreError):
-    """One change makes no sense to the store and was left out: a mistake of the program. Attribute: reason."""
+    """Report a change that the store left out as senseless: a mistake of the program. Attribute: reason."""
 
     def __init__(self, path: Path, reason: str) -> None:
         self.reason = reason
@@ -136,7 +136,7 @@ class ChangeRefused(StoreError):
 
 
 def opening_error(path: Path, error: sqlite3.Error | OSError) -> StoreError:
-    """The error for a person when a store could not be opened or read."""
+    """Return the error for a person when a store could not be opened or read."""
     if isinstance(error, OSError):
         if error.errno == errno.ENOSPC:
             return NoRoomForStore(path)
@@ -154,7 +154,7 @@ def opening_error(path: Path, error: sqlite3.Error | OSError) -> StoreError:
 
 
 def writing_error(path: Path, error: Exception) -> StoreError:
-    """The error for a person when something could not be written."""
+    """Return the error for a person when something could not be written."""
     code = _code(error)
     if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_full(path)):
         return DiskFull(path)

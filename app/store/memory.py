@@ -1,4 +1,4 @@
-"""A store in memory, for a session that keeps nothing: it works where not even a temporary file can be written."""
+"""Keep a store in memory, for a session that keeps nothing: it works where not even a temporary file can be written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.store.store import Store
 
 
 class MemoryStore(Store):
-    """A store that is gone when it is closed. Its connections share one database (sqlite.org/sharedcache.html)."""
+    """Keep a store until it is closed. Its connections share one database (sqlite.org/sharedcache.html)."""
 
     def __init__(self, address: str) -> None:
         super().__init__(Path("memory"), _connect(address))
@@ -19,13 +19,13 @@ class MemoryStore(Store):
 
     @classmethod
     def begin(cls) -> MemoryStore:
-        """An empty one."""
+        """Return an empty one."""
         store = cls(f"file:outrider-{secrets.token_hex(8)}?mode=memory&cache=shared")
         migrate(store.connection)
         return store
 
     def another(self) -> Store:
-        """Another connection to the same memory."""
+        """Return another connection to the same memory."""
         return MemoryStore(self._address)
 
 

@@ -1,4 +1,4 @@
-"""Messages as rows of the store, and rows as messages."""
+"""Convert messages to rows of the store, and rows to messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COLUMNS = "id, parent, role, text, created, status, target, draft, settings, sta
 
 
 def row_of(message: StoredMessage) -> tuple[object, ...]:
-    """A message as its row."""
+    """Return a message as its row."""
     return (
         message.id,
         message.parent,
@@ -31,7 +31,7 @@ def row_of(message: StoredMessage) -> tuple[object, ...]:
 
 
 def message_of(row: tuple[object, ...]) -> StoredMessage:
-    """A row as its message. Raises sqlite3.DatabaseError where it is damaged."""
+    """Return a row as its message. Raises sqlite3.DatabaseError where it is damaged."""
     values = list(row)
     try:
         settings = json.loads(values[8])  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The tables of the store, version by version, and how a file is brought to the newest."""
+"""Define the tables of the store, version by version, and bring a file to the newest."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def check_log(path: Path) -> None:
 
 
 def _header(path: Path) -> bytes | None:
-    """The first bytes. None of a file that is empty or not there."""
+    """Return the first bytes. None of a file that is empty or not there."""
     if not path.exists():
         return None
     with path.open("rb") as file:

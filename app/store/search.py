@@ -1,4 +1,4 @@
-"""Full-text search over titles and messages: what a person types, in any form, becomes a safe question to SQLite."""
+"""Search the full text of titles and messages: what a person types, in any form, becomes a safe query to SQLite."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A conversation that has what was looked for. `message`: in which message, None where it is only in the title.
+    """Hold a conversation that a search found. `message`: the message with the match, None if only the title has it.
 
     `snippet`: some words around it, on one line; `marks`: what is to be emphasised in it, as (start, length).
     """
@@ -29,7 +29,9 @@ class SearchHit:
 
 
 def quoted(words: Sequence[str]) -> str:
-    """A question to FTS5: all of the words, in any order, each as the beginning of a word. Nothing is an operator.
+    """Return a question to FTS5: all of the words, in any order, each as the beginning of a word.
+
+    Nothing is an operator.
 
     Each word is one string of sqlite.org/fts5.html#fts5_strings, where marks within it separate as spaces do.
     """
@@ -43,7 +45,7 @@ def words_of(typed: str) -> list[str]:
 
 
 def search(connection: sqlite3.Connection, typed: str, limit: int) -> list[SearchHit]:
-    """Conversations with all of the words, in the title or in one message: titles first, then the newest, one each."""
+    """Return conversations with all words in the title or in one message: titles first, then the newest, one each."""
     words = words_of(typed)
     if not words:
         return []
@@ -76,7 +78,7 @@ WHERE c.deleted IS NULL ORDER BY c.updated DESC LIMIT ?
 def _matches(
     connection: sqlite3.Connection, words: Sequence[str], table: str, column: str, outer: str, limit: int
 ) -> Iterator[tuple[int, ...]]:
-    """Rows of `outer` for the ids of `table` whose `column` has all of the words."""
+    """Return the rows of `outer` for the ids of `table` whose `column` has all of the words."""
     spaced = [word for word in words if not _SPACELESS.search(word)]
     within = [word for word in words if _SPACELESS.search(word)]
     if not within:
@@ -94,7 +96,7 @@ def _matches(
 
 
 def snippet(text: str, words: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """The text around the first of the words on one line, and where words stand in it: (start, length) each."""
+    """Return the text around the first of the words on one line, and where words stand in it: (start, length) each."""
     if not text:
         return "", ()
     pattern = re.compile("|".join(_pattern(word) for word in sorted(words, key=len, reverse=True)), re.IGNORECASE)
@@ -119,7 +121,7 @@ def _pattern(word: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """The text without accents, letter by letter: FTS5 was told to look past them."""
+    """Return the text without accents, letter by letter: FTS5 was told to look past them."""
     return text if text.isascii() else "".join(unicodedata.normalize("NFD", sign)[0] for sign in text)
 
 

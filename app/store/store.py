@@ -1,4 +1,4 @@
-"""The kept conversations, in one SQLite file: everything here runs at once, in the thread that calls it.
+"""Keep the conversations in one SQLite file: everything here runs at once, in the thread that calls it.
 
 The window reads through one `Store`; all writing goes through `app.store.writer`, whose thread has another one on the
 same file. Write-ahead logging lets both go on at the same time (sqlite.org/wal.html).
@@ -30,12 +30,12 @@ _IN = ", ".join(f"'{status}'" for status in UNFINISHED)
 
 
 def default_path() -> Path:
-    """The file of the conversations, in the user's data folder."""
+    """Return the file of the conversations, in the user's data folder."""
     return data_folder() / FILE_NAME
 
 
 class Store:
-    """One connection to the file, for one thread. Attribute: path.
+    """Hold one connection to the file, for one thread. Attribute: path.
 
     Reading raises errors of app.store.errors. Changes are made inside `with store.changes():` and raise
     sqlite3.Error: either all of such a block is kept or nothing. Unknown ids change nothing.
@@ -90,7 +90,7 @@ class Store:
 
     @classmethod
     def temporary(cls) -> Store:
-        """A store that is gone when it is closed: for a session that cannot save."""
+        """Return a store that is gone when it is closed: for a session that cannot save."""
         try:
             folder = Path(tempfile.mkdtemp(prefix="outrider-"))
         except OSError as error:
@@ -99,7 +99,10 @@ class Store:
         return cls(store.path, store.connection, store.lock, folder)
 
     def another(self) -> Store:
-        """Another connection to the same file, to be made in the thread that uses it. Close it before this one."""
+        """Return another connection to the same file, to be made in the thread that uses it.
+
+        Close it before this one.
+        """
         try:
             return Store(self.path, _connect(self.path))
         except sqlite3.Error as error:
@@ -117,7 +120,7 @@ class Store:
     # Reading ------------------------------------------------------------------------------------------------------
 
     def conversations(self) -> list[ConversationSummary]:
-        """All conversations: pinned ones first, then by the last change, newest first."""
+        """Return all conversations: pinned ones first, then by the last change, newest first."""
         with self._reading():
             rows = self.connection.execute(
                 "SELECT c.id, c.title, c.created, c.updated, c.pinned, "
@@ -130,7 +133,7 @@ class Store:
             ]
 
     def search(self, typed: str, limit: int = 100) -> list[SearchHit]:
-        """Conversations whose title or one of whose messages has words that begin with each of the typed ones.
+        """Return conversations whose title or one of whose messages has words that begin with each of the typed ones.
 
         One entry a conversation, titles first, then the newest messages. What was typed may be anything; without a
         word in it nothing is found. A reply is found as soon as it is complete.
@@ -139,7 +142,7 @@ class Store:
             return search(self.connection, typed, limit)
 
     def load(self, conversation_id: int) -> Conversation | None:
-        """A whole conversation with all of its branches, or None where there is none (any more)."""
+        """Return a whole conversation with all of its branches, or None where there is none (any more)."""
         with self._reading():
             row = self.connection.execute(
                 "SELECT title, created, updated, pinned, chosen, settings FROM conversations "
@@ -173,7 +176,7 @@ class Store:
             return None if row is None else bytes(row[0])
 
     def first_free_id(self) -> int:
-        """Larger than every id of a conversation or message. Both count in one row."""
+        """Return a number larger than every id of a conversation or message. Both count in one row."""
         with self._reading():
             row = self.connection.execute(
                 "SELECT max((SELECT coalesce(max(id), 0) FROM conversations), "
@@ -192,7 +195,7 @@ class Store:
 
     @contextlib.contextmanager
     def changes(self) -> Iterator[Store]:
-        """A group of changes of which all are kept, or none where one fails. Raises sqlite3.Error."""
+        """Keep all changes of a group, or none where one fails. Raises sqlite3.Error."""
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield self
@@ -280,17 +283,17 @@ class Store:
         self.connection.execute("UPDATE conversations SET updated = ? WHERE id = ?", (updated, conversation_id))
 
     def append(self, message_id: int, text: str) -> None:
-        """More of a reply that is being written. It costs what the new text costs, however long the reply is."""
+        """Append text to a reply that is being written. The cost is that of the new text, however long the reply is."""
         self.connection.execute(
             "INSERT INTO pieces (message, text) SELECT id, ?2 FROM messages WHERE id = ?1", (message_id, clean(text))
         )
 
     def set_status(self, message_id: int, status: str) -> None:
-        """Only the status of a message: a reply is written on."""
+        """Set only the status of a message: a reply is written on."""
         self.connection.execute("UPDATE messages SET status = ? WHERE id = ?", (status, message_id))
 
     def save_message(self, message: StoredMessage) -> None:
-        """All of a message that is there already, but its place; its pieces are part of the text now."""
+        """Save all of a message that is there already, but its place; its pieces are part of the text now."""
         self.connection.execute("DELETE FROM pieces WHERE message = ?", (message.id,))
         self.connection.execute(
             "UPDATE messages SET text = ?, status = ?, target = ?, draft = ?, settings = ?, stats = ?, "
@@ -315,7 +318,7 @@ class Store:
     # The log --------------------------------------------------------------------------------------------------------
 
     def log_size(self) -> int:
-        """Bytes of the write-ahead log."""
+        """Return bytes of the write-ahead log."""
         try:
             return self.path.with_name(f"{self.path.name}-wal").stat().st_size
         except OSError:
@@ -332,7 +335,7 @@ class Store:
     # Inside -------------------------------------------------------------------------------------------------------
 
     def _recover(self) -> None:
-        """After a run that was killed: what it was writing stays as far as it came."""
+        """Keep what a run that was killed was writing, as far as it came."""
         unfinished = f"SELECT id FROM messages WHERE status IN ({_IN}) UNION SELECT message FROM pieces"  # noqa: S608
         found = [row[0] for row in self.connection.execute(unfinished)]
         if not found:

@@ -1,4 +1,4 @@
-"""The one thread that writes conversations to the disk. Whoever changes something never waits for it.
+"""Write conversations to the disk on one thread. Whoever changes something never waits for it.
 
 A change is made in memory at once and queued; the thread keeps it a moment later, in the order in which it came.
 Texts of replies that are being written are gathered for `INTERVAL_S` first, so that at most that much is lost when the
@@ -31,7 +31,7 @@ OnTrouble = Callable[[StoreError | None], None]
 
 @dataclass(slots=True, eq=False)
 class _Queued:
-    """A change that waits. `conversation` is held so that it is not read from the disk before it is there.
+    """Hold a change that waits. Holding `conversation` keeps it from being read from the disk before it is there.
 
     `bytes_of_trace`: how much memory is free when it is given up.
     """
@@ -46,7 +46,7 @@ class _Queued:
 
 
 class _Text:
-    """Text of one reply that waits."""
+    """Hold text of one reply that waits."""
 
     __slots__ = ("message_id", "parts")
 
@@ -59,7 +59,7 @@ class _Text:
 
 
 class StoreWriter:
-    """Queues changes and keeps them in a thread of its own.
+    """Queue changes and keep them in a thread of its own.
 
     `on_trouble` is called in that thread: with an error when writing begins to fail (once), with None when everything
     that waited has been saved again, and with a ChangeRefused where one change made no sense and was left out.
@@ -220,7 +220,7 @@ class StoreWriter:
         return self._queue[:]
 
     def _write(self, store: Store, batch: list[_Queued]) -> None:
-        """All at once; one by one where one of them makes no sense. Raises StoreError: the rest waits."""
+        """Write all changes at once; one by one where one of them makes no sense. Raises StoreError: the rest waits."""
         try:
             with store.changes():
                 for queued in batch:
@@ -263,7 +263,7 @@ class StoreWriter:
             self._on_trouble(trouble)
 
     def _wait_to_retry(self) -> bool:
-        """False where the program is closing: then it was tried for the last time."""
+        """Wait before the next try. Return False where the program is closing: then it was tried for the last time."""
         with self._changed:
             self._taken = 0
             if self._closing:
@@ -274,4 +274,4 @@ class StoreWriter:
 
 
 def _no_change(store: Store) -> None:
-    """Of a change that was given up."""
+    """Change nothing, in place of a change that was given up."""

@@ -1,4 +1,4 @@
-"""The Qt application: its name, its icon, and the files that the system hands to it."""
+"""Set up the Qt application: its name, its icon, and the files that the system hands to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine import __version__
 
 
 class Application(QApplication):
-    """The one application object.
+    """Represent the one application object.
 
     Signal: file_opened(path), when the system asks the running program to open a file. macOS does it so, also for the
     file that the program was started with; other systems name it on the command line.

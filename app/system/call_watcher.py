@@ -1,4 +1,4 @@
-"""Hears the calls of programs that were started second."""
+"""Listen for the calls of programs that were started second."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from app.system.single_instance import Claim
 
 
 class CallWatcher(QObject):
-    """Watches for calls on a claim. Signal: called(Call)."""
+    """Watch for calls on a claim. Signal: called(Call)."""
 
     called = Signal(object)
 
@@ -19,7 +19,7 @@ class CallWatcher(QObject):
         self._watcher.fileChanged.connect(self.look)
 
     def begin(self) -> None:
-        """Hear calls from now on, and the one that came before."""
+        """Begin to listen for calls, and answer the one that came before."""
         if self._claim.lock_file is not None:
             self._watcher.addPath(str(self._claim.lock_file))
             self.look()
@@ -31,7 +31,7 @@ class CallWatcher(QObject):
             self.called.emit(call)
 
     def stop(self) -> None:
-        """Hear no more: the store is about to be let go."""
+        """Stop listening for calls: the store is about to be let go."""
         files = self._watcher.files()
         if files:
             self._watcher.removePaths(files)

@@ -1,4 +1,4 @@
-"""Saying something where there may be no console: a program for windows has none on Windows."""
+"""Say something where there may be no console: a program for windows has none on Windows."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _parents_console() -> io.TextIOWrapper | None:
 
 
 def _windows() -> Any:
-    """The libraries of Windows; None on another system."""
+    """Return the libraries of Windows; None on another system."""
     if sys.platform != "win32":
         return None
     import ctypes  # noqa: PLC0415 - only needed where there is no console

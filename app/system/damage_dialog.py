@@ -1,4 +1,4 @@
-"""Tells the user that the program is damaged: with a dialog of Qt, else with what the system has, and on stderr.
+"""Tell the user that the program is damaged: with a dialog of Qt, else with what the system has, and on stderr.
 
 Needs none of the program's own resources, as they may be what is damaged.
 """
@@ -54,7 +54,7 @@ def _lost_qt(damage: InstallationDamaged) -> bool:
 
 
 def _show_with_qt(damage: InstallationDamaged, *, attended: bool) -> bool:
-    """A dialog of Qt. False: Qt cannot be used."""
+    """Return a dialog of Qt. False: Qt cannot be used."""
     try:
         from PySide6.QtCore import QTimer  # noqa: PLC0415 - Qt may be what is damaged
         from PySide6.QtWidgets import QApplication  # noqa: PLC0415
@@ -80,7 +80,7 @@ def _show_with_qt(damage: InstallationDamaged, *, attended: bool) -> bool:
 
 
 def make_dialog(damage: InstallationDamaged) -> QMessageBox:
-    """The dialog of Qt, with one button; it is not shown yet."""
+    """Return the dialog of Qt, with one button; it is not shown yet."""
     from PySide6.QtWidgets import QMessageBox  # noqa: PLC0415 - Qt may be what is damaged
 
     box = QMessageBox(QMessageBox.Icon.Critical, "Outrider", _SUMMARY)
@@ -93,12 +93,12 @@ def make_dialog(damage: InstallationDamaged) -> QMessageBox:
 
 
 def _in_one_line(text: str) -> str:
-    """A text that is broken nowhere: each file has a line of its own."""
+    """Return a text that is broken nowhere: each file has a line of its own."""
     return text.replace(" ", "\N{NO-BREAK SPACE}").replace("-", "-\N{WORD JOINER}").replace("/", "/\N{WORD JOINER}")
 
 
 def show_with_system(damage: InstallationDamaged, *, attended: bool) -> bool:
-    """A dialog without Qt: whatever the system has. False: it has nothing."""
+    """Return a dialog without Qt: whatever the system has. False: it has nothing."""
     text = f"{_SUMMARY}\n\n{explanation(damage)}"
     if sys.platform == "win32":
         return message_box(text, error=True)

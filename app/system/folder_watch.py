@@ -1,4 +1,4 @@
-"""Watches the models folders, so that what is new there appears and what is gone is noticed."""
+"""Watch the models folders, so that what is new there appears and what is gone is noticed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ AWAY_MS = 3_000
 
 
 def places_to_watch(folder: Path, since: float) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
-    """The folders in which models could appear, and the files that are young enough to be still in the making.
+    """Return the folders in which models could appear, and the files that are young enough to be still in the making.
 
     And whether one of these was being written when it was read (`since`, seconds since 1970) or later: then it may be
     complete by now, and nobody would tell.
@@ -67,7 +67,7 @@ def _identity(folder: Path) -> tuple[int, int] | None:
 
 
 def _around(folder: Path) -> list[str]:
-    """The folders around it that are there: they tell when one of them is renamed, made or taken away."""
+    """Return the folders around it that are there: they tell when one of them is renamed, made or taken away."""
     return [os.fspath(parent) for parent in folder.absolute().parents if _may_read(parent, os.R_OK | os.X_OK)]
 
 
@@ -76,7 +76,10 @@ def _may_read(path: str | Path, mode: int = os.R_OK) -> bool:
 
 
 def _walk(folder: str, depth: int) -> Iterator[str]:
-    """The folder and those in it that can be read: of the others the system tells nothing but to those around them."""
+    """Return the folder and those in it that can be read.
+
+    Of the others the system tells nothing but to those around them.
+    """
     try:
         with os.scandir(folder) as entries:
             below = [entry.path for entry in entries if not entry.name.startswith(".") and entry.is_dir()]
@@ -104,7 +107,7 @@ def _young(folder: str) -> list[tuple[float, str]]:
 
 
 class FolderWatch(QObject):
-    """Says when something happens in one of the folders. Signal: changed(Path), some time after the last event.
+    """Say when something happens in one of the folders. Signal: changed(Path), some time after the last event.
 
     Around each folder the folders that it lies in are watched, and which file systems are mounted (Linux): for what
     happens there only is looked whether the name still stands for the same folder. No timer runs while nothing happens
@@ -205,7 +208,7 @@ class FolderWatch(QObject):
             self._short.start()
 
     def _grew(self, path: str) -> None:
-        """A file is being written: it is watched again after the next look."""
+        """Look again at a file that is being written, and watch it again after that."""
         self._watcher.removePath(path)
         self._look_again(self._owners.get(path, set()))
 
@@ -228,7 +231,7 @@ class FolderWatch(QObject):
                 self.changed.emit(folder)
 
     def _came_back(self, state: Qt.ApplicationState) -> None:
-        """The user has been elsewhere: what happened there on a network is told by nobody."""
+        """Look again when the user comes back: nobody tells what happened on a network meanwhile."""
         if state == Qt.ApplicationState.ApplicationActive:
             self._soon(self._roots)
 
@@ -240,7 +243,7 @@ def _lies_in(folder: Path, path: str) -> bool:
 
 
 class _Mounts(QObject):
-    """Says when a file system is mounted or taken away (Linux, proc(5)). Signal: changed()."""
+    """Say when a file system is mounted or taken away (Linux, proc(5)). Signal: changed()."""
 
     changed = Signal()
 

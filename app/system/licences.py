@@ -33,7 +33,7 @@ _LICENCE_FILE = re.compile(r"(?:^|[^A-Z])(?:LICEN[CS]E|COPYING|COPYRIGHT|NOTICE|
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A part of the program: its name, version, licence in words, where it comes from, and its licence texts."""
+    """Describe a part of the program: its name, version, licence in words, origin, and licence texts."""
 
     name: str
     version: str
@@ -43,7 +43,7 @@ class Component:
 
 
 def components() -> tuple[Component, ...]:
-    """The parts of the program, by name. Raises ResourceDamaged where a frozen program has lost the list."""
+    """Return the parts of the program, by name. Raises ResourceDamaged where a frozen program has lost the list."""
     folder = installation_folder()
     found = _installed() if folder is None else _listed(folder / _FOLDER)
     return tuple(sorted(found, key=lambda one: (one.name.lower() != _OURS, one.name.lower())))
@@ -62,7 +62,7 @@ def versions() -> list[tuple[str, str]]:
 
 
 def text_of(component: Component) -> str:
-    """The licence texts of a component, one below the other; empty where it has none. Raises ResourceDamaged."""
+    """Return the licence texts of a component, one below the other; empty where it has none. Raises ResourceDamaged."""
     texts = []
     room = _MOST_TEXT
     for path in component.texts:
@@ -96,7 +96,7 @@ def _from_list(folder: Path, item: dict[str, Any]) -> Component:
 
 
 def _installed() -> Iterator[Component]:
-    """Outrider and everything that it needs, as installed, and Python itself."""
+    """Yield Outrider and everything that it needs, as installed, and Python itself."""
     yield Component("Python", platform.python_version(), "Python-2.0.1", "https://www.python.org")
     seen: set[str] = set()
     wanted = [_OURS]
@@ -117,7 +117,9 @@ def _distribution(name: str) -> Distribution | None:
 
 
 def _needs(found: Distribution) -> Iterator[str]:
-    """Names of the distributions that one needs; those of its extras only for ours, the rest is chosen by who installs.
+    """Return names of the distributions that one needs.
+
+    Those of its extras only for ours, the rest is chosen by who installs.
 
     What is for another system is not installed, and falls away there.
     """

@@ -1,4 +1,4 @@
-"""The log: what went wrong, in a small file that is replaced when it is full. Never a word of a conversation.
+"""Log what went wrong in a small file that is replaced when it is full. Never log a word of a conversation.
 
 Nothing is opened before the window is on screen: what is logged until then is kept and written afterwards.
 """
@@ -31,7 +31,7 @@ _QUOTED = re.compile(r"\"[^\"]*\"|(?<!\w)'[^']*'(?!\w)")
 
 
 class ProgramLog:
-    """The log of one run. Attribute: path. Where it cannot be written, the program runs without one."""
+    """Write the log of one run. Attribute: path. Where it cannot be written, the program runs without one."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE_NAME
@@ -39,7 +39,7 @@ class ProgramLog:
         self._file: logging.Handler | None = None
 
     def begin(self) -> None:
-        """From now on everything is kept for the log."""
+        """Begin to keep everything for the log."""
         LOGGER.setLevel(logging.INFO)
         LOGGER.propagate = False
         LOGGER.addHandler(self._kept)
@@ -57,7 +57,7 @@ class ProgramLog:
         self._kept.records.clear()
 
     def close(self) -> None:
-        """The end of the run. What was kept is written even now if it matters."""
+        """Close the log at the end of the run. What was kept is written even now if it matters."""
         if self._kept.records:
             self.open()
         LOGGER.removeHandler(self._kept)
@@ -69,7 +69,7 @@ class ProgramLog:
 
 
 def about(qt_version: str = "") -> str:
-    """Versions and system, for the log and for reports."""
+    """Return the versions and the system, for the log and for reports."""
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     frozen = "yes" if is_frozen() else "no"
     libraries = f"Python {sys.version.split()[0]}" + (f" · Qt {qt_version}" if qt_version else "")
@@ -87,7 +87,7 @@ def trace_of(error: BaseException) -> str:
 
 
 def without_home(text: str) -> str:
-    """A text in which the user's folder is `~`: what it is called is nobody's business."""
+    """Return a text in which the user's folder is `~`: what it is called is nobody's business."""
     try:
         home = Path.home()
         names = {str(home), str(home.resolve())}
@@ -100,7 +100,7 @@ def without_home(text: str) -> str:
 
 
 def without_quotes(message: str) -> str:
-    """A message of a library without addresses and quoted texts, which may come from a conversation."""
+    """Return a message of a library without addresses and quoted texts, which may come from a conversation."""
     return _QUOTED.sub(lambda found: "<text>" if " " in found[0] else found[0], _ADDRESS.sub("<address>", message))
 
 
@@ -116,15 +116,15 @@ def _trace(error: BaseException) -> Iterator[str]:
 
 
 class _Line(logging.Formatter):
-    """A line of the log."""
+    """Format a line of the log."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Not in it: what the user is called."""
+        """Format a record without the name of the user."""
         return without_home(super().format(record))
 
 
 class _Kept(logging.Handler):
-    """Keeps records until there is a file."""
+    """Keep records until there is a file."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -139,7 +139,7 @@ def _make_handler(path: Path) -> logging.Handler:
     from logging.handlers import RotatingFileHandler  # noqa: PLC0415 - it takes 20 ms, and not before the first paint
 
     class Quiet(RotatingFileHandler):
-        """A log that cannot be written is nobody's problem."""
+        """Ignore that a log cannot be written: this is nobody's problem."""
 
         def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
             """Say nothing."""

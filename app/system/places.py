@@ -23,7 +23,7 @@ _QT_PATHS = ("QT_PLUGIN_PATH", "QML2_IMPORT_PATH", "QML_IMPORT_PATH")
 
 
 def settings_path() -> Path:
-    """The file of the settings, in the user's configuration folder."""
+    """Return the file of the settings, in the user's configuration folder."""
     return user_config_path(_NAME, appauthor=False) / "settings.json"
 
 
@@ -43,7 +43,7 @@ def is_frozen() -> bool:
 
 
 def flavour() -> str:
-    """Of a frozen program: standard or full, unknown where its manifest is damaged. None of any other."""
+    """Return a frozen program's flavour: standard, full, or unknown where its manifest is damaged; else none."""
     folder = installation_folder()
     if folder is None:
         return "none"
@@ -90,14 +90,14 @@ def restore_environment() -> None:
 
 
 def forget_qt_paths() -> None:
-    """Qt has read where its plugins are: a Qt program that is started from here must look for its own."""
+    """Forget our Qt paths, now that Qt has read them: a Qt program that we start must look for its own plugins."""
     for name in _QT_PATHS:
         if _is_ours(os.environ.get(name, "")):
             del os.environ[name]
 
 
 def outside_environment() -> dict[str, str]:
-    """The environment for a program of the system, whether or not Qt is running here."""
+    """Return the environment for a program of the system, whether or not Qt is running here."""
     return {name: value for name, value in os.environ.items() if name not in _QT_PATHS or not _is_ours(value)}
 
 

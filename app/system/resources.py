@@ -1,4 +1,4 @@
-"""Package data of the window: starter prompts, style sheet, icon."""
+"""Load package data of the window: starter prompts, style sheet, icon."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST = 10
 
 
 class ResourceDamaged(Exception):
-    """A file that came with the program is missing or damaged. Attribute: name."""
+    """Report that a file that came with the program is missing or damaged. Attribute: name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -23,14 +23,14 @@ class ResourceDamaged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StarterPrompt:
-    """A prompt that the empty chat offers."""
+    """Hold a prompt that the empty chat offers."""
 
     title: str
     prompt: str
 
 
 def read_bytes(*path: str) -> bytes:
-    """A resource's contents. Raises ResourceDamaged."""
+    """Return a resource's contents. Raises ResourceDamaged."""
     try:
         return files("resources").joinpath(*path).read_bytes()
     except (OSError, ModuleNotFoundError):
@@ -38,7 +38,7 @@ def read_bytes(*path: str) -> bytes:
 
 
 def read_text(*path: str) -> str:
-    """A resource's text. Raises ResourceDamaged."""
+    """Return a resource's text. Raises ResourceDamaged."""
     try:
         return read_bytes(*path).decode("utf-8")
     except UnicodeDecodeError:
@@ -46,7 +46,7 @@ def read_text(*path: str) -> str:
 
 
 def starter_prompts() -> tuple[StarterPrompt, ...]:
-    """The prompts for the empty chat, ten at most. Raises ResourceDamaged."""
+    """Return the prompts for the empty chat, ten at most. Raises ResourceDamaged."""
     name = "starter_prompts.json"
     try:
         data = json.loads(read_text(name))

@@ -1,4 +1,4 @@
-"""One program for one store: who comes second calls the first one to the front. Nothing here needs Qt.
+"""Allow one program for one store: a second one calls the first to the front. Nothing here needs Qt.
 
 The first holds a lock on a file beside the store until it ends, however it ends: the system lets go of it, so nothing
 is left over after a kill. The second puts its call beside it, touches the lock file, which the first one watches (see
@@ -27,7 +27,7 @@ _MAY_COME_UP = "XDG_ACTIVATION_TOKEN"
 
 
 class NoAnswer(Exception):
-    """Another program has the store, and does not come to the front."""
+    """Report that another program has the store and does not come to the front."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,14 @@ class Call:
 
     @classmethod
     def here(cls, model: Path | None, models_folder: Path | None) -> Call:
-        """A call from this process."""
+        """Return a call from this process."""
         paths = ["" if path is None else str(path.absolute()) for path in (model, models_folder)]
         return cls(paths[0], paths[1], os.environ.get(_MAY_COME_UP, ""))
 
 
 @dataclass(slots=True)
 class Claim:
-    """The hold on a store. `lock_file`: None where no file can be locked there: then it holds nothing."""
+    """Hold a claim on a store. `lock_file`: None where no file can be locked there: then it holds nothing."""
 
     store: Path
     lock_file: Path | None
@@ -60,7 +60,7 @@ class Claim:
             self._handle = None
 
     def take_call(self) -> Call | None:
-        """The call that is waiting, if there is one; whoever made it then knows that it was heard."""
+        """Return the call that is waiting, if there is one; whoever made it then knows that it was heard."""
         path = _call_file(self.store)
         try:
             text = path.read_text("utf-8")[:_LARGEST]
@@ -104,7 +104,7 @@ def _call_file(store: Path) -> Path:
 
 
 def _try_claim(store: Path) -> Claim | None:
-    """The claim, or None if another process has it."""
+    """Return the claim, or None if another process has it."""
     path = _lock_file(store)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -141,7 +141,7 @@ if sys.platform == "win32":
         return True
 
     def _let_come_up(lock_file: Path) -> None:
-        """Windows lets a program come to the front only if the one in front allows it."""
+        """Let the first program come to the front: Windows allows that only if the program in front does."""
         with contextlib.suppress(OSError, ValueError):
             ctypes.windll.user32.AllowSetForegroundWindow(int(lock_file.read_text("ascii")))
 
@@ -171,7 +171,7 @@ def _send(store: Path, call: Call) -> bool:
 
 
 def _parse(text: str) -> Call:
-    """A call that makes no sense asks for nothing but the window."""
+    """Return a call that asks for nothing but the window where the message makes no sense."""
     try:
         told = json.loads(text)
         return Call(**{name: str(told.get(name, "")) for name in asdict(Call())})

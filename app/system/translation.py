@@ -1,4 +1,4 @@
-"""The language of the window: our own texts, Qt's, and how numbers are written.
+"""Translate the window: our own texts, Qt's, and how numbers are written.
 
 English is the language of the sources. A file for it exists all the same, for the words that depend on a number.
 """
@@ -56,7 +56,10 @@ def install(app: QCoreApplication, language: str = "") -> str:
 
 
 def choose(language: str, wanted: Sequence[str] | None = None) -> str:
-    """The language to be used. `language`: a code, "" for the system's; `wanted`: those that the system prefers."""
+    """Return the language to be used.
+
+    `language`: a code, "" for the system's; `wanted`: those that the system prefers.
+    """
     if language in LANGUAGES:
         return language
     if language == "":
@@ -68,7 +71,7 @@ def choose(language: str, wanted: Sequence[str] | None = None) -> str:
 
 
 def say(text: str) -> str:
-    """A text of the engine in the language of the window, where it is one that can be translated."""
+    """Return a text of the engine in the language of the window, where it is one that can be translated."""
     if not isinstance(text, Translatable):
         return text
     fields = {name: say(value) if isinstance(value, str) else value for name, value in text.fields.items()}
@@ -85,17 +88,17 @@ def say_error(error: BaseException) -> str:
 
 
 def fill(template: str, /, **fields: object) -> str:
-    """As `template.format(**fields)`, but numbers are written as people here write them."""
+    """Fill the template as `template.format(**fields)` does, but write numbers as people here write them."""
     return _FORMATTER.vformat(template, (), fields)
 
 
 def number(value: float, digits: int = 0) -> str:
-    """A number as people here write it, with so many digits behind the point; rounded as on the command line."""
+    """Return a number as people here write it, with so many digits behind the point; rounded as on the command line."""
     return QLocale().toString(round(float(value), digits), "f", digits)
 
 
 class _Formatter(string.Formatter):
-    """Knows the forms of numbers that our texts use: none, `,`, and `.1f` or `,.1f`."""
+    """Format numbers in the forms that our texts use: none, `,`, and `.1f` or `,.1f`."""
 
     def format_field(self, value: Any, form: str) -> str:
         if isinstance(value, bool) or not isinstance(value, int | float):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def duration(seconds: float) -> str:
-    """About how long: 40 s, 3 min."""
+    """Return about how long it takes: 40 s, 3 min."""
     if seconds < 90:
         return QCoreApplication.translate("Proof", "{count} s").format(count=max(round(seconds), 1))
     return QCoreApplication.translate("Proof", "{count} min").format(count=round(seconds / 60))
@@ -107,12 +107,12 @@ def between(values: Spread | None) -> str:
 
 
 def speed_words(way: WayFigures | None) -> str:
-    """The speed of a way: 41 tok/s."""
+    """Return the speed of a way: 41 tok/s."""
     return speed(None if way is None or way.tokens_per_second is None else way.tokens_per_second.median)
 
 
 def speedup_words(way: WayFigures | None) -> str:
-    """The speedup: 1.37×."""
+    """Return the speedup: 1.37×."""
     return f"{UNKNOWN}×" if way is None or way.speedup is None else f"{number(way.speedup.median, 2)}×"
 
 
@@ -202,7 +202,7 @@ def doubts_words(report: WaysReport | None) -> str:
 
 
 def use_words(lookahead: int | None) -> str:
-    """The words of the button that sets the picker."""
+    """Return the words of the button that sets the picker."""
     return QCoreApplication.translate("Proof", "Use lookahead {k}").format(
         k=UNKNOWN if lookahead is None else lookahead
     )
@@ -224,7 +224,7 @@ def best_words(lookahead: int | None, others: list[int]) -> str:
 
 
 def _ranges(numbers: list[int]) -> str:
-    """Rising whole numbers, three or more in a row as a range: 0, 2–5, 8."""
+    """Return rising whole numbers, three or more in a row as a range: 0, 2–5, 8."""
     runs: list[list[int]] = []
     for each in numbers:
         if runs and each == runs[-1][-1] + 1:

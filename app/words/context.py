@@ -1,4 +1,4 @@
-"""The context and the files of a question in words."""
+"""Put the context and the files of a question into words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.system.translation import number
 
 
 def context_words(use: ContextUse | None) -> str:
-    """The words of the meter: 1,234 of 4,096 tokens."""
+    """Return the words of the meter: 1,234 of 4,096 tokens."""
     if use is None:
         return ""
     used, available = number(use.used), number(use.available)

@@ -1,4 +1,4 @@
-"""Figures and states in words and units."""
+"""Put figures and states into words and units."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ UNKNOWN = "–"
 
 
 def named(name: str, value: str) -> str:
-    """A figure with its name, as it is read out: Rounds: 41."""
+    """Return a figure with its name, as it is read out: Rounds: 41."""
     return QCoreApplication.translate("Figures", "{name}: {value}").format(name=name, value=value)
 
 
 def tokens(count: int) -> str:
-    """A number of tokens: 128 tokens."""
+    """Return a number of tokens: 128 tokens."""
     return QCoreApplication.translate("Figures", "%Ln tokens", None, count)
 
 
 def lines(count: int) -> str:
-    """A number of lines: 12 lines."""
+    """Return a number of lines: 12 lines."""
     return QCoreApplication.translate("Figures", "%Ln lines", None, count)
 
 
@@ -43,12 +43,12 @@ def duration(seconds: float) -> str:
 
 
 def times(speedup: float) -> str:
-    """A speedup: 1.6×."""
+    """Return a speedup: 1.6×."""
     return QCoreApplication.translate("Figures", "{speedup}×").format(speedup=number(speedup, 1))
 
 
 def speed(tokens_per_second: float | None) -> str:
-    """A speed: 41 tok/s."""
+    """Return a speed: 41 tok/s."""
     if tokens_per_second is None:
         return QCoreApplication.translate("Figures", "{speed} tok/s").format(speed=UNKNOWN)
     figure = number(tokens_per_second, 1 if tokens_per_second < 10 else 0)
@@ -56,14 +56,14 @@ def speed(tokens_per_second: float | None) -> str:
 
 
 def percent(rate: float | None) -> str:
-    """A rate 0..1: 72 %."""
+    """Return a rate 0..1: 72 %."""
     if rate is None:
         return f"{UNKNOWN} %"
     return f"{number(100.0 * rate)} %"
 
 
 def accepted(rate: float | None) -> str:
-    """An acceptance rate 0..1: 72 % accepted."""
+    """Return an acceptance rate 0..1: 72 % accepted."""
     return QCoreApplication.translate("Figures", "{rate} accepted").format(rate=percent(rate))
 
 
@@ -85,7 +85,7 @@ def lookahead_words(note: LookaheadNote) -> str:
 
 
 def lookahead_source(note: LookaheadNote) -> str:
-    """The title of the line, with where the proposals come from if that is not the draft."""
+    """Return the title of the line, with where the proposals come from if that is not the draft."""
     if note.from_text:
         return QCoreApplication.translate("Lookahead", "Lookahead, from the text so far")
     return QCoreApplication.translate("Lookahead", "Lookahead")
@@ -97,7 +97,7 @@ def without_oldest(count: int) -> str:
 
 
 def summary(exchange: Exchange) -> str:
-    """The line under a reply: 128 tokens · 41 tok/s · 72 % accepted · 3.4 s · 1.6×.
+    """Return the line under a reply: 128 tokens · 41 tok/s · 72 % accepted · 3.4 s · 1.6×.
 
     The time is from the question being taken up to its end. A speedup is there once plain speed was measured.
     """

@@ -1,4 +1,4 @@
-"""The library in words: columns, states and reasons."""
+"""Put the library into words: columns, states and reasons."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 def context_words(row: LibraryRow) -> str:
-    """Tokens that it is loaded with, of those that it was trained for: 4,096 / 32,768."""
+    """Return tokens that it is loaded with, of those that it was trained for: 4,096 / 32,768."""
     if not row.model.context_length:
         return UNKNOWN
     if row.context and row.context != row.model.context_length:
@@ -51,7 +51,7 @@ def state_words(row: LibraryRow) -> str:
 
 
 def facts(row: LibraryRow) -> str:
-    """All figures of a model in a line."""
+    """Return all figures of a model in a line."""
     parts = [parameters(row.model.parameters), row.model.quantisation, say(file_size(row.model.size_bytes))]
     if row.model.context_length:
         words = QCoreApplication.translate("Library", "context {context}")
@@ -70,7 +70,7 @@ def free_words(free: int) -> str:
 
 
 def row_words(row: LibraryRow) -> str:
-    """A whole row, as it is read out."""
+    """Return a whole row, as it is read out."""
     return SEPARATOR.join(part for part in (row.model.name, facts(row), state_words(row)) if part)
 
 
@@ -109,7 +109,7 @@ def _state_cell(row: LibraryRow) -> str:
 
 
 def _state_order(row: LibraryRow) -> float:
-    """Loaded, chosen, what fits, too large, not there, not usable."""
+    """Order states: loaded, chosen, fitting, too large, not there, not usable."""
     if row.loaded:
         return 0.0
     return 1.0 if row.chosen else 2.0 + ("ok", "large", "away", "problem").index(row.state)

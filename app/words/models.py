@@ -1,4 +1,4 @@
-"""Words for the choice of models: the lines of the draft picker that are no files, and what memory is too short for."""
+"""Put the choice of models into words: the lines of the draft picker that are no files, and a lack of memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine import DRAFT_METHODS
 
 
 def worded(choice: PickerLine) -> PickerLine:
-    """A line of a picker with its words: what is no file is named, what does not fit in memory says so."""
+    """Return a line of a picker with its words: what is no file is named, what does not fit in memory says so."""
     tr = QCoreApplication.translate
     if choice.kind == "automatic":
         label = tr("Models", "automatic")

@@ -1,4 +1,4 @@
-"""Settings in words: what went wrong with their file, what the sampling comes to, and what came of an import."""
+"""Put settings in words: trouble with their file, what the sampling comes to, and the outcome of an import."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def prompt_names() -> dict[str, str]:
 
 
 def prompt_text(prompt: SystemPrompt) -> str:
-    """A system prompt in the language of the window, where it came with the program."""
+    """Return a system prompt in the language of the window, where it came with the program."""
     words = {
         "brief": QCoreApplication.translate("Settings", "Answer briefly and to the point."),
         "steps": QCoreApplication.translate(

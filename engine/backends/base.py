@@ -1,4 +1,4 @@
-"""The contract of a backend: one loaded causal model with a cache and a tokenizer."""
+"""Define the contract of a backend: one loaded causal model with a cache and a tokenizer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Logits = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Rewind:
-    """How a cache can go back. `depth`: positions for a window, restore points for snapshots, else None.
+    """Describe how a cache can go back. `depth`: positions for a window, restore points for snapshots, else None.
 
     any: to any length (attention cache). window: only the last `depth` positions (sliding layers). snapshots: to a
     `mark`ed place, from where what was accepted since is replayed with the next forward (recurrent state). none: not
@@ -31,33 +31,33 @@ class Rewind:
 
 
 class Tokenizer(Protocol):
-    """Text to token ids and back, for one model."""
+    """Convert text to token ids and back, for one model."""
 
     @property
     def chat_template(self) -> str | None:
-        """The model's own chat template (Jinja), untrusted; None if it has none."""
+        """Return the model's own chat template (Jinja), untrusted; None if it has none."""
 
     @property
     def bos_token(self) -> str:
-        """Text of the begin token, or ''."""
+        """Return text of the begin token, or ''."""
 
     @property
     def eos_token(self) -> str:
-        """Text of the end token, or ''."""
+        """Return text of the end token, or ''."""
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
-        """Token ids of `text`. Raises TextNotEncodable.
+        """Return the token ids of `text`. Raises TextNotEncodable.
 
         `add_special` puts the begin token in front where the model wants one; `parse_special` reads the text of
         control tokens as those tokens.
         """
 
     def piece(self, token: int) -> bytes:
-        """The bytes that `token` adds to a text; control tokens add none."""
+        """Return the bytes that `token` adds to a text; control tokens add none."""
 
 
 class Backend(ABC):
-    """One loaded causal model. Not thread-safe: one thread at a time.
+    """Hold one loaded causal model. Not thread-safe: one thread at a time.
 
     Attributes: name; vocab_size; context_length (tokens that the cache holds); eos_token_ids (tokens that end a turn
     or a text); rewind (how the cache can go back); tokenizer; device (where it computes: "cpu", "cuda:0"…); threads
@@ -87,12 +87,12 @@ class Backend(ABC):
     @property
     @abstractmethod
     def length(self) -> int:
-        """Tokens in the cache."""
+        """Return tokens in the cache."""
 
     @property
     @abstractmethod
     def tokens(self) -> Sequence[int]:
-        """The ids of the tokens in the cache. A view: do not change it."""
+        """Return the ids of the tokens in the cache. A view: do not change it."""
 
     @abstractmethod
     def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
@@ -111,7 +111,7 @@ class Backend(ABC):
         """Note that the next truncate will not go back before here. Costs something only where rewind is snapshots."""
 
     def watch(self, cancel: CancelToken | None) -> None:  # noqa: B027 - a backend may be too quick to be interrupted
-        """From now on a forward may be given up, raising Cancelled, when this token is set. None: no more."""
+        """Watch this token: once it is set, a forward may be given up, raising Cancelled. None: no more."""
 
     def set_threads(self, n: int) -> None:  # noqa: B027 - not every backend can
         """Compute with `n` threads (1 or more) from the next forward on. Nothing happens where not threads_adjustable.

@@ -1,4 +1,4 @@
-"""Reading a prompt into a cache: only what follows the longest common prefix, in pieces that can be cancelled."""
+"""Read a prompt into a cache: only what follows the longest common prefix, in pieces that can be cancelled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHUNK = 128
 
 
 def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
-    """How many leading tokens are alike."""
+    """Return how many leading tokens are alike."""
     count = 0
     for mine, theirs in zip(first, second, strict=False):
         if mine != theirs:
@@ -43,6 +43,6 @@ def read(backend: Backend, tokens: Sequence[int], cancel: CancelToken) -> Iterat
 
 
 def read_all(backend: Backend, tokens: Sequence[int], cancel: CancelToken) -> None:
-    """The same, where nobody wants to know how far it is. Raises Cancelled."""
+    """Read as `read` does, where nobody wants to know how far it is. Raises Cancelled."""
     for _ in read(backend, tokens, cancel):
         pass

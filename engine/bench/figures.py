@@ -1,4 +1,4 @@
-"""From measured replies to figures: medians with their spread, paired ratios, the best lookahead, and what is noise."""
+"""Compute figures from measured replies: medians with their spread, paired ratios, the best lookahead, the noise."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Speeds = dict[tuple[int, int], float]
 
 
 def spread(values: Sequence[float]) -> dict[str, float] | None:
-    """Median, the middle half (low, high), least and most, and how many values; None where there are none."""
+    """Return median, the middle half (low, high), least and most, and how many values; None where there are none."""
     if not values:
         return None
     low, _, high = quantiles(values, n=4, method="inclusive") if len(values) > 1 else (values[0],) * 3
@@ -32,12 +32,12 @@ def spread(values: Sequence[float]) -> dict[str, float] | None:
 
 
 def ratios(ours: _Speeds, theirs: _Speeds, turns: Callable[[int], bool] = lambda _turn: True) -> list[float]:
-    """Speeds over speeds of the replies to the same prompt in the same turn, of the chosen turns."""
+    """Return speeds over speeds of the replies to the same prompt in the same turn, of the chosen turns."""
     return [ours[key] / theirs[key] for key in ours if key in theirs and theirs[key] > 0.0 and turns(key[1])]
 
 
 def told_apart(values: Sequence[float]) -> bool:
-    """Whether paired ratios lie on one side of 1: three pairs at least, and the middle half without 1."""
+    """Return whether paired ratios lie on one side of 1: three pairs at least, and the middle half without 1."""
     if len(values) < _ENOUGH:
         return False
     low, _, high = quantiles(values, n=4, method="inclusive")
@@ -45,7 +45,7 @@ def told_apart(values: Sequence[float]) -> bool:
 
 
 def summarise(replies: Sequence[Reply], ways: Sequence[str]) -> dict[str, Any]:
-    """The figures of a set of replies: of each way, the best fixed lookahead, and auto against it."""
+    """Return the figures of a set of replies: of each way, the best fixed lookahead, and auto against it."""
     speeds = {name: _speeds(replies, name) for name in ways}
     fixed = [name for name in ways if name not in (AUTO, NGRAM)]
     return {
@@ -82,13 +82,13 @@ def _figures(replies: Sequence[Reply], speedups: Sequence[float]) -> dict[str, A
 
 
 def _best_of(speeds: dict[str, _Speeds], names: Sequence[str], turns: Callable[[int], bool]) -> str | None:
-    """The name with the highest median speedup in some of the turns."""
+    """Return the name with the highest median speedup in some of the turns."""
     medians = {name: median(found) for name in names if (found := ratios(speeds[name], speeds[PLAIN], turns))}
     return max(medians, key=medians.__getitem__) if medians else None
 
 
 def _best_fixed(speeds: dict[str, _Speeds], fixed: Sequence[str]) -> dict[str, Any] | None:
-    """The fastest of plain decoding and the fixed lookaheads, and those that are not told apart from it."""
+    """Return the fastest of plain decoding and the fixed lookaheads, and those that are not told apart from it."""
     best = _best_of(speeds, fixed, lambda _turn: True)
     if best is None or len(fixed) == 1:
         return None
@@ -97,7 +97,7 @@ def _best_fixed(speeds: dict[str, _Speeds], fixed: Sequence[str]) -> dict[str, A
 
 
 def _auto_to_best(speeds: dict[str, _Speeds], fixed: Sequence[str]) -> dict[str, Any] | None:
-    """Auto's speed over that of the best fixed lookahead.
+    """Return auto's speed over that of the best fixed lookahead.
 
     Whoever wins among many has had luck too, so the best is chosen on odd turns (the first, the third, …) and compared
     on even ones; with one turn only it is the same for both.
@@ -114,13 +114,13 @@ def _auto_to_best(speeds: dict[str, _Speeds], fixed: Sequence[str]) -> dict[str,
 
 
 def count_equal(comparisons: Sequence[str | None]) -> dict[str, Any]:
-    """How many greedy replies were the plain one. `checked` False: tokens were drawn, nothing to compare."""
+    """Return how many greedy replies were the plain one. `checked` False: tokens were drawn, nothing to compare."""
     names = {SAME: "same", NEAR_TIE: "parted_at_a_near_tie", DIFFERENT: "different", UNEXAMINED: "not_examined"}
     return {"checked": any(comparisons)} | {key: comparisons.count(name) for name, key in names.items()}
 
 
 def unsteadiness(replies: Sequence[Reply]) -> float:
-    """By how much plain decoding of one prompt varied between turns: the largest of (fastest / slowest - 1)."""
+    """Return how much plain decoding of one prompt varied between turns: the largest of (fastest / slowest - 1)."""
     speeds = _speeds(replies, PLAIN)
     by_prompt: dict[int, list[float]] = {}
     for (prompt, _), speed in speeds.items():
@@ -135,7 +135,7 @@ def make_notes(
     left_out: Sequence[LeftOut],
     other_programs: float = 0.0,
 ) -> list[str]:
-    """Sentences for a person: which lookahead is best, whether auto keeps up, what was noisy, and what went wrong."""
+    """Return sentences for a person: the best lookahead, whether auto keeps up, what was noisy, and what went wrong."""
     notes = [note for note in (_best_note(summary["best_fixed"]), _auto_note(summary["auto_to_best"])) if note]
     if other_programs > _BUSY:
         notes.append(
@@ -194,10 +194,10 @@ def _equality_notes(equal: dict[str, Any]) -> list[str]:
 
 
 def called(way: str) -> str:
-    """A way's name in a sentence."""
+    """Return a way's name in a sentence."""
     return {PLAIN: "0 (plain decoding)", NGRAM: "n-gram"}.get(way, way)
 
 
 def count_threads(threads: int) -> str:
-    """A number of threads in a sentence."""
+    """Return a number of threads in a sentence."""
     return f"{threads} thread{'' if threads == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Measuring ways of decoding against each other with models that are loaded: the work of `bench`, as a call.
+"""Measure ways of decoding against each other with models that are loaded: the work of `bench`, as a call.
 
 `measure` is what the command runs; `measure_ways` is the same for a program that has a decoder, with typed figures.
 """
@@ -42,7 +42,7 @@ Stage = Literal["warming up", "measuring", "comparing"]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be measured; sizes that are None are chosen so that it takes about `budget_s` at most."""
+    """Hold what to measure; sizes that are None are chosen so that it takes about `budget_s` at most."""
 
     prompts: Sequence[BenchPrompt]
     ways: Sequence[Way]
@@ -55,7 +55,7 @@ class Wanted:
 
 @dataclass
 class Measured:
-    """What was measured, or so far.
+    """Hold what was measured, or so far.
 
     Attributes: bench (what ran), left_out (prompts that the target cannot answer), sizes (None before the warm-up is
     over), replies, compared (for each of them how it compares with the plain one, once that was looked at), partial
@@ -73,7 +73,7 @@ class Measured:
 
 @dataclass
 class WaysProgress:
-    """How far a measurement has come.
+    """Tell how far a measurement has come.
 
     Attributes: stage; done and total (ways in the warm-up, then replies); seconds_left (about; None where it is not
     known yet); measured. `report`: the figures of the moment at which it is asked for the first time.
@@ -87,7 +87,7 @@ class WaysProgress:
 
     @cached_property
     def report(self) -> WaysReport:
-        """The figures so far."""
+        """Return the figures so far."""
         return make_ways_report(self.measured)
 
 
@@ -96,7 +96,7 @@ Progress = Callable[[WaysProgress], bool | None]
 
 
 def measure(decoder: SpeculativeDecoder, wanted: Wanted, cancel: CancelToken, progress: Progress) -> Measured:
-    """Warm up, measure the ways in turns, and compare greedy replies.
+    """Measure the ways in turns after a warm-up, and compare greedy replies.
 
     Cancelled midway it gives what there is. Raises ModelNotLoaded, InvalidRequest, and Cancelled where nothing was
     measured.
@@ -142,7 +142,7 @@ def measure(decoder: SpeculativeDecoder, wanted: Wanted, cancel: CancelToken, pr
 
 
 def _collect(measured: Measured, sizes: Sizes, tell: Callable[[Stage, int, int, float | None], bool]) -> None:
-    """The replies, and whether only a part was measured. Raises Cancelled where nothing was."""
+    """Collect the replies, and whether only a part was measured. Raises Cancelled where nothing was."""
     bench, replies = measured.bench, measured.replies
     total = sizes.repeats * len(bench.prompts) * len(bench.ways)
     began = perf_counter()
@@ -165,7 +165,7 @@ def _collect(measured: Measured, sizes: Sizes, tell: Callable[[Stage, int, int, 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Of some values: the median, the middle half (low, high), the least and the most, and how many they are."""
+    """Describe some values: the median, the middle half (low, high), the least and the most, and their number."""
 
     median: float
     low: float
@@ -177,7 +177,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class WayFigures:
-    """What was measured of one way.
+    """Hold the figures of one way.
 
     `tokens_per_second`: after the prompt was read. `speedup`: against the plain reply to the same prompt in the same
     turn. `tokens`: of its replies, one number where all have the same. `equality`: of each reply; empty where tokens
@@ -198,7 +198,7 @@ class WayFigures:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """A model that was measured. `threads`: those that it computed with."""
+    """Describe a model that was measured. `threads`: those that it computed with."""
 
     name: str
     parameters: int
@@ -208,7 +208,7 @@ class ModelFacts:
 
 @dataclass(frozen=True, slots=True)
 class WaysReport:
-    """What a measurement tells.
+    """Hold the result of a measurement.
 
     `ways`: in the order in which they were asked for, plain decoding first. `best_fixed`: the fastest of plain decoding
     and the fixed lookaheads, None where it is not known; `not_told_apart`: those whose distance to it is within the
@@ -233,7 +233,7 @@ class WaysReport:
     machine: Mapping[str, Any] = field(default_factory=dict)
 
     def way(self, name: str) -> WayFigures | None:
-        """The figures of the way of this name: plain, a number, auto or ngram."""
+        """Return the figures of the way of this name: plain, a number, auto or ngram."""
         return next((way for way in self.ways if way.name == name), None)
 
 
@@ -269,7 +269,7 @@ def measure_ways(
 
 
 def _way(way: int | str) -> Way:
-    """The way of a name. Raises InvalidLookahead, InvalidRequest."""
+    """Return the way of a name. Raises InvalidLookahead, InvalidRequest."""
     if way == AUTO:
         return Way(AUTO, {"lookahead": "auto"})
     if way == NGRAM:
@@ -280,7 +280,7 @@ def _way(way: int | str) -> Way:
 
 
 def make_ways_report(measured: Measured, machine: Mapping[str, Any] | None = None) -> WaysReport:
-    """The figures of what was measured, or so far. Raises ModelNotLoaded."""
+    """Return the figures of what was measured, or so far. Raises ModelNotLoaded."""
     bench, replies, sizes = measured.bench, measured.replies, measured.sizes
     target, draft = bench.decoder.target, bench.decoder.draft
     if target is None:

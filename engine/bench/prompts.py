@@ -1,4 +1,4 @@
-"""What `bench` lets the models answer: the sets that come with the program, or a file."""
+"""Load the prompts of `bench`: the sets that come with the program, or a file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SET = "bench_prompts.json"
 
 @dataclass(frozen=True, slots=True)
 class BenchPrompt:
-    """One prompt. `number` counts those of its category from 0; `max_tokens` None: as many as are asked for."""
+    """Hold one prompt. `number` counts those of its category from 0; `max_tokens` None: as many as are asked for."""
 
     category: str
     number: int
@@ -32,7 +32,7 @@ class BenchPrompt:
 
 
 def bundled_prompts(per_category: int | None = None) -> tuple[BenchPrompt, ...]:
-    """The sets that come with the program, the first `per_category` of each (None: all).
+    """Return the sets that come with the program, the first `per_category` of each (None: all).
 
     Categories: chat, code, rewriting (the reply repeats much of the prompt), prose, hostile (mixed words in scripts
     and languages that a small draft hardly ever foresees). Each fits a context of 512 tokens with its reply.
@@ -42,7 +42,7 @@ def bundled_prompts(per_category: int | None = None) -> tuple[BenchPrompt, ...]:
 
 
 def read_prompts(path: Path, per_category: int | None = None) -> tuple[BenchPrompt, ...]:
-    """The prompts of a file, the first `per_category` of each category (None: all).
+    """Return the prompts of a file, the first `per_category` of each category (None: all).
 
     A JSON list of prompts, an object {"category": [prompt…]}, or plain text with one prompt per line. A prompt in JSON
     is a text, a list of {"role", "content"}, or an object with "prompt" or "messages" and perhaps "max_tokens".

@@ -1,4 +1,4 @@
-"""Measuring how fast a target answers: plain, with each fixed lookahead, with auto, and from an n-gram index.
+"""Measure how fast a target answers: plain, with each fixed lookahead, with auto, and from an n-gram index.
 
 All ways answer the same prompts in turns in one process, each time in another order (Williams 1949: each way equally
 often at each place and behind each other one), so that a machine that is slow for a while slows all alike, and what a
@@ -43,7 +43,7 @@ _SMALLEST_ROOM = 8
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way of decoding: its name (plain, a lookahead, auto, ngram) and the options of `generate` for it."""
+    """Describe one way of decoding: its name (plain, a lookahead, auto, ngram) and its options for `generate`."""
 
     name: str
     options: Mapping[str, Any]
@@ -51,7 +51,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class PreparedPrompt:
-    """A prompt as token ids, and how long its reply may be at most."""
+    """Hold a prompt as token ids, and how long its reply may be at most."""
 
     category: str
     number: int
@@ -61,7 +61,7 @@ class PreparedPrompt:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A prompt that this target cannot answer, and why."""
+    """Name a prompt that this target cannot answer, and say why."""
 
     category: str
     number: int
@@ -70,7 +70,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Milliseconds that plain decoding takes for a token, and the target to read one of the prompt; from a warm-up."""
+    """Hold milliseconds from a warm-up: of plain decoding for a token, and of the target to read one of the prompt."""
 
     token_ms: float
     prompt_token_ms: float
@@ -78,7 +78,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How often each reply is measured, how long it may be, and about how many seconds all of it takes."""
+    """Hold how often each reply is measured, how long it may be, and about how many seconds all of it takes."""
 
     repeats: int
     max_tokens: int
@@ -86,7 +86,7 @@ class Sizes:
 
 
 def balanced_order(count: int, number: int) -> list[int]:
-    """The `number`-th order of the indices below `count`.
+    """Return the `number`-th order of the indices below `count`.
 
     Of `count` orders in a row (of 2 · `count` where it is odd) each index stands equally often at each place, and
     equally often behind each other one: the Latin squares of E. J. Williams, "Experimental Designs Balanced for the
@@ -99,7 +99,7 @@ def balanced_order(count: int, number: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One measured reply.
+    """Hold one measured reply.
 
     `prompt` is an index into the prompts, `turn` counts from 0: replies with both alike are compared. `order` is the
     place in the turn. `fresh`: the caches were empty, so that `first_token_ms` and the time of the prompt are those of
@@ -117,12 +117,12 @@ class Reply:
 
     @property
     def speed(self) -> float:
-        """Tokens/s after the prompt was read."""
+        """Return the tokens/s after the prompt was read."""
         return self.result.stats.tokens_per_second
 
 
 def make_ways(lookaheads: Sequence[int], *, has_draft: bool, ngram: bool) -> tuple[Way, ...]:
-    """What is compared: plain always; each lookahead and auto where there is a draft model; the n-gram index."""
+    """Return what to compare: plain always; each lookahead and auto with a draft model; the n-gram index."""
     ways = [Way(PLAIN, {"lookahead": 0})]
     if has_draft:
         fixed = sorted(set(lookaheads) - {0})
@@ -141,7 +141,7 @@ def prepare(
     max_tokens: int | None = None,
     cancel: CancelToken | None = None,
 ) -> tuple[list[PreparedPrompt], list[LeftOut]]:
-    """The prompts as this target reads them, and those that it cannot answer.
+    """Return the prompts as this target reads them, and those that it cannot answer.
 
     A reply's length is the prompt's own, or `max_tokens` where that is less; and what the context holds.
     Raises InvalidRequest where nothing is left, Cancelled.
@@ -185,7 +185,7 @@ def choose_sizes(
     max_tokens: int | None = None,
     budget_s: float = BUDGET_S,
 ) -> Sizes:
-    """Sizes that keep the measurement within a budget, shorter replies first and then fewer turns; what is given stays.
+    """Choose sizes that keep the measurement within a budget, first shorter replies, then fewer turns; given ones stay.
 
     Speculative replies are taken to last as long as plain ones.
     """
@@ -208,7 +208,7 @@ def choose_sizes(
 
 @dataclass
 class Bench:
-    """Runs the replies. `clock` gives seconds.
+    """Run the replies. `clock` gives seconds.
 
     Attributes: decoder (loaded), ways, prompts, sampling (its seed is raised by one each turn; None: 0), cancel.
     """
@@ -246,7 +246,7 @@ class Bench:
     def _generate(
         self, way: Way, prompt: PreparedPrompt, turn: int, max_tokens: int, *, fresh: bool
     ) -> tuple[float, GenerationResult]:
-        """Milliseconds to the first token, and the result."""
+        """Return milliseconds to the first token, and the result."""
         if fresh:
             self._empty_caches()
         seen: list[float] = []
@@ -282,7 +282,7 @@ SAME, NEAR_TIE, DIFFERENT, UNEXAMINED = "same", "near tie", "different", "not ex
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """How a greedy reply compares with the first plain one to its prompt.
+    """Describe how a greedy reply compares with the first plain one to its prompt.
 
     `verdict`: SAME, token for token; NEAR_TIE, they part where the target's two best logits, computed as plain decoding
     does, are shown to lie closer than `CLOSE` and are the two that were chosen; DIFFERENT, anything else; UNEXAMINED,
@@ -297,7 +297,7 @@ class Equality:
 
 
 def compare_replies(bench: Bench, replies: Sequence[Reply], *, examine: bool = True) -> list[Equality | None]:
-    """For each reply, how it compares with the plain one; None where tokens are drawn, or there is no plain one.
+    """Compare each reply with the plain one; None where tokens are drawn, or there is no plain one.
 
     `examine`: ask the target about those that part. Raises ModelNotLoaded, Cancelled.
     """
@@ -342,7 +342,7 @@ def _compare(bench: Bench, prompt: int, plain: tuple[int, ...], other: tuple[int
 
 
 def _row_after(target: Backend, prompt: Sequence[int], reply: Sequence[int], cancel: CancelToken) -> Any:
-    """The logits after a prompt and a reply, shape (vocab_size,), read as plain decoding reads them."""
+    """Return the logits after a prompt and a reply, shape (vocab_size,), read as plain decoding reads them."""
     target.truncate(0)
     target.watch(cancel)
     for start in range(0, len(prompt) - 1, CHUNK):

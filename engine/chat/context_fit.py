@@ -1,4 +1,4 @@
-"""Conversations longer than the context: the oldest turns are left out, the system turn never."""
+"""Fit conversations into the context: the oldest turns are left out, the system turn never."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _known_sizes: WeakKeyDictionary[Tokenizer, dict[str, int]] = WeakKeyDictionary()
 
 @dataclass(frozen=True, slots=True)
 class PromptFit:
-    """What a model would read of a conversation, in tokens.
+    """Describe what a model would read of a conversation, in tokens.
 
     `tokens`: of what it reads, or of what must stay where even that does not fit; `typed`: of the last message alone;
     `context_length`: what there is room for; `dropped_turns`: the oldest messages that are left out; `fits`:
@@ -46,7 +46,10 @@ def measure_turns(
     max_tokens: int | None,
     cancel: CancelToken | None = None,
 ) -> PromptFit:
-    """How a conversation would be read by `fit_turns` with the same arguments. Raises what encoding it raises."""
+    """Return how a conversation would be read by `fit_turns` with the same arguments.
+
+    Raises what encoding it raises.
+    """
     if not messages:
         return PromptFit(0, 0, context_length)
     typed = len(tokenizer.encode(messages[-1].content, add_special=False, parse_special=False))
@@ -64,7 +67,7 @@ def fit_turns(
     max_tokens: int | None,
     cancel: CancelToken | None = None,
 ) -> tuple[list[int], int]:
-    """The prompt of a conversation with room left for a reply, and how many of its oldest turns were left out.
+    """Return the prompt of a conversation with room left for a reply, and how many of its oldest turns were left out.
 
     System turns and the last user turn with what follows it always stay. Once a conversation has outgrown the
     context, turns are dropped until half of it is free, so that the following replies begin with the same tokens and
@@ -100,7 +103,7 @@ def fit_turns(
 def _all_or_nothing(
     messages: Sequence[Message], tokenizer: Tokenizer, context_length: int, renderer: Renderer
 ) -> tuple[list[int], int]:
-    """As `fit_turns`, of messages of which none may be left out."""
+    """Fit messages as `fit_turns` does, where none may be left out."""
     tokens = encode_prompt(messages, tokenizer, raw=False, renderer=renderer)
     if len(tokens) > context_length:
         raise ContextFull(len(tokens), context_length)
@@ -108,7 +111,7 @@ def _all_or_nothing(
 
 
 def _size(turn: Message, tokenizer: Tokenizer) -> int:
-    """Tokens of a turn's content. In a long conversation nearly all turns are those of last time."""
+    """Return tokens of a turn's content. In a long conversation nearly all turns are those of last time."""
     known = _known_sizes.setdefault(tokenizer, {})
     size = known.get(turn.content)
     if size is None:
@@ -119,7 +122,7 @@ def _size(turn: Message, tokenizer: Tokenizer) -> int:
 
 
 def _surely_too_long(messages: Sequence[Message], tokenizer: Tokenizer, limit: int) -> bool:
-    """Whether a conversation need not be put together to know that it does not fit.
+    """Return whether a conversation need not be put together to know that it does not fit.
 
     What is many times too long takes its time, and more than a tokenizer reads at once is an error of its own.
     """
@@ -141,7 +144,7 @@ def _overhead(
     tokenizer: Tokenizer,
     renderer: Renderer,
 ) -> float:
-    """Tokens that the template adds to a turn beside its content, on average, told from the first turns."""
+    """Return tokens that the template adds to a turn beside its content, on average, told from the first turns."""
     count, letters = 0, 0
     while count < min(len(turns), _SAMPLE) and (letters := letters + len(turns[count].content)) <= _SAMPLE_LETTERS:
         count += 1

@@ -1,4 +1,4 @@
-"""Chat templates are rendered in a process of their own, with a limit of memory and of time.
+"""Render chat templates in a process of their own, with a limit of memory and of time.
 
 A template is a program in a model file. The sandbox keeps it from files and from this program's objects, but not from
 overflowing the stack, taking all memory, or computing for hours inside one C function, which no thread can interrupt.
@@ -49,7 +49,7 @@ _MOST_KEPT, _MOST_KEPT_LETTERS = 16, 200_000
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """What a template is rendered with: all that its text depends on, beside the clock."""
+    """Hold all that a template's text depends on, beside the clock."""
 
     template: str
     messages: tuple[Message, ...]
@@ -58,7 +58,7 @@ class Rendering:
 
     @property
     def letters(self) -> int:
-        """The length of the conversation."""
+        """Return the length of the conversation."""
         return sum(len(message.content) for message in self.messages)
 
     def request(self, seconds: float) -> bytes:
@@ -150,11 +150,11 @@ def let_go(owner: object) -> None:
 
 
 class _TooLong(Exception):
-    """The limit of time is reached."""
+    """Report that the limit of time is reached."""
 
 
 class _Child:
-    """A process that renders, and what is said to it."""
+    """Talk to a process that renders."""
 
     def __init__(self) -> None:
         try:
@@ -260,7 +260,7 @@ def _unavailable(reason: str) -> ChatTemplateFailed:
 
 
 class _Pool:
-    """One child that waits for the next request. Who comes while it is at work gets another, which then ends."""
+    """Keep one child waiting for the next request. A request that finds it busy gets another one, which then ends."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -313,7 +313,7 @@ _Key = tuple[Rendering, dt.datetime | None] | None
 
 
 class _Kept:
-    """The last texts: the context meter asks for those of the reply that follows."""
+    """Keep the last texts: the context meter asks for those of the reply that follows."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

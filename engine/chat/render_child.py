@@ -1,4 +1,4 @@
-"""The child's side of rendering chat templates: one answer to each request, within limits of memory and time.
+"""Answer requests to render chat templates, in the child, within limits of memory and time.
 
 A request and its answer are JSON (engine.chat.render). A template that exceeds the limits or crashes ends this process
 and nothing else.

@@ -1,4 +1,4 @@
-"""The text of a reply, made from its tokens while they come."""
+"""Make the text of a reply from its tokens as they arrive."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.backends.base import Tokenizer
 
 
 class ReplyText:
-    """Turns the tokens of a reply into text as they come.
+    """Turn the tokens of a reply into text as they come.
 
     Half a character is held back until it is whole, and so is what may be the beginning of a stop string. Attribute:
     stopped, whether a stop string was met; the text ends before it.
@@ -27,11 +27,11 @@ class ReplyText:
 
     @property
     def text(self) -> str:
-        """All that was released so far."""
+        """Return all that was released so far."""
         return "".join(self._shown)
 
     def push(self, token: int) -> str:
-        """The text that one more token releases; may be empty."""
+        """Return the text that one more token releases; may be empty."""
         piece = self._tokenizer.piece(token)
         if self._whole and piece.isascii():  # Nothing waits, and nothing needs to.
             text = piece.decode("ascii")
@@ -44,11 +44,11 @@ class ReplyText:
         return released
 
     def finish(self) -> str:
-        """The rest that was held back for a stop string that did not come. Half a character is dropped."""
+        """Return the rest that was held back for a stop string that did not come. Half a character is dropped."""
         return self._release(len(self._held))
 
     def _cut(self) -> int:
-        """How much of the held text can be released; sets `stopped`."""
+        """Return how much of the held text can be released; sets `stopped`."""
         found = [place for stop in self._stop if (place := self._held.find(stop)) >= 0]
         if found:
             self.stopped = True
@@ -57,7 +57,7 @@ class ReplyText:
         return len(self._held) - max((self._overlap(stop) for stop in self._stop), default=0)
 
     def _overlap(self, stop: str) -> int:
-        """Length of the longest end of the held text that is a beginning of `stop`."""
+        """Return the length of the longest end of the held text that is a beginning of `stop`."""
         longest = min(len(stop) - 1, len(self._held))
         return next((size for size in range(longest, 0, -1) if stop.startswith(self._held[-size:])), 0)
 

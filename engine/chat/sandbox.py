@@ -1,4 +1,4 @@
-"""The sandbox in which a chat template runs. Only child processes import it: a template can crash its process."""
+"""Run a chat template in a sandbox. Only child processes import it: a template can crash its process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def render(template: str, variables: Mapping[str, object]) -> str:
 
 
 class _Range:
-    """`range` for one rendering, which gives no more than a budget of numbers in all its calls."""
+    """Represent `range` for one rendering, with a budget of numbers for all its calls."""
 
     def __init__(self) -> None:
         self._left = _MOST_STEPS
@@ -42,12 +42,12 @@ class _Range:
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """The sandbox of jinja2, which leaves open how large a product may become."""
+    """Limit the sandbox of jinja2, which leaves open how large a product may become."""
 
     intercepted_binops = frozenset({"*", "**"})
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """A product, unless it is absurdly large. Raises OverflowError."""
+        """Return a product, unless it is absurdly large. Raises OverflowError."""
         if operator == "**":
             size = _bits(left) * abs(right) if isinstance(right, int) else 0
         elif isinstance(left, int) and isinstance(right, int):

@@ -1,4 +1,4 @@
-"""Chat templates, encoding of prompts, incremental decoding and stop strings."""
+"""Render chat templates, encode prompts, decode incrementally and find stop strings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def encode_prompt(
     raw: bool,
     renderer: Renderer | None = None,
 ) -> list[int]:
-    """The token ids of a prompt: of text as it is (`raw`), of one user turn, of messages, or the ids themselves.
+    """Return the token ids of a prompt: of text as it is (`raw`), of one user turn, of messages, or the ids themselves.
 
     Where the last of several messages is the assistant's, the reply goes on with it instead of beginning a new turn.
     `renderer`: of the call that this is a part of. Raises ChatTemplateFailed, TextNotEncodable, InvalidRequest,
@@ -54,7 +54,9 @@ def _encode_messages(messages: Sequence[Message], tokenizer: Tokenizer, renderer
 
 
 def _encode_behind(text: str, tokenizer: Tokenizer) -> list[int]:
-    """The token ids of a text that stands behind other tokens: without the space that some tokenizers put in front.
+    """Return the token ids of a text that stands behind other tokens.
+
+    Without the space that some tokenizers put in front.
 
     Where that space cannot be kept out it stays.
     """

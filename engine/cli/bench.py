@@ -1,4 +1,4 @@
-"""The command `bench`: plain and speculative decoding of the same prompts, interleaved, in one run.
+"""Run `bench`: plain and speculative decoding of the same prompts, interleaved, in one run.
 
 With `--json` one object on a line:
 
@@ -114,7 +114,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """The command's arguments, checked."""
+    """Hold the command's arguments, checked."""
 
     prompts: tuple[BenchPrompt, ...]
     lookaheads: tuple[int, ...]
@@ -126,7 +126,7 @@ class _Wanted:
 
 
 class _LastingToken(CancelToken):
-    """Keeps in mind that a stop was asked for, as the engine forgets it when the reply at hand has ended."""
+    """Keep in mind that a stop was asked for, as the engine forgets it when the reply at hand has ended."""
 
     asked = False
 
@@ -239,7 +239,7 @@ def make_report(
     left_out: Sequence[LeftOut] = (),
     other_programs: float = 0.0,
 ) -> dict[str, Any]:
-    """The part of the report that is made from the replies, and what is to be said of them."""
+    """Return the part of the report that is made from the replies, and what is to be said of them."""
     summary, equal = summarise(replies, ways), count_equal(compared)
     categories = dict.fromkeys(reply.category for reply in replies)
     return summary | {
@@ -338,4 +338,4 @@ def _say(text: str) -> None:
 
 
 def _silent(_text: str) -> None:
-    """Nothing but the result is wanted."""
+    """Say nothing: only the result is wanted."""

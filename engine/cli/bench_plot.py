@@ -1,4 +1,4 @@
-"""A report of `bench` as a picture: speedup and acceptance rate by lookahead.
+"""Draw a report of `bench` as a picture: speedup and acceptance rate by lookahead.
 
 Drawn with Pillow, which brings its own font: a plotting library would be ten packages for one picture.
 """
@@ -32,7 +32,7 @@ _LONG_TITLE = 80
 
 
 def prepare_plot(path: Path) -> Callable[[Mapping[str, Any]], None]:
-    """What draws a report into a PNG file; asked for before anything is measured, so that it fails at once.
+    """Return a function that draws a report into a PNG file; called before the measurement, so that it fails at once.
 
     Raises NotAvailable where Pillow is not installed, InvalidRequest where the file cannot be written.
     """
@@ -68,7 +68,7 @@ def draw_plot(report: Mapping[str, Any], path: Path) -> None:
 
 @dataclass
 class _Plot:
-    """Draws on a canvas; coordinates are those of the finished picture."""
+    """Draw on a canvas; coordinates are those of the finished picture."""
 
     canvas: ImageDraw
     report: Mapping[str, Any]
@@ -84,7 +84,7 @@ class _Plot:
         self.top: float = self.step * max(2, ceil(highest * 1.08 / self.step))
 
     def draw(self) -> None:
-        """All of it."""
+        """Draw all of the picture."""
         self._title()
         self._axes()
         self._levels()
@@ -143,7 +143,7 @@ class _Plot:
         self._text(((_LEFT + _RIGHT) / 2, _BOTTOM + 74), note, 15, _GREY, "mm")
 
     def _levels(self) -> None:
-        """Auto and n-gram as lines across, their middle half as a pale band; their medians stand above."""
+        """Draw auto and n-gram as lines across, their middle half as a pale band; their medians stand above."""
         lines = [(name, colour, self.report["ways"].get(name)) for name, colour in ((AUTO, _AUTO), (NGRAM, _NGRAM))]
         shown = [(name, colour, row["speedup"]) for name, colour, row in lines if row and row["speedup"]]
         for _, colour, spread in shown:
@@ -197,6 +197,6 @@ class _Plot:
 
 
 def _pale(colour: str) -> str:
-    """A colour of which little is left."""
+    """Return a colour of which little is left."""
     parts = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
     return "#" + "".join(f"{255 - (255 - part) // 7:02x}" for part in parts)

@@ -1,4 +1,4 @@
-"""The report of `bench` as tables for people."""
+"""Print the report of `bench` as tables for people."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _prompt_table(ways: Mapping[str, Any]) -> Table:
 
 
 def _table(title: str, caption: str, columns: Sequence[str]) -> Table:
-    """A table whose first column holds names, the others figures."""
+    """Return a table whose first column holds names, the others figures."""
     table = Table(title=title, title_justify="left", caption=caption or None, caption_justify="left")
     for number, column in enumerate(columns):
         table.add_column(column, justify="right" if number else "left")
@@ -154,5 +154,5 @@ def _percent(rate: float | None) -> str:
 
 
 def _clean(text: str) -> str:
-    """A text in which names from files may stand, on one line and without odd bytes."""
+    """Return a text in which names from files may stand, on one line and without odd bytes."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -1,4 +1,4 @@
-"""`calibrate`: what a draft token and a target forward of n tokens cost here, and which lookahead that lets expect.
+"""Measure what a draft token and a target forward of n tokens cost here, and the lookahead to expect from that.
 
 With --json one JSON object on a line:
 {"target": {"name", "path"}, "draft": {"name", "path"} | null, "machine": {…}, "device", "threads",
@@ -48,7 +48,7 @@ _MOST_BUDGET_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """The costs; seconds of measuring, None where they were remembered; where they are kept, None: nowhere."""
+    """Hold the costs; seconds of measuring, None where they were remembered; where they are kept, None: nowhere."""
 
     costs: CostModel
     seconds: float | None
@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _configs(args: argparse.Namespace) -> tuple[LoadConfig, LoadConfig | None]:
-    """How the models are loaded. Without names it is the bundled pair."""
+    """Return how the models are loaded. Without names it is the bundled pair."""
     draft = "demo" if args.target is None and args.draft is None else args.draft
 
     def config(name: str, part: Literal["target", "draft"]) -> LoadConfig:
@@ -167,7 +167,9 @@ def _loaded(decoder: SpeculativeDecoder) -> Backend:
 
 
 def best_lookahead(costs: CostModel, acceptance: float, *, drafted: bool) -> tuple[int, float]:
-    """The fixed lookahead of the most expected tokens per second, and its expected speedup against plain decoding.
+    """Return the fixed lookahead of the most expected tokens per second.
+
+    And its expected speedup against plain decoding.
 
     Each draft token is accepted with the chance `acceptance`, given those before it. `drafted`: a draft model proposes,
     so that a proposal costs time too. Looks no further than the largest measured size reaches.
@@ -188,7 +190,7 @@ def best_lookahead(costs: CostModel, acceptance: float, *, drafted: bool) -> tup
 def make_report(
     decoder: SpeculativeDecoder, target: LoadConfig, draft: LoadConfig | None, result: _Result
 ) -> dict[str, Any]:
-    """What --json prints (see the module)."""
+    """Return what --json prints (see the module)."""
     loaded, costs = _loaded(decoder), result.costs
     one = costs.verify(1)
     drafted = draft is not None and costs.knows_draft

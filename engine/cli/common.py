@@ -1,4 +1,4 @@
-"""Parts that several commands share: exit codes, the options for sampling, and work that Ctrl+C cancels."""
+"""Share what several commands need: exit codes, the sampling options, and work that Ctrl+C cancels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `generate`: its arguments, and a reply as text or JSON."""
+"""Run `generate`: parse its arguments, and print a reply as text or JSON."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LATER = "it is planned for a later version"
 
 @dataclass(frozen=True, slots=True)
 class _Settings:
-    """The models and the settings that a command names, itself or by its preset. `target` None: the bundled one."""
+    """Hold the models and settings that a command names, itself or by its preset. `target` None: the bundled one."""
 
     target: str | Path | None
     draft: str | Path | None
@@ -193,7 +193,7 @@ def _refuse_later(args: argparse.Namespace) -> None:
 
 
 def _settings(args: argparse.Namespace) -> _Settings:
-    """What the preset says, and over it what the command says."""
+    """Return the settings of the preset, overridden by those of the command."""
     settings = _Settings(args.target, args.draft, SpeculationConfig(), SamplingConfig())
     if args.preset is not None:
         target, draft, speculation, sampling = apply_preset(args.preset, args.folder)
@@ -300,7 +300,7 @@ def _answer(
     console: Console,
     options: dict[str, Any],
 ) -> GenerationResult:
-    """One reply: JSON on stdout, or the text as it comes and a line of statistics on stderr."""
+    """Return one reply: JSON on stdout, or the text as it comes and a line of statistics on stderr."""
     result: GenerationResult | None = None
     for event in decoder.stream(prompt, cancel=cancel, **options):
         if isinstance(event, TokenEvent) and not as_json:

@@ -1,4 +1,4 @@
-"""The command line: generate, bench, models, presets and calibrate.
+"""Run the command line: generate, bench, models, presets and calibrate.
 
 Exit codes: 0 done, 2 wrong usage or unusable model (one line on stderr), 3 a damaged installation, 130 cancelled.
 """
@@ -26,7 +26,7 @@ _SAID_BY_ANY: tuple[list[str], ...] = ([], ["-h"], ["--help"], ["--version"])
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+    """Say what is wrong in one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(EXIT_UNUSABLE, f"{self.prog}: {message} (see {self.prog} --help)\n")
@@ -111,7 +111,10 @@ def _complain(text: str, code: int) -> int:
 
 
 def _make_parser(command: list[str]) -> argparse.ArgumentParser:
-    """The parser for a command. What only `generate` needs is imported for it alone: the others start at once."""
+    """Return the parser for a command.
+
+    What only `generate` needs is imported for it alone: the others start at once.
+    """
     parser = _Parser(prog="outrider-engine", description="Speculative decoding for local language models.")
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
@@ -158,7 +161,7 @@ def _print(command: str, args: argparse.Namespace) -> int:
 
 
 class _Plain:
-    """Where JSON goes."""
+    """Write JSON to a file, in place of a console."""
 
     def __init__(self, file: TextIO) -> None:
         self.file = file

@@ -1,4 +1,4 @@
-"""`models FOLDER`: what is in a folder, what can be paired with what, and why not."""
+"""Run `models FOLDER`: list what is in a folder, what can be paired with what, and why not."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _models_table(models: Sequence[ModelFile], folder: Path) -> Table:
 
 
 def _print_pairs(models: Sequence[ModelFile], pairs: Pairs, folder: Path, console: Console) -> None:
-    """The best draft of each target, and for those that have none why."""
+    """Print the best draft of each target, and for those that have none the reason."""
     targets = [model for model in models if model.usable]
     if len(targets) < 2:
         console.print("There are no two models that can be paired.")
@@ -150,7 +150,10 @@ def _why_none(target: ModelFile, pairs: Pairs) -> str:
 
 
 def _shown(text: str) -> str:
-    """A text from a file or its name, fit for the terminal: on one line, without markup and without odd bytes."""
+    """Return a text from a file or its name, fit for the terminal.
+
+    On one line, without markup and without odd bytes.
+    """
     from rich.markup import escape  # noqa: PLC0415 - JSON needs none
 
     return escape("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text))

@@ -1,4 +1,4 @@
-"""`presets [FOLDER]`: the known pairs, and which of them the models of a folder can run."""
+"""Run `presets [FOLDER]`: list the known pairs, and which of them the models of a folder can run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of a drafter: a lifecycle of begin, propose, observe."""
+"""Define the contract of a drafter: a lifecycle of begin, propose, observe."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.sampling.rows import Rows
 
 
 class Draft(NamedTuple):
-    """Proposed tokens.
+    """Hold proposed tokens.
 
     `probs`: for each token the distribution that it was really drawn from, shape (target vocab_size,), or None where
     tokens were chosen without a draw (greedy). `logprobs`: natural logarithm of the model's own probability of each
@@ -45,7 +45,7 @@ GoesOn = Callable[[int, float | None], bool]
 
 
 class Drafter(ABC):
-    """Proposes tokens that may follow the committed ones.
+    """Propose tokens that may follow the committed ones.
 
     Attributes: name (the source, for statistics); forwards (model passes since `begin`, those that read the prompt
     left out); resting (set by the loop: while it is True nothing is proposed, or seldom, and the prompt and what is
@@ -58,7 +58,7 @@ class Drafter(ABC):
 
     @property
     def works_ahead(self) -> bool:
-        """Whether `propose_ahead` does anything."""
+        """Return whether `propose_ahead` does anything."""
         return False
 
     @abstractmethod
@@ -67,7 +67,7 @@ class Drafter(ABC):
 
     @abstractmethod
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
-        """At most `n` tokens that may come next.
+        """Propose at most `n` tokens that may come next.
 
         `goes_on`: asked once for each token, in order, whether there should be one more. A token that it is asked
         about is in the draft; so what it looks at bends nothing.
@@ -112,7 +112,7 @@ class DrafterContext:
 
 @runtime_checkable
 class Index(Protocol):
-    """A source whose proposals are known before it is asked for them, and cost nothing.
+    """Define a source whose proposals are known before it is asked for them, and cost nothing.
 
     Attributes: name; dozing (set by the policy: nobody will ask for a few rounds, so it need not follow each token).
     """
@@ -121,4 +121,4 @@ class Index(Protocol):
     dozing: bool
 
     def promise(self, n: int) -> Sequence[float]:
-        """For each token of what it would propose now, at most `n`: the chance that it holds if those before do."""
+        """Return for each token that it would propose now, at most `n`, the chance that it holds if those before do."""

@@ -1,4 +1,4 @@
-"""Several drafters one before the other: who has a proposal first, or was chosen, proposes."""
+"""Put several drafters one before the other: the first with a proposal, or the chosen one, proposes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.drafting.base import Draft, Drafter, GoesOn
 
 
 class ChainDrafter(Drafter):
-    """Asks its parts in turn and gives the first draft that is not empty; all of them see what was committed.
+    """Ask the parts in turn and return the first draft that is not empty; all of them see what was committed.
 
     `parts`: pairs of a drafter and the most tokens that it may propose in a round, None where only the caller limits
     them. `chosen`: names the part that is to propose in this round, None where the first one with a draft does. It
@@ -59,7 +59,7 @@ class ChainDrafter(Drafter):
         return Draft()
 
     def propose_ahead(self, n: int, stop: Callable[[], bool]) -> Draft:
-        """The part that proposed last goes on: up to a guess and a draft of its own length."""
+        """Let the part that proposed last go on, up to a guess and a draft of its own length."""
         if self._last is None:
             return Draft()
         drafter, limit = self._last

@@ -1,4 +1,4 @@
-"""A small model as drafter, with a cache of its own."""
+"""Draft with a small model, which has a cache of its own."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ While the drafter rests it falls behind, from the prompt on; it catches up with 
 
 
 class DraftModelDrafter(Drafter):
-    """Proposes what a smaller model of the same vocabulary would write.
+    """Propose what a smaller model of the same vocabulary would write.
 
     `vocab_size` is the target's: ids that it lacks are never proposed, ids that the draft lacks have probability 0.
     `sampling` is how the draft draws, with `rows`; greedy drafts carry no probabilities.
@@ -90,7 +90,7 @@ class DraftModelDrafter(Drafter):
             read_all(self._backend, known[shared:], cancel)
 
     def _begin_round(self, number: int) -> None:
-        """No position of the reply is drawn for twice with the same random number."""
+        """Begin a round, so that no position of the reply is drawn for twice with the same random number."""
         self._round = number
         if self._draws:
             self._drawing_seed = round_seed(self._seed, number)
@@ -107,7 +107,7 @@ class DraftModelDrafter(Drafter):
 
     @property
     def works_ahead(self) -> bool:
-        """Only where the cache can go back to any place: a saved state would have to be replayed from ever farther."""
+        """Return whether the cache can go back to any place: a saved state would be replayed from ever farther."""
         return self._backend.rewind.kind == "any"
 
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
@@ -162,7 +162,7 @@ class DraftModelDrafter(Drafter):
                 ahead.append(proposal.token)
 
     def _draft(self, first: int, last: int) -> Draft:
-        """The live proposals from `first` to before `last`."""
+        """Return the live proposals from `first` to before `last`."""
         proposals = self._live[first:last]
         probs = None
         if proposals and self._draws:
@@ -171,7 +171,7 @@ class DraftModelDrafter(Drafter):
         return Draft(tuple(self._ahead[first:last]), probs, logprobs, source=self.name)
 
     def _draw(self, rows: Logits) -> Proposal | None:
-        """The next proposal, or None where the model is not confident: that is decided before the draw."""
+        """Return the next proposal, or None where the model is not confident: that is decided before the draw."""
         sampling = self._sampling
         position = len(self._committed) - self._prompt_length + len(self._live)
         if self._sampler is not None:
@@ -195,7 +195,7 @@ class DraftModelDrafter(Drafter):
         return Proposal(token, None if sampling.greedy else probs, logprob(row, token, probs, self._rows))
 
     def _before(self) -> History:
-        """All tokens before the next proposal."""
+        """Return all tokens before the next proposal."""
         history, ahead = self._history, self._ahead
         if self._counted and len(history) + 1 == len(self._committed) + len(ahead):
             history.append(ahead[-1])
@@ -262,7 +262,7 @@ def make_drafter(context: DrafterContext) -> Drafter:
 
 
 def _within(sampling: SamplingConfig, vocab_size: int) -> SamplingConfig:
-    """Without the bias and bans of tokens that the draft does not have."""
+    """Return the sampling without the bias and bans of tokens that the draft does not have."""
     return replace(
         sampling,
         logit_bias=tuple(pair for pair in sampling.logit_bias if pair[0] < vocab_size),

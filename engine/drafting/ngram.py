@@ -1,4 +1,4 @@
-"""Drafting without a model: what stands in the prompt or the reply already may come again."""
+"""Draft without a model: what stands in the prompt or the reply already may come again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Evidence = Literal["alone", "agreed", "split", "resumed"]
 
 @dataclass(frozen=True, slots=True)
 class NgramOptions:
-    """The constants of NgramDrafter.
+    """Hold the constants of NgramDrafter.
 
     `min_match`: tokens that must match before anything is proposed. `max_match`: how far back a match is compared,
     and the length from which the estimates know no difference. `most_places`: how many of the latest places of the
@@ -59,7 +59,7 @@ _AUTO = NgramOptions(allowance=2.0, allowance_share=0.01)
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """`length` tokens at the end of the text that stand before each of `places` too, at least nearly.
+    """Hold `length` tokens at the end of the text that stand before each of `places` too, at least nearly.
 
     A place is the index of the token that came next there. Before the first place the match is `length` tokens long;
     before the others, at most one token shorter.
@@ -70,14 +70,14 @@ class Match:
     resumed: bool = False
 
     def follow(self, tokens: Sequence[int], token: int) -> Match | None:
-        """The match when `token` came next, or None if something else came at its first place."""
+        """Return the match when `token` came next, or None if something else came at its first place."""
         if tokens[self.places[0]] != token:
             return None
         return Match(self.length + 1, [place + 1 for place in self.places if tokens[place] == token], self.resumed)
 
 
 class SuffixIndex:
-    """Finds where the end of a text stood before.
+    """Find where the end of a text stood before.
 
     The places of each token form a chain from the latest to the first one, so that a token is added and taken back in
     constant time; a search follows `most_places` links and compares at most `max_match` tokens at each.
@@ -110,7 +110,10 @@ class SuffixIndex:
                 del self._latest[token]
 
     def search(self) -> Match | None:
-        """The longest match of the end of the text, the latest of equals first; None where its last token is new."""
+        """Return the longest match of the end of the text, the latest of equals first.
+
+        None where its last token is new.
+        """
         tokens, size = self.tokens, len(self.tokens)
         found: list[tuple[int, int]] = []
         longest = useful = 1
@@ -133,7 +136,7 @@ class SuffixIndex:
 
 
 class Odds:
-    """The chance that the next token of a match is right, for each kind of evidence.
+    """Estimate the chance that the next token of a match is right, for each kind of evidence.
 
     The log-odds grow with the length of the match, and what came true shifts those of its kind: a surprise by much,
     the expected by little.
@@ -149,18 +152,18 @@ class Odds:
         self._start["resumed"], self._slope["resumed"] = options.resumed
 
     def chance(self, evidence: Evidence, length: int) -> float:
-        """Between 0 and 1."""
+        """Return the chance, between 0 and 1."""
         log_odds = self._start[evidence] + self._slope[evidence] * min(length, self._options.max_match)
         return 1.0 / (1.0 + exp(-log_odds))
 
     def learn(self, evidence: Evidence, length: int, right: bool) -> None:
-        """One more outcome."""
+        """Learn from one more outcome."""
         surprise = float(right) - self.chance(evidence, length)
         self._start[evidence] += self._options.learning_rate * surprise
 
 
 class NgramDrafter(Drafter):
-    """Proposes what followed the longest earlier match of the last tokens, where that is likely enough to pay.
+    """Propose what followed the longest earlier match of the last tokens, where that is likely enough to pay.
 
     *What is proposed.* The text behind the latest place where the longest match stood. A draft may run on past the
     end of the known text, into itself: so a loop is continued at any length. It ends at a stop token. No match, no
@@ -228,7 +231,7 @@ class NgramDrafter(Drafter):
         self._choose()
 
     def promise(self, n: int) -> Sequence[float]:
-        """For each token that `propose(n)` would propose: the chance that it is right if those before it are."""
+        """Return for each token that `propose(n)` would propose the chance that it is right if those before it are."""
         self._catch_up()
         drafted = self._draft(min(n, MAX_LOOKAHEAD))
         return self._chances[: len(drafted)]
@@ -249,7 +252,7 @@ class NgramDrafter(Drafter):
         self._choose()
 
     def _draft(self, most: int) -> list[int]:
-        """The tokens, at most `most`, that promise the most for their cost, which the allowance must bear."""
+        """Return the tokens, at most `most`, that promise the most for their cost, which the allowance must bear."""
         match = self._match
         drafted: list[int] = []
         self._chances = []
@@ -328,7 +331,7 @@ class NgramDrafter(Drafter):
         self._choose()
 
     def _resume(self, token: int) -> Match | None:
-        """Where a broken copy may go on behind `token`: at its nearest place behind the break."""
+        """Return where a broken copy may go on behind `token`: at its nearest place behind the break."""
         if self._broken is None:
             return None
         source, when = self._broken
@@ -349,7 +352,7 @@ def make_drafter(context: DrafterContext) -> Drafter:
 
 
 def _judge(match: Match, coming: Sequence[int]) -> Evidence:
-    """What kind of evidence a match is, by the token that comes next at each of its places."""
+    """Return what kind of evidence a match is, by the token that comes next at each of its places."""
     if match.resumed:
         return "resumed"
     if len(coming) == 1:

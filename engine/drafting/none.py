@@ -1,4 +1,4 @@
-"""Plain decoding: nothing is ever proposed."""
+"""Decode plainly: nothing is ever proposed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from engine.drafting.base import Draft, Drafter, GoesOn
 
 
 class NoDrafter(Drafter):
-    """The drafter of the method autoregressive."""
+    """Propose nothing, for the method autoregressive."""
 
     name = "none"
 
     def begin(self, prompt_tokens: Sequence[int], cancel: CancelToken) -> None:
-        """Nothing to prepare."""
+        """Prepare nothing."""
 
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         return Draft()
 
     def observe(self, committed_tokens: Sequence[int]) -> None:
-        """Nothing to learn."""
+        """Learn nothing."""

@@ -1,4 +1,4 @@
-"""Text as the continuation of tokens that are there already: the tokens that a tokenizer would write behind them.
+"""Continue tokens that are there already with a text: the tokens that a tokenizer would write behind them.
 
 A tokenizer reads whole texts only. So a bounded tail of what is there is encoded together with the new text, and the
 tokens are taken from where the new text begins. Where a token would reach across that place, what is left of it is
@@ -28,7 +28,7 @@ _Span = tuple[int, int, int]
 
 
 class TextContinuation:
-    """Continues tokens of one tokenizer by text. The work does not grow with the number of tokens that are there.
+    """Continue tokens of one tokenizer by text. The work does not grow with the number of tokens that are there.
 
     Attribute: adds_space, whether the tokenizer puts a space before a text.
     """
@@ -43,11 +43,11 @@ class TextContinuation:
         self._pieces()
 
     def join(self, tokens: Sequence[int]) -> bytes:
-        """The bytes that tokens add to a text."""
+        """Return the bytes that tokens add to a text."""
         return b"".join(map(self._tokenizer.piece, tokens))
 
     def encode(self, text: str) -> list[int] | None:
-        """The tokens of a text without any around it, or None where the tokenizer cannot write it."""
+        """Return the tokens of a text without any around it, or None where the tokenizer cannot write it."""
         try:
             tokens = self._tokenizer.encode(text, add_special=False, parse_special=False)
         except EngineError:
@@ -55,7 +55,7 @@ class TextContinuation:
         return tokens if all(token < self._vocab_size for token in tokens) else None
 
     def settled(self, tokens: Sequence[int]) -> list[int]:
-        """As many of `tokens` as stay the same whatever text follows: what a longer token may yet take in is not."""
+        """Return those of `tokens` that stay whatever text follows, without what a longer token may yet take in."""
         open_from = self._pieces().open_end(self.join(tokens))
         place = 0
         for count, token in enumerate(tokens):
@@ -65,11 +65,14 @@ class TextContinuation:
         return list(tokens)
 
     def cover(self, new: bytes) -> list[int]:
-        """Tokens that write `new` wherever it stands, or as much of its beginning as can be written."""
+        """Return tokens that write `new` wherever it stands, or as much of its beginning as can be written."""
         return self._pieces().cover(new)
 
     def behind(self, tokens: Sequence[int], new: bytes) -> list[int]:
-        """Tokens that write `new`, or as much of its beginning as can be written, behind `tokens` as they are."""
+        """Return tokens that write `new`, or as much of its beginning as can be written.
+
+        Behind `tokens` as they are.
+        """
         tail, _ = self._tail(tokens)
         before = self.join(tail)
         spans = self._spans(before + new)
@@ -83,7 +86,9 @@ class TextContinuation:
         return covered + [token for token, _, _ in later]
 
     def rewritten(self, tokens: Sequence[int], new: bytes) -> tuple[int, list[int]] | None:
-        """How many of the last `tokens` to take back, and what to write instead, so that all is as in a whole text.
+        """Return how many of the last `tokens` to take back, and what to write instead.
+
+        So that all is as in a whole text.
 
         None where the tokenizer cannot write the text, or only with a token that reaches across its beginning.
         """
@@ -107,7 +112,10 @@ class TextContinuation:
         return None if index is None else (0, [token for token, _, _ in spans[index:]])
 
     def _tail(self, tokens: Sequence[int]) -> tuple[Sequence[int], int]:
-        """The last tokens, none that adds no text, and how many of them may come out otherwise if encoded alone."""
+        """Return the last tokens, none that adds no text.
+
+        And how many of them may come out otherwise if encoded alone.
+        """
         last = tokens[-FARTHEST:]
         bare = next((index for index in range(len(last), 0, -1) if not self._tokenizer.piece(last[index - 1])), 0)
         last = last[bare:]
@@ -119,7 +127,10 @@ class TextContinuation:
         return last[-_TAIL:], _UNSETTLED
 
     def _spans(self, data: bytes) -> list[_Span] | None:
-        """The tokens that write `data`; the first may begin before 0. None where it cannot be written exactly."""
+        """Return the tokens that write `data`; the first may begin before 0.
+
+        None where it cannot be written exactly.
+        """
         lead = next((index for index, byte in enumerate(data[:4]) if byte & 0xC0 != 0x80), 0)
         text = data[lead:].decode("utf-8", "replace")
         tokens = self.encode(text.removeprefix(" ") if self.adds_space else text)
@@ -144,7 +155,7 @@ class TextContinuation:
 
 
 class _Pieces:
-    """The tokens of a vocabulary by their bytes."""
+    """Index the tokens of a vocabulary by their bytes."""
 
     def __init__(self, tokenizer: Tokenizer, vocab_size: int) -> None:
         self.size = vocab_size
@@ -154,7 +165,7 @@ class _Pieces:
         self._longest = max(map(len, self._sorted), default=0)
 
     def open_end(self, data: bytes) -> int:
-        """Where the longest end of `data` begins that is also the beginning of a longer token; its length if none."""
+        """Return where the longest end of `data` begins that also begins a longer token; its length if none does."""
         for place in range(max(len(data) - self._longest, 0), len(data)):
             index = bisect_right(self._sorted, data[place:])
             if index < len(self._sorted) and self._sorted[index].startswith(data[place:]):
@@ -162,7 +173,7 @@ class _Pieces:
         return len(data)
 
     def cover(self, data: bytes) -> list[int]:
-        """Tokens for `data`, always the longest that fits; they end where none does."""
+        """Return tokens for `data`, always the longest that fits; they end where none does."""
         tokens: list[int] = []
         place = 0
         while place < len(data):
@@ -177,7 +188,7 @@ class _Pieces:
 
 
 def whole_characters(data: bytes | bytearray) -> int:
-    """The length of `data` without the half character at its end, if there is one (UTF-8)."""
+    """Return the length of `data` without the half character at its end, if there is one (UTF-8)."""
     for back in range(1, min(4, len(data)) + 1):
         byte = data[-back]
         if byte & 0xC0 == 0x80:

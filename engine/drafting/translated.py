@@ -1,4 +1,4 @@
-"""A small model with another tokenizer as drafter: it writes in its own tokens, which are translated through text."""
+"""Draft with a small model that has another tokenizer: its own tokens are translated through text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MOST_UNREAD = 512
 
 @dataclass(frozen=True, slots=True)
 class _Drafted:
-    """A token that the draft wrote, its bytes, and whether it ends the text."""
+    """Hold a token that the draft wrote, its bytes, and whether it ends the text."""
 
     token: int
     piece: bytes
@@ -38,7 +38,7 @@ class _Drafted:
 
 
 class TranslatedDrafter(Drafter):
-    """Proposes what a smaller model with another tokenizer would write.
+    """Propose what a smaller model with another tokenizer would write.
 
     The draft reads the text of what was committed. The text that it writes is translated into the target's tokens,
     and proposed are those that stay the same whatever text follows. They carry no probabilities, so that they are
@@ -154,7 +154,7 @@ class TranslatedDrafter(Drafter):
             read_all(self._backend, known[shared:], self._cancel)
 
     def _readable(self, text: str) -> list[int]:
-        """The tokens of a text, or of what comes behind the last character that the draft's vocabulary lacks."""
+        """Return the tokens of a text, or of what comes behind the last character that the draft's vocabulary lacks."""
         for _ in range(_MOST_CUTS):
             try:
                 tokens = self._backend.tokenizer.encode(text, add_special=False, parse_special=False)
@@ -185,7 +185,7 @@ class TranslatedDrafter(Drafter):
         self._covered = end
 
     def _continued(self, tail: list[int], unread: bytes) -> tuple[int, list[int] | None]:
-        """How many of the last tokens to take back, and the tokens to go on with; None: it cannot be written."""
+        """Return how many of the last tokens to take back, and the tokens to go on with; None: it cannot be written."""
         if tail:
             if self._rewritable and (found := self._ours.rewritten(tail, unread)) is not None:
                 return found
@@ -233,7 +233,7 @@ class TranslatedDrafter(Drafter):
         return True
 
     def _next_row(self) -> Logits:
-        """The logits behind all that was read and written."""
+        """Return the logits behind all that was read and written."""
         backend = self._backend
         if backend.length == len(self._read) + len(self._live):
             self._rewind(backend.length - 1)
@@ -252,7 +252,10 @@ class TranslatedDrafter(Drafter):
         return row
 
     def _draw(self, rows: Logits) -> _Drafted | None:
-        """The next token, or None where the model is not confident before the draw, or the token adds no text."""
+        """Return the next token, or None where the model is not confident before the draw.
+
+        Or the token adds no text.
+        """
         row, sampling = rows[0], self._sampling
         if sampling.greedy and not sampling.penalised:
             token = best_token(row)
@@ -271,7 +274,7 @@ class TranslatedDrafter(Drafter):
         return _Drafted(token, piece, is_end=False) if piece else None
 
     def _history(self) -> list[int]:
-        """What the penalties look at, in the draft's own tokens."""
+        """Return the history for the penalties, in the draft's own tokens."""
         return [*self._read[-self._sampling.penalty_window :], *(drafted.token for drafted in self._live)]
 
     def _live_text(self) -> bytes:
@@ -280,7 +283,7 @@ class TranslatedDrafter(Drafter):
     # Translating ------------------------------------------------------------------------------------------------------
 
     def _translate(self) -> list[int]:
-        """The target's tokens for what the draft wrote beyond the committed text, as far as they are certain."""
+        """Return the target's tokens for what the draft wrote beyond the committed text, as far as they are certain."""
         unread = bytes(self._text[self._covered :])
         written = self._live_text()
         if not self._live or not written.startswith(unread):
@@ -296,13 +299,13 @@ class TranslatedDrafter(Drafter):
 
 
 def _begin_tokens(backend: Backend) -> list[int]:
-    """What the draft's tokenizer puts before every text."""
+    """Return the tokens that the draft's tokenizer puts before every text."""
     around = backend.tokenizer.encode("", add_special=True, parse_special=False)
     return around[:1] if backend.tokenizer.bos_token else []
 
 
 def _end_token(tokenizer: Tokenizer, stop_tokens: frozenset[int]) -> int | None:
-    """The token with which the target ends its text, if it is known."""
+    """Return the token with which the target ends its text, if it is known."""
     if len(stop_tokens) == 1:
         return next(iter(stop_tokens))
     try:

@@ -1,4 +1,4 @@
-"""What is known of a model in a folder, before it is loaded."""
+"""Describe a model in a folder, before it is loaded."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROLE_PROBLEMS: dict[Role, str] = {
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A model in a folder, or something there that looks like one.
+    """Describe a model in a folder, or something there that looks like one.
 
     `path`: the file, the first of a split model, or a folder. `parameters`: number of weights. `quantisation`: how
     they are stored, such as Q4_K_M. `context_length`: tokens that it was trained for. `size_bytes`: of all its files.
@@ -62,22 +62,25 @@ class ModelFile:
 
     @property
     def usable(self) -> bool:
-        """Whether it can be loaded as a target or a draft, as far as can be told without loading it."""
+        """Return whether it can be loaded as a target or a draft, as far as can be told without loading it."""
         return self.problem is None and self.role == "model"
 
     def context_held(self, wanted: int | None = None) -> int:
-        """Tokens of context that it is loaded with where so many are wanted: as both backends reckon it."""
+        """Return tokens of context that it is loaded with where so many are wanted: as both backends reckon it."""
         most = self.context_length or (DEFAULT_CONTEXT if self.file_format == "gguf" else None)
         return min(wanted or DEFAULT_CONTEXT, most or wanted or DEFAULT_CONTEXT)
 
     def memory_needed(self, context_length: int | None = None) -> int:
-        """Bytes that it takes to run: weights, cache of so many tokens, and working space. An estimate."""
+        """Return bytes that it takes to run: weights, cache of so many tokens, and working space. An estimate."""
         cache = self.context_held(context_length) * self.cache_per_token
         return self.size_bytes + cache + self.state_bytes + self.compute_bytes
 
 
 def problem_of(error: LoadFailed, path: Path | None = None) -> str:
-    """An error's reason as a sentence for a list. `path`: what is listed; a file in it that is to blame is named."""
+    """Return an error's reason as a sentence for a list.
+
+    `path`: what is listed; a file in it that is to blame is named.
+    """
     if path is None or error.path == path:
         return _printable_reason(as_sentence(error.reason))
     return Translatable("{file}: {reason}", file=printable(error.path.name), reason=_printable_reason(error.reason))
@@ -89,17 +92,20 @@ def _printable_reason(reason: str) -> str:
 
 
 def is_lasting(error: LoadFailed) -> bool:
-    """Whether it holds as long as the files do not change: what the system refuses now it may give later."""
+    """Return whether it holds as long as the files do not change: what the system refuses now it may give later."""
     cause = error.__context__
     return not isinstance(cause, OSError) or isinstance(cause, FileNotFoundError)
 
 
 def printable(text: str, longest: int = _LONGEST_NAME) -> str:
-    """A text from a file or a file's name, fit to be shown on one line."""
+    """Return a text from a file or a file's name, fit to be shown on one line."""
     return " ".join("".join(c if c.isprintable() else " " for c in text[:longest]).split())
 
 
 def file_title(name: str) -> str:
-    """A file's name, with or without its ending, fit to be shown and never empty: bytes that are no text get a sign."""
+    """Return a file's name, with or without its ending, fit to be shown and never empty.
+
+    Bytes that are no text get a sign.
+    """
     unknown = "\N{REPLACEMENT CHARACTER}"
     return printable("".join(unknown if "\ud800" <= c <= "\udfff" else c for c in name)) or unknown

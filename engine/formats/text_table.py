@@ -1,4 +1,4 @@
-"""Many texts in one piece of memory, and what is asked of all of them at once: fingerprints, repetitions, validity.
+"""Examine many texts in one piece of memory, all at once: fingerprints, repetitions, validity.
 
 A vocabulary has a hundred thousand texts. One by one in Python each question takes a tenth of a second; here it takes
 a few milliseconds.
@@ -24,7 +24,7 @@ _HALF = np.uint64(32)
 
 
 class TextTable:
-    """Texts in `data`, from `starts` on, `lengths` bytes each; both arrays have the shape (count,).
+    """Hold texts in `data`, from `starts` on, `lengths` bytes each; both arrays have the shape (count,).
 
     The eight bytes before each text are not part of another one.
     """
@@ -36,7 +36,7 @@ class TextTable:
 
     @classmethod
     def of(cls, texts: Sequence[bytes]) -> TextTable:
-        """A table of these texts."""
+        """Return a table of these texts."""
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         gap = bytes(_WORD)
         starts = np.cumsum(lengths + _WORD) - lengths
@@ -54,7 +54,7 @@ class TextTable:
         yield from map(self._data.__getitem__, map(slice, starts.tolist(), ends.tolist()))
 
     def lines(self) -> bytes:
-        """The texts with eight line ends before each. Valid UTF-8 exactly if every text is."""
+        """Return the texts with eight line ends before each. Valid UTF-8 exactly if every text is."""
         if not len(self):
             return b""
         first = int(self._starts[0]) - _WORD
@@ -65,11 +65,11 @@ class TextTable:
         return copy.tobytes()
 
     def cut_at_zeros(self) -> TextTable:
-        """Each text up to its first zero byte."""
+        """Return each text up to its first zero byte."""
         return TextTable.of([text.partition(b"\0")[0] for text in self])
 
     def repeated(self) -> bool:
-        """Whether a text occurs twice; empty ones do not count, and one ends at its first zero byte."""
+        """Return whether a text occurs twice; empty ones do not count, and one ends at its first zero byte."""
         if b"\0" not in self.lines():
             hashes = np.sort(self.hashes()[self._lengths > 0])
             if not np.any(hashes[1:] == hashes[:-1]):
@@ -78,7 +78,7 @@ class TextTable:
         return len(set(filled)) < len(filled)
 
     def hashes(self) -> NDArray[np.uint64]:
-        """A hash of each text, shape (count,)."""
+        """Return a hash of each text, shape (count,)."""
         hashes = self._lengths.astype(np.uint64) * _FACTOR
         padded = self._data + bytes(_WORD)
         words: NDArray[np.uint64] = np.ndarray(len(padded) - _WORD + 1, "<u8", padded, strides=(1,))
@@ -96,7 +96,7 @@ class TextTable:
         return hashes
 
     def fingerprints(self) -> NDArray[np.uint32]:
-        """Equal where the token texts are equal, shape (count,); 0 for padding, which are empty texts and [PAD…].
+        """Return numbers that are equal where token texts are, shape (count,); 0 for padding: empty texts and [PAD…].
 
         Converters write the spaces of added tokens as they are, and all others as SentencePiece does: they are the
         same here.
@@ -112,7 +112,7 @@ class TextTable:
         return prints
 
     def _with_spaces(self) -> NDArray[np.int64]:
-        """Which texts have a space in them."""
+        """Return which texts have a space in them."""
         if not len(self):
             return np.zeros(0, np.int64)
         first = int(self._starts[0]) - _WORD
@@ -120,7 +120,7 @@ class TextTable:
         return np.unique(np.searchsorted(self._starts, spaces, "right") - 1)
 
     def _padding(self) -> NDArray[np.int64]:
-        """Which texts stand for nothing."""
+        """Return which texts stand for nothing."""
         padded = self._data + bytes(_WORD)
         words: NDArray[np.uint64] = np.ndarray(len(padded) - _WORD + 1, "<u8", padded, strides=(1,))
         named = (self._lengths >= 5) & ((words[self._starts] & _PAD_MASK) == _PAD_BEGIN)

@@ -1,4 +1,4 @@
-"""What two models must agree on to be paired: the tokens, compactly, from a file or from a loaded model."""
+"""Define what two models must agree on to be paired: the tokens, compactly, from a file or from a loaded model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.formats.text_table import TextTable
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The tokens of a model, in the form in which two models are compared.
+    """Hold the tokens of a model, in the form in which two models are compared.
 
     `kind`: the tokenizer's name in words, '' where only a loaded model is known. `begin_id`, `end_id`: the tokens that
     the tokenizer itself puts before and behind a text, None if it puts none. `fingerprints`: uint32, shape (size,),
@@ -33,7 +33,9 @@ class Vocabulary:
 def vocabulary_from_tokens(
     kind: str, texts: Mapping[int, bytes], begin: int | None, end: int | None, size: int = 0
 ) -> Vocabulary:
-    """The vocabulary of these tokens: texts by id, in the form in which a GGUF file has them. Ids left out are padding.
+    """Return the vocabulary of these tokens: texts by id, in the form in which a GGUF file has them.
+
+    Ids left out are padding.
 
     `kind`: the tokenizer's name in words, as in Vocabulary. `size`: how many ids there are, where more than the texts.
     """

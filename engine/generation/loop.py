@@ -1,4 +1,4 @@
-"""The generation loop. Every method goes through it, plain decoding too."""
+"""Run the generation loop. Every method goes through it, plain decoding too."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOTHING = Draft()
 
 
 class GenerationLoop:
-    """Runs one plan. After every round the target holds all committed tokens but the last, *pending* one."""
+    """Run one plan. After every round the target holds all committed tokens but the last, *pending* one."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -33,7 +33,9 @@ class GenerationLoop:
         self._ahead = AheadDrafting(plan.drafter) if plan.overlap and plan.drafter.works_ahead else None
 
     def run(self) -> Events:
-        """The events of the reply. A consumer may send False after a TokenEvent to end the reply with that token.
+        """Return the events of the reply.
+
+        A consumer may send False after a TokenEvent to end the reply with that token.
 
         Raises ContextFull and Cancelled before the first token. An error after it comes behind a Finished event that
         carries what there is, with finish reason 'error'.
@@ -120,7 +122,7 @@ class GenerationLoop:
         return plan.drafter.propose(most) if limit is None else plan.drafter.propose(most, policy.goes_on)
 
     def _verify(self, draft: Draft, lookahead: int) -> Verdict:
-        """One target pass; meanwhile, where drafting overlaps, the drafter goes on."""
+        """Return one target pass; meanwhile, where drafting overlaps, the drafter goes on."""
         plan, ahead, committed = self._plan, self._ahead, self._committed
         if plan.one_token:
             return plan.verifier.verify(committed[-1], Draft(), committed, self._emitted, lambda: draft)
@@ -155,7 +157,7 @@ class GenerationLoop:
                 return
 
     def _take(self, token: int) -> str:
-        """The text that a token releases; notes whether the reply ends with it."""
+        """Return the text that a token releases; notes whether the reply ends with it."""
         plan = self._plan
         if token in plan.stop_tokens:
             self._finish = "stop"
@@ -170,7 +172,7 @@ class GenerationLoop:
         return text + plan.reply.finish() if self._finish else text
 
     def _settle(self, verdict: Verdict) -> None:
-        """Caches after a round: no token in them that was not committed, but for live proposals."""
+        """Settle the caches after a round: they hold no token that was not committed, but for live proposals."""
         try:
             if self._ahead is not None:
                 holds = self._finish is None and verdict.accepted == len(verdict.tokens)
@@ -181,7 +183,7 @@ class GenerationLoop:
                 self._tell(all_of_it=self._finish is not None)
 
     def _leave(self) -> None:
-        """Caches after the reply, however it ended: committed tokens only."""
+        """Leave only committed tokens in the caches after the reply, however it ended."""
         if self._ahead is not None:
             self._ahead.close()
         self._truncate()

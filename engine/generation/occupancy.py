@@ -1,4 +1,4 @@
-"""Who uses the models of a decoder: one reply or measurement at a time, which is ended before the models are freed."""
+"""Guard the models of a decoder: one reply or measurement at a time, which ends before the models are freed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ReplyRef = Callable[[], "RunningReply | None"]
 
 
 class Occupancy:
-    """Lets one piece of work use the models, and ends it for whoever is to change or free them. Thread-safe."""
+    """Let one piece of work use the models, and ends it for whoever is to change or free them. Thread-safe."""
 
     def __init__(self) -> None:
         # A lock that its owner may take again: a reply that nobody holds any more ends wherever Python collects it.
@@ -89,7 +89,7 @@ def _no_reply() -> None:
 
 
 class RunningReply(Generator[Event, bool | None, None]):
-    """The events of a reply, as a generator that another thread may bring to its end.
+    """Give the events of a reply, as a generator that another thread may bring to its end.
 
     Its steps wait for each other. A consumer whose reply was ended from outside is given the rest of its events: the
     last is Finished, with the finish reason 'cancelled', or the step raises Cancelled.

@@ -1,4 +1,4 @@
-"""Asynchronous drafting: the drafter goes on proposing on a thread of its own while the target verifies."""
+"""Draft asynchronously: the drafter goes on proposing on a thread of its own while the target verifies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WORTH_A_THREAD = 32 * 2**20
 
 
 class AheadDrafting:
-    """One drafter's work ahead: started with a verification, stopped when the draft it builds on is rejected.
+    """Run one drafter's work ahead: started with a verification, stopped when the draft it builds on is rejected.
 
     From `start` until `settle` the drafter belongs to the thread.
     """
@@ -33,7 +33,7 @@ class AheadDrafting:
         self._work = [self._thread.submit(self._drafter.propose_ahead, step, lambda: self._stopped) for step in steps]
 
     def guess(self) -> Draft:
-        """The first token of the work, once it is there. Raises what the drafter raised."""
+        """Return the first token of the work, once it is there. Raises what the drafter raised."""
         return self._work[0].result()
 
     def room(self, draft: Draft, lookahead: int, left: int | None) -> int:
@@ -66,7 +66,9 @@ class AheadDrafting:
 
 
 def overlap_pays(overlap: Overlap, target: Backend, draft: Backend | None) -> bool:
-    """Whether to overlap. 'auto': where the two compute in different places, or on cores enough for both at once.
+    """Return whether to overlap.
+
+    'auto': where the two compute in different places, or on cores enough for both at once.
 
     Sharing cores, the draft would only slow the target down; and a forward of microseconds is not worth a thread.
     """

@@ -1,4 +1,4 @@
-"""What the generation loop is given: one reply to be written."""
+"""Hold the input of the generation loop: one reply to be written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.lookahead.policy import LookaheadPolicy
 
 @dataclass(slots=True)
 class Plan:
-    """One reply to be written: who takes part, and where it ends.
+    """Hold one reply to be written: who takes part, and where it ends.
 
     Attributes: target, drafter, verifier, policy; prompt (token ids, one at least); reply; stop_tokens; max_tokens
     (None: no limit); one_token (verify one token at a time, so that nothing is ever taken back); cancel; method and

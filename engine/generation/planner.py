@@ -1,4 +1,4 @@
-"""From what a caller asks for and what is loaded to a plan: method, drafter, prompt, and where the reply ends."""
+"""Turn a request and the loaded models into a plan: method, drafter, prompt, and where the reply ends."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Config = TypeVar("Config", SamplingConfig, SpeculationConfig)
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """What is loaded, and what is known of it.
+    """Hold what is loaded, and what is known of it.
 
     `through_text`: the two have different tokenizers, drafts are translated. `past`: the figures of all replies of this
     target so far. `knowledge`: of their costs and of what was accepted, where the lookahead is 'auto'.
@@ -59,7 +59,7 @@ class Models:
 
     @property
     def rows(self) -> Rows:
-        """What draws from the logits of both: compiled functions, where either brings them."""
+        """Return the rows that draw from the logits of both models: compiled ones where either model brings them."""
         both = [self.target] if self.draft is None else [self.target, self.draft]
         return next((model.rows for model in both if model.rows is not NUMPY), NUMPY)
 
@@ -70,7 +70,7 @@ def make_request(
     sampling: SamplingConfig,
     speculation: SpeculationConfig,
 ) -> GenerationRequest:
-    """The request that a call's arguments make, over the given defaults. Raises InvalidRequest and its kinds."""
+    """Return the request that a call's arguments make, over the given defaults. Raises InvalidRequest and its kinds."""
     check_names(options, GenerationOptions.__annotations__)
     rest = dict(options)
     if isinstance(prompt, GenerationRequest):
@@ -99,7 +99,7 @@ def _given(options: dict[str, Any], name: str, default: Config) -> Config:
 
 
 def settle_lookahead(request: GenerationRequest, *, has_draft: bool) -> GenerationRequest:
-    """With 'default' made out: 'auto', but a fixed one where an index was asked for, for `force_n1`, or for a seed.
+    """Settle a 'default' lookahead: 'auto', but a fixed one where an index is asked for, for `force_n1`, or for a seed.
 
     Fixed it is too with a method whose costs the automatic lookahead does not know.
 
@@ -127,7 +127,7 @@ def make_plan(
     started: float,
     plain_tokens_per_second: float | None,
 ) -> Plan:
-    """The plan for a request whose lookahead is settled.
+    """Return the plan for a request whose lookahead is settled.
 
     Raises ContextFull, ModelNotLoaded, NotAvailable, InvalidRequest and its kinds.
     """
@@ -176,7 +176,7 @@ def make_plan(
 
 
 def choose_sources(speculation: SpeculationConfig, *, has_draft: bool) -> tuple[str, tuple[DraftMethod, ...]]:
-    """The method that is meant and the sources that it asks in turn, by what is asked for and what is loaded.
+    """Return the method that is meant and the sources that it asks in turn, by what is asked for and what is loaded.
 
     Raises ModelNotLoaded, NotAvailable, InvalidRequest.
     """
@@ -210,7 +210,10 @@ def choose_sources(speculation: SpeculationConfig, *, has_draft: bool) -> tuple[
 
 
 def _automatic(speculation: SpeculationConfig, *, has_draft: bool) -> tuple[DraftMethod, ...]:
-    """The sources of the method `auto`: an index, with a lookahead that is automatic too, and the draft model."""
+    """Return the sources of the method `auto`.
+
+    An index, with a lookahead that is automatic too, and the draft model.
+    """
     indexes = [method for method in DRAFT_METHODS if method.automatic and method.is_index]
     drafts = [method for method in DRAFT_METHODS if method.automatic and method.needs == "draft" and has_draft]
     return (*indexes, *drafts) if speculation.lookahead == "auto" else tuple(drafts)
@@ -254,7 +257,7 @@ def _lookahead(speculation: SpeculationConfig, sources: tuple[DraftMethod, ...])
 
 
 def _encode(request: GenerationRequest, target: Backend, cancel: CancelToken) -> tuple[list[int], int]:
-    """The tokens of the prompt, and how many turns were left out of it."""
+    """Return the tokens of the prompt, and how many turns were left out of it."""
     prompt = request.prompt
     if isinstance(prompt, tuple) and isinstance(prompt[0], Message) and not request.raw:
         return fit_turns(prompt, target.tokenizer, target.context_length, request.max_tokens, cancel)
@@ -263,7 +266,7 @@ def _encode(request: GenerationRequest, target: Backend, cancel: CancelToken) ->
 
 
 def _check_token_ids(request: GenerationRequest, vocab_size: int) -> None:
-    """A bias or a ban on a token that does not exist is a mistake, and better said before any work."""
+    """Check biased and banned tokens before any work: one that does not exist is a mistake."""
     named = [token for token, _ in request.sampling.logit_bias]
     for token in [*named, *request.sampling.banned_tokens, *request.stop_tokens]:
         if not 0 <= token < vocab_size:
@@ -271,7 +274,7 @@ def _check_token_ids(request: GenerationRequest, vocab_size: int) -> None:
 
 
 def _make_part(source: DraftMethod, context: DrafterContext) -> Drafter:
-    """The drafter of a source. Raises InvalidRequest where a maker does not make a drafter."""
+    """Return the drafter of a source. Raises InvalidRequest where a maker does not make a drafter."""
     drafter = source.make(context)
     if not isinstance(drafter, Drafter):
         raise InvalidRequest(f"The method {source.name} must make a Drafter, not {type(drafter).__name__}.")
@@ -281,7 +284,7 @@ def _make_part(source: DraftMethod, context: DrafterContext) -> Drafter:
 def _join(
     sources: Sequence[DraftMethod], parts: Sequence[Drafter], policy: LookaheadPolicy, *, open_end: bool
 ) -> Drafter:
-    """One drafter of the parts. `open_end`: each has its own limit where the lookahead is left open."""
+    """Return one drafter of the parts. `open_end`: each has its own limit where the lookahead is left open."""
     if not parts:
         return NoDrafter()
     if len(parts) == 1:
@@ -291,7 +294,7 @@ def _join(
 
 
 def _cost(sources: Sequence[DraftMethod], request: GenerationRequest, models: Models) -> Callable[[int], float]:
-    """What a verification of n tokens costs, as it is known or was measured in earlier replies.
+    """Return what a verification of n tokens costs, as it is known or was measured in earlier replies.
 
     Not where a draft model proposes too and tokens are drawn: who proposes a token decides which random number it is
     judged with, and with a fixed lookahead a seed gives the same reply whatever ran before.

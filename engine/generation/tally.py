@@ -1,4 +1,4 @@
-"""The counters of one reply while it is written, and its result."""
+"""Count what happens in one reply while it is generated, and make its result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.stats import StatsRecorder
 
 
 class Tally:
-    """Counts the rounds of one reply. Attribute: rounds (how many there were, set by the loop when one begins)."""
+    """Count the rounds of one reply. Attribute: rounds (how many there were, set by the loop when one begins)."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan

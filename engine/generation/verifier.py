@@ -1,4 +1,4 @@
-"""One target pass over a draft, and what the acceptance rule makes of it."""
+"""Verify a draft with one target pass, and apply the acceptance rule to it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from engine.sampling.rows import NUMPY, Judged, Rows, Top
 
 
 class Verdict(NamedTuple):
-    """What one round gives: `tokens`, the `accepted` ones of the draft and then one more of another `origin`.
+    """Hold the result of a round: `tokens`, the `accepted` ones of the draft and then one more of another `origin`.
 
     There is no such last one where the guess was accepted. `proposed`: tokens of the draft, and the guess where it was
     judged. `logprobs` and `top` belong to the tokens, `draft_logprobs` to the accepted ones (see TokenEvent).
@@ -38,7 +38,7 @@ class Verdict(NamedTuple):
 
 
 class Verifier:
-    """Judges drafts with the target's distribution after all processors. `rows`: what draws."""
+    """Judge drafts with the target's distribution after all processors. `rows`: what draws."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class Verifier:
     def _judge_one(
         self, row: Logits, draft: Draft, index: int, history: Sequence[int], position: int
     ) -> tuple[int, bool, float]:
-        """The token at one position, whether it is the draft's, and its log-probability by the row itself."""
+        """Return the token at one position, whether it is the draft's, and its log-probability by the row itself."""
         proposed = draft.tokens[index] if index < len(draft.tokens) else None
         if self._greedy:
             token, share = self._rows.best(row)
@@ -167,7 +167,7 @@ class Verifier:
 
 
 def _joined(draft: Draft, guess: Draft) -> Draft:
-    """A draft with the first token of another one behind it."""
+    """Return a draft with the first token of another one behind it."""
     if not guess.tokens:
         return draft
     probs: Sequence[NDArray[np.float64]] | None = None

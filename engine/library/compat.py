@@ -1,4 +1,4 @@
-"""May these two models be paired, how, and why: in words for a person.
+"""Judge whether two models may be paired, how, and why: in words for a person.
 
 The rule for one vocabulary is llama.cpp's (the same kind, the same token texts but for a few special ones) without its
 bound on the sizes: families pad their vocabularies differently, and padding is never proposed. Nor need the begin and
@@ -42,7 +42,7 @@ _MOST_JUDGED = 4096
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Whether a draft can draft for a target, and why or why not, in a sentence or two for a person.
+    """Tell whether a draft can draft for a target, and why or why not, in a sentence or two for a person.
 
     `fits`: they share a vocabulary. `through_text`: they do not, but proposals can be translated through text, which
     is slower.
@@ -54,7 +54,7 @@ class Fit:
 
     @property
     def usable(self) -> bool:
-        """Whether the two can be paired at all."""
+        """Return whether the two can be paired at all."""
         return self.fits or self.through_text
 
 
@@ -63,7 +63,7 @@ _judged: dict[tuple[object, ...], Fit] = {}
 
 
 def judge_pair(target: ModelFile, draft: ModelFile) -> Fit:
-    """Whether `draft` can draft for `target`, from what a scan found out about the two."""
+    """Return whether `draft` can draft for `target`, from what a scan found out about the two."""
     for model in (target, draft):
         if not model.usable:
             return Fit(
@@ -85,12 +85,12 @@ def judge_pair(target: ModelFile, draft: ModelFile) -> Fit:
 
 
 def judge_backends(target: Backend, draft: Backend) -> Fit:
-    """Whether these two loaded models can be paired, by what their tokenizers answer."""
+    """Return whether these two loaded models can be paired, by what their tokenizers answer."""
     return judge_vocabularies(vocabulary_of_backend(target), vocabulary_of_backend(draft))
 
 
 def require_usable(target: Backend, draft: Backend) -> Fit:
-    """As `judge_backends`. Raises VocabularyMismatch where the two cannot be paired."""
+    """Judge as `judge_backends` does. Raises VocabularyMismatch where the two cannot be paired."""
     fit = judge_backends(target, draft)
     if not fit.usable:
         raise VocabularyMismatch(target.name, draft.name, fit.reason)
@@ -98,7 +98,7 @@ def require_usable(target: Backend, draft: Backend) -> Fit:
 
 
 def judge_vocabularies(target: Vocabulary, draft: Vocabulary) -> Fit:
-    """Whether models of these vocabularies can be paired: directly, through text, or not at all."""
+    """Return whether models of these vocabularies can be paired: directly, through text, or not at all."""
     key = (*_identity(target), *_identity(draft))
     fit = _judged.get(key)
     if fit is None:
@@ -131,7 +131,7 @@ def _judge_vocabularies(target: Vocabulary, draft: Vocabulary) -> Fit:
 
 
 def check_vocabularies(target: Vocabulary, draft: Vocabulary) -> str | None:
-    """Why the tokens of `draft` do not stand for the same text in `target`, as a clause, or None if they do."""
+    """Return why the tokens of `draft` do not stand for the same text in `target`, as a clause, or None if they do."""
     if target.digest == draft.digest:
         return None
     kinds = {target.kind, draft.kind} - {""}
@@ -169,7 +169,7 @@ def _check_texts(target: Vocabulary, draft: Vocabulary) -> str | None:
 
 
 def _other_beginning(target: Vocabulary, draft: Vocabulary) -> str:
-    """A draft reads the target's tokens: it may miss a begin token that it is used to, or see another."""
+    """Return a note where the draft misses a begin token that it is used to, or sees another one."""
     if draft.begin_id in (None, target.begin_id):
         return ""
     if target.begin_id is None:
@@ -188,7 +188,7 @@ def _described(vocabulary: Vocabulary) -> str:
 
 
 def _expectation(target: ModelFile, draft: ModelFile, fit: Fit) -> str:
-    """What the sizes promise, in a sentence."""
+    """Return what speedup the sizes promise, in a sentence."""
     if draft.path == target.path:
         return Translatable("The draft is the target itself: no speedup.")
     ratio = _cost_ratio(target, draft)
@@ -209,7 +209,7 @@ def _expectation(target: ModelFile, draft: ModelFile, fit: Fit) -> str:
 
 
 def rank_drafts(target: ModelFile, candidates: Sequence[ModelFile]) -> list[tuple[ModelFile, Fit]]:
-    """All candidates with what was found about them, the best draft for `target` first.
+    """Return all candidates with what was found about them, the best draft for `target` first.
 
     First those of the same vocabulary, then those that go through text, in both cases only the smaller than the
     target; then the others that can be used, and last those that cannot. Among these count the size (see
@@ -234,7 +234,7 @@ def rank_drafts(target: ModelFile, candidates: Sequence[ModelFile]) -> list[tupl
 
 
 def _handicap(target: ModelFile, draft: ModelFile) -> float:
-    """How far a draft is from what it should be, 0 for the best. One unit is a factor of e in size."""
+    """Return how far a draft is from what it should be, 0 for the best. One unit is a factor of e in size."""
     least, most = _BEST_RATIOS
     too_large = max(0.0, math.log(least / _cost_ratio(target, draft)))
     too_small = max(0.0, math.log(_skill_ratio(target, draft) / most))
@@ -245,12 +245,15 @@ def _handicap(target: ModelFile, draft: ModelFile) -> float:
 
 
 def _cost_ratio(target: ModelFile, draft: ModelFile) -> float:
-    """How much longer a pass of the target takes: the bytes that it has to read."""
+    """Return how much longer a pass of the target takes: the bytes that it has to read."""
     return max(target.size_bytes, 1) / max(draft.size_bytes, 1)
 
 
 def _skill_ratio(target: ModelFile, draft: ModelFile) -> float:
-    """How much more the target knows: quantisation takes little of that, so parameters count where they are known."""
+    """Return how much more the target knows.
+
+    Quantisation takes little of that, so parameters count where they are known.
+    """
     if target.parameters and draft.parameters:
         return target.parameters / draft.parameters
     return _cost_ratio(target, draft)
@@ -258,14 +261,17 @@ def _skill_ratio(target: ModelFile, draft: ModelFile) -> float:
 
 @lru_cache(maxsize=4096)
 def _family(name: str) -> str:
-    """The first word of a name, without a size at its end: `qwen2.5` of Qwen2.5-0.5B, `stories` of stories260K."""
+    """Return the first word of a name, without a size at its end.
+
+    `qwen2.5` of Qwen2.5-0.5B, `stories` of stories260K.
+    """
     word = re.split(r"[-_\s:]", name.casefold(), maxsplit=1)[0]
     return re.sub(r"(?<=[a-z])\d+(\.\d+)?[kmb]$", "", word)
 
 
 @lru_cache(maxsize=256)
 def _coarseness(quantisation: str) -> float:
-    """Weights of 4 to 8 bits are quick to read and nearly as good; full ones are slow, fewer bits lose much."""
+    """Return 0 for weights of 4 to 8 bits, quick and nearly as good; more for full ones, most for fewer bits."""
     number = re.search(r"(?:Q|FP|NF|INT)(\d+)", quantisation.upper())
     bits = 16 if number is None else int(number[1])
     return 1.0 if bits < 4 else 0.0 if bits <= 8 else 0.3

@@ -1,4 +1,4 @@
-"""How much memory a model takes with given settings, told from its header; and what is there to give."""
+"""Estimate how much memory a model takes with given settings, from its header; and tell how much there is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BLOCK = 32
 
 @dataclass(frozen=True, slots=True)
 class MemoryNeeds:
-    """Bytes that a model takes, an estimate. `context_length`: tokens that it is loaded for.
+    """Hold the bytes that a model takes, an estimate. `context_length`: tokens that it is loaded for.
 
     `weights`, `cache` (keys and values of so many tokens), `working` (activations, attention scores, recurrent
     state); `on_gpu`: how much of the weights and the cache goes to a graphics card.
@@ -30,12 +30,12 @@ class MemoryNeeds:
 
     @property
     def total(self) -> int:
-        """All of it, wherever it lies."""
+        """Return the memory of all kinds together."""
         return self.weights + self.cache + self.working
 
     @property
     def in_memory(self) -> int:
-        """What the machine's own memory must give."""
+        """Return the bytes that the machine's own memory must give."""
         return self.total - self.on_gpu
 
 
@@ -46,7 +46,7 @@ def memory_needs(
     cache_type: CacheType | None = None,
     gpu_layers: int | None = None,
 ) -> MemoryNeeds:
-    """What a model takes when it is loaded like this. Arguments as in LoadConfig."""
+    """Return what a model takes when it is loaded like this. Arguments as in LoadConfig."""
     context = model.context_held(context_length)
     kept = model.cache_elements * (4 if model.float32_cache else 2)
     scores = max(model.cache_per_token - kept, 0) if model.cache_elements else 0
@@ -61,7 +61,10 @@ def memory_needs(
 
 
 def usable_cache_types(model: ModelFile) -> tuple[CacheType, ...]:
-    """The types that the cache of a model can have, none where it has none of ours; quantised rows are whole blocks."""
+    """Return the types that the cache of a model can have, none where it has none of ours.
+
+    Quantised rows are whole blocks.
+    """
     if model.file_format != "gguf" or not model.cache_elements:
         return ()
     whole = model.row_elements > 0 and model.row_elements % _BLOCK == 0
@@ -69,12 +72,12 @@ def usable_cache_types(model: ModelFile) -> tuple[CacheType, ...]:
 
 
 def gpu_offload() -> bool:
-    """Whether the installed llama.cpp can give layers of GGUF models to a graphics card."""
+    """Return whether the installed llama.cpp can give layers of GGUF models to a graphics card."""
     return gpu_library_installed()
 
 
 def _share_on_gpu(model: ModelFile, gpu_layers: int | None) -> float:
-    """The share of weights and cache on a GPU: None and -1 are all layers, where the build has one."""
+    """Return the share of weights and cache on a GPU: None and -1 are all layers, where the build has one."""
     if gpu_layers == 0 or model.file_format != "gguf" or not gpu_offload():
         return 0.0
     if gpu_layers in (None, -1) or not model.layers:

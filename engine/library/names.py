@@ -1,4 +1,4 @@
-"""From what a person calls a model to the file or folder to load: a path, `demo`, or a name in the Hugging Face cache.
+"""Find the file or folder to load for a person's name of a model: a path, `demo`, or a name in the Hugging Face cache.
 
 Nothing is ever downloaded. Source of the cache's layout: huggingface_hub's documentation, "Understand caching":
 `models--owner--model/refs/main` names a revision, `snapshots/REVISION` has its files, mostly links into `blobs`.
@@ -37,7 +37,7 @@ _MAX_FILES = 10_000
 
 
 def resolve_source(name: str | Path, part: Literal["target", "draft"] = "target") -> Path:
-    """The file or folder that a name means.
+    """Return the file or folder that a name means.
 
     A path (`~` is the home folder); `demo` (the bundled model of that part), `demo-target`, `demo-draft`; or the name
     of a model in the Hugging Face cache: `owner/model`, `owner/model:Q8_0`, `owner/model/file.gguf`. What exists as a
@@ -69,7 +69,7 @@ def bundled_pair() -> tuple[Path, Path]:
 
 
 def hub_cache() -> Path:
-    """The folder of the Hugging Face cache, as its own library finds it."""
+    """Return the folder of the Hugging Face cache, as its own library finds it."""
     for variable, below in (("HF_HUB_CACHE", ""), ("HUGGINGFACE_HUB_CACHE", ""), ("HF_HOME", "hub")):
         if os.environ.get(variable):
             return expanded(os.path.expandvars(os.environ[variable])) / below
@@ -80,7 +80,7 @@ def hub_cache() -> Path:
 
 
 def _in_cache(path: Path, match: re.Match[str]) -> Path:
-    """The model of a name in the cache. Raises ModelFileBroken."""
+    """Return the model of a name in the cache. Raises ModelFileBroken."""
     repository = match["repository"]
     cache = hub_cache()
     place = _repository_folder(cache, repository)
@@ -119,7 +119,7 @@ def _in_repository(path: Path, place: Path, repository: str, quantisation: str |
 
 
 def _repository_folder(cache: Path, repository: str) -> Path | None:
-    """Where a model is in the cache. Its name is the same in capitals and small letters, as on the hub."""
+    """Return the folder of a model in the cache. Capitals and small letters in its name are the same, as on the hub."""
     name = "models--" + repository.replace("/", "--")
     if (cache / name).is_dir():
         return cache / name
@@ -131,7 +131,7 @@ def _repository_folder(cache: Path, repository: str) -> Path | None:
 
 
 def _snapshot(place: Path) -> Path | None:
-    """The files of the main revision, or else of the one that was downloaded last."""
+    """Return the files of the main revision, or else of the one that was downloaded last."""
     try:
         with (place / "refs" / "main").open(encoding="ascii") as file:
             revision = file.read(200).strip()
@@ -158,7 +158,7 @@ def _incomplete(path: Path, repository: str, what: str) -> ModelFileBroken:
 
 
 def _safetensors(folder: Path, path: Path, repository: str) -> Path | None:
-    """The folder if it is a safetensors model; None if it has nothing of one. Raises ModelFileBroken."""
+    """Return the folder if it is a safetensors model; None if it has nothing of one. Raises ModelFileBroken."""
     names = {entry.name for entry in folder.iterdir()}
     if "config.json" not in names or not (_INDEX in names or any(name.endswith(".safetensors") for name in names)):
         return None
@@ -170,7 +170,7 @@ def _safetensors(folder: Path, path: Path, repository: str) -> Path | None:
 
 
 def _parts_in_index(folder: Path) -> set[str]:
-    """The files that an index names; none where it cannot be read, which the loader will say."""
+    """Return the files that an index names; none where it cannot be read, which the loader will say."""
     index = folder / _INDEX
     try:
         if not index.is_file() or index.stat().st_size > _MAX_INDEX:
@@ -185,7 +185,7 @@ def _parts_in_index(folder: Path) -> set[str]:
 
 
 def _in_local_folder(folder: Path) -> Path:
-    """A folder that is meant as a model: itself, a snapshot in it, or the GGUF file in it that is meant."""
+    """Return a folder that is meant as a model: itself, a snapshot in it, or the GGUF file in it that is meant."""
     try:
         names = {entry.name for entry in folder.iterdir()}
     except OSError as error:
@@ -206,7 +206,7 @@ def _in_local_folder(folder: Path) -> Path:
 
 
 def _gguf_files(folder: Path) -> list[Path]:
-    """The models among the GGUF files below a folder, the first file of each."""
+    """Return the models among the GGUF files below a folder, the first file of each."""
     found = []
     for index, path in enumerate(folder.rglob("*")):
         if index >= _MAX_FILES:
@@ -219,7 +219,7 @@ def _gguf_files(folder: Path) -> list[Path]:
 
 
 def _chosen(path: Path, files: list[Path], quantisation: str | None) -> Path:
-    """The file of a quantisation, or of the best known one. Raises ModelFileBroken."""
+    """Return the file of a quantisation, or of the best known one. Raises ModelFileBroken."""
     if quantisation is None:
         for name in QUANTISATIONS:
             found = next((file for file in files if _has_quantisation(file, name)), None)
@@ -237,13 +237,13 @@ def _chosen(path: Path, files: list[Path], quantisation: str | None) -> Path:
 
 
 def _has_quantisation(file: Path, name: str) -> bool:
-    """Whether a file's name, or that of the folder around it, ends with the name of a quantisation."""
+    """Return whether a file's name, or that of the folder around it, ends with the name of a quantisation."""
     ending = re.compile(rf"(^|[-._]){re.escape(name)}$", re.IGNORECASE)
     return any(ending.search(text) is not None for text in (title_stem(file), file.parent.name))
 
 
 def _without_quantisation(file: Path) -> str:
-    """What files of one model in several quantisations have in common."""
+    """Return what files of one model in several quantisations have in common."""
     stem = title_stem(file)
     name = next((name for name in QUANTISATIONS if _has_quantisation(file, name)), "")
     return stem.casefold().removesuffix(name.casefold()).rstrip("-._")
@@ -266,7 +266,7 @@ def _named_file(path: Path, snapshot: Path, repository: str, file: str) -> Path:
 
 
 def _whole(file: Path, path: Path, repository: str) -> Path:
-    """The file, all parts of which are there. Raises ModelFileBroken."""
+    """Return the file, all parts of which are there. Raises ModelFileBroken."""
     name = part_name(file.name)
     parts = [file] if name is None else [file.with_name(name.of(number)) for number in range(1, name.parts + 1)]
     missing = next((part for part in parts if not part.is_file()), None)

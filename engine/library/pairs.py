@@ -1,4 +1,4 @@
-"""Which draft for which target, for all the models of a folder: every pair of a few models, the best of many."""
+"""Choose a draft for each target among all the models of a folder: every pair of a few models, the best of many."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _RATIOS = (10, 40)
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two models and what is to be said about them."""
+    """Hold two models and the fit of the pair."""
 
     target: ModelFile
     draft: ModelFile
@@ -36,7 +36,7 @@ class Pair:
 
 @dataclass(slots=True)
 class Pairs:
-    """The pairs of a folder. `listed`: all, or if `shortened` the best for each target.
+    """Hold the pairs of a folder. `listed`: all, or if `shortened` the best for each target.
 
     `best`: the best draft of each target that has one which is smaller than itself. `counts`: how many of the other
     models can draft for a target directly and through text; only an equal vocabulary counts as fitting where there are
@@ -50,7 +50,7 @@ class Pairs:
 
 
 def judge_models(models: Iterable[ModelFile]) -> Pairs:
-    """What can be paired with what. What is not a model by its role is left out."""
+    """Return what can be paired with what. What is not a model by its role is left out."""
     candidates = [model for model in models if model.role == "model"]
     if len(candidates) <= MOST_LISTED:
         return _all_pairs(candidates)
@@ -84,13 +84,13 @@ def _best_pairs(models: Sequence[ModelFile]) -> Pairs:
 
 
 def _ranked(target: ModelFile, drafts: Sequence[ModelFile]) -> list[Pair]:
-    """The drafts that can be paired with a target and are smaller, the best first."""
+    """Return the drafts that can be paired with a target and are smaller, the best first."""
     smaller = [draft for draft in drafts if draft.size_bytes < target.size_bytes]
     return [Pair(target, draft, fit) for draft, fit in rank_drafts(target, smaller) if fit.usable]
 
 
 class _Shelf:
-    """Models in the order of their sizes, those of one kind together."""
+    """Return models in the order of their sizes, those of one kind together."""
 
     def __init__(self, models: Sequence[ModelFile]) -> None:
         self.models = models
@@ -100,7 +100,7 @@ class _Shelf:
             self._kinds[model.architecture, model.has_chat_template, bits].append(model)
 
     def near(self, target: ModelFile) -> list[ModelFile]:
-        """Of each kind those that are of about the right size to draft for a target."""
+        """Return of each kind the models that are of about the right size to draft for a target."""
         found = []
         for kind in self._kinds.values():
             right = bisect_right(kind, target.size_bytes / _RATIOS[0], key=lambda model: model.size_bytes)
@@ -111,7 +111,7 @@ class _Shelf:
 
 
 class _Groups:
-    """Models by their vocabularies, each pair of which is compared once."""
+    """Group models by their vocabularies, each pair of which is compared once."""
 
     def __init__(self, models: Sequence[ModelFile]) -> None:
         self.all = _Shelf(models)
@@ -125,7 +125,7 @@ class _Groups:
         self._fitting: dict[Vocabulary, _Shelf] = {}
 
     def fitting(self, target: ModelFile) -> _Shelf:
-        """The models whose vocabulary is a target's own, itself among them."""
+        """Return the models whose vocabulary is a target's own, itself among them."""
         vocabulary = target.vocabulary
         if vocabulary is None:
             return _Shelf([])
@@ -149,7 +149,7 @@ class _Groups:
 
 
 def _probe(vocabulary: Vocabulary) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
-    """Fingerprints at a few places, 0 where there is none."""
+    """Return the fingerprints at a few places, 0 where there is none."""
     prints = vocabulary.fingerprints
     probe = np.zeros(len(_PROBES), np.uint32)
     within = len(prints) > _PROBES

@@ -1,4 +1,4 @@
-"""Known good pairs and settings, by name; and which of them the models of a folder can run.
+"""Define known good pairs and settings, by name; and find those that the models of a folder can run.
 
 The presets and how to recognise their models are package data (resources/presets/presets.json); what is known of the
 vocabularies, each fact with its source, lies beside it (facts.json) and is what the pairs are tested against.
@@ -27,7 +27,7 @@ _NOT_ALONE = r"(?<![a-z])(?:eagle|medusa|lora|mmproj)(?![a-z])"
 
 @dataclass(frozen=True, slots=True)
 class PresetModel:
-    """A model that a preset names, and how its files are recognised.
+    """Describe a model that a preset names, and how its files are recognised.
 
     `name`: in the Hugging Face hub, or of the bundled pair. `architectures`: what a file may call it. `parameters`,
     `vocabulary`: least and most of each. `names`, `not_names`: regular expressions that are found, and not found, in
@@ -43,16 +43,16 @@ class PresetModel:
 
     @property
     def bundled(self) -> bool:
-        """Whether it comes with the program."""
+        """Return whether it comes with the program."""
         return self.name.startswith("demo-")
 
     @property
     def short_name(self) -> str:
-        """Its name without its owner's."""
+        """Return its name without its owner's."""
         return self.name.rpartition("/")[2]
 
     def matches(self, model: ModelFile) -> bool:
-        """Whether what a scan found is this model, in whatever quantisation, usable or not."""
+        """Return whether what a scan found is this model, in whatever quantisation, usable or not."""
         if model.role != "model" or model.vocabulary is None or model.architecture not in self.architectures:
             return False
         if not self.parameters[0] <= model.parameters <= self.parameters[1]:
@@ -67,7 +67,7 @@ class PresetModel:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A target, what drafts for it, and settings. `draft` None: its method drafts without a model.
+    """Hold a target, what drafts for it, and settings. `draft` None: its method drafts without a model.
 
     `sampling_source`: where the makers recommend `sampling`, as repository, file and revision; None where nothing is
     known, and greedy. `note`: what a person should know of it.
@@ -86,7 +86,7 @@ class Preset:
 
 @dataclass(frozen=True, slots=True)
 class PresetFiles:
-    """What a preset can be run with. `problem`: why it cannot be, None if it can."""
+    """Hold the files for a preset. `problem`: why it cannot be run, None if it can."""
 
     preset: Preset
     target: Path | None = None
@@ -95,12 +95,15 @@ class PresetFiles:
 
 
 def all_presets() -> tuple[Preset, ...]:
-    """Every preset, the bundled pair first."""
+    """Return every preset, the bundled pair first."""
     return _load()
 
 
 def find_preset(name: str) -> Preset:
-    """The preset of a name or an alias; capitals and the signs between words do not count. Raises UnknownPreset."""
+    """Return the preset of a name or an alias; capitals and the signs between words do not count.
+
+    Raises UnknownPreset.
+    """
     wanted = _key(name)
     for preset in all_presets():
         if wanted in map(_key, (preset.name, *preset.aliases)):
@@ -110,7 +113,7 @@ def find_preset(name: str) -> Preset:
 
 
 def apply_preset(name: str, folder: Path | None = None) -> tuple[Path, Path | None, SpeculationConfig, SamplingConfig]:
-    """Target, draft (None where no model drafts), and the settings of a preset.
+    """Return target, draft (None where no model drafts), and the settings of a preset.
 
     The models are looked for in `folder`; without one in the Hugging Face cache.
     Raises UnknownPreset, FolderUnreadable, ModelFileBroken (which says what is missing and how to get it), LoadFailed.
@@ -123,7 +126,7 @@ def apply_preset(name: str, folder: Path | None = None) -> tuple[Path, Path | No
 
 
 def match_presets(presets: Sequence[Preset], folder: Path | None = None) -> list[PresetFiles]:
-    """What each preset can be run with: models of a folder, or of the Hugging Face cache if there is none given.
+    """Find the files for each preset: models of a folder, or of the Hugging Face cache if there is none given.
 
     Raises FolderUnreadable.
     """
@@ -165,7 +168,7 @@ def _bundled(preset: Preset) -> PresetFiles:
 
 
 def _usable(wanted: PresetModel, models: Sequence[ModelFile], where: str) -> tuple[list[ModelFile], str]:
-    """The files of a model that can be used, and what is to be said if there are none."""
+    """Return the files of a model that can be used, and what is to be said if there are none."""
     found = [model for model in models if wanted.matches(model)]
     usable = [model for model in found if model.usable]
     if found:
@@ -174,20 +177,20 @@ def _usable(wanted: PresetModel, models: Sequence[ModelFile], where: str) -> tup
 
 
 def _preference(model: ModelFile) -> tuple[object, ...]:
-    """Smaller is better: tuned for chats, in the quantisation that is meant where nobody says."""
+    """Return a key, smaller is better: tuned for chats, in the quantisation that is meant where nobody says."""
     known = model.quantisation.upper()
     order = QUANTISATIONS.index(known) if known in QUANTISATIONS else len(QUANTISATIONS)
     return not model.has_chat_template, order, model.size_bytes, str(model.path)
 
 
 def _written_names(model: ModelFile) -> Iterable[str]:
-    """What a model is called: in its header, by its file and by the folder around it."""
+    """Return the names of a model: in its header, by its file and by the folder around it."""
     names = (model.name, model.path.stem if model.file_format == "gguf" else model.path.name)
     return [re.sub(r"[^a-z0-9.]+", "-", name.casefold()) for name in names]
 
 
 def _key(name: str) -> str:
-    """A name without what people write in different ways."""
+    """Return a name without what people write in different ways."""
     words = re.sub(r"[\s_:/-]+", "-", name.casefold().rpartition("/")[2]).strip("-").split("-")
     return "".join(word for word in words if word not in ("instruct", "chat", "it", "meta"))
 

@@ -28,7 +28,7 @@ _known: dict[str, Entry] = {}
 
 
 def scan_folder(folder: str | Path, *, cancel: CancelToken | None = None) -> tuple[ModelFile, ...]:
-    """Every model in a folder and the folders in it, sorted by name; what cannot be used says why.
+    """Return every model in a folder and the folders in it, sorted by name; what cannot be used says why.
 
     Hidden folders are left out, links are followed, each file is listed once. What has not changed since the last scan
     is not read again (a cache on disk, which may be missing or damaged). Raises FolderUnreadable, Cancelled.
@@ -43,7 +43,7 @@ def scan_folder(folder: str | Path, *, cancel: CancelToken | None = None) -> tup
 
 
 def inspect_model(path: str | Path) -> ModelFile:
-    """What one model is, a GGUF file or a folder of safetensors, its contents checked.
+    """Describe one model, a GGUF file or a folder of safetensors, its contents checked.
 
     Raises ModelFileBroken, ModelNotSupported.
     """
@@ -58,7 +58,7 @@ def _without_extra(model: ModelFile) -> ModelFile:
 
 
 class _Scan:
-    """One scan: what is known from before, and what has to be read. `seen`: what can be kept for the next one."""
+    """Run one scan: what is known from before, and what has to be read. `seen`: what can be kept for the next one."""
 
     def __init__(self, cache: LibraryCache, cancel: CancelToken | None) -> None:
         self._cache = cache
@@ -67,7 +67,7 @@ class _Scan:
         self.seen: dict[str, Entry] = {}
 
     def model(self, found: FoundModel) -> ModelFile:
-        """A file or folder as the scan lists it: its figures, or what is wrong with it. Raises Cancelled."""
+        """Return a file or folder as the scan lists it: its figures, or what is wrong with it. Raises Cancelled."""
         if self._cancel is not None:
             self._cancel.check("The scan")
         path = found.path
@@ -96,7 +96,7 @@ class _Scan:
         self._cache.save(self.seen)
 
     def _read(self, found: FoundModel) -> tuple[ModelFile, bool]:
-        """A model, and whether that holds as long as its files do not change."""
+        """Return a model, and whether that holds as long as its files do not change."""
         path = Path(found.path)
         in_folder = found.kind == "safetensors"
         try:

@@ -1,4 +1,4 @@
-"""What a scan found out about the files of a folder, kept on disk, so that the next scan reads only what changed.
+"""Keep on disk what a scan found out about the files of a folder, so that the next scan reads only what changed.
 
 One file for each folder that was scanned, and one for each vocabulary. It is all a convenience: missing, damaged,
 written by another version or not to be written at all, it costs one slower scan.
@@ -35,14 +35,14 @@ _MOST_VOCABULARY_BYTES = 384 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A model, and its files as they were when it was read."""
+    """Hold a model, and its files as they were when it was read."""
 
     stamps: Stamps
     model: ModelFile
 
 
 class LibraryCache:
-    """The cache of one folder. Reads the disk when it is first asked, and never raises for what it finds there."""
+    """Keep the cache of one folder. It reads the disk when it is first asked, and never raises for what is there."""
 
     def __init__(self, folder: Path) -> None:
         self._place = library_place()
@@ -51,7 +51,7 @@ class LibraryCache:
         self._vocabularies: dict[str, Vocabulary | None] = {}
 
     def entry(self, path: str, stamps: Stamps) -> Entry | None:
-        """What is known of a model whose files are still as they were; None if nothing is."""
+        """Return what is known of a model whose files are still as they were; None if nothing is."""
         if self._stored is None:
             self._stored = self._load()
         found = self._stored.get(path)

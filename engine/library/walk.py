@@ -37,7 +37,7 @@ Stamps = tuple[tuple[str, Stamp | None], ...]
 
 @dataclass(frozen=True, slots=True)
 class FoundModel:
-    """What looks like a model. `stamps`: its files, by name, as they are now; None for one that cannot be looked at.
+    """Hold what looks like a model. `stamps`: its files, by name, as they are now; None for one that is unreadable.
 
     `kind`: a GGUF file (the first of a split one), a folder with weights for transformers, or a folder that could not
     be searched, with the reason in `problem`.
@@ -50,7 +50,7 @@ class FoundModel:
 
 
 def find_models(folder: str | Path, *, cancel: CancelToken | None = None) -> list[FoundModel]:
-    """What looks like a model in a folder and the folders in it; hidden ones are left out, links are followed.
+    """Find what looks like a model in a folder and the folders in it; hidden ones are left out, links are followed.
 
     Each file is listed once. Raises FolderUnreadable, Cancelled.
     """
@@ -65,7 +65,7 @@ def find_models(folder: str | Path, *, cancel: CancelToken | None = None) -> lis
 
 
 def is_as_found(found: FoundModel) -> bool:
-    """Whether the files are still there, and as they were when they were found."""
+    """Return whether the files are still there, and as they were when they were found."""
     folder = Path(found.path) if found.kind == "safetensors" else Path(found.path).parent
     return all(_stamp_of(folder / name) == stamp for name, stamp in found.stamps)
 
@@ -100,7 +100,7 @@ def _stamp_of(path: Path) -> Stamp | None:
 
 
 class _Walk:
-    """One walk; remembers where it has been, so that links in a circle end. `full`: whether it had to stop early."""
+    """Walk once; remember each place, so that links in a circle end. `full`: whether the walk had to stop early."""
 
     def __init__(self, cancel: CancelToken | None) -> None:
         self.full = False
@@ -109,7 +109,7 @@ class _Walk:
         self._seen: set[tuple[int, int]] = set()
 
     def folder(self, folder: str, depth: int) -> Iterator[FoundModel]:
-        """What is below `folder`."""
+        """Yield what is below `folder`."""
         try:
             if not self._first_visit(Path(folder).stat()):
                 return
@@ -140,7 +140,7 @@ class _Walk:
             yield from self._gguf(entry, names)
 
     def _gguf(self, entry: os.DirEntry[str], names: set[str]) -> Iterator[FoundModel]:
-        """A file, unless it is a later part of a split model or listed already under another name."""
+        """Return a file, unless it is a later part of a split model or listed already under another name."""
         name = part_name(entry.name)
         if name is not None and name.part != 1:
             if name.of(1) in names:
@@ -177,7 +177,7 @@ class _Walk:
 
 
 def _is_model_folder(names: set[str]) -> bool:
-    """Whether a folder has what transformers calls a model, or a part of it."""
+    """Return whether a folder has what transformers calls a model, or a part of it."""
     return bool(names & _OWN_NAMES) or (bool(names & _CONFIGS) and any(map(_is_weights, names)))
 
 
@@ -193,7 +193,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _other_parts(folder: str, first: PartName) -> Iterator[tuple[str, Stamp | None]]:
-    """The parts behind the first, up to the first that is missing: a name may claim thousands."""
+    """Return the parts behind the first, up to the first that is missing: a name may claim thousands."""
     for part in range(2, first.parts + 1):
         name = first.of(part)
         stamp = _stamp_of(Path(folder, name))

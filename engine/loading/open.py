@@ -1,4 +1,4 @@
-"""From a name to a loaded backend. Backends are imported lazily: nothing heavy is, before it is needed."""
+"""Open a backend from a name. Backends are imported lazily: nothing heavy is loaded before it is needed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _EXTRA = {"torch", "transformers", "safetensors", "tokenizers"}
 
 
 class _Opens(Protocol):
-    """How every concrete backend is opened."""
+    """Define how every concrete backend is opened."""
 
     @classmethod
     def open(
@@ -74,7 +74,7 @@ def open_model(
     progress: Callable[[LoadProgress], None] | None,
     cancel: CancelToken,
 ) -> tuple[Backend, LoadConfig | None]:
-    """The loaded model, and how it was loaded; None for a backend that was given loaded.
+    """Return the loaded model, and how it was loaded; None for a backend that was given loaded.
 
     Raises LoadFailed and its kinds, Cancelled; `cancel` can then be used again.
     """
@@ -123,7 +123,7 @@ def open_backend(
 
 
 def _backend(name: str) -> type[_Opens]:
-    """The class of a backend, imported now. Raises NotAvailable where its libraries are not installed."""
+    """Return the class of a backend, imported now. Raises NotAvailable where its libraries are not installed."""
     module, class_name = BACKENDS[name]
     try:
         return cast("type[_Opens]", getattr(importlib.import_module(module), class_name))

@@ -1,4 +1,4 @@
-"""Models that several decoders have attached: one of them uses the model at a time, and the last one frees it."""
+"""Model that several decoders have attached: one of them uses the model at a time, and the last one frees it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _users: weakref.WeakKeyDictionary[Backend, Holder] = weakref.WeakKeyDictionary()
 
 
 class Holder:
-    """What one decoder holds: the models that it loads or is given, each until it is let go."""
+    """Hold the models that one decoder loads or is given, each until it is let go."""
 
     def __init__(self) -> None:
         self._loading: list[CancelToken] = []

@@ -1,4 +1,4 @@
-"""Is this file safe to load? Its header is checked first; then it is tried in a child process.
+"""Find out whether a file is safe to load: first check its header, then try it in a child process.
 
 llama.cpp ends the process that it runs in when a file breaks its assumptions.
 
@@ -111,7 +111,7 @@ def _try_in_child(
 
 
 def _message(line: bytes) -> dict[str, Any] | None:
-    """What a line of the child says, or None if it is not one of ours."""
+    """Return the message in a line of the child, or None if the line is not one of ours."""
     if not line.startswith(VERDICT_MARK):
         return None
     try:
@@ -141,7 +141,7 @@ def _reason(said: object) -> str:
 
 
 def _death(path: Path, code: int, noise: list[str]) -> LoadFailed:
-    """The error for a child that ended without a verdict."""
+    """Return the error for a child that ended without a verdict."""
     if code == 1 and any(line.startswith("Traceback") for line in noise):
         return LoadFailed(path, Translatable("the process that tests it failed ({noise}).", noise=noise[-1][:200]))
     words = ("GGML_ASSERT", "GGML_ABORT", "what():")
@@ -157,7 +157,7 @@ def _death(path: Path, code: int, noise: list[str]) -> LoadFailed:
 def _child(
     config: LoadConfig,
 ) -> Iterator[tuple[subprocess.Popen[bytes], SimpleQueue[bytes | None]]]:
-    """The child at work and its lines, None after the last. It is gone when the block is left."""
+    """Run the child; yield it and its lines, None after the last. It is gone when the block is left."""
     lines: SimpleQueue[bytes | None] = SimpleQueue()
     try:
         process = start_child(_command(config), errors=subprocess.STDOUT)
@@ -206,7 +206,7 @@ def _check_cancel(cancel: CancelToken | None) -> None:
 
 
 def passed_key(config: LoadConfig, model: ModelFile) -> str:
-    """Names a file as it is now together with the settings that matter and the library that will run it."""
+    """Name a file as it is now, together with the settings that matter and the library that will run it."""
     stats = []
     for part in split_parts(model.path):
         status = part.stat()
@@ -227,7 +227,7 @@ def passed_key(config: LoadConfig, model: ModelFile) -> str:
 
 
 def has_passed(key: str) -> bool:
-    """Whether what this key names has passed."""
+    """Return whether what this key names has passed."""
     return key in _passed()
 
 

@@ -1,4 +1,4 @@
-"""The child's side of the trial: load an unknown model and make it do what a chat would make it do.
+"""Run the child's side of the trial: load an unknown model and make it do what a chat would make it do.
 
 If llama.cpp ends the process, that is the answer. Otherwise one line on the standard output gives the verdict.
 """
@@ -50,7 +50,7 @@ _CHAT = (
 
 
 class _Failed(Exception):
-    """The trial shows that the model is broken; the text says how."""
+    """Report that the trial showed a broken model; the text says how."""
 
 
 def run(settings: str) -> int:
@@ -86,7 +86,7 @@ def run(settings: str) -> int:
 
 
 def _explained(complaint: str) -> tuple[str, str]:
-    """The verdict and the reason for a person in what llama.cpp complains of."""
+    """Return the verdict and the reason for a person in what llama.cpp complains of."""
     unknown = _UNKNOWN.search(complaint)
     if unknown is not None:
         return "not supported", Translatable(
@@ -102,7 +102,7 @@ def _say(out: BinaryIO, **message: object) -> None:
 
 
 def _end_with_parent() -> None:
-    """The parent holds the other end of the standard input: it is closed when the parent ends, however it does."""
+    """End with the parent: the standard input, whose other end it holds, is closed when the parent ends in any way."""
     with contextlib.suppress(OSError):
         while os.read(0, 1024):
             pass
@@ -131,7 +131,7 @@ def _try_model(config: LoadConfig, out: BinaryIO) -> None:
 
 
 def _try_tokenizer(backend: Backend) -> None:
-    """Every token's text, and texts of every kind. What the vocabulary cannot write is no fault."""
+    """Try every token's text, and texts of every kind. What the vocabulary cannot write is no fault."""
     for token in range(backend.vocab_size):
         backend.tokenizer.piece(token)
     for text in _texts():
@@ -148,7 +148,7 @@ def _texts() -> Iterator[str]:
 
 
 def _try_template(backend: Backend) -> None:
-    """The chat template may refuse this conversation, but it must come to an end."""
+    """Try the chat template, which may refuse this conversation, but must come to an end."""
     renderer = Renderer()
     for messages in (_CHAT, _CHAT[1:2]):
         with contextlib.suppress(ChatTemplateFailed, TextNotEncodable):
@@ -158,7 +158,7 @@ def _try_template(backend: Backend) -> None:
 
 
 def _try_forward(backend: Backend, batch: int) -> None:
-    """Batches of all the sizes that a chat uses, and going back."""
+    """Try batches of all the sizes that a chat uses, and going back."""
     first = np.linspace(0, backend.vocab_size - 1, batch, dtype=np.int64).tolist()
     for count in (1, 2, _SHORT_BATCH, batch):
         if backend.length + count <= backend.context_length:
@@ -175,7 +175,7 @@ def _try_forward(backend: Backend, batch: int) -> None:
 
 
 def _try_reply(backend: Backend) -> None:
-    """A few tokens of its own."""
+    """Try a reply of a few tokens."""
     token = max(0, min(1, backend.vocab_size - 1))
     for _ in range(min(8, backend.context_length)):
         rows = backend.forward([token], 1)

@@ -1,4 +1,4 @@
-"""The acceptance rules, as pure functions over arrays and given random numbers.
+"""Define the acceptance rules, as pure functions over arrays and given random numbers.
 
 Source: Leviathan, Kalman and Matias, "Fast Inference from Transformers via Speculative Decoding" (2023), section 2.3,
 and Chen et al., "Accelerating Large Language Model Decoding with Speculative Sampling" (2023), algorithm 2.
@@ -18,14 +18,14 @@ Distribution = NDArray[np.float64]
 
 
 class Probabilities(Protocol):
-    """What gives a token's probability: an array of shape (vocab_size,), or what stands for one."""
+    """Define what gives a token's probability: an array of shape (vocab_size,), or what stands for one."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, token: int, /) -> Any: ...
 
 
 def accept(token: int, draft_probs: Probabilities, target_probs: Probabilities, u: float) -> bool:
-    """Whether a token drawn from `draft_probs` is kept.
+    """Return whether a token drawn from `draft_probs` is kept.
 
     Both have shape (vocab_size,) and sum to 1; `u` is uniform in [0, 1). Kept with probability
     min(1, target / draft). A token that the draft gives no probability is rejected, as is one that the target
@@ -38,7 +38,7 @@ def accept(token: int, draft_probs: Probabilities, target_probs: Probabilities, 
 
 
 def residual_distribution(target_probs: Distribution, draft_probs: Distribution) -> Distribution:
-    """The distribution of the correction after a rejection: max(0, target - draft), normalised.
+    """Return the distribution of the correction after a rejection: max(0, target - draft), normalised.
 
     Shape (vocab_size,). Where it has no mass (the two are equal up to rounding) the target's own is given.
     Raises DegenerateDistribution where one of the two is not made of numbers.

@@ -1,4 +1,4 @@
-"""A distribution in the form that is cheapest to draw from: weights of the tokens that are left, not normalised."""
+"""Hold a distribution in the form that is cheapest to draw from: weights of the tokens left, not normalised."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.sampling.cuts import Tokens, Weights, quantile, total
 
 
 class Candidates:
-    """The distribution of one token over a vocabulary of `len(candidates)` ids.
+    """Hold the distribution of one token over a vocabulary of `len(candidates)` ids.
 
     `weights`, shape (n,), belong to the ids `tokens`, shape (n,) and ascending, or with None to the ids from 0 on; ids
     beyond have probability 0. `mass` is their sum, where it is known. `candidates[token]` is a probability. Raises
@@ -51,21 +51,21 @@ class Candidates:
 
     @property
     def tokens(self) -> Tokens | None:
-        """The ids that may have a probability above 0, or None: any may."""
+        """Return the ids that may have a probability above 0, or None: any may."""
         return self._tokens
 
     @property
     def highest(self) -> float:
-        """The probability of the likeliest token."""
+        """Return the probability of the likeliest token."""
         return float(self._weights.max()) / self._mass
 
     def draw(self, u: float, quantile: Callable[[Weights, float], int] = quantile) -> int:
-        """The token at quantile `u` in [0, 1), in the order of the ids. `quantile`: see Rows."""
+        """Return the token at quantile `u` in [0, 1), in the order of the ids. `quantile`: see Rows."""
         place = quantile(self._weights, u)
         return place if self._tokens is None else int(self._tokens[place])
 
     def at(self, tokens: Tokens | None) -> NDArray[np.float64]:
-        """The probabilities of some ids, in their order; None: of all, shape (size,)."""
+        """Return the probabilities of some ids, in their order; None: of all, shape (size,)."""
         if tokens is None:
             return self.dense()
         places = tokens if self._tokens is None else self._tokens.searchsorted(tokens)
@@ -74,7 +74,7 @@ class Candidates:
         return np.where(known, self._weights[places] / self._mass, 0.0)
 
     def dense(self) -> NDArray[np.float64]:
-        """The probabilities of all ids, shape (size,)."""
+        """Return the probabilities of all ids, shape (size,)."""
         probs = np.zeros(self._size)
         probs[slice(len(self._weights)) if self._tokens is None else self._tokens] = self._weights
         probs /= self._mass
@@ -82,7 +82,7 @@ class Candidates:
 
 
 class Drawn(Sequence[NDArray[np.float64]]):
-    """The distributions of a draft's tokens: a sequence of arrays that are only made when they are asked for."""
+    """Hold the distributions of a draft's tokens: a sequence of arrays that are only made when they are asked for."""
 
     def __init__(self, candidates: Iterable[Candidates]) -> None:
         self.candidates = tuple(candidates)

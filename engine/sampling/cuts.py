@@ -1,4 +1,4 @@
-"""The cuts of engine/sampling_rules.def as array operations: the reference that the compiled ones are compared with.
+"""Apply the cuts of engine/sampling_rules.def as array operations: the reference for the compiled ones.
 
 Sources: top-n-sigma: Tang et al. 2024; top-k: Fan et al. 2018; top-p: Holtzman et al. 2020; locally typical: Meister et
 al. 2023; min-p: Nguyen et al. 2024.
@@ -34,7 +34,7 @@ NO_PEAK = Translatable("its best logit is not a finite number")
 
 
 class Choice(NamedTuple):
-    """The tokens that may be drawn, ascending (None: all of the row), their weights and the sum of these.
+    """Hold the tokens that may be drawn, ascending (None: all of the row), their weights and the sum of these.
 
     `normaliser`: log(sum(exp(logits))) of the whole row, where it came along.
     """
@@ -87,14 +87,17 @@ def _keep(
 
 
 def _top_n_sigma(row: Row, peak: float, deviations: float) -> Tokens:
-    """The logits within this many standard deviations of the best one, those of impossible tokens not counted."""
+    """Return the logits within this many standard deviations of the best one.
+
+    Those of impossible tokens not counted.
+    """
     sigma = row[row > -np.inf].std(dtype=np.float64)
     places: Tokens = (row >= peak - deviations * sigma).nonzero()[0]
     return places
 
 
 def _typical(weights: NDArray[np.float64], share: float) -> Tokens:
-    """The smallest set of tokens, nearest to the expected information first, that has this share of the mass."""
+    """Return the smallest set of tokens, nearest to the expected information first, that has this share of the mass."""
     everything = float(weights.sum())
     with np.errstate(divide="ignore"):
         information = -np.log(weights)
@@ -106,7 +109,7 @@ def _typical(weights: NDArray[np.float64], share: float) -> Tokens:
 
 
 def _top_p(weights: NDArray[np.float64], share: float, mass: float | None) -> Tokens:
-    """The smallest set of best tokens that has this share of the mass: that of these, where `mass` is None."""
+    """Return the smallest set of best tokens that has this share of the mass: that of these, where `mass` is None."""
     falling = np.sort(weights)[::-1]  # Many times as fast as sorting places.
     sums = falling.cumsum()
     wanted = share * float(sums[-1] if mass is None else mass)
@@ -115,13 +118,13 @@ def _top_p(weights: NDArray[np.float64], share: float, mass: float | None) -> To
 
 
 def _min_p(weights: NDArray[np.float64], share: float) -> Tokens:
-    """The tokens that have this share of the best one's probability."""
+    """Return the tokens that have this share of the best one's probability."""
     places: Tokens = (weights >= share * weights.max()).nonzero()[0]
     return places
 
 
 def best_places(row: Row, k: int) -> Tokens:
-    """Ids of the k best logits, ascending; the lowest ids on ties."""
+    """Return ids of the k best logits, ascending; the lowest ids on ties."""
     count = len(row)
     tokens = None
     if count > _LARGE and k < count // (2 * _SAMPLED):
@@ -137,7 +140,7 @@ def best_places(row: Row, k: int) -> Tokens:
 
 
 def _from(values: Weights, limit: float, count: int) -> Tokens:
-    """Places, ascending, of the `count` highest values, of which `limit` is the lowest; the first ones on ties."""
+    """Return ascending places of the `count` highest values, the lowest of which is `limit`; the first ones on ties."""
     places: Tokens = (values >= limit).nonzero()[0]
     if len(places) > count:
         above = (values > limit).nonzero()[0]
@@ -147,7 +150,7 @@ def _from(values: Weights, limit: float, count: int) -> Tokens:
 
 
 def _likely(weights: Weights, p: float) -> tuple[Tokens, float]:
-    """Ids, ascending, among which is the smallest set of best tokens whose mass reaches p; and the mass of all."""
+    """Return ascending ids that include the smallest set of best tokens whose mass reaches p; and the mass of all."""
     mass = total(weights)
     left_out = (1.0 - p) * mass
     tokens = (weights >= left_out / _SPREAD).nonzero()[0]
@@ -161,20 +164,20 @@ def _likely(weights: Weights, p: float) -> tuple[Tokens, float]:
 
 
 def peak_of(row: Row) -> float:
-    """The highest logit. Raises DegenerateDistribution where it is no finite number, or any is no number."""
+    """Return the highest logit. Raises DegenerateDistribution where it is no finite number, or any is no number."""
     # Finding its place is several times as fast as taking the maximum.
     return check_peak(float(row[row.argmax()]))
 
 
 def check_peak(peak: float) -> float:
-    """The highest logit, if it is a finite number. Raises DegenerateDistribution."""
+    """Return the highest logit, if it is a finite number. Raises DegenerateDistribution."""
     if not isfinite(peak):
         raise DegenerateDistribution(NO_PEAK)
     return peak
 
 
 def total(weights: Weights) -> float:
-    """Their sum. Raises DegenerateDistribution where that is 0 or no finite number."""
+    """Return the sum of the weights. Raises DegenerateDistribution where that is 0 or no finite number."""
     # einsum adds several times as fast as sum does, in as many parts as a register has places.
     mass = float(np.einsum("i->", weights))
     if not 0.0 < mass < np.inf:
@@ -183,7 +186,7 @@ def total(weights: Weights) -> float:
 
 
 def _weights(row: Row, peak: float, temperature: float, number: Number) -> Weights:
-    """Of each token, the best one's being 1."""
+    """Return the weight of each token, the best one's being 1."""
     weights: Weights = np.subtract(row, number(peak), dtype=number)
     if temperature != 1.0:
         weights *= number(1.0 / temperature)
@@ -205,7 +208,10 @@ def quantile(weights: Weights, u: float) -> int:
 
 
 def _search(weights: Weights, wanted: float, *, relative: bool) -> tuple[int, float]:
-    """The first index whose cumulative sum is above `wanted`, and how far `wanted` lies above the sum before it."""
+    """Return the first index whose cumulative sum is above `wanted`.
+
+    And how far `wanted` lies above the sum before it.
+    """
     sums = weights.cumsum(dtype=np.float64)
     if relative:
         if not 0.0 < sums[-1] < np.inf:

@@ -1,4 +1,4 @@
-"""From logits to a distribution to a token, as pure functions.
+"""Turn logits into a distribution and that into a token, as pure functions.
 
 Source of the repetition penalty: Keskar et al. 2019 (CTRL), section 4.1; of the cuts: see engine.sampling.cuts.
 """
@@ -26,7 +26,7 @@ _PURPOSES: dict[Purpose, int] = {"draft": 1, "accept": 2, "correction": 3, "targ
 
 
 def uniform(seed: int, position: int, purpose: Purpose) -> float:
-    """A number in [0, 1) that depends on (seed, position, purpose) alone.
+    """Return a number in [0, 1) that depends on (seed, position, purpose) alone.
 
     Numbers of different keys are independent, so a token's draw does not depend on how many draws came before it.
     """
@@ -46,7 +46,7 @@ def round_seed(seed: int, number: int) -> int:
 
 
 def sample(probs: NDArray[np.float64], u: float) -> int:
-    """The token at quantile `u` in [0, 1) of a distribution of shape (vocab_size,). Never one of probability 0.
+    """Return the token at quantile `u` in [0, 1) of a distribution of shape (vocab_size,). Never one of probability 0.
 
     `probs` need not sum to 1. Raises DegenerateDistribution where they have no mass or are not numbers.
     """
@@ -54,7 +54,7 @@ def sample(probs: NDArray[np.float64], u: float) -> int:
 
 
 def best_token(logits: NDArray[np.float32]) -> int:
-    """The token of the highest logit, the lowest id on ties. Raises DegenerateDistribution."""
+    """Return the token of the highest logit, the lowest id on ties. Raises DegenerateDistribution."""
     token = int(logits.argmax())
     check_peak(float(logits[token]))
     return token
@@ -70,7 +70,7 @@ def log_normaliser(logits: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def logprob(row: NDArray[np.float32], token: int, found: Candidates | None = None, rows: Rows = NUMPY) -> float:
-    """Natural log-probability of a token by a row of shape (vocab_size,). Raises DegenerateDistribution.
+    """Return the natural log-probability of a token by a row of shape (vocab_size,). Raises DegenerateDistribution.
 
     `found`: candidates that were made of this row; they may know what all tokens have in common.
     """
@@ -80,14 +80,14 @@ def logprob(row: NDArray[np.float32], token: int, found: Candidates | None = Non
 
 
 def top_tokens(logits: NDArray[np.float32], normaliser: float, count: int) -> tuple[tuple[int, float], ...]:
-    """The `count` best (token, natural log-probability) of one row, best first, lower ids first among equals."""
+    """Return the `count` best (token, natural log-probability) of one row, best first, lower ids first among equals."""
     best = best_places(logits, min(count, len(logits)))
     ordered = best[np.argsort(-logits[best], kind="stable")]
     return tuple((int(token), float(logits[token]) - normaliser) for token in ordered)
 
 
 def distribution(logits: NDArray[np.float32], config: SamplingConfig, history: Sequence[int]) -> NDArray[np.float64]:
-    """The distribution that the next token is drawn from, after all processors.
+    """Return the distribution that the next token is drawn from, after all processors.
 
     `logits`: shape (vocab_size,), not changed. `history`: all tokens before this one, for the penalties.
     Returns shape (vocab_size,), summing to 1. Raises DegenerateDistribution, TokenOutOfRange.
@@ -110,7 +110,7 @@ def candidates(
     size: int | None = None,
     rows: Rows = NUMPY,
 ) -> Candidates:
-    """What `distribution` gives, up to the rounding of float32, in the form that is cheapest to draw from.
+    """Return what `distribution` does, up to the rounding of float32, in the form that is cheapest to draw from.
 
     `size`: of the vocabulary that the token is for, where that is larger than the number of logits.
     """
@@ -123,7 +123,7 @@ def candidates(
 
 
 def _reshaped(logits: NDArray[np.float32], config: SamplingConfig, history: Sequence[int]) -> NDArray[np.float32]:
-    """The logits after penalties, bias and bans."""
+    """Return the logits after penalties, bias and bans."""
     if config.penalised:
         logits = penalise(logits, config, history)
     if config.logit_bias or config.banned_tokens:
@@ -132,7 +132,7 @@ def _reshaped(logits: NDArray[np.float32], config: SamplingConfig, history: Sequ
 
 
 def penalise(logits: NDArray[np.float32], config: SamplingConfig, history: Sequence[int]) -> NDArray[np.float32]:
-    """A copy of the logits with the penalties for the tokens of the history's window."""
+    """Return a copy of the logits with the penalties for the tokens of the history's window."""
     tokens, numbers = counts(history, config.penalty_window)
     result = logits.astype(np.float32, copy=True)
     if not len(tokens):
@@ -148,7 +148,10 @@ def penalise(logits: NDArray[np.float32], config: SamplingConfig, history: Seque
 
 
 def bias(logits: NDArray[np.float32], config: SamplingConfig) -> NDArray[np.float32]:
-    """A copy of the logits with the logit bias added and the banned tokens out of reach. Raises TokenOutOfRange."""
+    """Return a copy of the logits with the logit bias added and the banned tokens out of reach.
+
+    Raises TokenOutOfRange.
+    """
     named = [*(token for token, _ in config.logit_bias), *config.banned_tokens]
     if named and max(named) >= len(logits):
         raise TokenOutOfRange(max(named), len(logits))

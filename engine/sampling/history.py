@@ -1,4 +1,4 @@
-"""The tokens before one, counted as they come and go: what the penalties look at."""
+"""Count the tokens before one as they come and go, for the penalties."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FIRST_ROOM = 64
 
 
 class History(Sequence[int]):
-    """Committed tokens and those behind them that may still be taken back, with how often each of the last ones came.
+    """Hold committed tokens and those behind them that may still be taken back, with the counts of the last ones.
 
     `window`: how many of the last tokens are counted, 0: all. A token that comes or goes costs the same behind a short
     text and a long one.
@@ -47,7 +47,7 @@ class History(Sequence[int]):
         return list(self._text[index]) if isinstance(index, slice) else self._text[index]
 
     def after(self, committed: Sequence[int], proposed: Sequence[int] = ()) -> History:
-        """Itself, become `committed` and then `proposed`.
+        """Return itself, changed to `committed` and then `proposed`.
 
         From one call to the next the same list may only grow at its end; any other one is counted anew.
         """
@@ -73,7 +73,7 @@ class History(Sequence[int]):
         return self
 
     def _follow(self, new: Sequence[int]) -> None:
-        """Committed tokens more, with nothing behind them."""
+        """Follow more committed tokens, with nothing behind them."""
         text = self._text
         leaving = len(text) - self.window
         text.extend(new)
@@ -84,7 +84,7 @@ class History(Sequence[int]):
                 self._discount(text[place])
 
     def append(self, token: int) -> None:
-        """One token more, behind the committed ones."""
+        """Append one token behind the committed ones."""
         self.changes += 1
         text = self._text
         leaving = len(text) - self.window
@@ -95,7 +95,7 @@ class History(Sequence[int]):
 
     @property
     def counted(self) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-        """The different tokens of the window and how often each stands there, both of shape (n,), in no order.
+        """Return the different tokens of the window and how often each stands there, both of shape (n,), in no order.
 
         Views: valid until the next change.
         """
@@ -104,12 +104,12 @@ class History(Sequence[int]):
 
     @property
     def places(self) -> tuple[int, int, int]:
-        """How many tokens `counted` has, and where in memory its two arrays begin, for a compiled function."""
+        """Return how many tokens `counted` has, and where in memory its two arrays begin, for a compiled function."""
         return len(self._place), self._tokens.buffer_info()[0], self._counts.buffer_info()[0]
 
     @property
     def oldest(self) -> tuple[int, int]:
-        """Where in memory the window's tokens begin, in their order, and how many there are; (0, 0) without a window.
+        """Return where in memory the window's tokens begin, in order, and how many there are; (0, 0) without a window.
 
         The first ones leave it next. Valid until the next change.
         """
@@ -145,7 +145,7 @@ class History(Sequence[int]):
         self._tokens[place], self._counts[place] = token, 1
 
     def _discount(self, token: int) -> None:
-        """One fewer; the last token of the arrays takes the place of one that is gone."""
+        """Subtract one token; the last one of the arrays takes the place of one that is gone."""
         place = self._place[token]
         if self._counts[place] > 1:
             self._counts[place] -= 1
@@ -159,12 +159,12 @@ class History(Sequence[int]):
 
 
 def counter(history: Sequence[int], window: int) -> History:
-    """The history itself where it counts its last `window` tokens (0: all), or one that does."""
+    """Return the history itself where it counts its last `window` tokens (0: all), or one that does."""
     if isinstance(history, History) and history.window == window:
         return history
     return History(window).after(history)
 
 
 def counts(history: Sequence[int], window: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-    """The different tokens among the last `window` ones (0: all), and how often each stands there."""
+    """Return the different tokens among the last `window` ones (0: all), and how often each stands there."""
     return counter(history, window).counted

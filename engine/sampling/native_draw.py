@@ -1,4 +1,4 @@
-"""Drawing a draft's token, and judging a whole draft, in one call each of llama_cpp/kernels/draw.cpp.
+"""Draw a draft's token, and judge a whole draft, in one call each of llama_cpp/kernels/draw.cpp.
 
 What is done is engine.sampling.distribution and engine.sampling.acceptance, with the same random numbers: up to the
 rounding of float32 the tokens are the same. Array by array in Python it takes longer than a small model does.
@@ -39,7 +39,7 @@ _SIGNATURES: dict[str, list[Any]] = {
 
 
 class NativeCandidates(Candidates):
-    """A distribution that lies where the compiled functions have put it; arrays are made when somebody asks."""
+    """Hold a distribution that lies where the compiled functions have put it; arrays are made on demand."""
 
     __slots__ = ("_chunk", "place")
 
@@ -49,7 +49,7 @@ class NativeCandidates(Candidates):
         self._chunk = chunk
 
     def __getattr__(self, name: str) -> Any:
-        """What was not asked for before."""
+        """Make what was not asked for before."""
         if name not in ("_weights", "_tokens", "_mass", "normaliser"):
             raise AttributeError(name)
         chunk = self._chunk
@@ -61,7 +61,7 @@ class NativeCandidates(Candidates):
 
 
 class _Chunk:
-    """Memory for distributions; who has one of them keeps all of it."""
+    """Hold memory for distributions; whoever has one of them keeps all of it."""
 
     def __init__(self, size: int) -> None:
         self.memory = np.empty(size + _ALIGNED, np.uint8)
@@ -70,12 +70,12 @@ class _Chunk:
         self.size = self.used + size
 
     def view(self, place: int, count: int, kind: type[Any]) -> NDArray[Any]:
-        """The values that lie there."""
+        """Return the values that lie there."""
         return np.frombuffer(self.memory, kind, count, place - self.place)
 
 
 class NativeSampler:
-    """A Sampler (see rows) of compiled functions. Raises AttributeError where the library lacks them."""
+    """Sample with compiled functions (see rows.Sampler). Raises AttributeError where the library lacks them."""
 
     def __init__(
         self, library: ctypes.PyDLL, sampling: SamplingConfig, seed: int, least: float = 0.0, top: int = 0
@@ -183,7 +183,7 @@ class NativeSampler:
         return more
 
     def _find(self, rows: NDArray[np.float32]) -> int:
-        """Where the rows begin. A view that comes again and again is looked up once."""
+        """Find where the rows begin. A view that comes again and again is looked up once."""
         if rows.dtype == np.float32 and rows.flags.c_contiguous:
             self._rows = self._held = rows
             self._rows_place = rows.ctypes.data
@@ -195,7 +195,7 @@ class NativeSampler:
 
 
 def records_of(probs: object, count: int) -> bytes | None:
-    """What `judge` is told of a draft's distributions; None where not all `count` were made by such a sampler."""
+    """Return what `judge` is told of a draft's distributions; None unless such a sampler made all `count` of them."""
     if not isinstance(probs, Drawn):
         return None
     try:

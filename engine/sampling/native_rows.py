@@ -1,4 +1,4 @@
-"""The functions of kernels/rows.cpp, which `make setup` and the installers compile into llama.cpp's library."""
+"""Call the functions of kernels/rows.cpp, which `make setup` and the installers compile into llama.cpp's library."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SIGNATURES: dict[str, tuple[list[Any], Any]] = {
 
 
 class _Room(threading.local):
-    """Where the functions write what is left, in each thread its own: most often that is little of a large room.
+    """Hold memory where the functions write what is left, in each thread its own: often little of a large room.
 
     And the rules that they were told last, which are mostly those of the next call.
     """
@@ -54,7 +54,7 @@ class _Room(threading.local):
 
 
 class NativeRows:
-    """The rows' functions of a compiled library (see engine.sampling.rows.Rows).
+    """Call the rows' functions of a compiled library (see engine.sampling.rows.Rows).
 
     `library` must keep the interpreter lock during calls (ctypes.PyDLL): they take microseconds, and who lets go of
     the lock may wait for milliseconds until a busy window gives it back. Raises AttributeError where it lacks one, and
@@ -122,7 +122,7 @@ def _floats(row: Any) -> Any:
 
 
 def _memory(values: Any, kind: np.dtype[Any]) -> Any:
-    """Something that ctypes passes as the place of an array's first value, and that keeps the array.
+    """Return something that ctypes passes as the place of an array's first value, and that keeps the array.
 
     It costs a third of what `values.ctypes` does.
     """

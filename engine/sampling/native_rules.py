@@ -1,4 +1,4 @@
-"""The structures that the compiled functions take, made of the table of the rules (kernels/cuts.h, kernels/draw.cpp).
+"""Make the structures of the compiled functions from the table of the rules (kernels/cuts.h, kernels/draw.cpp).
 
 The compiled code makes its own of the same file. A library that was compiled with another table is refused: its
 functions would take one number for another.
@@ -19,11 +19,11 @@ _TYPES: dict[str, Any] = {"int64_t": _INT, "float": ctypes.c_float, "double": _D
 
 
 class OtherRules(Exception):
-    """The library was compiled with another table of the sampling rules."""
+    """Report a library that was compiled with another table of the sampling rules."""
 
 
 def check_rules(library: ctypes.PyDLL) -> None:
-    """Raises OtherRules, and AttributeError where the library has no functions of ours at all."""
+    """Check the table of the library. Raises OtherRules, and AttributeError where it has no functions of ours."""
     told = library.outrider_sampling_rules
     told.argtypes, told.restype = [], ctypes.c_char_p
     if told() != SIGNATURE.encode():
@@ -40,7 +40,7 @@ def _values(rules: tuple[Rule, ...], sampling: SamplingConfig) -> tuple[Any, ...
 
 
 class Cuts(ctypes.Structure):
-    """What changes a distribution and cuts it (cuts.h: Cuts)."""
+    """Hold what reshapes a distribution and cuts it (cuts.h: Cuts)."""
 
     _fields_ = fields_of(CUTS)
 
@@ -51,7 +51,7 @@ def cuts_of(sampling: SamplingConfig) -> Cuts:
 
 
 class Rules(ctypes.Structure):
-    """How the distribution is made of a row (draw.cpp: Rules)."""
+    """Hold how the distribution is made of a row (draw.cpp: Rules)."""
 
     _fields_ = (
         *(("cuts", Cuts), *fields_of(PENALTIES), ("penalised", _INT), ("seed", ctypes.c_uint64), ("least", _DOUBLE)),
@@ -61,7 +61,7 @@ class Rules(ctypes.Structure):
 
 
 class Named:
-    """The arrays of the tokens that a configuration names, as the functions read them."""
+    """Hold the arrays of the tokens that a configuration names, as the functions read them."""
 
     def __init__(self, sampling: SamplingConfig) -> None:
         biased, banned = sampling.logit_bias, sampling.banned_tokens
@@ -81,7 +81,7 @@ def rules_of(sampling: SamplingConfig, seed: int, least: float, named: Named) ->
 
 
 class Counted(ctypes.Structure):
-    """The committed tokens that are penalised, how often each came, and which ones leave the window first."""
+    """Hold the committed tokens that are penalised, how often each came, and which ones leave the window first."""
 
     _fields_ = (
         *(("count", _INT), ("tokens", _POINTER), ("numbers", _POINTER)),
@@ -90,7 +90,7 @@ class Counted(ctypes.Structure):
 
 
 class Work(ctypes.Structure):
-    """What the functions are told once, and where they put what they found (draw.cpp: Work)."""
+    """Hold what the functions are told once, and where they put what they found (draw.cpp: Work)."""
 
     _fields_ = (
         *(("rules", Rules), ("counted", Counted), ("token", _INT), ("logprob", _DOUBLE)),

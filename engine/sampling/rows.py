@@ -1,4 +1,4 @@
-"""What is asked of a row of logits, behind one interface with two implementations; and of whole drafts.
+"""Sample from rows of logits, and judge whole drafts, behind one interface with two implementations.
 
 `NumpyRows` is the reference and works everywhere. A library that was compiled with the functions of
 llama_cpp/kernels/rows.cpp offers those (see native_rows), which are several times as fast. Up to the rounding of
@@ -27,7 +27,7 @@ Top = tuple[tuple[int, float], ...]
 
 
 class Proposal(NamedTuple):
-    """A drafted token, the distribution that it was drawn from (None: no draw), and its own log-probability."""
+    """Hold a drafted token, the distribution that it was drawn from (None: no draw), and its own log-probability."""
 
     token: int
     probs: Candidates | None
@@ -35,7 +35,7 @@ class Proposal(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """The tokens of a round as far as they were judged, how many of them are proposals, and log-probabilities.
+    """Hold the judged tokens of a round, how many of them are proposals, and log-probabilities.
 
     `top`: of each token's row, where it was asked for.
     """
@@ -47,7 +47,7 @@ class Judged(NamedTuple):
 
 
 class Sampler(Protocol):
-    """Draws and judges by fixed rules and a seed, in one call each. For one model and one thread at a time."""
+    """Draw and judge by fixed rules and a seed, in one call each. For one model and one thread at a time."""
 
     def reseed(self, seed: int) -> None:
         """Draw by another seed from now on."""
@@ -87,7 +87,7 @@ class Sampler(Protocol):
 
 
 class Rows(Protocol):
-    """Rows have shape (vocab_size,). All raise DegenerateDistribution where a best logit is no finite number."""
+    """Define functions of rows, shape (vocab_size,). All raise DegenerateDistribution if a best logit is not finite."""
 
     def best(self, row: Row) -> tuple[int, float]:
         """Return the token of the highest logit, the lowest id on ties, and its natural log-probability."""
@@ -116,7 +116,7 @@ class Rows(Protocol):
 
 
 class NumpyRows:
-    """The rules as array operations (see engine.sampling.cuts)."""
+    """Apply the rules as array operations (see engine.sampling.cuts)."""
 
     def best(self, row: Row) -> tuple[int, float]:
         token = int(row.argmax())

@@ -1,4 +1,4 @@
-"""Small files in the user's cache: read with suspicion, written whole or not at all, and never too many of them."""
+"""Keep small files in the user's cache: read with suspicion, written whole or not at all, never too many of them."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _MOST_BYTES = 256 * 2**20
 
 
 def cache_folder() -> Path:
-    """The user's cache of this program: nothing in it is needed, all of it saves time. It may not exist."""
+    """Return the user's cache of this program: nothing in it is needed, all of it saves time. It may not exist."""
     return user_cache_path("outrider")
 
 
 def library_place() -> Path:
-    """The folder for what scans found out. It may not exist."""
+    """Return the folder for what scans found out. It may not exist."""
     return cache_folder() / "library"
 
 
 def folder_key(folder: Path) -> str:
-    """A file name for what is kept about a folder."""
+    """Return a file name for what is kept about a folder."""
     return hashlib.blake2b(os.fsencode(folder.absolute()), digest_size=16).hexdigest()
 
 
 def read_file(path: Path) -> bytes:
-    """The bytes of a file of ours. Raises OSError where it is no file, or too large to be ours."""
+    """Return the bytes of a file of ours. Raises OSError where it is no file, or too large to be ours."""
     if not path.is_file() or path.stat().st_size > _MOST_BYTES:
         raise FileNotFoundError(path)
     return path.read_bytes()

@@ -1,4 +1,4 @@
-"""Child processes of this program, the parent's side: how they are started, watched and ended.
+"""Start, watch and end child processes of this program, from the parent's side.
 
 A child runs what may crash, never end or take all memory. A frozen program has no `python` to start: the child is the
 program itself with a hidden command (engine.system.hidden_commands). engine.system.child_side is the other side.

@@ -1,4 +1,4 @@
-"""Child processes of this program, the child's side: being harmless, and keeping to limits of memory and time."""
+"""Make a child process of this program harmless, within limits of memory and time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paths as people write them, and files that are written whole or not at all."""
+"""Expand paths as people write them, and write files whole or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hidden commands by which this program starts itself as a child that may crash without harm."""
+"""Run the hidden commands by which this program starts itself as a child that may crash without harm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is installed: whether a frozen program is whole, and which libraries are there beside it.
+"""Inspect the installation: whether a frozen program is whole, and which libraries are installed beside it.
 
 A frozen program checks its files against the manifest that was written when it was built.
 
@@ -32,7 +32,7 @@ _Expected = tuple[int, str | None] | None
 
 
 def installation_folder() -> Path | None:
-    """Where the files of the frozen program are; None where it runs from source or as an installed package."""
+    """Return the folder of the frozen program's files; None where it runs from source or as an installed package."""
     folder = getattr(sys, "_MEIPASS", None)
     return Path(folder) if folder and getattr(sys, "frozen", False) else None
 
@@ -49,7 +49,7 @@ def check_installation() -> None:
 
 
 class Installation:
-    """The files of a frozen program. Attributes: folder, flavour (standard or full), commit.
+    """Check the files of a frozen program. Attributes: folder, flavour (standard or full), commit.
 
     Making one reads the manifest; a manifest that is missing or makes no sense raises InstallationDamaged.
     """
@@ -66,7 +66,7 @@ class Installation:
             raise InstallationDamaged(changed=[MANIFEST]) from None
 
     def check_files(self) -> None:
-        """What is quick, before the program begins: that all files are there, their sizes, and what the window reads.
+        """Check what is quick, before the program begins: all files, their sizes, and what the window reads.
 
         Raises InstallationDamaged, which names all that is wrong.
         """
@@ -84,7 +84,10 @@ class Installation:
             raise InstallationDamaged(missing, changed)
 
     def check_contents(self) -> Iterator[None]:
-        """The contents of all other data, in steps of a few milliseconds. Raises InstallationDamaged at the end."""
+        """Return the contents of all other data, in steps of a few milliseconds.
+
+        Raises InstallationDamaged at the end.
+        """
         changed = []
         for name, expected in self._files.items():
             if expected is None or expected[1] is None or _is_first(name, expected):
@@ -127,7 +130,7 @@ def _size(path: Path) -> int:
 
 
 def _is_first(name: str, expected: _Expected) -> bool:
-    """Whether it is data that the window may need at once, and costs little to read."""
+    """Return whether it is data that the window may need at once, and costs little to read."""
     if expected is None or expected[1] is None:
         return False
     return expected[0] <= _SMALL and not name.startswith(_LATER)
@@ -150,7 +153,7 @@ def _entries(files: Mapping[str, Any]) -> dict[str, _Expected]:
 
 
 def extra_advice() -> str:
-    """What is missing and what to do about it: nothing can be added to a frozen program."""
+    """Return what is missing and what to do about it: nothing can be added to a frozen program."""
     if installation_folder() is not None:
         return Translatable(
             "This build of Outrider does not include PyTorch and transformers. Install the full flavour of Outrider."
@@ -159,7 +162,7 @@ def extra_advice() -> str:
 
 
 def extra_installed() -> bool:
-    """Whether the libraries of the extra `torch` are there."""
+    """Return whether the libraries of the extra `torch` are there."""
     try:
         return all(importlib.util.find_spec(name) is not None for name in _LIBRARIES)
     except (ImportError, ValueError):
@@ -168,7 +171,7 @@ def extra_installed() -> bool:
 
 @cache
 def gpu_library_installed() -> bool:
-    """Whether the installed llama.cpp comes with code for graphics cards."""
+    """Return whether the installed llama.cpp comes with code for graphics cards."""
     spec = importlib.util.find_spec("llama_cpp")
     if spec is None or spec.origin is None:
         return False

@@ -1,4 +1,4 @@
-"""The machine: its processor and cores, the memory that is free, and how busy other programs keep it."""
+"""Describe the machine: its processor and cores, its free memory, and how busy other programs keep it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LIBRARIES = ("llama-cpp-python", "numpy", "torch", "transformers")
 
 
 def describe_machine() -> dict[str, Any]:
-    """Processor, cores (logical and physical), memory in GiB, system, and versions by name, of what is installed."""
+    """Return processor, logical and physical cores, memory in GiB, system, and versions by name of installed parts."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),
@@ -41,7 +41,7 @@ def _version(package: str) -> str | None:
 
 
 def _processor() -> str:
-    """Its name as Linux tells it, or else as Python does."""
+    """Return its name as Linux tells it, or else as Python does."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -51,17 +51,20 @@ def _processor() -> str:
 
 
 class OtherPrograms:
-    """Watches, from when it is made, how much of the processors other programs take, or the host of this machine."""
+    """Watch, from when it is made, how much of the processors other programs take, or the host of this machine."""
 
     def __init__(self) -> None:
         self._began, self._busy, self._own = perf_counter(), _busy_seconds(), _own_seconds()
 
     def share(self) -> float:
-        """The share of all processors since then, 0 to 1. Below a second it is rough: systems count in 10 ms steps."""
+        """Return the share of all processors since then, 0 to 1.
+
+        Below a second it is rough: systems count in 10 ms steps.
+        """
         return min(self.cores() / (os.cpu_count() or 1), 1.0)
 
     def cores(self) -> float:
-        """How many of the processors since then: 0.5 is half of one."""
+        """Return how many of the processors since then: 0.5 is half of one."""
         taken = (_busy_seconds() - self._busy) - (_own_seconds() - self._own)
         return max(taken / (perf_counter() - self._began), 0.0)
 
@@ -79,18 +82,18 @@ def _busy_seconds() -> float:
 
 
 def logical_cores() -> int:
-    """Logical cores (hardware threads) that this process may use, 1 at least."""
+    """Return the logical cores (hardware threads) that this process may use, 1 at least."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
 
 
 def physical_cores() -> int:
-    """Physical cores that this process may use, 1 at least."""
+    """Return the physical cores that this process may use, 1 at least."""
     logical = logical_cores()
     return max(1, min(psutil.cpu_count(logical=False) or logical, logical))
 
 
 def default_threads(model_bytes: int) -> int:
-    """One thread for each physical core that this process may use; one for a model of a few megabytes.
+    """Return one thread for each physical core that this process may use; one for a model of a few megabytes.
 
     Threads meet after every operation. Where an operation takes microseconds, one thread that another program (or our
     own window) holds up costs more than the others save: a token of the bundled target takes 0.3 ms on one thread; on
@@ -100,7 +103,7 @@ def default_threads(model_bytes: int) -> int:
 
 
 def is_tiny(model_bytes: int) -> bool:
-    """Whether a model is of a few megabytes only, so that its operations are over in microseconds."""
+    """Return whether a model is of a few megabytes only, so that its operations are over in microseconds."""
     return model_bytes < _TINY_MODEL
 
 
@@ -108,14 +111,14 @@ def is_tiny(model_bytes: int) -> bool:
 
 
 def available_memory(root: Path = _ROOT, own: Path = _OWN) -> int:
-    """Bytes that can be used without swapping, within the limits of the control groups (Linux) around us."""
+    """Return bytes that can be used without swapping, within the limits of the control groups (Linux) around us."""
     free = int(psutil.virtual_memory().available)
     left = [group_left for group in _groups(root, own) if (group_left := _left(group)) is not None]
     return max(0, min([free, *left]))
 
 
 def _groups(root: Path, own: Path) -> list[Path]:
-    """The folders of our control group and of those around it (version 2, or the memory tree of version 1)."""
+    """Return the folders of our control group and of those around it (version 2, or the memory tree of version 1)."""
     try:
         lines = own.read_text().splitlines()
     except OSError:
@@ -133,7 +136,7 @@ def _groups(root: Path, own: Path) -> list[Path]:
 
 
 def _left(group: Path) -> int | None:
-    """Bytes left in one group, or None where it has no limit."""
+    """Return bytes left in one group, or None where it has no limit."""
     limit = _number(group / "memory.max") or _number(group / "memory.limit_in_bytes")
     used = _number(group / "memory.current") or _number(group / "memory.usage_in_bytes")
     if limit is None or used is None:
@@ -149,7 +152,7 @@ def _number(path: Path) -> int | None:
 
 
 def _cached(path: Path) -> int:
-    """Bytes of files kept in memory, which are given up when memory gets short."""
+    """Return bytes of files kept in memory, which are given up when memory gets short."""
     try:
         pairs = dict(line.split(maxsplit=1) for line in path.read_text().splitlines())
         return int(pairs.get("inactive_file", 0)) + int(pairs.get("active_file", 0))

@@ -3097,12 +3097,16 @@
             <translation>sein Zustand konnte nicht gesichert werden</translation>
         </message>
         <message>
-            <source>it was closed</source>
-            <translation>es wurde geschlossen</translation>
-        </message>
-        <message>
             <source>llama.cpp returned no logits</source>
             <translation>llama.cpp lieferte keine Logits</translation>
+        </message>
+        <message>
+            <source>Running GGUF models</source>
+            <translation>Das Ausführen von GGUF-Modellen</translation>
+        </message>
+        <message>
+            <source>{folder} has no llama.cpp library that runs on this computer. Reinstall Outrider.</source>
+            <translation>{folder} enthält keine llama.cpp-Bibliothek, die auf diesem Computer läuft. Installieren Sie Outrider neu.</translation>
         </message>
         <message>
             <source>Loading the model</source>
@@ -3119,14 +3123,6 @@
         <message>
             <source>llama.cpp cannot create a context for it; there may not be enough memory</source>
             <translation>llama.cpp kann dafür keinen Kontext anlegen; vielleicht reicht der Arbeitsspeicher nicht</translation>
-        </message>
-        <message>
-            <source>Running GGUF models</source>
-            <translation>Das Ausführen von GGUF-Modellen</translation>
-        </message>
-        <message>
-            <source>{folder} has no llama.cpp library that runs on this computer. Reinstall Outrider.</source>
-            <translation>{folder} enthält keine llama.cpp-Bibliothek, die auf diesem Computer läuft. Installieren Sie Outrider neu.</translation>
         </message>
         <message>
             <source>its tokenizer returned no result</source>
@@ -3425,16 +3421,16 @@
             <translation>Die Quellen müssen verschiedene Namen aus {sources} sein, nicht {value!r}.</translation>
         </message>
         <message>
-            <source>the reply ended without a result</source>
-            <translation>die Antwort endete ohne Ergebnis</translation>
-        </message>
-        <message>
             <source>This decoder is already generating a reply. Wait for it, or cancel it.</source>
             <translation>Dieser Decoder erzeugt schon eine Antwort. Warten Sie darauf oder brechen Sie sie ab.</translation>
         </message>
         <message>
             <source>This decoder is generating a reply. Wait for it, or cancel it.</source>
             <translation>Dieser Decoder erzeugt eine Antwort. Warten Sie darauf oder brechen Sie sie ab.</translation>
+        </message>
+        <message>
+            <source>the reply ended without a result</source>
+            <translation>die Antwort endete ohne Ergebnis</translation>
         </message>
         <message>
             <source>No {what} model is loaded. Load one first with attach_{what}() or load().</source>
@@ -3515,6 +3511,10 @@
         <message>
             <source>The model could not be run{where}: {what}.</source>
             <translation>Das Modell konnte{where} nicht ausgeführt werden: {what}.</translation>
+        </message>
+        <message>
+            <source>it was closed</source>
+            <translation>es wurde geschlossen</translation>
         </message>
         <message>
             <source>The request</source>
@@ -3951,10 +3951,6 @@
         <message>
             <source>it has {count} extra bytes after its tensors. Download or copy it again.</source>
             <translation>sie hat {count} überzählige Bytes nach ihren Tensoren. Laden oder kopieren Sie sie noch einmal.</translation>
-        </message>
-        <message>
-            <source>Unknown option {option!r}.</source>
-            <translation>Unbekannte Option {option!r}.</translation>
         </message>
         <message>
             <source>The prompt has no tokens. Enter some text first.</source>

@@ -12,7 +12,7 @@ Work = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """`fraction` 0..1, None where it is not known; `subject`: the name of the model or the folder."""
+    """Name the work that is going on. `fraction` 0..1, None if not known; `subject`: name of the model or folder."""
 
     work: Work = "idle"
     subject: str = ""

@@ -1,4 +1,4 @@
-"""Text files that go with a question: read, quoted in it, and found in it again.
+"""Read text files that go with a question, quote them in it, and find them in it again.
 
 A question with files is one text: first each file, named and fenced, then what was typed. That text is what the model
 reads, what is kept, exported and sent again; here it is taken apart for the screen, and put together as it was.
@@ -42,14 +42,14 @@ Trouble = Literal["missing", "folder", "special", "unreadable", "empty", "large"
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file that goes with a question. `text` ends with no line break; `tokens`: None until they were counted."""
+    """Hold a file that goes with a question. `text` ends with no line break; `tokens`: None until they are counted."""
 
     name: str
     text: str
     tokens: int | None = None
 
     def counted(self, tokens: int) -> Attachment:
-        """The same with its tokens."""
+        """Return the same with its tokens."""
         return replace(self, tokens=tokens)
 
     @property
@@ -66,7 +66,7 @@ def _block(name: str, text: str) -> str:
 
 
 class NotAttached(Exception):
-    """A file that cannot go with a question. Attributes: name, trouble (why), detail (of the system, or a number)."""
+    """Report a file that cannot go with a question. Attributes: name, trouble, detail (of the system, or a number)."""
 
     def __init__(self, name: str, trouble: Trouble, detail: str = "") -> None:
         self.name = name
@@ -76,7 +76,7 @@ class NotAttached(Exception):
 
 
 def read_attachment(path: Path) -> Attachment:
-    """The text of a file. Raises NotAttached. May take as long as the file's disk or network does."""
+    """Return the text of a file. Raises NotAttached. May take as long as the file's disk or network does."""
     name = plain_name(path.name)
     try:
         kind = path.stat().st_mode
@@ -98,7 +98,7 @@ def read_attachment(path: Path) -> Attachment:
 
 
 def decode(data: bytes, name: str) -> str:
-    """The text of a file's bytes: UTF-8, or UTF-16 or UTF-32 that says so. Raises NotAttached."""
+    """Return the text of a file's bytes: UTF-8, or UTF-16 or UTF-32 that says so. Raises NotAttached."""
     encoding = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), "")
     if not encoding and b"\0" in data:
         raise NotAttached(name, "binary")
@@ -118,7 +118,7 @@ def decode(data: bytes, name: str) -> str:
 
 
 def plain_name(name: str) -> str:
-    """A file's name that stands in one line and says what it seems to say."""
+    """Return a file's name that stands in one line and says what it seems to say."""
     shown = os.fsencode(name).decode("utf-8", "replace")
     plain = " ".join(_UNNAMEABLE.sub("\N{REPLACEMENT CHARACTER}", shown).split()) or "file"
     if len(plain) <= _LONGEST_NAME:
@@ -128,7 +128,7 @@ def plain_name(name: str) -> str:
 
 
 def join_question(typed: str, attachments: Sequence[Attachment]) -> str:
-    """The question as the model reads it: the files, then what was typed."""
+    """Return the question as the model reads it: the files, then what was typed."""
     parts = [attachment.block for attachment in attachments]
     return _GAP.join([*parts, typed] if typed.strip() or not parts else parts)
 

@@ -1,4 +1,4 @@
-"""The conversation as a column of entries with heights, most of them estimated: where is what, and what stays in place.
+"""Place the entries of a conversation in a column, most heights estimated, and keep in place what the reader sees.
 
 Pixels; the first entry begins at 0. The heights stand in a Fenwick tree (P. M. Fenwick, 1994), so that one of thousands
 can be corrected, and the entry at a place be found, in logarithmic time.
@@ -32,7 +32,7 @@ class TextSize:
     line: float
 
     def height_of(self, entry: Entry) -> int:
-        """A guess of how tall an entry is."""
+        """Return a guess of how tall an entry is."""
         if not isinstance(entry, Exchange):
             return _NOTICE
         typed, files = split_question(entry.question)
@@ -51,7 +51,7 @@ class TextSize:
 
 
 class Column:
-    """Entries one below the other with a gap between them. Attribute: entries."""
+    """Place entries one below the other with a gap between them. Attribute: entries."""
 
     def __init__(self, gap: int, text_size: TextSize) -> None:
         self.entries: list[Entry] = []
@@ -72,7 +72,7 @@ class Column:
 
     @property
     def total(self) -> int:
-        """The height of all."""
+        """Return the height of all."""
         return max(self.top(len(self.entries)) - self._gap, 0)
 
     def fill(self, entries: Sequence[Entry], same: Mapping[int, int] | None = None) -> None:
@@ -84,19 +84,19 @@ class Column:
         self._build(self._guess(entry) for entry in self.entries)
 
     def append(self, entry: Entry) -> None:
-        """One more at the end."""
+        """Append one entry."""
         self._places[id(entry)] = len(self.entries)
         self.entries.append(entry)
         self._push(self._guess(entry))
 
     def set_text_size(self, text_size: TextSize) -> None:
-        """Another width or font: every height is guessed anew."""
+        """Set another width or font; every height is estimated anew."""
         if text_size != self._text_size:
             self._text_size = text_size
             self._build(self._guess(entry) for entry in self.entries)
 
     def place_of(self, entry: Entry) -> int | None:
-        """The number of an entry, None if it isn't here."""
+        """Return the number of an entry, None if it isn't here."""
         return self._places.get(id(entry))
 
     def top(self, place: int) -> int:
@@ -130,7 +130,10 @@ class Column:
         return grown
 
     def at(self, y: float) -> int:
-        """The number of the entry at a height (or, in the gap below it); the first or last one beyond the ends."""
+        """Return the number of the entry at a height (or, in the gap below it).
+
+        The first or last one beyond the ends.
+        """
         place, rest = 0, y
         step = 1 << max(len(self.entries).bit_length() - 1, 0)
         while step:
@@ -184,7 +187,7 @@ def _names(entry: Entry) -> list[object]:
 
 
 def like_entry(entry: Entry, among: Sequence[Entry]) -> int | None:
-    """The number of the entry that asks the same question (with another reply), or None."""
+    """Return the number of the entry that asks the same question (with another reply), or None."""
     if isinstance(entry, Exchange) and entry.question_id is not None:
         for place, other in enumerate(among):
             if isinstance(other, Exchange) and other.question_id == entry.question_id:

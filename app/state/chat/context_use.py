@@ -22,7 +22,7 @@ class TokenCount:
 
 @dataclass(frozen=True, slots=True)
 class ContextUse:
-    """Tokens used of those available, for the conversation on the screen with what is typed.
+    """Hold the tokens used and available, for the conversation on the screen with what is typed.
 
     `used` is what the model reads, with the reply as far as it is written; `typed` the part of the question; `dropped`
     the oldest messages that it would not be shown. `fits` False: the question alone is too long.
@@ -46,7 +46,9 @@ def use_of(fit: PromptFit) -> ContextUse:
 
 
 def last_dropped(entries: Sequence[Entry], dropped: int) -> Exchange | None:
-    """The last exchange that the model is not shown where the `dropped` oldest messages are left out; None: no one.
+    """Return the last exchange that the model is not shown where the `dropped` oldest messages are left out; None.
+
+    No one.
 
     Questions without a reply count nowhere: the model is shown none of them (see Transcript.messages_for).
     """

@@ -1,4 +1,4 @@
-"""Parts a growing reply into what the model thought (`<think>…</think>`) and what it says.
+"""Split a growing reply into what the model thought (`<think>…</think>`) and what it says.
 
 A thought begins where `<think>` begins a line, outside of a fence; a reply may also begin within one, where the prompt
 held the opening tag: then everything before the first `</think>` was thought.
@@ -29,7 +29,7 @@ class ReplyPiece:
 
 @dataclass(slots=True)
 class Thoughts:
-    """Takes text as it comes; gives pieces. Holds back what may become a tag."""
+    """Take text as it comes and return pieces. What may become a tag is held back."""
 
     _held: str = ""
     _thinking: bool = False
@@ -50,7 +50,7 @@ class Thoughts:
         return self._collect()
 
     def finish(self) -> list[ReplyPiece]:
-        """The text is complete: what was held back, and the end of a thought that is still open."""
+        """End the text; return what was held back, and the end of a thought that is still open."""
         if self._held:
             self._give("thought" if self._thinking else "said", self._held)
             self._held = ""
@@ -75,7 +75,7 @@ class Thoughts:
         self._found.append(ReplyPiece(what, text))
 
     def _think(self, rest: str) -> str:
-        """Within a thought: up to its end. What is left to be read."""
+        """Take a thought up to its end, and return the text that is left to be read."""
         at = rest.find(CLOSING)
         if at < 0:
             keep = _beginning_of(CLOSING, rest)
@@ -92,7 +92,7 @@ class Thoughts:
         return rest[at + len(CLOSING) :]
 
     def _say(self, rest: str) -> str:
-        """Outside of a thought: one line, or what there is of it. What is left to be read."""
+        """Take one line outside of a thought, or as much as there is, and return the text that is left to be read."""
         line, newline, after = rest.partition("\n")
         whole = self._line + line
         if not self._fence:

@@ -33,7 +33,7 @@ _NO_NAMES: Mapping[int, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A token that the target thought probable. `text` None: not known. `logprob` is a natural logarithm."""
+    """Hold a token that the target thought probable. `text` None: not known. `logprob` is a natural logarithm."""
 
     token: int
     text: str | None
@@ -42,7 +42,7 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class TokenRecord:
-    """One token of a reply.
+    """Describe one token of a reply.
 
     `text` is what it added to the reply, perhaps nothing; `name` the text of the token alone (half a character as its
     bytes, a control token as ''), None where not known. `round` counts from 1. `draft_logprob` is None where the draft
@@ -61,7 +61,7 @@ class TokenRecord:
 
 
 class DamagedTrace(ValueError):
-    """A stored record that cannot be read, or that another version of the program wrote."""
+    """Report a stored record that cannot be read, or that another version of the program wrote."""
 
     def __init__(self, version: object = VERSION) -> None:
         if version == VERSION:
@@ -71,7 +71,7 @@ class DamagedTrace(ValueError):
 
 
 class TokenTrace:
-    """All tokens of a reply, some 80 bytes each. It begins empty and grows by `add`.
+    """Hold all tokens of a reply, some 80 bytes each. The record begins empty and grows by `add`.
 
     >>> from engine import TokenEvent
     >>> trace = TokenTrace()
@@ -91,7 +91,7 @@ class TokenTrace:
         self._counts: dict[Origin, int] = dict.fromkeys(ORIGINS, 0)
 
     def add(self, event: TokenEvent, names: Mapping[int, str] = _NO_NAMES) -> None:
-        """One more token. `names`: the texts of tokens alone, of its own and of its alternatives, as far as known."""
+        """Add one token. `names`: the texts of its own id and of its alternatives, each alone, as far as known."""
         top = event.top[:TOP]
         self._tokens.append(event.token)
         self._rounds.append(event.round)
@@ -119,7 +119,7 @@ class TokenTrace:
         return len(self._texts)
 
     def __getitem__(self, index: int) -> TokenRecord:
-        """The token at an index from 0, or from the end if negative. Raises IndexError."""
+        """Return the token at an index from 0, or from the end if negative. Raises IndexError."""
         index = range(len(self))[index]
         drafted = self._draft_logprobs[index]
         token = self._tokens[index]
@@ -150,7 +150,7 @@ class TokenTrace:
 
     @property
     def text(self) -> str:
-        """All that the tokens added to the reply."""
+        """Return all that the tokens added to the reply."""
         return "".join(self._texts)
 
     @property
@@ -161,7 +161,7 @@ class TokenTrace:
     # To keep it -------------------------------------------------------------------------------------------------------
 
     def to_bytes(self, rest: Callable[[], object] = lambda: None) -> bytes:
-        """The record as compressed JSON. `rest` is called now and then, so that other threads get on meanwhile.
+        """Return the record as compressed JSON. `rest` is called now and then, so that other threads get on meanwhile.
 
         What is added meanwhile is not in it.
         """
@@ -173,7 +173,7 @@ class TokenTrace:
         return b"".join([*packed, packer.flush()])
 
     def _pieces(self) -> Iterator[str]:
-        """The JSON of the tokens of now, in pieces that take less than a millisecond each."""
+        """Return the JSON of the tokens of now, in pieces that take less than a millisecond each."""
         count = len(self._texts)
         yield f'{{"version":{VERSION},"count":{count},"texts":['
         for start in range(0, count, _PIECE):
@@ -194,7 +194,7 @@ class TokenTrace:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> TokenTrace:
-        """The record that `to_bytes` gave. Raises DamagedTrace, a ValueError."""
+        """Return the record that `to_bytes` gave. Raises DamagedTrace, a ValueError."""
         fields = _unpack_all(data)
         trace = cls()
         count, texts, names = fields.get("count"), fields.get("texts"), fields.get("names")
@@ -235,7 +235,7 @@ def _json(value: object) -> str:
 
 
 def _pack(column: array[Any]) -> str:
-    """The little-endian bytes of a column, in base64."""
+    """Return the little-endian bytes of a column, in base64."""
     if sys.byteorder == "big":
         column = array(column.typecode, column)
         column.byteswap()

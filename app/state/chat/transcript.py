@@ -1,4 +1,4 @@
-"""The conversation on the screen: questions, replies, and what went wrong."""
+"""Hold the conversation on the screen: questions, replies, and what went wrong."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Problem:
 
 @dataclass(slots=True)
 class Exchange:
-    """A question and its reply. `stats` and `finish_reason` are known when the reply has ended.
+    """Hold a question and its reply. `stats` and `finish_reason` are known when the reply has ended.
 
     `dropped_turns`: oldest messages of the chat that the model was not shown, as they no longer fit.
     `question_id`, `reply_id`: the messages in the store, once they are kept there.
@@ -55,7 +55,7 @@ class Exchange:
 
     @property
     def stats(self) -> GenerationStats | None:
-        """The figures of the reply."""
+        """Return the figures of the reply."""
         if self._read_stats is not None:
             self._stats, self._read_stats = self._read_stats(), None
         return self._stats
@@ -65,12 +65,12 @@ class Exchange:
         self._stats, self._read_stats = stats, None
 
     def read_stats_later(self, read: Callable[[], GenerationStats | None]) -> None:
-        """The figures are what this gives, when somebody looks at them: not all replies of a long chat are."""
+        """Set the function that reads the figures on demand: nobody looks at all replies of a long chat."""
         self._read_stats = read
 
     @property
     def reply(self) -> str:
-        """The reply so far."""
+        """Return the reply so far."""
         if len(self._parts) > 1:
             self._parts = ["".join(self._parts)]
         return self._parts[0] if self._parts else ""
@@ -92,17 +92,17 @@ class Exchange:
         return self.ended and bool(self.reply.strip())
 
     def add(self, text: str) -> None:
-        """More of the reply."""
+        """Append more text to the reply."""
         self.status = "writing"
         self._parts.append(text)
 
     def continue_(self) -> None:
-        """The reply is to be continued: what comes now follows what is there."""
+        """Go on with the reply: new text follows what is there."""
         self._before = self.reply
         self.status, self.problem, self.stats, self.finish_reason = "waiting", None, None, None
 
     def end(self, result: GenerationResult) -> None:
-        """The reply is complete, or as complete as it gets. `result`: of this run, without what stood before it."""
+        """End the reply, complete or not. `result`: of this run, without what stood before it."""
         self._parts = [self._before + result.text]
         self.stats = result.stats
         self.finish_reason = result.finish_reason
@@ -110,19 +110,19 @@ class Exchange:
         self.status = {"cancelled": "cancelled", "error": "failed"}.get(result.finish_reason, "done")  # type: ignore[assignment]
 
     def cancel(self) -> None:
-        """Cancelled before the engine gave a result."""
+        """Cancel the reply before the engine has given a result."""
         if not self.ended:
             self.status = "cancelled"
 
     def fail(self, problem: Problem) -> None:
-        """Something went wrong; what was written stays."""
+        """Mark the reply as failed; what was written stays."""
         self.status = "failed"
         self.problem = problem
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A problem that belongs to no question."""
+    """Hold a problem that belongs to no question."""
 
     problem: Problem
 
@@ -131,7 +131,7 @@ Entry = Exchange | Notice
 
 
 class Transcript:
-    """All entries of one chat, in order."""
+    """Hold all entries of one chat, in order."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
@@ -155,11 +155,11 @@ class Transcript:
         return notice
 
     def clear(self) -> None:
-        """A new chat."""
+        """Clear the transcript for a new chat."""
         self.entries = []
 
     def messages_for(self, asked: Exchange) -> tuple[Message, ...]:
-        """The whole conversation up to a question that is to be answered now.
+        """Return the whole conversation up to a question that is to be answered now.
 
         Questions without a reply (cancelled, failed) are left out: the model never answered them. Of a reply that is to
         be continued the last message is what there is of it, as the assistant's.

@@ -1,4 +1,4 @@
-"""Finding a line by some of its letters: "cmp" finds "Compare plain and speculative"."""
+"""Find a line by some of its letters: "cmp" finds "Compare plain and speculative"."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def match(query: str, text: str) -> FuzzyMatch | None:
 
 
 def _plain(text: str) -> str:
-    """In small letters, each still at its place (some grow to two)."""
+    """Return a text in small letters, each still at its place (some grow to two)."""
     return "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
 
 
@@ -45,7 +45,7 @@ def _begins(line: str, place: int) -> bool:
 
 
 def _together(word: str, line: str) -> FuzzyMatch | None:
-    """At the beginning of a word, if it is at the beginning of any."""
+    """Match the word in one piece: at the beginning of a word of the line, if it begins any."""
     first = place = line.find(word)
     if first < 0:
         return None
@@ -57,7 +57,7 @@ def _together(word: str, line: str) -> FuzzyMatch | None:
 
 
 def _scattered(word: str, line: str) -> FuzzyMatch | None:
-    """One letter after the other; from each place at which the first one stands, the best of these."""
+    """Return one letter after the other; from each place at which the first one stands, the best of these."""
     best: FuzzyMatch | None = None
     start = line.find(word[0])
     while start >= 0:

@@ -1,4 +1,4 @@
-"""The proof of the gain: what is measured, how far it is, and what it tells. Of Compare and of the lookahead sweep."""
+"""Hold the proof of the gain, for Compare and the lookahead sweep: the request, the progress and the result."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class CompareProgress:
 
 
 class CompareRun:
-    """One measurement, from Start to its figures.
+    """Hold one measurement, from Start to its figures.
 
     Attributes: status, request (None before the first), report (the figures so far), seconds_left, fraction (0..1, None
     where it is not known), problem (what went wrong, in words), version (grows with every change).
@@ -96,13 +96,13 @@ class CompareRun:
         return self.status not in ("idle", "done", "cancelled", "failed")
 
     def begin(self, request: CompareRequest) -> None:
-        """It is asked for; the figures of the last one go."""
+        """Begin a measurement; the figures of the last one go."""
         self.request, self.report, self.problem = request, None, ""
         self.seconds_left = self.fraction = None
         self._become("waiting")
 
     def wait(self, status: Literal["waiting", "asking", "loading"]) -> bool:
-        """For what it waits; whether that is something else than before."""
+        """Wait in this state; return whether it differs from the state before."""
         other = status != self.status
         if other:
             self._become(status)
@@ -117,16 +117,16 @@ class CompareRun:
         self._become(progress.stage)
 
     def finish(self, report: WaysReport) -> None:
-        """It is over, or what there is of it."""
+        """Finish with the report, whole or partial."""
         self.report = report
         self._become("cancelled" if report.partial else "done")
 
     def cancel(self) -> None:
-        """It was cancelled; what was measured stays."""
+        """Cancel the measurement; what was measured stays."""
         self._become("cancelled")
 
     def fail(self, problem: str) -> None:
-        """It could not be done."""
+        """End the measurement with the problem that prevented it."""
         self.problem = problem
         self._become("failed")
 
@@ -151,7 +151,7 @@ def ways_to_compare(lookahead: Lookahead, *, has_draft: bool) -> tuple[Way, ...]
 
 
 def ways_to_sweep() -> tuple[Way, ...]:
-    """Every lookahead of the sweep, and auto."""
+    """Return every lookahead of the sweep, and auto."""
     return (*range(1, SWEEP_MOST + 1), "auto")
 
 
@@ -174,14 +174,14 @@ class OutputEquality:
 
 
 def speculative(report: WaysReport | None) -> WayFigures | None:
-    """The way that was compared with plain decoding."""
+    """Return the way that was compared with plain decoding."""
     if report is None:
         return None
     return next((way for way in report.ways if way.name != PLAIN), None)
 
 
 def figures(report: WaysReport | None, name: str) -> WayFigures | None:
-    """The figures of a way, if there are some."""
+    """Return the figures of a way, if there are some."""
     way = None if report is None else report.way(name)
     return way if way is not None and way.tokens_per_second is not None else None
 
@@ -220,7 +220,7 @@ def outcome(way: WayFigures | None) -> Literal["faster", "slower", "level", "unk
 
 @dataclass(frozen=True, slots=True)
 class SweepPoint:
-    """Tokens/s with a fixed lookahead."""
+    """Hold the tokens/s of a fixed lookahead."""
 
     lookahead: int
     speed: Spread
@@ -237,14 +237,14 @@ def sweep_points(report: WaysReport | None) -> list[SweepPoint]:
 
 
 def as_lookahead(name: str) -> int | None:
-    """The lookahead that a way's name means."""
+    """Return the lookahead that a way's name means."""
     if name == PLAIN:
         return 0
     return int(name) if name.isdecimal() else None
 
 
 def best_lookahead(report: WaysReport | None) -> int | None:
-    """The fastest of the fixed lookaheads, plain decoding included; None while not every one was measured."""
+    """Return the fastest of the fixed lookaheads, plain decoding included; None while not every one was measured."""
     if report is None or report.best_fixed is None:
         return None
     if any(not way.replies for way in report.ways if as_lookahead(way.name) is not None) and not report.partial:
@@ -253,7 +253,7 @@ def best_lookahead(report: WaysReport | None) -> int | None:
 
 
 def rivals(report: WaysReport | None) -> list[int]:
-    """The lookaheads whose distance to the best is within the spread."""
+    """Return the lookaheads whose distance to the best is within the spread."""
     found: Sequence[str] = () if report is None else report.not_told_apart
     return sorted(number for name in found if (number := as_lookahead(name)) is not None)
 

@@ -1,4 +1,4 @@
-"""The result of a measurement as plain text, to be pasted where people talk about such things. In English, always."""
+"""Write the result of a measurement as plain text for forums, always in English."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _model(model: ModelFacts) -> str:
 
 
 def way_name(name: str) -> str:
-    """A way's name: plain, K = 4, auto."""
+    """Return a way's name: plain, K = 4, auto."""
     return name if as_lookahead(name) in (None, 0) else f"K = {name}"
 
 

@@ -1,4 +1,4 @@
-"""A conversation as a tree of messages: each edit and each new reply is a branch, and one path of it is shown."""
+"""Hold a conversation as a tree of messages: each edit and each new reply is a branch, and one path of it is shown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MARKS = re.compile(r"\*\*|__|~~|`+|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)")
 
 @dataclass(slots=True)
 class StoredMessage:
-    """A question or a reply. A question's parent is the reply before it, a reply's parent is its question.
+    """Hold a question or a reply. A question's parent is the reply before it, a reply's parent is its question.
 
     `parent` None: it begins the conversation. `created`: seconds since 1970, UTC. `status` "interrupted": the program
     ended while the reply was being written. `target`, `draft`: what wrote it, as names. `settings`, `stats`: what JSON
@@ -50,7 +50,7 @@ class StoredMessage:
 
 @dataclass(slots=True)
 class ConversationSummary:
-    """A line of the list. `updated`, `created`: seconds since 1970, UTC. `messages`: of all branches."""
+    """Hold a line of the list. `updated`, `created`: seconds since 1970, UTC. `messages`: of all branches."""
 
     id: int
     title: str
@@ -61,7 +61,7 @@ class ConversationSummary:
 
 
 class Conversation:
-    """The tree in memory, of which one path, from a first message to a leaf, is on the screen.
+    """Hold the tree in memory; one path of it, from a first message to a leaf, is on the screen.
 
     Attributes: id, title ("" until the first question), created, updated, pinned, chosen (the first message of the
     path), settings (what its next replies are asked with, as JSON says it; {}: as new conversations are). The path
@@ -93,27 +93,27 @@ class Conversation:
         return self._messages[message_id]
 
     def __iter__(self) -> Iterator[StoredMessage]:
-        """All messages of all branches, parents before what is below them."""
+        """Return all messages of all branches, parents before what is below them."""
         return iter(self._messages.values())
 
     @property
     def messages(self) -> Mapping[int, StoredMessage]:
-        """All messages of all branches by id, parents before what is below them."""
+        """Return all messages of all branches by id, parents before what is below them."""
         return self._messages
 
     @property
     def path(self) -> list[StoredMessage]:
-        """The messages on the screen, from the first to the leaf."""
+        """Return the messages on the screen, from the first to the leaf."""
         return [self._messages[message_id] for message_id in self._down_from(None)]
 
     @property
     def leaf(self) -> StoredMessage | None:
-        """The last message on the screen; None in an empty conversation."""
+        """Return the last message on the screen; None in an empty conversation."""
         line = self.path
         return line[-1] if line else None
 
     def above(self, message_id: int) -> list[StoredMessage]:
-        """From the first message to this one, both included, whether or not they are on the screen."""
+        """Return the messages from the first to this one, both included, whether or not they are on the screen."""
         line = []
         step: int | None = message_id
         while step is not None:
@@ -122,29 +122,29 @@ class Conversation:
         return line[::-1]
 
     def below(self, message_id: int) -> list[int]:
-        """The message and all below it on all branches, parents first."""
+        """Return the message and all below it on all branches, parents first."""
         found = [self._messages[message_id].id]
         for each in found:
             found += self._below.get(each, ())
         return found
 
     def children(self, message_id: int | None) -> tuple[int, ...]:
-        """The messages right below this one, oldest first; of None the first messages of all branches."""
+        """Return the messages right below this one, oldest first; of None the first messages of all branches."""
         return tuple(self._below.get(message_id, ()))
 
     def siblings(self, message_id: int) -> tuple[int, ...]:
-        """The messages that stand in the same place, oldest first, this one included."""
+        """Return the messages that stand in the same place, oldest first, this one included."""
         return tuple(self._below[self._messages[message_id].parent])
 
     def branch(self, message_id: int) -> tuple[int, int]:
-        """The number of this message among its siblings, from 1, and how many there are."""
+        """Return the number of this message among its siblings, from 1, and how many there are."""
         siblings = self._below[self._messages[message_id].parent]
         if len(siblings) == 1:
             return 1, 1
         return siblings.index(message_id) + 1, len(siblings)
 
     def summary(self) -> ConversationSummary:
-        """The line of the list."""
+        """Return the line of the list."""
         return ConversationSummary(self.id, self.title, self.created, self.updated, self.pinned, len(self))
 
     # Changing -----------------------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ class Conversation:
     def from_messages(
         cls, head: ConversationSummary, chosen: int | None, messages: Iterable[StoredMessage]
     ) -> Conversation:
-        """A conversation as it was kept: parents before what is below them, siblings oldest first.
+        """Return a conversation as it was kept: parents before what is below them, siblings oldest first.
 
         Raises ValueError or KeyError where the messages are no tree.
         """
@@ -253,12 +253,12 @@ class Conversation:
 
 
 def clean(text: str) -> str:
-    """The text without what no UTF-8 can say: halves of pairs, which the clipboard of some systems gives."""
+    """Return the text without what no UTF-8 can say: halves of pairs, which the clipboard of some systems gives."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def title_from(question: str) -> str:
-    """A title for a conversation that begins with this question: its first sentence, without Markdown marks.
+    """Return a title for a conversation that begins with this question: its first sentence, without Markdown marks.
 
     Of a question that is only files it is the name of the first.
     """

@@ -1,4 +1,4 @@
-"""A conversation as a file that can be given back: JSON with everything in it; and how files are written."""
+"""Export a conversation to a JSON file with everything in it, import it again, and write files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _RESERVED = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)$", re.IGNORECASE)
 
 
 class ConversationRefused(Exception):
-    """A file is no conversation that can be read. Attributes: name (of the file), reason. Nothing was changed."""
+    """Report a file that is no readable conversation. Attributes: name (of the file), reason. Nothing was changed."""
 
     def __init__(self, name: str, reason: str) -> None:
         self.name = name
@@ -37,7 +37,7 @@ class ConversationRefused(Exception):
 
 
 class ExportFailed(Exception):
-    """A file could not be written. Attributes: path, reason. A file that was there before is as it was."""
+    """Report a file that could not be written. Attributes: path, reason. A file that was there before is as it was."""
 
     def __init__(self, path: Path, reason: str) -> None:
         self.path = path
@@ -61,7 +61,7 @@ class Imported:
 
 
 def to_json(conversation: Conversation, traces: Mapping[int, bytes] | None = None) -> str:
-    """Everything: all branches with settings and statistics, and `traces` (by the id of the reply) where given.
+    """Return everything as JSON: all branches with settings and statistics, and `traces` (by reply id) where given.
 
     A reply that is being written is told as interrupted. The ids in it count from 1.
     """
@@ -106,7 +106,7 @@ def _told(message: StoredMessage, ids: Mapping[int, int], traces: Mapping[int, b
 
 
 def from_json(data: bytes, new_id: Callable[[], int], name: str = "the file") -> Imported:
-    """The conversation that `to_json` told. `new_id` gives ids, each larger than the one before.
+    """Return the conversation that `to_json` told. `new_id` gives ids, each larger than the one before.
 
     Raises ConversationRefused where anything in it makes no sense: then nothing of it is given.
     """
@@ -139,7 +139,7 @@ def _no_constant(constant: str) -> None:
 
 
 class _Reader:
-    """Checks what a file says, value by value."""
+    """Check what a file says, value by value."""
 
     def __init__(self, new_id: Callable[[], int]) -> None:
         self._new_id = new_id
@@ -295,7 +295,7 @@ def _bytes(value: object) -> bytes:
 
 
 def read_file(path: Path, new_id: Callable[[], int]) -> Imported:
-    """The conversation in a file. Raises ConversationRefused."""
+    """Return the conversation in a file. Raises ConversationRefused."""
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST_FILE + 1)
@@ -313,7 +313,7 @@ def write_file(path: Path, text: str) -> None:
 
 
 def file_name(conversation: Conversation, suffix: str) -> str:
-    """A name for an export that every system takes, from the title. `suffix`: with its dot."""
+    """Return a name for an export that every system takes, from the title. `suffix`: with its dot."""
     name = re.sub(r"[^\w\-–— ()+,&']+", " ", conversation.title)
     name = " ".join(name.split())[:_LONGEST_NAME].strip(" -")
     if not name or _RESERVED.match(name):

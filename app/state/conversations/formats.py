@@ -1,4 +1,4 @@
-"""The register of the formats that a conversation is exported to, and imported from."""
+"""Register the formats in which a conversation is exported and imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Between the conversation as it is kept and as it is shown: figures as JSON, a path of messages as exchanges."""
+"""Convert between the stored and the shown conversation: figures as JSON, a path of messages as exchanges."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ _KINDS = {
 
 
 def stats_to_kept(exchange: Exchange) -> dict[str, Any] | None:
-    """The figures of a reply, as JSON can say them."""
+    """Return the figures of a reply, as JSON can say them."""
     if exchange.stats is None:
         return None
     return {**asdict(exchange.stats), _DROPPED: exchange.dropped_turns}
 
 
 def stats_from_kept(kept: Mapping[str, Any] | None) -> GenerationStats | None:
-    """The figures that were kept. None where they make no sense: they may come from a file that anybody wrote."""
+    """Return the figures that were kept.
+
+    None where they make no sense: they may come from a file that anybody wrote.
+    """
     if not kept:
         return None
     values: dict[str, Any] = {}
@@ -49,7 +52,7 @@ def stats_from_kept(kept: Mapping[str, Any] | None) -> GenerationStats | None:
 
 
 def _agree(values: Mapping[str, Any]) -> bool:
-    """Figures by position or size come in pairs of the same length."""
+    """Return whether figures by position or size come in pairs of the same length."""
     pairs = (("proposed_by_position", "accepted_by_position"), ("forwards_by_size", "target_ms_by_size"))
     return all(len(values.get(one, ())) == len(values.get(other, ())) for one, other in pairs)
 
@@ -77,7 +80,7 @@ def _methods(value: object) -> tuple[MethodStats, ...] | None:
 
 
 def exchanges(conversation: Conversation, shown: Iterable[Entry] = ()) -> list[Exchange]:
-    """The path through a conversation, question by question.
+    """Return the path through a conversation, question by question.
 
     `shown`: exchanges that are there already, of this conversation or of another: one of the same messages is taken
     over as it is, for it may know more (a reply that is being written, a problem with its details).

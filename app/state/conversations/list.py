@@ -15,7 +15,7 @@ _BEFORE_HIT = 14
 
 @dataclass(frozen=True, slots=True)
 class ConversationItem:
-    """A conversation. `changed`: seconds since 1970. `snippet`: what a search found, `hits`: where in it (start, end).
+    """Hold a conversation. `changed`: seconds since 1970. `snippet`: what a search found, `hits`: its (start, end).
 
     `title` is empty while nobody has said anything.
     """
@@ -30,7 +30,7 @@ class ConversationItem:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Stands above the conversations of a group."""
+    """Stand above the conversations of a group."""
 
     group: Group
 
@@ -39,7 +39,7 @@ Row = Heading | ConversationItem
 
 
 class ConversationList:
-    """The rows of the list, and which conversation is open.
+    """Hold the rows of the list, and which conversation is open.
 
     `query`: what is searched for, empty for everything; `writing`: where a reply is being written or waits for that.
     """
@@ -68,14 +68,14 @@ class ConversationList:
         return None
 
     def item(self, conversation: int | None) -> ConversationItem | None:
-        """A conversation that is in the list."""
+        """Return a conversation that is in the list."""
         row = self.row_of(conversation)
         found = None if row is None else self.rows[row]
         return found if isinstance(found, ConversationItem) else None
 
 
 def grouped(items: Iterable[ConversationItem], now: datetime, zone: tzinfo | None = None) -> Iterable[Row]:
-    """Headings and items, in the order of the groups; within one as they come."""
+    """Yield headings and items, in the order of the groups; items of a group keep their order."""
     groups: dict[Group, list[ConversationItem]] = {group: [] for group in _ORDER}
     for item in items:
         groups[group_of(item, now, zone)].append(item)
@@ -95,7 +95,7 @@ def group_of(item: ConversationItem, now: datetime, zone: tzinfo | None = None) 
 
 
 def near_hit(snippet: str, hits: tuple[tuple[int, int], ...]) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """A snippet cut so that what was found stands near its beginning, where a narrow list shows it."""
+    """Return a snippet cut so that what was found stands near its beginning, where a narrow list shows it."""
     if not hits or hits[0][0] <= _BEFORE_HIT:
         return snippet, hits
     cut = hits[0][0] - _BEFORE_HIT

@@ -1,4 +1,4 @@
-"""A conversation in Markdown, to be read by a person."""
+"""Write a conversation in Markdown, to be read by a person."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of an export in Markdown, for a translation."""
+    """Hold the words of an export in Markdown, for a translation."""
 
     question: str = "You"
     reply: str = "Reply"
@@ -34,7 +34,7 @@ class Words:
 
 
 def to_markdown(conversation: Conversation, words: Words | None = None) -> str:
-    """The messages on the screen, to be read by a person."""
+    """Return the messages on the screen, to be read by a person."""
     words = Words() if words is None else words
     parts = [f"# {conversation.title or words.untitled}"]
     for message in conversation.path:
@@ -65,7 +65,7 @@ def _figures(message: StoredMessage, words: Words) -> str:
 
 
 def _closed(text: str) -> str:
-    """The text with a fence of code closed that was left open: what follows is not code."""
+    """Return the text with a fence of code closed that was left open: what follows is not code."""
     opened = ""
     for line in text.splitlines():
         fence = _FENCE.match(line)

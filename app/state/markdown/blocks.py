@@ -1,4 +1,4 @@
-"""Cuts a growing Markdown text into blocks that are finished and one that is still open.
+"""Cut a growing Markdown text into blocks that are finished and one that is still open.
 
 A finished block can be rendered once and for all; only the open one changes. So what a new token costs does not grow
 with the reply. Long blocks are cut too, at a place where it shows least: no block is longer than a parser and a
@@ -35,7 +35,7 @@ Kind = Literal["text", "code"]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A finished piece. `text`: Markdown, or of a fence the code alone, as it was written.
+    """Hold a finished piece. `text`: Markdown, or only the code of a fence, as it was written.
 
     `joined`: it goes on from the block before, so no gap belongs between them. `language`: what stands after a fence.
     """
@@ -48,7 +48,7 @@ class Block:
 
 @dataclass(slots=True)
 class MarkdownBlocks:
-    """Takes text as it comes; gives finished blocks. `open_text` is the block that is not finished yet."""
+    """Take text as it comes and return finished blocks. `open_text` is the block that is not finished yet."""
 
     _lines: list[str] = field(default_factory=list)
     _size: int = 0
@@ -64,12 +64,12 @@ class MarkdownBlocks:
 
     @property
     def open_text(self) -> str:
-        """Source of the open block; of a fence the code alone."""
+        """Return the source of the open block; of a fence the code alone."""
         return "".join(self._lines) + self._partial
 
     @property
     def open_block(self) -> Block | None:
-        """The open block as if it ended here, or nothing if there is none."""
+        """Return the open block as if it ended here, or nothing if there is none."""
         if self._kind == "fence":
             partial = "" if _may_close(self._partial, self._fence) else self._partial
             return Block("".join(self._lines) + partial, self._joined, "code", self._language)
@@ -88,7 +88,7 @@ class MarkdownBlocks:
         return self._collect()
 
     def finish(self) -> list[Block]:
-        """The text is complete: what was open, as blocks."""
+        """End the text; return what was open, as blocks."""
         if self._partial:
             last, self._partial = self._partial, ""
             if self._kind == "fence" and not _closes(last, self._fence):
@@ -109,7 +109,7 @@ class MarkdownBlocks:
         return done
 
     def _take(self, line: str) -> None:
-        """One complete line, without its line break."""
+        """Take one complete line, without its line break."""
         if self._kind == "fence":
             self._take_code(line)
         elif not line.strip():
@@ -131,7 +131,7 @@ class MarkdownBlocks:
             self._emit_code_piece()
 
     def _undented(self, line: str) -> str:
-        """A line of a fence that was itself indented."""
+        """Return a line of a fence that was itself indented."""
         spaces = len(line) - len(line.lstrip(" "))
         return line[min(spaces, self._indent) :]
 
@@ -196,7 +196,10 @@ class MarkdownBlocks:
         self._kind, self._indent = "list", spaces
 
     def _begin(self, line: str, item: re.Match[str] | None, fence: re.Match[str] | None) -> bool:
-        """A line that may begin another kind of block than the open one. True if it is nothing but a beginning."""
+        """Return a line that may begin another kind of block than the open one.
+
+        True if it is nothing but a beginning.
+        """
         if fence:
             self._emit()
             self._kind = "fence"
@@ -223,7 +226,7 @@ class MarkdownBlocks:
         self._size += len(line) + 1
 
     def _cut_lines(self) -> None:
-        """A paragraph or table of many lines: end the block here, and repeat a table's head."""
+        """Cut a paragraph or table of many lines: end the block here, and repeat a table's head."""
         if self._is_table():
             cells = self._lines[0].count("|") * len(self._lines)
             if self._size > LINES_LIMIT or cells > max(MOST_CELLS, 3 * self._lines[0].count("|")):
@@ -239,7 +242,7 @@ class MarkdownBlocks:
         return len(self._lines) > 1 and "|" in self._lines[0] and _TABLE_RULE.match(self._lines[1]) is not None
 
     def _cut_partial(self) -> None:
-        """A paragraph that goes on and on in one line: cut it after a sentence, or at least between words."""
+        """Cut a paragraph that goes on and on in one line: after a sentence, or at least between words."""
         while self._size + len(self._partial) > PARAGRAPH_LIMIT and len(self._partial) > LINE_LIMIT:
             window = self._partial[:LINE_LIMIT]
             at = max(window.rfind(mark) for mark in _SENTENCES) + 1 or window.rfind(" ")

@@ -134,13 +134,16 @@ def prepare_usual() -> None:
 
 
 def language_name(info: str) -> str:
-    """The language's name: the first word after a fence, without what some put around it."""
+    """Return the language's name: the first word after a fence, without what some put around it."""
     words = info.replace("{", " ").replace("}", " ").replace(",", " ").replace(":", " ").split()
     return words[0].lstrip(".")[:30] if words else ""
 
 
 def parts(code: str, info: str) -> Iterator[tuple[Part, str]]:
-    """The code in pieces with what each is. Lazily: a piece costs little, so that one may stop and go on later."""
+    """Return the code in pieces with what each is.
+
+    Lazily: a piece costs little, so that one may stop and go on later.
+    """
     lexer = _lexer(language_name(info).lower())
     if lexer is None or not _is_tame(code):
         yield "", code

@@ -1,4 +1,4 @@
-"""Reads a piece of Markdown into nodes that a view can write down: CommonMark with GitHub's tables and strikethrough.
+"""Read a piece of Markdown into nodes that a view can write down: CommonMark with GitHub's tables and strikethrough.
 
 Raw HTML stays text, pictures become their description, and only web and mail addresses become links. A piece whose
 brackets or nesting would take the parser long is given as plain text.
@@ -33,7 +33,7 @@ _HIDDEN = dict.fromkeys((0x202A, 0x202B, 0x202C, *range(0x2066, 0x206A), 0x2028,
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Text in one look."""
+    """Hold text in one style."""
 
     text: str
     bold: bool = False
@@ -45,7 +45,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class ListItem:
-    """A point of a list. `group`: which list of the piece; `task`: whether a task is done, if it is one."""
+    """Describe a list item. `group`: the list that it is in; `task`: whether a task is done, if it is one."""
 
     group: int
     depth: int
@@ -55,7 +55,7 @@ class ListItem:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Text. `level`: of a heading, 1 to 6; `quotes`, `depth`: how deep in quotes and lists; `item`: what it begins."""
+    """Hold text. `level`: of a heading, 1 to 6; `quotes`, `depth`: nesting of quotes, lists; `item`: what it begins."""
 
     runs: tuple[Run, ...]
     level: int = 0
@@ -66,7 +66,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Code within a list or a quote, or code by its indentation."""
+    """Hold code within a list or a quote, or code by its indentation."""
 
     text: str
     language: str = ""
@@ -76,7 +76,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells; the first is the head."""
+    """Hold rows of cells; the first is the head."""
 
     rows: tuple[tuple[tuple[Run, ...], ...], ...]
     alignments: tuple[Alignment, ...]
@@ -84,19 +84,19 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class ThematicBreak:
-    """A line across."""
+    """Represent a horizontal rule."""
 
 
 Node = Paragraph | Code | Table | ThematicBreak
 
 
 def visible(text: str) -> str:
-    """Text as it may be shown: control characters and the like as a sign that something is there."""
+    """Return text as it may be shown: control characters and the like as a sign that something is there."""
     return text.replace("\r\n", "\n").translate(_STRANGE)
 
 
 def visible_code(text: str) -> str:
-    """Code as it may be shown: what would change the order of its characters too."""
+    """Return code as it may be shown: signs also replace the characters that would change its order."""
     return visible(text).translate(_HIDDEN)
 
 
@@ -106,7 +106,7 @@ def is_safe_link(address: str) -> bool:
 
 
 def parse(markdown: str) -> list[Node]:
-    """The nodes of a piece, in order."""
+    """Return the nodes of a piece, in order."""
     text = visible(markdown)
     if text.count("[") > MOST_BRACKETS:
         return [_plain(text)]
@@ -138,7 +138,7 @@ def _parser() -> MarkdownIt:
 
 @dataclass(slots=True)
 class _Walk:
-    """Goes through the tokens of a piece."""
+    """Go through the tokens of a piece."""
 
     tokens: list[Token]
     nodes: list[Node] = field(default_factory=list)
@@ -177,7 +177,7 @@ class _Walk:
         self._item = ListItem(group, len(self._lists), number)
 
     def _leave_item(self) -> None:
-        """An item without text of its own is a point all the same."""
+        """Leave an item; without text of its own it is an item all the same."""
         if self._item is not None:
             self._add_text(())
 
@@ -261,7 +261,7 @@ _STEPS = {
 
 
 def _runs(tokens: list[Token]) -> tuple[Run, ...]:
-    """The text of a paragraph in its looks."""
+    """Return the text of a paragraph in its looks."""
     found: list[Run] = []
     depth = {"strong": 0, "em": 0, "s": 0}
     links: list[str] = []
@@ -295,7 +295,7 @@ def _of_one(token: Token, look: Run) -> list[Run]:
 
 
 def _with_bare_links(text: str, look: Run) -> list[Run]:
-    """Addresses that stand in the text without further marks are links too."""
+    """Return the text as runs in which bare addresses are links too."""
     if "://" not in text:
         return [replace(look, text=text)]
     found, at = [], 0

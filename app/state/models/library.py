@@ -19,7 +19,7 @@ Place = Literal["", "target", "draft", "both"]
 
 @dataclass(frozen=True, slots=True)
 class LibraryRow:
-    """A model in the library, and what goes for it here and now. Memory in bytes, `context` in tokens; 0: not known.
+    """Describe a model of the library and its present state. Memory in bytes, `context` in tokens; 0 is unknown.
 
     `folder`: the models folder that it was found in, None for what came with the program. `needed`: with its load
     options, `free`: now. `context`: what it is loaded with. `loaded`, `chosen`: as what.
@@ -42,17 +42,17 @@ class LibraryRow:
 
 
 class Library:
-    """Rows of all the models. Attribute: models."""
+    """Hold the rows of all models. Attribute: models."""
 
     def __init__(self, models: ModelList) -> None:
         self.models = models
 
     def rows(self) -> list[LibraryRow]:
-        """One row for each model and each file that looks like one, those that came with the program first."""
+        """Return one row for each model and each file that looks like one, those that came with the program first."""
         return [self._row(model) for model in self.models.models]
 
     def row(self, path: Path) -> LibraryRow | None:
-        """The row of one model."""
+        """Return the row of one model."""
         model = self.models.by_path(path)
         return None if model is None else self._row(model)
 

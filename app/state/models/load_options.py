@@ -18,7 +18,7 @@ Field = Literal["gpu_layers", "threads", "context", "cache_type"]
 
 @dataclass(frozen=True, slots=True)
 class LoadChoice:
-    """None everywhere: what the engine chooses. `context` in tokens; `gpu_layers` -1: all; others as in LoadConfig."""
+    """Hold load options. None: the engine chooses. `context`: tokens; `gpu_layers` -1: all; others as in LoadConfig."""
 
     gpu_layers: int | None = None
     threads: int | None = None
@@ -27,7 +27,7 @@ class LoadChoice:
 
     @classmethod
     def from_mapping(cls, data: object) -> LoadChoice:
-        """Options from what a file said; every value that makes no sense is left out."""
+        """Return options from the content of a file; every value that makes no sense is left out."""
         options = cls()
         if not isinstance(data, Mapping):
             return options
@@ -42,7 +42,7 @@ class LoadChoice:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     def config(self, path: Path, *, trusted: bool = False, despite_memory: bool = False) -> LoadConfig:
-        """These options for the engine. Raises InvalidRequest."""
+        """Return these options for the engine. Raises InvalidRequest."""
         return LoadConfig(
             path,
             context_length=self.context,
@@ -69,7 +69,7 @@ def check(field: Field, text: str) -> str | None:
 
 
 def read(field: Field, text: str) -> Any:
-    """The value of an option that was typed or picked; None for an empty text. Raises InvalidRequest."""
+    """Return the value of an option that was typed or picked; None for an empty text. Raises InvalidRequest."""
     text = text.strip()
     if not text:
         return None

@@ -1,4 +1,4 @@
-"""The models that can be chosen, what is chosen, and what is loaded."""
+"""Hold the models that can be chosen, the selection, and what is loaded."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DraftKey = Path | str | None
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Target, draft (None: no draft model) and lookahead, as chosen. `drafting`: how the draft came to be chosen."""
+    """Hold target, draft (None: no draft model) and lookahead, as chosen. `drafting`: how the draft was chosen."""
 
     target: Path | None = None
     draft: Path | None = None
@@ -37,12 +37,12 @@ class Selection:
 
     @property
     def method(self) -> str | None:
-        """The engine's method that this choice of a draft asks for; None: whichever is set."""
+        """Return the engine's method that this choice of a draft asks for; None: whichever is set."""
         return PLAIN if self.drafting == "none" else self.drafting if self.drafting in MODEL_FREE else None
 
     @property
     def draft_key(self) -> DraftKey:
-        """The line of the draft picker that is chosen."""
+        """Return the line of the draft picker that is chosen."""
         if self.drafting in ("automatic", *MODEL_FREE):
             return self.drafting
         return self.draft
@@ -50,7 +50,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The files that are really loaded."""
+    """Hold the files that are really loaded."""
 
     target: Path | None = None
     draft: Path | None = None
@@ -58,7 +58,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class PickerLine:
-    """One line of a picker. `problem`: why it cannot be chosen, None if it can. `hint`: more about it.
+    """Describe one line of a picker. `problem`: why it cannot be chosen, None if it can. `hint`: more about it.
 
     `kind`: a model, or a line whose words are the view's (automatic, n-gram, none); then `label` is what automatic has
     picked. `slower`: proposals go through text. `shortage`: bytes needed and free, of what memory is too short for;
@@ -113,12 +113,12 @@ class ModelList:
 
     @property
     def folder(self) -> Path | None:
-        """The first models folder, None if there is none."""
+        """Return the first models folder, None if there is none."""
         return self.folders[0] if self.folders else None
 
     @property
     def models(self) -> tuple[ModelFile, ...]:
-        """All models, each file once, the bundled ones first."""
+        """Return all models, each file once, the bundled ones first."""
         if self._all is None:
             known = {_identity(model.path) for model in self._bundled_models}
             listed = list(self._bundled_models)
@@ -135,11 +135,11 @@ class ModelList:
         return self._all
 
     def by_path(self, path: Path | None) -> ModelFile | None:
-        """The model of a file, if it is in the list."""
+        """Return the model of a file, if it is in the list."""
         return next((model for model in self.models if model.path == path), None)
 
     def folder_of(self, path: Path) -> Path | None:
-        """The models folder that a model was found in; None for one that came with the program."""
+        """Return the models folder that a model was found in; None for one that came with the program."""
         return self._home.get(path) if self.models else None
 
     def is_away(self, path: Path) -> bool:
@@ -171,12 +171,12 @@ class ModelList:
         return True
 
     def set_alone(self, model: ModelFile) -> None:
-        """A model that was opened or dropped, and is in no models folder; it stays in the list in this run."""
+        """Add a model that was opened or dropped and is in no models folder; it stays in the list in this run."""
         self._alone[model.path] = model
         self._all = None
 
     def set_away(self, folder: Path) -> None:
-        """A models folder that is not there at present: its models stay in the list, and cannot be chosen."""
+        """Mark a models folder as away at present: its models stay in the list, and cannot be chosen."""
         if folder not in self.folders:
             self.folders += (folder,)
         self.away |= {folder}
@@ -210,7 +210,7 @@ class ModelList:
         self._fits = fits
 
     def targets(self) -> list[PickerLine]:
-        """The lines of the target picker: what can be loaded first."""
+        """Return the lines of the target picker: what can be loaded first."""
         names = labels(self.models)
         listed = [
             PickerLine(
@@ -227,7 +227,10 @@ class ModelList:
         return _with_missing(listed, self.selection.target)
 
     def drafts(self) -> list[PickerLine]:
-        """The lines of the draft picker: automatic, methods without a model, none, then the models, the best first."""
+        """Return the lines of the draft picker.
+
+        Automatic, methods without a model, none, then the models, the best first.
+        """
         names = labels(self.models)
         target = self.by_path(self.selection.target)
         listed = [self._draft(model, names[model.path], target) for model, _ in self._ranked(target)]
@@ -241,7 +244,10 @@ class ModelList:
         return [*special, *_with_missing(listed, self.selection.draft)]
 
     def best_draft(self) -> Path | None:
-        """The draft that automatic picks: the best of those that share the target's vocabulary and pay, if any."""
+        """Return the draft that automatic picks.
+
+        The best of those that share the target's vocabulary and pay, if any.
+        """
         target = self.by_path(self.selection.target)
         if target is None or not target.usable:
             return None
@@ -256,12 +262,15 @@ class ModelList:
         return own[1] if own is not None and unread and own[1] not in self._refused else None
 
     def refuse(self, draft: Path | None) -> None:
-        """Automatic leaves a draft alone in this run that could not be loaded."""
+        """Note a draft that could not be loaded: automatic leaves it alone in this run."""
         if draft is not None:
             self._refused.add(draft)
 
     def _ranked(self, target: ModelFile | None) -> list[tuple[ModelFile, Fit | None]]:
-        """The models, those that fit the target first, as far as they have been judged, with what is to be said."""
+        """Return the models, those that fit the target first, as far as they have been judged.
+
+        With what is to be said.
+        """
         if target is None or not self._fits:
             return [(model, None) for model in self.models]
         from engine import rank_drafts  # noqa: PLC0415 - not before the first paint
@@ -287,7 +296,7 @@ class ModelList:
         return self.is_away(path) and path not in (self.loaded.target, self.loaded.draft)
 
     def _shortage(self, model: ModelFile, beside: ModelFile | None = None) -> tuple[int, int] | None:
-        """Bytes that a model needs and bytes that are free for it, where those are too few."""
+        """Return bytes that a model needs and bytes that are free for it, where those are too few."""
         held = (self.loaded.target, self.loaded.draft)
         if not self.free or not model.usable or model.path in held:
             return None
@@ -329,7 +338,7 @@ class ModelList:
         return self.selection != chosen
 
     def show_loaded(self, loaded: Loaded) -> None:
-        """After a failure: choose what is really loaded."""
+        """Choose what is really loaded, after a failure."""
         self.loaded = loaded
         drafting = self.selection.drafting
         if loaded.draft is not None and drafting in (*MODEL_FREE, "none"):
@@ -347,7 +356,7 @@ def _out_of_question(choice: PickerLine) -> bool:
 
 
 def _with_missing(listed: list[PickerLine], chosen: Path | None) -> list[PickerLine]:
-    """The chosen file stays in the picker even if no scan has found it (yet)."""
+    """Keep the chosen file in the picker even if no scan has found it (yet)."""
     if chosen is None or any(choice.path == chosen for choice in listed):
         return listed
     return [*listed, PickerLine(chosen, file_label(chosen))]

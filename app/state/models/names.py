@@ -31,7 +31,7 @@ def labels(models: Sequence[ModelFile]) -> dict[Path, str]:
 
 
 def hint(model: ModelFile) -> str:
-    """More about a model: its file and how large that is."""
+    """Return more about a model: its file and how large that is."""
     size = file_size(model.size_bytes)
     return Translatable("{file} · {size}", file=model.path.name, size=size) if size else model.path.name
 
@@ -42,7 +42,7 @@ def file_label(path: Path) -> str:
 
 
 def parameters(count: int) -> str:
-    """A number of parameters as people say it: 260K, 12M, 1.1B."""
+    """Return a number of parameters as people say it: 260K, 12M, 1.1B."""
     for unit, factor in (("B", 10**9), ("M", 10**6), ("K", 10**3)):
         value = count / factor
         if round(value, 3) >= 1:
@@ -51,7 +51,7 @@ def parameters(count: int) -> str:
 
 
 def file_size(size: int) -> str:
-    """A file's size: 1.2 MB. Empty where it is not known."""
+    """Return a file's size: 1.2 MB. Empty where it is not known."""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
         if size >= factor:
             return Translatable("{size:.1f} {unit}", size=size / factor, unit=unit)

@@ -254,7 +254,7 @@ class GenerationChoice:
         return self._sampling
 
     def options(self, lookahead: Lookahead) -> dict[str, Any]:
-        """All that the engine takes by name, beside the messages. `lookahead`: what `lookahead_for` gives."""
+        """Return all that the engine takes by name, beside the messages. `lookahead`: what `lookahead_for` gives."""
         return {
             **{name: getattr(self, name) for name in SAMPLING},
             "max_tokens": self.max_tokens,
@@ -271,7 +271,7 @@ class GenerationChoice:
         return self.seed is not None and self.temperature > 0
 
     def lookahead_for(self, lookahead: Lookahead, *, has_draft: bool) -> Lookahead:
-        """The lookahead that is asked for where `lookahead` is chosen.
+        """Return the lookahead that is asked for where `lookahead` is chosen.
 
         None with plain decoding. For a reply that is to come out the same again, auto is a fixed one where what is
         drawn would depend on the timing (see SpeculationConfig on 'default').
@@ -288,7 +288,7 @@ class GenerationChoice:
     # As it is kept ----------------------------------------------------------------------------------------------------
 
     def to_mapping(self, names: tuple[str, ...] | None = None) -> dict[str, Any]:
-        """As JSON can say it: those of its fields."""
+        """Return the named fields as JSON can say them."""
         told = {name: getattr(self, name) for name in (CONVERSATION if names is None else names)}
         if "stop" in told:
             told["stop"] = list(self.stop)

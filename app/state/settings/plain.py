@@ -10,7 +10,7 @@ _DEEPEST = 8
 
 
 def plain_mapping(value: object) -> dict[str, Any] | None:
-    """A copy of a mapping that JSON can say and read again. None where it is none."""
+    """Return a copy of a mapping that JSON can say and read again. None where it is none."""
     if not isinstance(value, Mapping):
         return None
     copy = _copy(value, _DEEPEST)
@@ -18,7 +18,7 @@ def plain_mapping(value: object) -> dict[str, Any] | None:
 
 
 def _copy(value: object, depth: int) -> Any:
-    """The value, or NotImplemented where JSON cannot say it."""
+    """Return the value, or NotImplemented where JSON cannot say it."""
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""Named sampling presets and system prompts: some come with the program, others are the user's own."""
+"""Hold named sampling presets and system prompts: some come with the program, others are the user's own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FileProblem = Literal["large", "json", "other", "newer", "list", "many", "name",
 
 
 class PresetsRefused(Exception):
-    """A file of presets or prompts that makes no sense. Nothing was changed.
+    """Report a file of presets or prompts that makes no sense. Nothing was changed.
 
     Attributes: problem; place (the number of the entry, from 1; 0: the whole file); field (the one that is wrong).
     """
@@ -36,27 +36,27 @@ class PresetsRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class GenerationPreset:
-    """Values of the fields in PRESET under a name. `key`: of one that comes with the program, "" of the user's own."""
+    """Hold named values of the fields in PRESET. `key`: of one that comes with the program, "" of the user's own."""
 
     name: str
     values: GenerationChoice
     key: str = ""
 
     def to_mapping(self) -> dict[str, Any]:
-        """As JSON says it."""
+        """Return the item as JSON says it."""
         return {"name": self.name, **self.values.to_mapping(PRESET)}
 
 
 @dataclass(frozen=True, slots=True)
 class SystemPrompt:
-    """A system prompt under a name. `key`: of one that comes with the program, "" of the user's own."""
+    """Hold a named system prompt. `key`: of one that comes with the program, "" of the user's own."""
 
     name: str
     text: str
     key: str = ""
 
     def to_mapping(self) -> dict[str, Any]:
-        """As JSON says it."""
+        """Return the item as JSON says it."""
         return {"name": self.name, "text": self.text}
 
 
@@ -88,7 +88,7 @@ Item = TypeVar("Item", bound=GenerationPreset | SystemPrompt)
 
 
 def applied(preset: GenerationPreset, choice: GenerationChoice) -> GenerationChoice:
-    """A choice with the values of a preset; the rest of it stays."""
+    """Return a choice with the values of a preset; the rest of it stays."""
     return GenerationChoice.from_mapping(preset.values.to_mapping(PRESET), choice)
 
 
@@ -98,7 +98,7 @@ def fits(preset: GenerationPreset, choice: GenerationChoice) -> bool:
 
 
 class Shelf(Generic[Item]):
-    """The built-in items and the user's own, which can be saved, renamed, deleted, imported and exported.
+    """Hold the built-in items and the user's own, which can be saved, renamed, deleted, imported and exported.
 
     Names are told apart without regard to case and outer blanks; the built-in ones are taken. `words`: what they are
     called in the window, by key. Attribute: own. Methods that change something raise KeyError for a name that is not
@@ -129,7 +129,7 @@ class Shelf(Generic[Item]):
         return iter((*self.built_in, *self.own))
 
     def find(self, name: str) -> Item | None:
-        """The item of a name, as it is called in the window."""
+        """Return the item of a name, as it is called in the window."""
         return next((each for each in self if _same(self.shown(each), name)), None)
 
     def shown(self, item: Item) -> str:
@@ -170,11 +170,11 @@ class Shelf(Generic[Item]):
         del self.own[self._place(name)]
 
     def to_list(self) -> list[dict[str, Any]]:
-        """One's own, as they are kept."""
+        """Return the user's own items, as they are stored."""
         return [each.to_mapping() for each in self.own]
 
     def export(self) -> str:
-        """One's own as a file."""
+        """Return the user's own items as a file."""
         told = {"format": self._format, "version": VERSION, "items": self.to_list()}
         return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
 
@@ -221,7 +221,7 @@ class Shelf(Generic[Item]):
         return items
 
     def _free(self, name: str) -> str:
-        """The name, or with a number where it is taken."""
+        """Return the name, or with a number where it is taken."""
         if self.name_problem(name) is None:
             return name
         for number in range(2, MOST + len(self.built_in) + 2):
@@ -244,12 +244,12 @@ class Shelf(Generic[Item]):
 
 
 def presets(own: Iterable[object] = ()) -> Shelf[GenerationPreset]:
-    """The sampling presets; `own` as they were kept: what makes no sense is left out."""
+    """Return the sampling presets; `own` as they were kept: what makes no sense is left out."""
     return Shelf(BUILT_IN, _preset, FORMAT, own)
 
 
 def prompts(own: Iterable[object] = ()) -> Shelf[SystemPrompt]:
-    """The system prompts; `own` as they were kept: what makes no sense is left out."""
+    """Return the system prompts; `own` as they were kept: what makes no sense is left out."""
     return Shelf(BUILT_IN_PROMPTS, _prompt, PROMPTS_FORMAT, own)
 
 

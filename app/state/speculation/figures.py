@@ -23,22 +23,22 @@ class TimeSplit:
 
     @classmethod
     def of_stats(cls, stats: GenerationStats) -> TimeSplit:
-        """Of a whole reply."""
+        """Return the figures of a whole reply."""
         rest = stats.total_ms - stats.prompt_ms - stats.draft_ms - stats.target_ms
         return cls(stats.draft_ms, stats.target_ms, max(rest, 0.0))
 
     @property
     def total_ms(self) -> float:
-        """All of it."""
+        """Draw all of the picture."""
         return self.draft_ms + self.target_ms + self.rest_ms
 
     def parts(self) -> tuple[tuple[str, float], ...]:
-        """The parts by name: draft, target, rest."""
+        """Return the parts by name: draft, target, rest."""
         return (("draft", self.draft_ms), ("target", self.target_ms), ("rest", self.rest_ms))
 
 
 class PositionCounts:
-    """Proposed and accepted tokens by their place in a draft. A round accepts the first ones of what it proposed."""
+    """Count proposed and accepted tokens by their place in a draft. A round accepts the first ones that it proposed."""
 
     def __init__(self) -> None:
         self._proposed: list[int] = []
@@ -46,13 +46,13 @@ class PositionCounts:
 
     @classmethod
     def of_stats(cls, stats: GenerationStats) -> PositionCounts:
-        """Of a whole reply."""
+        """Return the figures of a whole reply."""
         counts = cls()
         counts._proposed, counts._accepted = list(stats.proposed_by_position), list(stats.accepted_by_position)
         return counts
 
     def add(self, proposed: int, accepted: int) -> None:
-        """One round."""
+        """Add one round."""
         missing = max(proposed, accepted) - len(self._proposed)
         self._proposed.extend([0] * missing)
         self._accepted.extend([0] * missing)
@@ -62,13 +62,13 @@ class PositionCounts:
             self._accepted[place] += 1
 
     def pairs(self) -> tuple[tuple[int, int], ...]:
-        """(proposed, accepted) at each place, from the first."""
+        """Return (proposed, accepted) at each place, from the first."""
         return tuple(zip(self._proposed, self._accepted, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """All series of the panel.
+    """Hold all series of the panel.
 
     `rates` and `smoothed`: round numbers and acceptance rates in per cent; `speeds`: seconds since the prompt was read
     and tokens/s; `plain_speed`: tokens/s of plain decoding of this target, None where it was not measured; `positions`:
@@ -88,7 +88,7 @@ class Figures:
         return not (self.rates[0] or self.speeds[0] or self.times.total_ms)
 
     def to_csv(self) -> str:
-        """A table with one value a line: series, x, unit of x, value, unit."""
+        """Return a table with one value a line: series, x, unit of x, value, unit."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(("series", "x", "x_unit", "value", "unit"))

@@ -40,7 +40,7 @@ class LookaheadNote:
 
 
 class LookaheadWatch:
-    """Follows the rounds of a reply. Attributes: note (what to tell)."""
+    """Follow the rounds of a reply. Attributes: note (what to tell)."""
 
     def __init__(self) -> None:
         self._selection = Selection()
@@ -50,7 +50,7 @@ class LookaheadWatch:
         self.clear()
 
     def choose(self, selection: Selection) -> bool:
-        """The next reply is to be written with this. Whether that is something new: then the last one's note goes."""
+        """Choose this for the next reply; return whether it is new: then the last one's note goes."""
         if selection == self._selection:
             return False
         self._selection = selection
@@ -58,7 +58,7 @@ class LookaheadWatch:
         return True
 
     def clear(self) -> None:
-        """No reply yet."""
+        """Clear what is shown: there is no reply yet."""
         self.begin()
         lookahead, has_draft = self._selection.lookahead, self._selection.draft is not None
         if self._selection.drafting == "none":
@@ -71,12 +71,12 @@ class LookaheadWatch:
             self.note = LookaheadNote("off", lookahead, has_draft=has_draft)
 
     def begin(self) -> None:
-        """A reply begins. What was told of the last one stands until there are new rounds."""
+        """Begin a reply. The note on the last one stands until there are new rounds."""
         self._rounds.clear()
         self._told_at = None
 
     def take(self, now: float, event: RoundEvent) -> None:
-        """A round and the time (seconds) at which it was over."""
+        """Take a round and the time (seconds) at which it was over."""
         if self._selection.lookahead != "auto":
             return
         self._rounds.append(event)
@@ -84,7 +84,7 @@ class LookaheadWatch:
             self._tell(now)
 
     def end(self) -> None:
-        """The reply is over: the last rounds are the last word."""
+        """End the reply: the last rounds are the last word."""
         if self._rounds:
             self._tell(self._told_at or 0.0)
 

@@ -1,4 +1,4 @@
-"""The live figures of one reply: acceptance rate and tokens/s over time, and the counters."""
+"""Collect the live figures of one reply: acceptance rate and tokens/s over time, and the counters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FEW = 6
 
 
 class RateHistory:
-    """Accepted of proposed, round by round, in at most MAX_POINTS points.
+    """Hold accepted of proposed, round by round, in at most MAX_POINTS points.
 
     When there are too many points, neighbours are put together: each point then stands for `rounds_per_point` rounds.
     """
@@ -29,7 +29,7 @@ class RateHistory:
         self._open_rounds = 0
 
     def add(self, proposed: int, accepted: int) -> None:
-        """One round."""
+        """Add one round."""
         self._open = (self._open[0] + proposed, self._open[1] + accepted)
         self._open_rounds += 1
         if self._open_rounds < self.rounds_per_point:
@@ -48,7 +48,7 @@ class RateHistory:
         return [float(x) for x, _ in rates], [y for _, y in rates]
 
     def smoothed(self) -> tuple[list[float], list[float]]:
-        """The same, over the last SMOOTHING points each."""
+        """Return the same, over the last SMOOTHING points each."""
         xs: list[float] = []
         ys: list[float] = []
         proposed = accepted = 0
@@ -64,7 +64,7 @@ class RateHistory:
 
 
 class SpeedHistory:
-    """Tokens per second over the last WINDOW_S seconds, sampled; at most MAX_POINTS samples."""
+    """Sample tokens per second over the last WINDOW_S seconds; hold at most MAX_POINTS samples."""
 
     def __init__(self) -> None:
         self.current = 0.0
@@ -75,12 +75,12 @@ class SpeedHistory:
         self._gap = 0.0
 
     def begin(self, now: float) -> None:
-        """The prompt was read at this time (seconds)."""
+        """Begin at this time (seconds), at which the prompt was read."""
         self._began = now
         self._marks = deque([(now, 0)])
 
     def count(self, now: float, emitted: int) -> None:
-        """So many tokens had been emitted at this time."""
+        """Count the tokens that had been emitted at this time."""
         if self._began is None:
             self.begin(now)
         self._marks.append((now, emitted))
@@ -106,7 +106,7 @@ class SpeedHistory:
             self._gap = max(self._gap * 2, (self._times[-1] - self._times[0]) / len(self._times))
 
     def finish(self) -> None:
-        """The reply is over. One that was too short for a few samples gets them from its rounds."""
+        """Finish the reply. One that was too short for a few samples gets them from its rounds."""
         if self._began is None or len(self._times) >= FEW or len(self._marks) < 2:
             return
         since, before = self._marks[0]
@@ -117,16 +117,16 @@ class SpeedHistory:
 
     @property
     def seconds(self) -> float:
-        """From the end of the prompt to the last round."""
+        """Return the seconds from the end of the prompt to the last round."""
         return self._marks[-1][0] - self._began if self._began is not None else 0.0
 
     def points(self) -> tuple[list[float], list[float]]:
-        """Seconds since the reply began, and tokens/s."""
+        """Return seconds since the reply began, and tokens/s."""
         return list(self._times), list(self._rates)
 
 
 class Metrics:
-    """The figures of the reply that is being written, or of the last one.
+    """Hold the figures of the reply that is being written, or of the last one.
 
     Attributes: rounds, proposed, accepted, emitted (tokens); rates, speeds, positions (for the plots); plain_speed
     (tokens/s of plain decoding of the chosen target, None until it was measured); running; version (changes with every
@@ -141,7 +141,7 @@ class Metrics:
         self.clear()
 
     def clear(self) -> None:
-        """No reply yet."""
+        """Clear what is shown: there is no reply yet."""
         self._lookahead.clear()
         self._begin()
 
@@ -154,13 +154,13 @@ class Metrics:
         self.version += 1
 
     def begin(self) -> None:
-        """A reply begins."""
+        """Begin a reply."""
         self._lookahead.begin()
         self._begin()
         self.running = True
 
     def take(self, now: float, event: Event) -> None:
-        """An event and the time (seconds, perf_counter) at which the engine gave it."""
+        """Take an event and the time (seconds, perf_counter) at which the engine gave it."""
         if isinstance(event, TokenEvent):
             self.emitted += 1
         elif isinstance(event, RoundEvent):
@@ -183,7 +183,7 @@ class Metrics:
             self.version += 1
 
     def end(self, stats: GenerationStats | None) -> None:
-        """The reply is over; its own figures are the last word."""
+        """End the reply; its own figures are the last word."""
         self.running = False
         self.speeds.finish()
         self._lookahead.end()
@@ -198,12 +198,12 @@ class Metrics:
         self.version += 1
 
     def note_plain_speed(self, tokens_per_second: float) -> None:
-        """Plain decoding of the chosen target was measured elsewhere."""
+        """Note the speed of plain decoding of the chosen target, measured elsewhere."""
         self.plain_speed = tokens_per_second
         self.version += 1
 
     def choose(self, selection: Selection) -> bool:
-        """The next reply is to be written with this. Whether that changed anything that is told."""
+        """Choose this for the next reply; return whether that changed anything that is told."""
         changed = self._lookahead.choose(selection)
         if selection.target != self._target:
             self._target, self.plain_speed = selection.target, None
@@ -224,7 +224,7 @@ class Metrics:
         return TimeSplit(self._draft_ms, self._target_ms, max(rest, 0.0))
 
     def figures(self) -> Figures:
-        """All that is drawn, as it is now."""
+        """Return all that is drawn, as it is now."""
         return Figures(
             self.rates.per_round(),
             self.rates.smoothed(),
@@ -236,7 +236,7 @@ class Metrics:
 
     @property
     def speedup(self) -> float | None:
-        """Tokens/s over the measured plain tokens/s; None where that was not measured, or nothing was proposed."""
+        """Return tokens/s over the measured plain tokens/s; None where that was not measured or nothing proposed."""
         rate = self.tokens_per_second
         if rate is None or not self.plain_speed or not self.proposed:
             return None
@@ -244,17 +244,17 @@ class Metrics:
 
     @property
     def acceptance_rate(self) -> float | None:
-        """Accepted / proposed, 0..1; None before anything was proposed."""
+        """Return accepted / proposed, 0..1; None before anything was proposed."""
         return self.accepted / self.proposed if self.proposed else None
 
     @property
     def mean_length(self) -> float | None:
-        """Emitted tokens per round; None before the first round."""
+        """Return the emitted tokens per round; None before the first round."""
         return self.emitted / self.rounds if self.rounds else None
 
     @property
     def tokens_per_second(self) -> float | None:
-        """Of the last second while a reply is written, of the whole reply afterwards; None before there is any."""
+        """Return tokens/s of the last second while a reply is written, then of the whole reply; None before any."""
         if self._final is not None:
             return self._final.tokens_per_second if self._final.emitted else None
         return self.speeds.current if self.emitted and self.speeds.current else None

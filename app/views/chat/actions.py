@@ -17,7 +17,7 @@ _COPIED_MS = 1_500
 
 
 class HoverButton(QToolButton):
-    """A button that is seen only while the mouse is over its message, or while the keyboard's focus is in it."""
+    """Show a button only while the mouse is over its message, or while the keyboard's focus is in it."""
 
     def __init__(self, message: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent or message)
@@ -84,7 +84,7 @@ class BranchPicker(QWidget):
 
 @dataclass(frozen=True, slots=True)
 class ActionSpec:
-    """One action: its name in signals, its icon, what it is called. `always`: also while a reply is being written."""
+    """Describe an action: name in signals, icon, name for people. `always`: also while a reply is being written."""
 
     name: str
     icon: str
@@ -93,7 +93,7 @@ class ActionSpec:
 
 
 class ActionRow(QWidget):
-    """The actions of one message in a row of fixed height, with the branches' picker.
+    """Show the actions of one message in a row of fixed height, with the branches' picker.
 
     Signals: asked(name), stepped(step).
 
@@ -130,11 +130,11 @@ class ActionRow(QWidget):
 
     @property
     def picker(self) -> BranchPicker:
-        """The branches' picker."""
+        """Return the branches' picker."""
         return self._picker or self.build()
 
     def button(self, name: str) -> HoverButton:
-        """The button of an action."""
+        """Return the button of an action."""
         self.build()
         return self._buttons[name]
 
@@ -179,7 +179,7 @@ class ActionRow(QWidget):
                 return
 
     def refresh(self) -> None:
-        """The mouse or the focus has come or gone."""
+        """Refresh the actions: the mouse or the focus has come or gone."""
         for button in self._buttons.values():
             button.update()
 

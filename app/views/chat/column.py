@@ -1,4 +1,4 @@
-"""A column of entries in a scroll area, of which only those in and near the viewport have widgets.
+"""Show a column of entries in a scroll area, with widgets only for those in and near the viewport.
 
 The others have heights that are estimated, and corrected when their widgets are made and drawn; what the reader looks
 at stays where it is meanwhile.
@@ -37,7 +37,7 @@ _STEP = 20
 
 
 class ColumnView(QAbstractScrollArea):
-    """Scrolls a column of entries, and follows its end as long as that is in sight.
+    """Scroll a column of entries, and follow its end as long as that is in sight.
 
     Signal: intent(EntryIntent), what the reader wants of an entry.
     """
@@ -75,7 +75,7 @@ class ColumnView(QAbstractScrollArea):
         return max(min(COLUMN, self.viewport().width() - 2 * MARGIN), 1)
 
     def _range(self, beyond: int = 0) -> range:
-        """The numbers of the entries in the viewport, and of those not farther from it than `beyond` pixels."""
+        """Return the numbers of the entries in the viewport, and of those not farther from it than `beyond` pixels."""
         if not len(self._column):
             return range(0)
         top = self._value - MARGIN - beyond
@@ -85,7 +85,7 @@ class ColumnView(QAbstractScrollArea):
         return max(self._column.total + 2 * MARGIN - self.viewport().height(), 0)
 
     def _settle(self) -> None:
-        """The heights have changed: tell the scroll bar, and put the views where they belong."""
+        """Settle after the heights have changed: tell the scroll bar, and put the views where they belong."""
         bar, most = self.verticalScrollBar(), self._most()
         if self._value > most:
             self._following = True
@@ -107,10 +107,10 @@ class ColumnView(QAbstractScrollArea):
         self._moved()
 
     def _moved(self) -> None:
-        """The views have other places, or other entries are shown."""
+        """Note that the views have other places, or that other entries are shown."""
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:  # noqa: N802 - Qt's name
-        """The reader scrolls."""
+        """Scroll as the reader asks."""
         if self._placing:
             return
         value, before = self.verticalScrollBar().value(), self._value
@@ -177,7 +177,7 @@ class ColumnView(QAbstractScrollArea):
         self._correct(place, height, seen, measured=view.is_drawn)
 
     def _correct(self, place: int, height: int, seen: int, *, measured: bool) -> None:
-        """An entry is as tall as this. `seen`: how much of it, from its top, the reader could see until now."""
+        """Correct the height of an entry. `seen`: how much of it, from its top, the reader could see until now."""
         top, old = MARGIN + self._column.top(place), self._column.height(place)
         grown = self._column.correct(place, height, measured=measured)
         if not grown:
@@ -188,7 +188,7 @@ class ColumnView(QAbstractScrollArea):
         self._settle()
 
     def _hold(self) -> None:
-        """Other colours: texts are about to be written anew, and keep their room meanwhile."""
+        """Hold the heights: for other colours texts are about to be written anew, and keep their room meanwhile."""
         for _, view in self._views:
             view.floor = view.needed
 
@@ -225,7 +225,7 @@ class ColumnView(QAbstractScrollArea):
         return False
 
     def _placed(self) -> list[tuple[int, EntryView]]:
-        """The views that there are, with the numbers of their entries."""
+        """Return the views that there are, with the numbers of their entries."""
         places = ((self._column.place_of(entry), view) for entry, view in self._views)
         return [(place, view) for place, view in places if place is not None]
 
@@ -255,7 +255,7 @@ class ColumnView(QAbstractScrollArea):
             self._lay_out()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        """Nothing could be measured before."""
+        """Measure what could not be measured before."""
         super().showEvent(event)
         self._lay_out()
 

@@ -1,4 +1,4 @@
-"""The views of the entries in and near the viewport: made, kept for a while, taken away."""
+"""Make the views of the entries in and near the viewport, keep them for a while, and take them away."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.views.widgets.theme import Theme
 
 
 class EntryViews(QObject):
-    """The views that there are. What is asked of them goes to `ask`.
+    """Hold the existing views. Their intents go to `ask`.
 
     Signals: resized(entry), pointed(view, QRect), as the views have them.
     """
@@ -41,12 +41,12 @@ class EntryViews(QObject):
         return iter(list(self._views.values()))
 
     def get(self, entry: Entry) -> EntryView | None:
-        """The view of an entry, if there is one."""
+        """Return the view of an entry, if there is one."""
         found = self._views.get(id(entry))
         return None if found is None else found[1]
 
     def make(self, entry: Entry) -> EntryView:
-        """The view of an entry, new where there is none; it is not shown yet."""
+        """Return the view of an entry, new where there is none; it is not shown yet."""
         view = self.get(entry)
         if view is None:
             view = self._exchange_view(entry) if isinstance(entry, Exchange) else self._problem_view(entry.problem)
@@ -65,7 +65,7 @@ class EntryViews(QObject):
             _discard(found[1])
 
     def replace(self, entries: Sequence[Entry], same: Mapping[int, int], old: Sequence[Entry]) -> None:
-        """Other entries are shown: keep the views of those that stay as they are (`same`: old number → new number)."""
+        """Show other entries: keep the views of those that stay as they are (`same`: old number → new number)."""
         kept: dict[int, tuple[Entry, EntryView]] = {}
         for place, new in same.items():
             view, entry = self.get(old[place]), entries[new]
@@ -90,7 +90,7 @@ class EntryViews(QObject):
             view.mark_dropped(each is entry)
 
     def set_busy(self, busy: bool) -> None:
-        """While a reply is being written, nothing can be changed."""
+        """Prevent changes while a reply is being written."""
         self._busy = busy
         for _, view in self:
             if isinstance(view, ExchangeView):
@@ -105,7 +105,7 @@ class EntryViews(QObject):
                 leave_tab_order(view)
 
     def end(self, exchange: Exchange) -> None:
-        """A reply has ended."""
+        """End the reply of an exchange."""
         view = self.get(exchange)
         if isinstance(view, ExchangeView):
             if exchange.problem is not None and view.problem is None:
@@ -113,7 +113,7 @@ class EntryViews(QObject):
             view.end()
 
     def refresh_actions(self, *focused: QWidget | None) -> None:
-        """The focus has moved from or to these widgets."""
+        """Refresh the actions: the focus has moved from or to these widgets."""
         for _, view in self:
             if isinstance(view, ExchangeView):
                 inside = [widget for widget in focused if widget is not None and view.isAncestorOf(widget)]

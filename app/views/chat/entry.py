@@ -15,7 +15,7 @@ from app.views.widgets.theme import Theme
 
 
 class DroppedLine(QWidget):
-    """A thin line with words in it."""
+    """Draw a thin line with words in it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -42,7 +42,7 @@ Ask = Callable[[EntryIntent], None]
 
 
 class EntryView(QFrame):
-    """Be the base of all entries. Signal: resized() (it may need another height).
+    """Define the base of all entries. Signal: resized() (it may need another height).
 
     What the reader wants of it goes to `ask`, which it is made with.
 
@@ -89,7 +89,7 @@ class EntryView(QFrame):
         self.resized.emit()
 
     def measure(self, width: int) -> int:
-        """The height that it needs at a width (pixels); it takes that width. For a visible view."""
+        """Return the height that it needs at a width (pixels); it takes that width. For a visible view."""
         if self.width() != width:
             self.resize(width, self.height())
         layout = self.layout()
@@ -101,7 +101,10 @@ class EntryView(QFrame):
         return self.needed
 
     def room(self, held: int) -> int:
-        """The height that it is given, having had `held` until now. Room is kept for text that is still to be drawn."""
+        """Return the height that it is given, having had `held` until now.
+
+        Room is kept for text that is still to be drawn.
+        """
         if not self.is_drawn:
             return max(self.needed, held)
         if self.needed >= self.floor:
@@ -109,7 +112,7 @@ class EntryView(QFrame):
         return max(self.needed, self.floor)
 
     def event(self, event: QEvent) -> bool:
-        """Something inside takes another height: a fold, an editor, another font."""
+        """Note that something inside takes another height: a fold, an editor, another font."""
         done = super().event(event)
         if event.type() == QEvent.Type.LayoutRequest:
             self.resized.emit()

@@ -1,4 +1,4 @@
-"""A question with its reply, as an entry of the transcript."""
+"""Show a question with its reply, as an entry of the transcript."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _QUESTION_SHARE = 0.85
 
 
 class ExchangeView(EntryView):
-    """A question and the reply to it.
+    """Show a question and the reply to it.
 
     Attribute: tokens, what stands in the reply's place while its tokens are coloured, else None.
     Signal: pointed(QRect) (the keys went to what stands in this rectangle).
@@ -96,7 +96,7 @@ class ExchangeView(EntryView):
 
     @property
     def copy_button(self) -> HoverButton:
-        """Copies the reply."""
+        """Return the button that copies the reply."""
         return self.reply_actions.button("copy")
 
     @property
@@ -124,7 +124,7 @@ class ExchangeView(EntryView):
     # The reply --------------------------------------------------------------------------------------------------------
 
     def grow(self, text: str) -> None:
-        """More of the reply."""
+        """Append more text to the reply."""
         if self.tokens is not None:
             self.tokens.show()
             self._feed_tokens(self.tokens)
@@ -134,7 +134,7 @@ class ExchangeView(EntryView):
         self._fed += len(text)
 
     def end(self) -> None:
-        """The reply has ended, whatever way."""
+        """End the reply, whatever way it went."""
         self._finished, self.floor = self.exchange.reply, 0
         self._show_actions()
         if not self.exchange.reply:
@@ -227,7 +227,7 @@ class ExchangeView(EntryView):
     # Actions ----------------------------------------------------------------------------------------------------------
 
     def set_busy(self, busy: bool) -> None:
-        """While a reply is being written, nothing can be changed."""
+        """Prevent changes while a reply is being written."""
         self._busy = busy
         self.question.set_busy(busy)
         self._show_actions()
@@ -241,7 +241,7 @@ class ExchangeView(EntryView):
         return True
 
     def refresh_actions(self) -> None:
-        """The mouse or the focus has come or gone."""
+        """Refresh the actions: the mouse or the focus has come or gone."""
         self.question_actions.refresh()
         self.reply_actions.refresh()
 

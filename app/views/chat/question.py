@@ -1,4 +1,4 @@
-"""The user's message: a tinted box at the right, with its files folded, which becomes an editor."""
+"""Show the user's message: a tinted box at the right, with its files folded, which becomes an editor."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHOWN = 20_000
 
 
 class QuestionBox(QFrame):
-    """The user's message: a tinted box, as wide as its text. While `editor` is not None, its text is being edited.
+    """Show the user's message in a tinted box, as wide as its text. While `editor` is not None, the text is edited.
 
     Attribute: files (those that went with it).
     Signals: sent(text), closed() (the editor was closed, either way).
@@ -58,7 +58,7 @@ class QuestionBox(QFrame):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
     def fit_into(self, width: int) -> None:
-        """Be as wide as the text wants, up to this width; an editor takes all of it."""
+        """Fit the width to the text, up to this width; an editor takes all of it."""
         self._room = width
         if self.editor is not None:
             self.editor.setFixedWidth(width - 24)
@@ -76,7 +76,7 @@ class QuestionBox(QFrame):
         self.text.fit()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Larger letters need more room; whoever draws them is told by Qt a little later."""
+        """Fit larger letters, a little later than Qt tells of them to the widgets that draw them."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             QTimer.singleShot(0, self, self._fit_again)
@@ -99,7 +99,7 @@ class QuestionBox(QFrame):
         self.editor.edit.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def set_busy(self, busy: bool) -> None:
-        """While a reply is being written nothing can be sent."""
+        """Prevent sending while a reply is being written."""
         self._busy = busy
         if self.editor is not None:
             self.editor.set_busy(busy)
@@ -124,7 +124,7 @@ class QuestionBox(QFrame):
 
 
 class QuestionEditor(QWidget):
-    """Edits a question; its files can be taken away. Enter or Ctrl+Enter sends, Esc cancels.
+    """Edit a question; its files can be taken away. Enter or Ctrl+Enter sends, Esc cancels.
 
     Signals: sent(text), cancelled().
     """
@@ -167,16 +167,16 @@ class QuestionEditor(QWidget):
         self._show_state()
 
     def set_busy(self, busy: bool) -> None:
-        """While a reply is being written nothing can be sent."""
+        """Prevent sending while a reply is being written."""
         self._busy = busy
         self._show_state()
 
     def event(self, event: QEvent) -> bool:
-        """Esc is for the editor, and not what it is elsewhere in the window: cancel the reply."""
+        """Keep Esc for the editor; elsewhere in the window it cancels the reply."""
         return keeps_escape(event) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Esc leaves the question as it was."""
+        """Leave the question as it was on Esc."""
         if event.key() == Qt.Key.Key_Escape:
             self.cancelled.emit()
         else:

@@ -1,4 +1,4 @@
-"""A file that went with a question: a line with its name, which unfolds."""
+"""Show a file that went with a question: a line with its name, which unfolds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHOWN = 20_000
 
 
 class QuotedFile(QWidget):
-    """Folded at first. Signal: turned() (folded or unfolded)."""
+    """Show a quoted file, folded at first. Signal: turned() (folded or unfolded)."""
 
     turned = Signal()
 
@@ -52,7 +52,7 @@ class QuotedFile(QWidget):
         return width if not self.folded else min(self._header_size().width(), width)
 
     def fit_into(self, width: int) -> None:
-        """Be this wide."""
+        """Fit into this width."""
         size = self._header_size()
         metrics = self.header.fontMetrics()
         over = size.width() - width

@@ -1,4 +1,4 @@
-"""The conversation on the screen: what was asked and answered, and what the reader wants done with it."""
+"""Show the conversation on the screen: questions, replies, and what the reader wants done with them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _KEYS = {
 
 
 class TranscriptView(ColumnView):
-    """Shows entries."""
+    """Show entries."""
 
     def __init__(self, theme: Theme, budget: PaintBudget, parent: QWidget | None = None) -> None:
         super().__init__(theme, budget, parent)
@@ -72,7 +72,7 @@ class TranscriptView(ColumnView):
         self._views.show_tokens(on)
 
     def view_of(self, exchange: Exchange) -> ExchangeView | None:
-        """The view of an exchange, if it has one now: it may not, far from what is read."""
+        """Return the view of an exchange, if it has one now: it may not, far from what is read."""
         view = self._views.get(exchange)
         return view if isinstance(view, ExchangeView) else None
 
@@ -103,7 +103,7 @@ class TranscriptView(ColumnView):
             self._focus_action(*action)
 
     def refresh(self, exchange: Exchange) -> None:
-        """An exchange has other branches or figures, or goes on where it had ended."""
+        """Refresh an exchange that has other branches or figures, or goes on where it had ended."""
         view = self.view_of(exchange)
         if view is None:
             return
@@ -114,7 +114,7 @@ class TranscriptView(ColumnView):
             self._fill(1.0)
 
     def grow(self, exchange: Exchange, text: str) -> None:
-        """More of a reply; the exchange has it already."""
+        """Show more of a reply; the exchange has it already."""
         view = self.view_of(exchange)
         if view is None:
             return
@@ -124,7 +124,7 @@ class TranscriptView(ColumnView):
             self.refresh(exchange)
 
     def end(self, exchange: Exchange) -> None:
-        """A reply has ended."""
+        """End the reply of an exchange."""
         self._views.end(exchange)
         self._measure_again(exchange)
 
@@ -138,7 +138,7 @@ class TranscriptView(ColumnView):
         self._views.mark_dropped(entry)
 
     def set_busy(self, busy: bool) -> None:
-        """While a reply is being written, messages cannot be changed."""
+        """Prevent changes of messages while a reply is being written."""
         self._views.set_busy(busy)
 
     def jump_to_end(self) -> None:
@@ -200,7 +200,7 @@ class TranscriptView(ColumnView):
             super().keyPressEvent(event)
 
     def scroll_by_key(self, event: QKeyEvent) -> bool:
-        """Up, Down, Page Up, Page Down, Home and End scroll; gives whether it was one of them."""
+        """Scroll on Up, Down, Page Up, Page Down, Home and End; return whether the key was one of them."""
         plain = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier == Qt.KeyboardModifier.NoModifier
         step = _KEYS.get(Qt.Key(event.key())) if plain else None
         if step is not None:
@@ -208,7 +208,7 @@ class TranscriptView(ColumnView):
         return step is not None
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """A text that has the focus leaves these keys to the conversation."""
+        """Leave these keys to the conversation while a text has the focus."""
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
             within = isinstance(watched, TokenText) and event.key() in TOKEN_KEYS
             if not within and self.scroll_by_key(event):
@@ -228,7 +228,7 @@ class TranscriptView(ColumnView):
         self._views.refresh_actions(old, new)
 
     def focusNextPrevChild(self, forward: bool) -> bool:  # noqa: N802 - Qt's name
-        """Tab goes through the entries in their order, whatever order their views were made in."""
+        """Move the focus through the entries in their order, whatever order their views were made in."""
         focus = QApplication.focusWidget()
         stop = self._stop_beside(focus, 1 if forward else -1)
         if stop is None and not forward and focus is not self:
@@ -241,7 +241,7 @@ class TranscriptView(ColumnView):
         return True
 
     def _stop_beside(self, focus: QWidget | None, step: int) -> QWidget | None:
-        """The next thing to stop at, in a view that is made if need be."""
+        """Return the next thing to stop at, in a view that is made if need be."""
         place = next((place for place, view in self._placed() if focus is not None and view.isAncestorOf(focus)), None)
         if place is None:
             return next((stop for near in self._range() for stop in self._stops(near)), None) if step > 0 else None

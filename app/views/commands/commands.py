@@ -25,7 +25,7 @@ SECTIONS = (CHAT, CONVERSATIONS, MODELS, SPECULATION, VIEW, PROGRAM)
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One thing that can be done.
+    """Describe one thing that can be done.
 
     `enabled`, `checked`: ask for the state of now; None: always possible, nothing that is on or off.
     `quiet`: not listed in the palette (it would only open the palette).
@@ -45,13 +45,13 @@ class Command:
 
     @property
     def shortcuts(self) -> list[str]:
-        """Its keys, as the platform writes them."""
+        """Return its keys, as the platform writes them."""
         native = QKeySequence.SequenceFormat.NativeText
         return [keys.toString(native) for keys in self.action.shortcuts()]
 
 
 class Commands(QObject):
-    """The commands of a window, by their keys ("chat.new"), in the order in which they were added.
+    """Hold the commands of a window, by their keys ("chat.new"), in the order in which they were added.
 
     Signal: changed() (one came or went).
     """
@@ -76,7 +76,7 @@ class Commands(QObject):
         everywhere: bool = False,
         quiet: bool = False,
     ) -> QAction:
-        """A command called `text`, which runs `slot()`; gives its action, to be put into menus or onto buttons.
+        """Return a command called `text`, which runs `slot()`; gives its action, to be put into menus or onto buttons.
 
         `shortcut`: one key or several, heard in the window; `everywhere`: also in the program's other windows.
         A key that is there already is replaced. An ellipsis at the end of the text: more will be asked.
@@ -109,7 +109,7 @@ class Commands(QObject):
         self._commands[key].action.trigger()
 
     def action(self, key: str) -> QAction:
-        """The action of a command, in the state of now."""
+        """Return the action of a command, in the state of now."""
         self._refresh(self._commands[key])
         return self._commands[key].action
 
@@ -142,12 +142,12 @@ class Commands(QObject):
         menu.aboutToHide.connect(hide)
 
     def sections(self) -> list[str]:
-        """The sections that have commands, in the order in which they are listed."""
+        """Return the sections that have commands, in the order in which they are listed."""
         used = list(dict.fromkeys(command.section for command in self))
         return [section for section in SECTIONS if section in used] + [each for each in used if each not in SECTIONS]
 
     def of(self, section: str) -> list[Command]:
-        """The commands of a section."""
+        """Return the commands of a section."""
         return [command for command in self if command.section == section]
 
     def __contains__(self, key: object) -> bool:
@@ -163,7 +163,7 @@ class Commands(QObject):
         return len(self._commands)
 
     def section_words(self, section: str) -> str:
-        """A section's heading."""
+        """Return a section's heading."""
         words = {
             CHAT: self.tr("Current chat"),
             CONVERSATIONS: self.tr("Chats"),
@@ -175,7 +175,7 @@ class Commands(QObject):
         return words.get(section, section)
 
     def _run(self, command: Command, slot: Callable[[], Any]) -> None:
-        """A key may be pressed long after the state was last looked at."""
+        """Run the command if it is enabled now: a key may be pressed long after the state was last looked at."""
         if command.enabled is None or command.enabled():
             slot()
         self._refresh(command)

@@ -1,4 +1,4 @@
-"""The command palette: type some letters of what is to be done, Enter does it."""
+"""Show the command palette: type some letters of what is to be done, Enter does it."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """A conversation that can be opened."""
+    """Hold the title of a conversation that can be opened."""
 
     text: str
     open: Callable[[], object]
 
 
 class CommandPalette(QWidget):
-    """Lies over the whole window: a card with a field and the lines that fit what is typed.
+    """Cover the whole window: a card with a field and the lines that fit what is typed.
 
     Escape, or a click beside the card, closes it; the keyboard is back where it was.
     Attributes: field, list, rows.
@@ -49,7 +49,7 @@ class CommandPalette(QWidget):
     def __init__(
         self, commands: Commands, titles: Callable[[], Sequence[Title]], theme: Theme, window: QWidget
     ) -> None:
-        """`titles`: gives the conversations, latest first."""
+        """Build the palette. `titles` returns the conversations, latest first."""
         super().__init__(window)
         self._commands = commands
         self._window = window
@@ -130,7 +130,7 @@ class CommandPalette(QWidget):
         self.card.setGeometry(QRect((room.width() - width) // 2, top, width, self.card.sizeHint().height()))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """As large as the window; the field's keys choose a line; whoever works elsewhere has closed it."""
+        """Keep the window's size, let the field's keys choose a line, and close when the focus goes elsewhere."""
         if not self.isVisible():
             return False
         if watched is self._window and event.type() == QEvent.Type.Resize:
@@ -166,7 +166,7 @@ class CommandPalette(QWidget):
         return True
 
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """Beside the card."""
+        """Close on a click beside the card."""
         event.accept()
         if not self.card.geometry().contains(event.position().toPoint()):
             self.leave()
@@ -216,14 +216,14 @@ class CommandPalette(QWidget):
             line.run()
 
     def _tell(self, current: QModelIndex) -> None:
-        """Screen readers hear the line, though the keyboard stays in the field."""
+        """Announce the line to screen readers, though the keyboard stays in the field."""
         words = current.data(Qt.ItemDataRole.AccessibleTextRole)
         if words and self.isVisible() and QAccessible.isActive():
             QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self.field, words))
 
 
 class PaletteList(QListView):
-    """The lines. The keyboard stays in the field above; the mouse chooses here."""
+    """Show the lines. The keyboard stays in the field above; the mouse chooses here."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -237,7 +237,7 @@ class PaletteList(QListView):
         self._mouse: QPoint | None = None
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """The line under the mouse is the chosen one, once the mouse moves: lines also come to lie below it."""
+        """Choose the line under the mouse once the mouse moves: lines also come to lie below a resting one."""
         super().mouseMoveEvent(event)
         place = event.globalPosition().toPoint()
         index = self.indexAt(event.position().toPoint())

@@ -1,4 +1,4 @@
-"""The lines of the command palette: what Qt asks of them, and how they are drawn."""
+"""Hold the lines of the command palette: the model that Qt reads, and how they are drawn."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LEAST = 6.0
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A command, or a conversation to be opened (`title`).
+    """Describe a command, or a conversation to be opened (`title`).
 
     `section`: where it belongs, in words; `keys`: how else it can be had; `marks`: places in the text that were typed.
     """
@@ -54,12 +54,12 @@ class Line:
         return FuzzyMatch(hit.score - (0.0 if self.possible else 15.0) - (5.0 if self.title else 0.0), hit.places)
 
     def marked(self, places: tuple[int, ...]) -> Line:
-        """The same line, with what was typed."""
+        """Return the same line, with what was typed."""
         return replace(self, marks=places)
 
 
 class PaletteRows(QAbstractListModel):
-    """The lines that are shown."""
+    """Hold the lines that are shown."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -72,11 +72,11 @@ class PaletteRows(QAbstractListModel):
         self.endResetModel()
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, N802 - Qt's name and default
-        """As many as fit what was typed."""
+        """Return the number of lines that fit what was typed."""
         return 0 if parent.isValid() else len(self.lines)
 
     def data(self, index: Index, role: int = int(Qt.ItemDataRole.DisplayRole)) -> Any:
-        """The line itself, and its words."""
+        """Return the line itself, and its words."""
         if not index.isValid():
             return None
         line = self.lines[index.row()]
@@ -96,14 +96,14 @@ class PaletteRows(QAbstractListModel):
 
 
 class CommandPainter(QStyledItemDelegate):
-    """Draws the lines: the words, what was typed in bold; at the other side where it belongs, and the keys."""
+    """Draw the lines: the words, what was typed in bold; at the other side where it belongs, and the keys."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: N802 - Qt's name
-        """One line."""
+        """Return one line."""
         return QSize(120, QFontMetrics(option.font).height() + 14)
 
     def paint(self, painter: QPainter, option: Any, index: Index) -> None:
@@ -132,7 +132,7 @@ class CommandPainter(QStyledItemDelegate):
             icon(self._theme, name, color).paint(painter, place)
 
     def _paint_side(self, painter: QPainter, font: QFont, line: Line, room: QRect, mirrored: bool) -> QRect:
-        """The keys, and before them where the command belongs; gives the room that is left."""
+        """Return the keys, and before them where the command belongs; gives the room that is left."""
         # Absolute: the painter would mirror it once more.
         side = Qt.AlignmentFlag.AlignLeft if mirrored else Qt.AlignmentFlag.AlignRight
         aside = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignAbsolute | side
@@ -168,7 +168,7 @@ class CommandPainter(QStyledItemDelegate):
 
 
 def _runs(text: str, marks: frozenset[int]) -> Iterator[tuple[str, bool]]:
-    """The text in pieces that are marked or not."""
+    """Return the text in pieces that are marked or not."""
     start = 0
     for place in range(1, len(text) + 1):
         if place == len(text) or (place in marks) != (start in marks):

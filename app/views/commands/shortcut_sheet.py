@@ -1,4 +1,4 @@
-"""The shortcut sheet: all keys of the program on one page."""
+"""Show the shortcut sheet: all keys of the program on one page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Group = tuple[str, list[tuple[str, str]]]
 
 
 class ShortcutSheet(Dialog):
-    """Reads the commands; what has no keys is in the palette. Attribute: groups."""
+    """Read the commands; what has no keys is in the palette. Attribute: groups."""
 
     def __init__(self, commands: Commands, parent: QWidget) -> None:
         super().__init__(parent)
@@ -57,7 +57,7 @@ class ShortcutSheet(Dialog):
         self.close_button.setFocus()
 
     def _elsewhere(self) -> list[Group]:
-        """Keys that belong to a part of the window, not to a command."""
+        """List the keys that belong to a part of the window, not to a command."""
         key = _key_words
         return [
             (
@@ -141,7 +141,7 @@ def _groups(commands: Commands) -> list[Group]:
 
 
 def _halves(groups: Sequence[Group]) -> tuple[list[Group], list[Group]]:
-    """In two columns of about the same height, the order kept."""
+    """Split the groups into two columns of about the same height, the order kept."""
     heights = [len(lines) + 2 for _, lines in groups]
     cut = min(range(len(groups) + 1), key=lambda place: abs(sum(heights[:place]) - sum(heights[place:])))
     return list(groups[:cut]), list(groups[cut:])

@@ -33,7 +33,7 @@ _SIZE = QSize(640, 560)
 
 
 class CompareDialog(RunDialog):
-    """Plain against what is chosen in the window."""
+    """Compare plain decoding with what is chosen in the window."""
 
     kind = "compare"
 
@@ -88,7 +88,7 @@ class CompareDialog(RunDialog):
         )
 
     def show_figures(self) -> None:
-        """Both speeds, the speedup, the outputs."""
+        """Show both speeds, the speedup, the outputs."""
         report = self.run.report
         other = speculative(report)
         name = self._chosen if other is None else other.name
@@ -109,6 +109,6 @@ class CompareDialog(RunDialog):
             label.setVisible(bool(label.text()))
 
     def as_text(self) -> str:
-        """For a forum."""
+        """Return the result as text for a forum."""
         report, request = self.run.report, self.run.request
         return "" if report is None or request is None else compare_text(report, request.prompt)

@@ -30,7 +30,7 @@ _DATA = Qt.ItemDataRole.UserRole
 
 
 class RunDialog(Dialog):
-    """A measurement: asks for it, shows how far it is; what it tells is for the classes below.
+    """Ask for a measurement and show how far it is; the classes below show its result.
 
     Signals: start_wanted(prompt, CompareSettings), cancel_wanted() (also when it is closed).
     """
@@ -164,7 +164,7 @@ class RunDialog(Dialog):
         return CompareSettings(float(temperature), int(repeats), int(tokens))
 
     def open_with(self, question: str) -> None:
-        """Come to the front; the prompt is filled with this question, unless a person wrote another one there."""
+        """Open with this question in the prompt, unless a person wrote another one there, and come to the front."""
         if not self.run.running and self.prompt.toPlainText() == self._filled and question.strip():
             self.prompt.setPlainText(question)
             self._filled = self.prompt.toPlainText()
@@ -186,7 +186,7 @@ class RunDialog(Dialog):
         QTimer.singleShot(_COPIED_MS, self.copy_button, lambda: self.copy_button.setText(self.tr("Copy as text")))
 
     def done(self, result: int) -> None:
-        """Closing it ends what it measures."""
+        """Close, and end the measurement."""
         self.cancel_wanted.emit()
         super().done(result)
 
@@ -244,5 +244,5 @@ class RunDialog(Dialog):
         """Draw what was measured so far."""
 
     def as_text(self) -> str:
-        """The result as plain text."""
+        """Return the result as plain text."""
         return ""

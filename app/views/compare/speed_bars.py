@@ -1,4 +1,4 @@
-"""Two speeds side by side: large figures, bars, and their spread."""
+"""Show two speeds side by side: large figures, bars, and their spread."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HEIGHT = 18
 
 
 class SpeedBar(QWidget):
-    """A bar as long as a speed, with a whisker from one end of the middle half to the other. Empty while unknown."""
+    """Draw a bar as long as a speed, with a whisker across the middle half. Empty while unknown."""
 
     def __init__(self, theme: Theme, color: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -31,7 +31,7 @@ class SpeedBar(QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """The track, the bar, the whisker."""
+        """Paint the track, the bar, the whisker."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
@@ -53,7 +53,7 @@ class SpeedBar(QWidget):
 
 
 class SpeedColumn(QWidget):
-    """A way's name, its speed in large figures, its bar, its spread."""
+    """Show a way's name, its speed in large figures, its bar, its spread."""
 
     def __init__(self, theme: Theme, color: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -82,7 +82,7 @@ class SpeedColumn(QWidget):
 
 
 class SpeedPair(QWidget):
-    """Plain at the left, speculative at the right, drawn to one scale."""
+    """Show plain at the left and speculative at the right, drawn to one scale."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

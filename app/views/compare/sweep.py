@@ -1,4 +1,4 @@
-"""The lookahead sweep: tokens/s against K, drawn as it is measured."""
+"""Show the lookahead sweep: tokens/s against K, drawn as it is measured."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SIZE = QSize(760, 680)
 
 
 class SweepDialog(RunDialog):
-    """Every lookahead from 0 to 16, and auto. Signal: lookahead_chosen(int)."""
+    """Measure every lookahead from 0 to 16, and auto. Signal: lookahead_chosen(int)."""
 
     lookahead_chosen = Signal(object)
     kind = "sweep"
@@ -54,7 +54,7 @@ class SweepDialog(RunDialog):
         self.show_run(self.run)
 
     def can_measure(self, pair: ComparedModels) -> bool:
-        """A lookahead is of a draft."""
+        """Return whether there is a draft: a lookahead needs one."""
         return bool(pair.target and pair.draft)
 
     def advice(self) -> str:
@@ -71,7 +71,7 @@ class SweepDialog(RunDialog):
             self.lookahead_chosen.emit(best)
 
     def show_figures(self) -> None:
-        """The points so far, and the best once all are there."""
+        """Show the points so far, and the best once all are there."""
         report = self.run.report
         best = None if self.run.running else best_lookahead(report)
         self.plot.draw(sweep_points(report), _speed(figures(report, PLAIN)), _speed(figures(report, AUTO)), best)
@@ -82,7 +82,7 @@ class SweepDialog(RunDialog):
         self.use.setEnabled(best is not None)
 
     def as_text(self) -> str:
-        """For a forum."""
+        """Return the result as text for a forum."""
         report, request = self.run.report, self.run.request
         return "" if report is None or request is None else sweep_text(report, request.prompt)
 

@@ -1,4 +1,4 @@
-"""Tokens/s against the lookahead. Imported when the sweep is opened: pyqtgraph takes a while."""
+"""Draw tokens/s against the lookahead. Imported when the sweep is opened: pyqtgraph takes a while."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _RIGHT = SWEEP_MOST + 2.6
 
 
 class SweepPlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
-    """Points with whiskers, plain decoding as a dashed line, auto as a dotted one. Looks right while empty."""
+    """Point with whiskers, plain decoding as a dashed line, auto as a dotted one. Looks right while empty."""
 
     def __init__(self, theme: Theme, words: tuple[str, str], parent: QWidget | None = None) -> None:
-        """`words`: of plain and of auto, at the ends of their lines."""
+        """Build the plot. `words`: of plain and of auto, at the ends of their lines."""
         super().__init__(parent, axisItems=make_axes())
         self.setAccessibleName(self.tr("Tokens per second by lookahead"))
         self.setMinimumHeight(HEIGHT)
@@ -80,7 +80,7 @@ class SweepPlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         box.setRange(xRange=(-0.6, _RIGHT), yRange=(0.0, _HEADROOM * top), padding=0.0, disableAutoRange=True)
 
     def _draw_levels(self, plain: float | None, auto: float | None, top: float) -> None:
-        """The two lines, whose labels keep out of each other's way."""
+        """Draw the two lines, and keep their labels out of each other's way."""
         places = [plain, auto]
         least = 0.07 * top
         if plain is not None and auto is not None and abs(auto - plain) < least:
@@ -98,11 +98,11 @@ class SweepPlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
             end.setPos(_LABELS_FROM, place)
 
     def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
-        """Not to be zoomed."""
+        """Ignore the wheel: the plot is not to be zoomed."""
         event.ignore()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Another screen may have smaller dots."""
+        """Draw anew for another screen, which may have smaller dots."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.DevicePixelRatioChange:
             self._dress()

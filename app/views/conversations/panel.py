@@ -1,4 +1,4 @@
-"""The panel at the left: new chat, search, and the list of conversations."""
+"""Show the panel at the left: new chat, search, and the list of conversations."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ _GLASS = 16
 
 
 class SearchField(QLineEdit):
-    """The search. Signals: abandoned() (Escape in an empty field), went_down() (to the list), taken() (Enter)."""
+    """Take the search text.
+
+    Signals: abandoned() (Escape in an empty field), went_down() (to the list), taken() (Enter).
+    """
 
     abandoned = Signal()
     went_down = Signal()
@@ -69,11 +72,11 @@ class SearchField(QLineEdit):
         self._glass.move(8, (self.height() - self._glass.height()) // 2)
 
     def event(self, event: QEvent) -> bool:
-        """Escape is for the search, before it is for the window."""
+        """Keep Escape for the search, before it is for the window."""
         return keeps_escape(event) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Escape clears, then leaves; Down goes on to what was found."""
+        """Clear the field on Escape, then leave it; go on to what was found on Down."""
         if event.key() == Qt.Key.Key_Escape:
             (self.clear if self.text() else self.abandoned.emit)()
         elif event.key() == Qt.Key.Key_Down:
@@ -85,7 +88,7 @@ class SearchField(QLineEdit):
 
 
 class RowList(QListView):
-    """The list.
+    """Show the list.
 
     Signals: chosen(id), clicked_open() (with the mouse: the keyboard is wanted elsewhere), delete_wanted(id),
     undo_wanted(), went_up() (above the first row).
@@ -110,12 +113,12 @@ class RowList(QListView):
         self.clicked.connect(self._open)
 
     def item_at(self, index: QModelIndex) -> ConversationItem | None:
-        """The conversation of a row, None where it is a heading."""
+        """Return the conversation of a row, None where it is a heading."""
         row = index.data(ROW_ROLE) if index.isValid() else None
         return row if isinstance(row, ConversationItem) else None
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """The rows; the keyboard is seen too where there is no row that it stands on."""
+        """Paint the rows; show the keyboard's focus too where there is no row that it stands on."""
         super().paintEvent(event)
         if self.hasFocus() and self.item_at(self.currentIndex()) is None:
             painter = QPainter(self.viewport())
@@ -150,7 +153,7 @@ class RowList(QListView):
 
 
 class ConversationPanel(QFrame):
-    """Renders the list, sends what is wanted.
+    """Render the list, and send what is wanted.
 
     Signals: new_wanted(), chosen(id), renamed(id, title), pin_wanted(id, bool), delete_wanted(id), undo_wanted(),
     undo_ended() (nobody wants it any more), export_wanted(id, name in FORMATS), import_wanted(),
@@ -264,7 +267,7 @@ class ConversationPanel(QFrame):
         self.nothing.setVisible(empty)
 
     def show_open(self) -> None:
-        """Another conversation is open: it is seen, and the keyboard stands on it."""
+        """Show that another conversation is open, and put the keyboard on it."""
         self._stand_on(self._state.row_of(self._state.open_id))
         self.rows.redraw()
 
@@ -274,7 +277,7 @@ class ConversationPanel(QFrame):
         (self._undo_timer.start if shown else self._undo_timer.stop)()
 
     def begin_search(self) -> None:
-        """Ready for typing."""
+        """Begin a search: the field is ready for typing."""
         self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.search.selectAll()
 

@@ -1,4 +1,4 @@
-"""The rows of the list of conversations: what Qt asks of them, and how they are drawn."""
+"""Hold the rows of the list of conversations: the model that Qt reads, and how they are drawn."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _RADIUS = 6
 
 
 class ConversationRows(QAbstractListModel):
-    """Headings and conversations. Signal: renamed(id, title)."""
+    """Hold headings and conversations. Signal: renamed(id, title)."""
 
     renamed = Signal(int, str)
 
@@ -52,16 +52,16 @@ class ConversationRows(QAbstractListModel):
         self.endResetModel()
 
     def redraw(self) -> None:
-        """Another conversation is open: the rows are the same."""
+        """Redraw the rows, which are the same, as another conversation is open."""
         if self._rows:
             self.dataChanged.emit(self.index(0), self.index(len(self._rows) - 1), [OPEN_ROLE, WRITING_ROLE])
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, N802 - Qt's name and default
-        """Headings and conversations."""
+        """Return the number of headings and conversations."""
         return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: Index, role: int = int(Qt.ItemDataRole.DisplayRole)) -> Any:
-        """The row itself, and its words."""
+        """Return the row itself, and its words."""
         if not index.isValid():
             return None
         row = self._rows[index.row()]
@@ -86,7 +86,7 @@ class ConversationRows(QAbstractListModel):
         return None
 
     def setData(self, index: Index, value: Any, role: int = int(Qt.ItemDataRole.EditRole)) -> bool:  # noqa: N802 - Qt's
-        """A title that was typed."""
+        """Return a title that was typed."""
         row = self._rows[index.row()]
         title = " ".join(str(value).split())[:LONGEST_TITLE]
         if role != Qt.ItemDataRole.EditRole or not isinstance(row, ConversationItem) or not title or title == row.title:
@@ -95,7 +95,7 @@ class ConversationRows(QAbstractListModel):
         return True
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Headings are only to be read."""
+        """Return flags by which headings are only to be read."""
         if not index.isValid() or isinstance(self._rows[index.row()], Heading):
             return Qt.ItemFlag.NoItemFlags
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
@@ -111,14 +111,14 @@ class ConversationRows(QAbstractListModel):
 
 
 class ConversationPainter(QStyledItemDelegate):
-    """Draws the rows, and gives the field in which a title is changed."""
+    """Draw the rows, and make the field in which a title is changed."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: N802 - Qt's name
-        """One line, and two more for what a search found."""
+        """Return one line, and two more for what a search found."""
         row = index.data(ROW_ROLE)
         height = QFontMetrics(option.font).height()
         if isinstance(row, Heading):
@@ -179,7 +179,7 @@ class ConversationPainter(QStyledItemDelegate):
             self._paint_snippet(painter, option, line.translated(0, metrics.height() + 3), item)
 
     def _paint_snippet(self, painter: QPainter, option: Any, place: QRect, item: ConversationItem) -> None:
-        """One line, what was searched for stands out."""
+        """Paint the snippet in one line, in which the words of the search stand out."""
         plain = self._small_font(option)
         strong = QFont(plain)
         strong.setWeight(QFont.Weight.DemiBold)
@@ -212,7 +212,7 @@ class ConversationPainter(QStyledItemDelegate):
         return QFontMetrics(self._small_font(option))
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:  # noqa: N802 - Qt's
-        """A field for the title."""
+        """Return a field for the title."""
         field = QLineEdit(parent)
         field.setObjectName("rename")
         field.setMaxLength(LONGEST_TITLE)
@@ -220,11 +220,11 @@ class ConversationPainter(QStyledItemDelegate):
         return field
 
     def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802
-        """Over the whole row."""
+        """Place the editor over the whole row."""
         editor.setGeometry(option.rect)
 
     def editorEvent(  # noqa: N802 - Qt's name
         self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index
     ) -> bool:
-        """Nothing in a row is a control."""
+        """Return False: nothing in a row is a control."""
         return False

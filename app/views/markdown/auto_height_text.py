@@ -1,4 +1,4 @@
-"""Text that is as tall as it is long, and loads nothing."""
+"""Show text that is as tall as it is long, and load nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def take_height(widget: QWidget, height: int) -> None:
 
 
 class AutoHeightText(QTextBrowser):
-    """Read-only text without scroll bars, as tall as its contents. Loads nothing; asks before it opens a link."""
+    """Show read-only text without scroll bars, as tall as its contents. Loads nothing; asks before it opens a link."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -41,7 +41,7 @@ class AutoHeightText(QTextBrowser):
         self.setTabChangesFocus(True)
 
     def loadResource(self, kind: int, name: QUrl | str) -> object:  # noqa: N802 - Qt's name
-        """Nothing: no picture, no style sheet, no page, from nowhere."""
+        """Load nothing: no picture, no style sheet, no page, from nowhere."""
         return None
 
     def fit(self) -> None:
@@ -49,23 +49,23 @@ class AutoHeightText(QTextBrowser):
         take_height(self, max(math.ceil(self.document().size().height()), self.fontMetrics().height()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Another width means another height."""
+        """Fit the height to another width."""
         super().resizeEvent(event)
         if event.oldSize().width() != event.size().width():
             self.fit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
-        """The wheel scrolls the transcript."""
+        """Ignore the wheel: it scrolls the transcript."""
         event.ignore()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Another font means another height."""
+        """Fit the height to another font."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self.fit()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """With a line around it where Tab has led to it: whoever clicks knows where."""
+        """Paint a line around the text where Tab has led to it: whoever clicks knows where."""
         super().paintEvent(event)
         if self._tabbed and self.hasFocus():
             painter = QPainter(self.viewport())
@@ -80,7 +80,7 @@ class AutoHeightText(QTextBrowser):
         self.viewport().update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
-        """Without the line."""
+        """Remove the line."""
         super().focusOutEvent(event)
         self.viewport().update()
 

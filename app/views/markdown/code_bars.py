@@ -17,7 +17,7 @@ _COPIED_MS = 1_500
 
 
 class CodeBar(QWidget):
-    """The bar of one piece of code."""
+    """Show the bar of one piece of code."""
 
     def __init__(self, box: CodeBox, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -55,7 +55,7 @@ class CodeBar(QWidget):
 
 
 class CodeBars:
-    """Keeps the bars of a text over their code."""
+    """Keep the bars of a text over their code."""
 
     def __init__(self, text: QTextEdit, theme: Theme) -> None:
         self._text = text
@@ -87,7 +87,7 @@ class CodeBars:
         self._placed = now
 
     def clear(self) -> None:
-        """The text begins anew."""
+        """Clear the bars: the text begins anew."""
         for bar in self.bars:
             bar.hide()
             bar.deleteLater()

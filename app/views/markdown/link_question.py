@@ -1,4 +1,4 @@
-"""Asks before a link is opened: a small card beside it, with the whole address."""
+"""Ask before a link is opened: a small card beside it, with the whole address."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHOWN = 4_000
 
 
 class LinkQuestion(QFrame):
-    """The question, in the window. Closes with Escape or a click beside it; then nothing is opened."""
+    """Ask the question in the window. It closes with Escape or a click beside it; then nothing is opened."""
 
     def __init__(self, address: str, parent: QWidget) -> None:
         super().__init__(parent.window())
@@ -72,7 +72,7 @@ class LinkQuestion(QFrame):
         QGuiApplication.instance().installEventFilter(self)  # type: ignore[union-attr]
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """A click anywhere else: no."""
+        """Return a click anywhere else: no."""
         if event.type() == QEvent.Type.MouseButtonPress and isinstance(watched, QWidget):
             inside = watched is self or self.isAncestorOf(watched)
             if not inside and watched.window() is self.window():
@@ -80,7 +80,7 @@ class LinkQuestion(QFrame):
         return super().eventFilter(watched, event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Escape: no."""
+        """Close on Escape: the answer is no."""
         if event.key() == Qt.Key.Key_Escape:
             self.close()
         else:

@@ -1,4 +1,4 @@
-"""A reply as it grows: what the model says as Markdown, what it thought as a line that unfolds."""
+"""Show a reply as it grows: what the model says as Markdown, what it thought as a line that unfolds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SPACING = 8
 
 
 class ReplyView(QWidget):
-    """A reply that grows. Drawn some twenty times a second, a few milliseconds' worth at a time, however fast it comes.
+    """Show a growing reply. It is drawn some twenty times a second, a few milliseconds each, however fast it comes.
 
     Signals: settled() (all text that was given is drawn, and the reply is complete), grew() (its height changed).
     """
@@ -68,7 +68,7 @@ class ReplyView(QWidget):
 
     @property
     def thoughts(self) -> list[ThoughtView]:
-        """The thoughts in it."""
+        """Return the thoughts in it."""
         return [part for part in self._parts if isinstance(part, ThoughtView)]
 
     @property
@@ -78,27 +78,27 @@ class ReplyView(QWidget):
 
     @property
     def code_bars(self) -> list[CodeBar]:
-        """The bars above its pieces of code."""
+        """Return the bars above its pieces of code."""
         return [bar for part in self.texts for bar in part.bars]
 
     def toPlainText(self) -> str:  # noqa: N802 - as Qt's text widgets call it
-        """The reply as it is shown."""
+        """Return the reply as it is shown."""
         return "\n".join(part.to_plain_text() for part in self._parts)
 
     def textCursor(self) -> QTextCursor:  # noqa: N802 - as Qt's text widgets call it
-        """The cursor of the part where something is selected, or else one without a selection."""
+        """Return the cursor of the part where something is selected, or else one without a selection."""
         cursors = [page.textCursor() for page in self.findChildren(AutoHeightText)]
         return next((cursor for cursor in cursors if cursor.hasSelection()), QTextCursor())
 
     def grow(self, text: str) -> None:
-        """More of the reply."""
+        """Append more text to the reply."""
         self._source.append(text)
         self._take(text)
         if not self._clock.isActive():
             self._clock.start(max(FLUSH_MS, round(1000.0 * (self._rest_until - perf_counter()))))
 
     def finish(self, text: str) -> None:
-        """The reply is complete; `text` is all of it."""
+        """Finish the reply; `text` is all of it."""
         self._complete = True
         if text != "".join(self._source):
             self._source = [text]
@@ -177,7 +177,7 @@ class ReplyView(QWidget):
         return True
 
     def _draw_again(self) -> None:
-        """The colours changed: they are part of the documents."""
+        """Draw everything again: the colours changed, and they are part of the documents."""
         for part in self._parts:
             part.draw_again()
         if self._parts:
@@ -197,7 +197,7 @@ class ReplyView(QWidget):
         take_height(self, height)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Another width means another height."""
+        """Fit the height to another width."""
         super().resizeEvent(event)
         if event.oldSize().width() != event.size().width():
             self.fit()
@@ -274,7 +274,7 @@ class ReplyView(QWidget):
         part.deleteLater()
 
     def _turned(self) -> None:
-        """A thought was folded or unfolded."""
+        """Lay out again after a thought was folded or unfolded."""
         self._clock.start(0)
         self.fit()
         self.grew.emit()

@@ -1,4 +1,4 @@
-"""Markdown that grows: what is finished of it is written once; the open end is written anew as it changes."""
+"""Show Markdown that grows: its finished part is written once; the open end is written anew as it changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_PIXELS = 8_000_000
 
 
 class MarkdownPage(AutoHeightText):
-    """One document of it, which only grows at its end."""
+    """Hold one document of the text, which only grows at its end."""
 
     def __init__(self, theme: Theme, parent: QWidget, *, colored: bool = True) -> None:
         super().__init__(parent)
@@ -47,7 +47,7 @@ class MarkdownPage(AutoHeightText):
             self.bars.place()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """A line beside what is quoted."""
+        """Paint a line beside quotes."""
         super().paintEvent(event)
         self._paint_quotes(event.rect())
 
@@ -78,7 +78,7 @@ def _quotes(block: QTextBlock) -> int:
 
 
 class MarkdownText(QWidget):
-    """A text that is given piece by piece and written step by step, as whoever owns it has time.
+    """Show a text that is given piece by piece and written step by step, as its owner has time.
 
     Attributes: page (what is finished), source (the text). `busy`: whether there is something to write.
     """
@@ -114,11 +114,11 @@ class MarkdownText(QWidget):
 
     @property
     def bars(self) -> list[CodeBar]:
-        """The bars above pieces of code, in order."""
+        """Return the bars above pieces of code, in order."""
         return self.page.bars.bars
 
     def feed(self, text: str) -> None:
-        """More of the text."""
+        """Feed more of the text."""
         self.source.append(text)
         self._read_later(text)
 
@@ -126,7 +126,7 @@ class MarkdownText(QWidget):
         self._unread.extend(text[at : at + _STEP] for at in range(0, len(text), _STEP))
 
     def end(self) -> None:
-        """The text is complete."""
+        """End the text: it is complete."""
         self._ending = True
 
     def draw_again(self) -> None:
@@ -141,7 +141,7 @@ class MarkdownText(QWidget):
         self._ending = ending
 
     def close_edit(self) -> None:
-        """Writing pauses: what was written since is laid out, once."""
+        """Close the edit while writing pauses: what was written since is laid out, once."""
         if self._edit is not None:
             self._edit.endEditBlock()
             self._edit = None
@@ -249,13 +249,13 @@ class MarkdownText(QWidget):
         page.fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Another width means another height."""
+        """Fit the height to another width."""
         super().resizeEvent(event)
         if event.oldSize().width() != event.size().width():
             self.fit()
 
     def to_plain_text(self) -> str:
-        """The text as it is shown."""
+        """Return the text as it is shown."""
         texts = [] if self.page.empty else [self.page.toPlainText().strip("\n")]
         if self._tail is not None and not self._tail.isHidden():
             texts.append(self._tail.toPlainText().strip("\n"))

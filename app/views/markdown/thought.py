@@ -15,7 +15,7 @@ _INDENT = 14
 
 
 class ThoughtView(QWidget):
-    """A thought: open while it is being thought, folded when it has ended. Signal: turned() (folded or unfolded)."""
+    """Show a thought: open while it is being thought, then folded. Signal: turned() (folded or unfolded)."""
 
     turned = Signal()
 
@@ -57,15 +57,15 @@ class ThoughtView(QWidget):
 
     @property
     def source(self) -> list[str]:
-        """The thought's text."""
+        """Return the thought's text."""
         return [*self.body.source, *self._unread]
 
     def feed(self, text: str) -> None:
-        """More of the thought."""
+        """Feed more of the thought."""
         self._unread.append(text)
 
     def end(self, seconds: float | None) -> None:
-        """The thought has ended. `seconds`: how long it took, if anyone looked on."""
+        """End the thought. `seconds`: how long it took, if anyone looked on."""
         self._live = False
         if seconds is None:
             self.header.setText(self.tr("Thought"))
@@ -88,11 +88,11 @@ class ThoughtView(QWidget):
             self.body.step()
 
     def close_edit(self) -> None:
-        """Writing pauses."""
+        """Close the edit while writing pauses."""
         self.body.close_edit()
 
     def draw_again(self) -> None:
-        """The colours have changed."""
+        """Draw the body again: the colours have changed."""
         self.body.draw_again()
 
     def show_tail(self) -> None:
@@ -125,7 +125,7 @@ class ThoughtView(QWidget):
         take_height(self, height)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Another width means another height."""
+        """Fit the height to another width."""
         super().resizeEvent(event)
         if event.oldSize().width() != event.size().width():
             self.fit()

@@ -1,4 +1,4 @@
-"""Writes pieces of a reply into a text document, in the look of this program.
+"""Write pieces of a reply into a text document, in the look of this program.
 
 The state reads the Markdown; here its nodes become paragraphs, lists, tables and frames of code. Writing goes step by
 step, so that whoever calls can stop when its time is over. Nothing is loaded from anywhere: a document never holds a
@@ -57,7 +57,7 @@ _DOTS = (QTextListFormat.Style.ListDisc, QTextListFormat.Style.ListCircle, QText
 
 @dataclass(slots=True)
 class CodeBox:
-    """Code as it stands in a document. `frame`: its (first) frame; `pieces`: the code as it was written."""
+    """Hold code as it stands in a document. `frame`: its (first) frame; `pieces`: the code as it was written."""
 
     frame: QTextTable
     language: str
@@ -65,12 +65,12 @@ class CodeBox:
 
     @property
     def code(self) -> str:
-        """All of it, without the line break at its end."""
+        """Return all of it, without the line break at its end."""
         return "".join(self.pieces).removesuffix("\n")
 
 
 def paragraph_format(*, top: float = 0.0, bottom: float = GAP) -> QTextBlockFormat:
-    """A paragraph of a reply. Margins in pixels."""
+    """Return a paragraph of a reply. Margins in pixels."""
     block = QTextBlockFormat()
     block.setLineHeight(LINE_HEIGHT, _PROPORTIONAL)
     block.setTopMargin(top)
@@ -84,7 +84,7 @@ def code_header_height(font: QFont) -> int:
 
 
 class MarkdownWriter:
-    """Appends pieces of a reply to one document.
+    """Append pieces of a reply to one document.
 
     Attributes: boxes (the code that was written). `headers`: whether room is kept above code; `colored`: whether it
     gets its colours.
@@ -123,7 +123,7 @@ class MarkdownWriter:
             yield from self._write_node(cursor, node, after)
 
     def close_gap(self) -> None:
-        """The text is complete: no gap below what comes last."""
+        """Close the gap below what comes last: the text is complete."""
         cursor = QTextCursor(self._document)
         self._to_end(cursor)
         before = cursor.block().previous()
@@ -235,7 +235,7 @@ class MarkdownWriter:
     # Code and tables --------------------------------------------------------------------------------------------------
 
     def _enter(self, cursor: QTextCursor) -> None:
-        """Before a table, and after it, Qt keeps a block, which takes no room as long as it is empty."""
+        """Enter a block before or after a table, as Qt keeps one there; it takes no room as long as it is empty."""
         if not self._fresh:
             cursor.insertBlock(QTextBlockFormat(), _tiny())
         else:
@@ -292,7 +292,7 @@ class MarkdownWriter:
         self._leave(cursor)
 
     def _pad(self, table: QTextTable, *, top: bool, bottom: bool = False) -> None:
-        """The room around code; none where it goes on in another frame."""
+        """Leave room around code, but none where it goes on in another frame."""
         place = table.cellAt(0, 0)
         cell: QTextTableCellFormat = place.format().toTableCellFormat()
         cell.setBackground(QBrush(self._theme.color("raised")))
@@ -303,7 +303,7 @@ class MarkdownWriter:
         place.setFormat(cell)
 
     def _write_parts(self, cursor: QTextCursor, code: str, language: str, char: QTextCharFormat) -> Iterator[None]:
-        """The code in its colours."""
+        """Return the code in its colours."""
         looks: dict[str, QTextCharFormat] = {"": char}
         known = iter([("", code)]) if not self._colored else parts(code, language)
         pause = perf_counter() + _STEP_S
@@ -354,7 +354,7 @@ class MarkdownWriter:
 
 
 def _tiny() -> QTextCharFormat:
-    """For blocks without text: their background is as high as their font."""
+    """Return the format of blocks without text: their background is as high as their font."""
     char = QTextCharFormat()
     char.setFontPointSize(1)
     return char

@@ -1,4 +1,4 @@
-"""The bar on top: target, draft, lookahead, models, menu, panels."""
+"""Show the bar on top: target, draft, lookahead, models, menu, panels."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _MENU = (
 
 
 class ModelBar(QFrame):
-    """The pickers (their signal `chosen` gives a Path, a DraftKey, a Lookahead) and buttons on top.
+    """Show the pickers (their signal `chosen` gives a Path, a DraftKey, a Lookahead) and buttons on top.
 
     Signals: library_wanted(), left_toggled(bool), right_toggled(bool), tokens_toggled(bool).
     """
@@ -163,7 +163,7 @@ class ModelBar(QFrame):
         self._fold()
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Never wider than the smallest window."""
+        """Return a size never wider than the smallest window."""
         hint = super().minimumSizeHint()
         return QSize(min(hint.width(), 720), hint.height())
 

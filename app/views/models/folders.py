@@ -1,4 +1,4 @@
-"""The folders that are searched for models: added, removed, those that are not there marked."""
+"""List the folders that are searched for models: they can be added and removed, and missing ones are marked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_LINES = 3
 
 
 class _Folders(QListWidget):
-    """As tall as its lines, up to three. Signal: delete_pressed()."""
+    """Show as many lines as there are, up to three. Signal: delete_pressed()."""
 
     delete_pressed = Signal()
 
@@ -27,18 +27,18 @@ class _Folders(QListWidget):
             super().keyPressEvent(event)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """As tall as needed."""
+        """Return the size that the lines need."""
         lines = min(max(self.count(), 1), _MOST_LINES)
         row = self.sizeHintForRow(0) if self.count() else self.fontMetrics().height() + 6
         return QSize(200, lines * row + 12)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """The same."""
+        """Return the same."""
         return QSize(120, self.sizeHint().height())
 
 
 class FolderList(QFrame):
-    """The models folders. Signals: add_wanted(), remove_wanted(Path)."""
+    """Show the models folders. Signals: add_wanted(), remove_wanted(Path)."""
 
     add_wanted = Signal()
     remove_wanted = Signal(object)

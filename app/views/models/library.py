@@ -1,4 +1,4 @@
-"""The library: all models in the chosen folders, what they need, and what can be done with them."""
+"""Show the library: all models in the chosen folders, what they need, and what can be done with them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ASCENDING, _DESCENDING = Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOr
 
 
 class LibraryDialog(Dialog):
-    """Shows the models, and says what is wanted of them; what is wanted of the folders comes from `folders`.
+    """Show the models, and says what is wanted of them; what is wanted of the folders comes from `folders`.
 
     Signals: target_wanted(Path), draft_wanted(Path), options_wanted(Path), load_wanted(), unload_wanted(),
     shown() (it is to be filled), cancel_wanted().
@@ -207,7 +207,7 @@ class LibraryDialog(Dialog):
 
     @property
     def chosen(self) -> LibraryRow | None:
-        """The model that is chosen in the table."""
+        """Return the model that is chosen in the table."""
         return self.filter.row_at(self.table.currentIndex())
 
     def _choose(self, path: Path | None) -> None:
@@ -259,7 +259,7 @@ class LibraryDialog(Dialog):
     # Intents ----------------------------------------------------------------------------------------------------------
 
     def open(self) -> None:
-        """Come to the front."""
+        """Open the library in front."""
         self.shown.emit()
         if self.isVisible():
             self.raise_()

@@ -32,14 +32,14 @@ _SHOWN: dict[Field, str] = {"context": "{value:,}", "threads": "{value}", "gpu_l
 
 
 class ModelOptionsDialog(Dialog):
-    """The options of a model. Signal: chosen(LoadChoice)."""
+    """Show the options of a model. Signal: chosen(LoadChoice)."""
 
     chosen = Signal(object)
 
     def __init__(
         self, model: ModelFile, options: LoadChoice, free: int, theme: Theme, parent: QWidget | None = None
     ) -> None:
-        """`free`: bytes of memory that are free, 0 where nobody looked."""
+        """Build the dialog. `free`: bytes of memory that are free, 0 where nobody looked."""
         super().__init__(parent)
         self.setObjectName("modelOptions")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

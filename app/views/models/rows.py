@@ -1,4 +1,4 @@
-"""The rows of the library: what Qt asks of them, how they are sorted, filtered, and how memory is drawn."""
+"""Hold the rows of the library: the model that Qt reads, and how they are sorted, filtered, and memory drawn."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DISPLAY = int(Qt.ItemDataRole.DisplayRole)
 
 
 class LibraryModel(QAbstractTableModel):
-    """A row a model."""
+    """Hold a row for each model."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -53,7 +53,7 @@ class LibraryModel(QAbstractTableModel):
                 self.dataChanged.emit(self.index(place, 0), self.index(place, len(COLUMNS) - 1))
 
     def place_of(self, path: Path | None) -> int:
-        """The row of a model, -1 if it is not there."""
+        """Return the row of a model, -1 if it is not there."""
         return next((place for place, row in enumerate(self._rows) if row.path == path), -1)
 
     def _redraw(self) -> None:
@@ -61,7 +61,7 @@ class LibraryModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(0, 0), self.index(len(self._rows) - 1, len(COLUMNS) - 1))
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, N802 - Qt's name and default
-        """One a model."""
+        """Return one a model."""
         return 0 if parent.isValid() else len(self._rows)
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, N802 - Qt's name and default
@@ -82,7 +82,7 @@ class LibraryModel(QAbstractTableModel):
         return _side(name) if role == Qt.ItemDataRole.TextAlignmentRole else None
 
     def data(self, index: Index, role: int = _DISPLAY) -> Any:
-        """The row itself, its words, what it is sorted by."""
+        """Return the row itself, its words, what it is sorted by."""
         if not index.isValid():
             return None
         row, name = self._rows[index.row()], COLUMNS[index.column()]
@@ -118,7 +118,7 @@ def _side(name: str) -> Qt.AlignmentFlag:
 
 
 class LibraryFilter(QSortFilterProxyModel):
-    """Sorts, and leaves out what lacks one of the words that are sought."""
+    """Sort the rows, and leave out those that lack one of the words sought."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -141,20 +141,20 @@ class LibraryFilter(QSortFilterProxyModel):
         return all(word in text for word in self._words)
 
     def row_at(self, index: Index) -> LibraryRow | None:
-        """The model at a place in the table."""
+        """Return the model at a place in the table."""
         row = index.data(ROW_ROLE) if index.isValid() else None
         return row if isinstance(row, LibraryRow) else None
 
 
 class MemoryDelegate(QStyledItemDelegate):
-    """Draws what a model needs against what is free, as a thin bar under the figure."""
+    """Draw what a model needs against what is free, as a thin bar under the figure."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """The figure, and the bar."""
+        """Paint the figure, and the bar."""
         super().paint(painter, option, index)
         row = index.data(ROW_ROLE)
         if not isinstance(row, LibraryRow) or not row.needed or not row.free:

@@ -1,4 +1,4 @@
-"""The table of the library: its columns, as far as there is room for them, and its keys."""
+"""Show the table of the library: its columns, as far as there is room for them, and its keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DROPPED = sorted((name for name in COLUMNS if column(name).gives_way), key=lamb
 
 
 class LibraryTable(QTableView):
-    """One row is chosen at a time; typing goes to the filter. Signals: typed(text), wanted() (Enter, double click)."""
+    """Choose one row at a time; typing goes to the filter. Signals: typed(text), wanted() (Enter, double click)."""
 
     typed = Signal(str)
     wanted = Signal()
@@ -51,7 +51,7 @@ class LibraryTable(QTableView):
         return QSize(_NAME_LEAST + _STATE_LEAST, 6 * self.verticalHeader().defaultSectionSize())
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """The heading and two rows."""
+        """Return the heading and two rows."""
         return QSize(_NAME_LEAST + _STATE_LEAST, 3 * self.verticalHeader().defaultSectionSize() + 4)
 
     def choose(self, index: QModelIndex) -> None:
@@ -70,13 +70,13 @@ class LibraryTable(QTableView):
             super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Another width has room for other columns."""
+        """Fit the columns to another width."""
         super().resizeEvent(event)
         self._fit()
         self.scrollTo(self.currentIndex())
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """So have other letters."""
+        """Fit the columns to other letters."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._fit()

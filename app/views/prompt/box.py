@@ -21,7 +21,7 @@ _MODELS = (".gguf", ".safetensors")
 
 
 class PromptEdit(QPlainTextEdit):
-    """Several lines of plain text, as tall as needed.
+    """Edit several lines of plain text, as tall as needed.
 
     Attribute: takes_files, whether files may be dropped and pasted. Signals: submitted(), focused(bool), recalled(),
     files_given(list of Path).
@@ -55,12 +55,12 @@ class PromptEdit(QPlainTextEdit):
             self.setVerticalScrollBarPolicy(wanted)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Another width may mean another number of lines."""
+        """Fit the height to another width, which may mean another number of lines."""
         super().resizeEvent(event)
         self._fit()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Larger letters need more room."""
+        """Fit larger letters, which need more room."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self._fit()
@@ -88,7 +88,7 @@ class PromptEdit(QPlainTextEdit):
         return bool(self.textCursor().block().layout().preeditAreaText())
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:  # noqa: N802 - Qt's name
-        """Text, and files if they may be text: a model or a folder is for the window, which the drop then reaches."""
+        """Accept text, and files if they may be text; the drop of a model or a folder goes on to the window."""
         if self.takes_files and source.hasUrls() and not self._files(source):
             return not _local(source) and source.hasText()
         return source.hasText() or bool(self._files(source))
@@ -103,7 +103,7 @@ class PromptEdit(QPlainTextEdit):
             self.ensureCursorVisible()
 
     def _files(self, source: QMimeData) -> list[Path]:
-        """The files in what is pasted or dropped, unless one of them is a model or a folder."""
+        """Return the files in what is pasted or dropped, unless one of them is a model or a folder."""
         paths = _local(source) if self.takes_files else []
         return [] if any(path.suffix.lower() in _MODELS or path.is_dir() for path in paths) else paths
 
@@ -119,7 +119,7 @@ class PromptEdit(QPlainTextEdit):
 
 
 class PromptBox(QFrame):
-    """Prompt, files and button.
+    """Show prompt, files and button.
 
     Signals: send(text) (with its files quoted), cancel(), edited(), attach_wanted(), recalled() (the last question is
     wanted once more). The files themselves come and go at `edit` and `chips`.
@@ -184,7 +184,7 @@ class PromptBox(QFrame):
         return join_question(self.edit.toPlainText(), self._files)
 
     def set_busy(self, busy: bool) -> None:
-        """The button is Cancel while busy, else Send."""
+        """Set the button to Cancel while busy, else to Send."""
         self._busy = busy
         self._show_state()
 
@@ -194,7 +194,7 @@ class PromptBox(QFrame):
         self.edit.moveCursor(QTextCursor.MoveOperation.End)
 
     def show_files(self, files: Sequence[Attachment], pending: Sequence[str] = ()) -> None:
-        """These go with the question; while some are `pending` (being read), nothing is sent."""
+        """Show the files that go with the question; while some are `pending` (being read), nothing is sent."""
         self._files, self._waits = tuple(files), bool(pending)
         self.chips.show_files(files, pending)
         # New chips would come last of all in the window.

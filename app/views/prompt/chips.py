@@ -1,4 +1,4 @@
-"""The files that go with a question, as chips that can be taken away."""
+"""Show the files that go with a question, as chips that can be taken away."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REMOVES = (Qt.Key.Key_Delete, Qt.Key.Key_Backspace, Qt.Key.Key_Return, Qt.Key.K
 
 
 class Chip(QToolButton):
-    """One file. Pressed, or with Delete, it goes. Signals: removed(), fitted() (to letters of another size)."""
+    """Show one file, removed on press or Delete. Signals: removed(), fitted() (to letters of another size)."""
 
     removed = Signal()
     fitted = Signal()
@@ -51,7 +51,7 @@ class Chip(QToolButton):
         self.setText((shown + SEPARATOR + count if count else shown).replace("&", "&&"))
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Larger letters need more room."""
+        """Fit larger letters, which need more room."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self._fit()
@@ -67,7 +67,7 @@ class Chip(QToolButton):
 
 
 class ChipRow(QWidget):
-    """Chips in as many lines as they need; hidden while there are none. Signal: removed(place), emptied()."""
+    """Show chips in as many lines as they need; hide while there are none. Signal: removed(place), emptied()."""
 
     removed = Signal(int)
     emptied = Signal()
@@ -105,7 +105,7 @@ class ChipRow(QWidget):
             self.emptied.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Another width may mean other lines."""
+        """Place the chips for another width, which may mean other lines."""
         super().resizeEvent(event)
         if event.oldSize().width() != event.size().width():
             self._arrange()

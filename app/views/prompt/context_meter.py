@@ -15,7 +15,7 @@ _BAR, _THICK, _GAP, _PAD = 56, 4, 8, 4
 
 
 class ContextMeter(QAbstractButton):
-    """Shows tokens used of those available; pressed, it says what the model reads and what not."""
+    """Show tokens used of those available; pressed, it says what the model reads and what not."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -43,17 +43,17 @@ class ContextMeter(QAbstractButton):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """The bar and its words."""
+        """Return the bar and its words."""
         metrics = self.fontMetrics()
         width = _BAR + _GAP + metrics.horizontalAdvance(self.text()) + 2 * _PAD
         return QSize(width, metrics.height() + 2 * 3)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Less than all of its words, where there is no room; they are in the tooltip."""
+        """Return less than all of its words need: where there is no room, they are in the tooltip."""
         return QSize(2 * _BAR, self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """The bar, then the words; in the other order where one reads from the right."""
+        """Paint the bar, then the words; in the other order where one reads from the right."""
         theme, use = self._theme, self._use
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -79,6 +79,6 @@ class ContextMeter(QAbstractButton):
         painter.drawText(text, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeading, words)
 
     def _explain(self) -> None:
-        """The keyboard has no pointer that rests."""
+        """Explain the figures by the tooltip: the keyboard has no pointer that rests."""
         place = self.mapToGlobal(QPoint(0, 0))
         QToolTip.showText(place, self.toolTip(), self, self.rect(), 12_000)

@@ -1,4 +1,4 @@
-"""The settings: pages, each of which takes effect at once."""
+"""Show the settings: pages, each of which takes effect at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LINE = 120
 
 
 class SettingsDialog(Dialog):
-    """Shows the settings and says what is changed. Attributes: general, generation, speculation (the pages), tabs.
+    """Show the settings and tell what is changed. Attributes: general, generation, speculation (the pages), tabs.
 
     Signal: shown() (it is to be filled).
     """
@@ -85,12 +85,12 @@ class SettingsDialog(Dialog):
         self.resize(_SIZE.boundedTo(self.screen().availableSize()))
 
     def _fit_font(self) -> None:
-        """Lines longer than that are hard to read; what is beside them is empty."""
+        """Limit the length of lines: longer ones are hard to read; what is beside them is empty."""
         for page in (self.general, self.generation, self.speculation):
             page.setMaximumWidth(page.fontMetrics().averageCharWidth() * _LINE)
 
     def open_at(self, page: PageName | None = None) -> None:
-        """Come to the front, at a page (None: where it was)."""
+        """Open in front, at a page (None: where it was)."""
         if self.isVisible():
             self.raise_()
         else:

@@ -1,4 +1,4 @@
-"""Fields of the settings: something to type into, what it means beside it, and there too what is wrong with it."""
+"""Show fields of the settings: something to type into, and beside it what it means or what is wrong with it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NUMBER_WIDTH = 15
 
 
 def mark(label: QLabel, *, wrong: bool) -> None:
-    """A hint, or what is wrong."""
+    """Mark the label as a hint, or as an error."""
     name = "fieldError" if wrong else "hint"
     if label.objectName() != name:
         label.setObjectName(name)
@@ -33,7 +33,7 @@ def mark(label: QLabel, *, wrong: bool) -> None:
 
 
 class Field(QObject):
-    """A field of a GenerationChoice. Signal: changed(name, value), only with values that make sense.
+    """Show a field of a GenerationChoice. Signal: changed(name, value), only with values that make sense.
 
     Attributes: name; edit (a line, or several); label; hint (what it means, or what is wrong); error (what is wrong in
     the engine's words, None: nothing).
@@ -66,7 +66,7 @@ class Field(QObject):
         self._showing = False
 
     def fit_font(self, metrics: QFontMetrics) -> None:
-        """Room for letters of this size."""
+        """Fit the field to letters of this size."""
         if self._lines:
             self.edit.setFixedHeight(self._lines * metrics.lineSpacing() + 24)
         else:
@@ -106,7 +106,7 @@ class Field(QObject):
             self.changed.emit(self.name, parse(self.name, self.text))
 
     def put_into(self, grid: QGridLayout, row: int, *, narrow: bool) -> None:
-        """Two rows of a form: name, value and meaning, or the meaning below them."""
+        """Put the field into two rows of a form: name, value and meaning, or the meaning below them."""
         grid.addWidget(self.label, row, 0)
         grid.addWidget(self.edit, row, 1)
         if narrow:
@@ -116,7 +116,7 @@ class Field(QObject):
 
 
 class OptionField(QObject):
-    """A setting that is one of a few values, and what it or the chosen one means. Signal: changed(name, value).
+    """Edit a setting with a few values, and explain the chosen one. Signal: changed(name, value).
 
     Attributes: name, label, picker, hint.
     """

@@ -1,4 +1,4 @@
-"""The page of the settings on how replies are generated: sampling, when they end, the system prompt."""
+"""Show the page of the settings on how replies are generated: sampling, when they end, the system prompt."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NARROW = 85
 
 
 class GenerationPage(QWidget):
-    """Of this conversation, or of new ones.
+    """Show the options of this conversation, or of new ones.
 
     Attributes: presets, prompts (the shelves' bars), fields (by name). Signals: own_changed(GenerationChoice),
     defaults_changed(GenerationChoice).
@@ -94,7 +94,7 @@ class GenerationPage(QWidget):
         self._fold()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Other letters need other room."""
+        """Fit other letters, which need other room."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange and self._narrow is not None:
             for field in self.fields.values():
@@ -107,7 +107,7 @@ class GenerationPage(QWidget):
         return title
 
     def _block(self, name: str) -> QVBoxLayout:
-        """Several lines: name above (unless the title says it), what it means below."""
+        """Build a block for several lines: name above (unless the title says it), what it means below."""
         field = self.fields[name]
         block = QVBoxLayout()
         block.setSpacing(4)
@@ -132,7 +132,7 @@ class GenerationPage(QWidget):
         self._show(anew=anew)
 
     def reset(self) -> None:
-        """All as where nothing was chosen; of this conversation: as new ones are."""
+        """Reset all as where nothing was chosen; of this conversation: as new ones are."""
         self._emit(self._defaults if self.own.isChecked() else GenerationChoice())
         self._show(anew=True)
 

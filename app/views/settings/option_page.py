@@ -1,4 +1,4 @@
-"""A page of the settings that is made of the register: each setting with its values to choose from."""
+"""Make a page of the settings from the register: each setting with its values to choose from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROWS = 3
 
 
 class OptionPage(QWidget):
-    """The settings that the register puts on a page. Attribute: fields (by name). Signal: changed(name, value)."""
+    """Show the settings that the register puts on a page. Attribute: fields (by name). Signal: changed(name, value)."""
 
     changed = Signal(str, object)
 

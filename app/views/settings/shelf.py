@@ -1,4 +1,4 @@
-"""A line to choose a named item from, and to save, rename, delete, import and export one's own."""
+"""Show a line to choose a named item from, and to save, rename, delete, import and export the user's own."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class NameField(QLineEdit):
     abandoned = Signal()
 
     def event(self, event: QEvent) -> bool:
-        """Esc is for the field, before it is for the dialog."""
+        """Keep Esc for the field, before it is for the dialog."""
         return keeps_escape(event) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Esc leaves the name as it was."""
+        """Leave the name as it was on Esc."""
         if event.key() == Qt.Key.Key_Escape:
             self.abandoned.emit()
             return
@@ -38,7 +38,7 @@ class NameField(QLineEdit):
 
 
 class ShelfBar(QWidget):
-    """Shows a shelf; what is to be done with it is asked for.
+    """Show a shelf; what is to be done with it is asked for.
 
     Signals: chosen(name), save_wanted(name), rename_wanted(old, new), delete_wanted(name), import_wanted(),
     export_wanted().
@@ -167,7 +167,7 @@ class ShelfBar(QWidget):
             self.save_wanted.emit(name)
 
     def _leave_naming(self) -> None:
-        """The keyboard goes back to where it came from."""
+        """Leave naming: the keyboard goes back to where it came from."""
         (self.rename if self._renames and self.rename.isEnabled() else self.save).setFocus()
         self._end_naming()
 

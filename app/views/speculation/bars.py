@@ -1,4 +1,4 @@
-"""Bars of the Speculation panel: acceptance by position, and where the time goes."""
+"""Draw bars of the Speculation panel: acceptance by position, and where the time goes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GAP = 3.0
 
 
 class PositionBars(QWidget):
-    """One bar for each place in a draft: how many of the tokens proposed there were accepted. Pale: few were proposed.
+    """Draw a bar for each place in a draft: how many tokens proposed there were accepted. Pale: few were proposed.
 
     Attribute: pairs, (proposed, accepted) by place.
     """
@@ -50,11 +50,11 @@ class PositionBars(QWidget):
         )
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Half as high as a plot."""
+        """Return half the height of a plot."""
         return QSize(240, 84 + 2 * self.fontMetrics().height())
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """As high, and rather narrow."""
+        """Return the same height, and a rather small width."""
         return QSize(120, self.sizeHint().height())
 
     def _room(self) -> QRectF:
@@ -72,7 +72,7 @@ class PositionBars(QWidget):
         return QRectF(room.left() + place * step + (step - width) / 2, room.bottom() - height, width, height)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Grid, bars, numbers."""
+        """Paint grid, bars, numbers."""
         super().paintEvent(event)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -109,7 +109,7 @@ class PositionBars(QWidget):
         painter.drawText(below, Qt.AlignmentFlag.AlignCenter, self.tr("position in the draft"))
 
     def event(self, event: QEvent) -> bool:
-        """A tooltip for each bar."""
+        """Return a tooltip for each bar."""
         if event.type() != QEvent.Type.ToolTip or not isinstance(event, QHelpEvent):
             return super().event(event)
         step = self._room().width() / max(len(self.pairs), 4)
@@ -124,7 +124,7 @@ class PositionBars(QWidget):
 
 
 class TimeBar(QWidget):
-    """The time after the prompt as one bar: draft, target, rest; the figures below. Attribute: times."""
+    """Draw the time after the prompt as one bar: draft, target, rest; the figures below. Attribute: times."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -149,7 +149,7 @@ class TimeBar(QWidget):
         self.setAccessibleDescription(", ".join(f"{word} {told}" for word, told, _ in self.parts()))
 
     def parts(self) -> list[tuple[str, str, float]]:
-        """Each part's name, its figures, and its share 0..1."""
+        """Return each part's name, its figures, and its share 0..1."""
         words = {"draft": self.tr("Draft"), "target": self.tr("Target"), "rest": self.tr("Rest")}
         total = self.times.total_ms
         found: list[tuple[str, str, float]] = []
@@ -162,11 +162,11 @@ class TimeBar(QWidget):
         return found
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """A bar, and a line for each part."""
+        """Return a bar, and a line for each part."""
         return QSize(240, 20 + 3 * (self.fontMetrics().height() + 4))
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """As high, and rather narrow."""
+        """Return the same height, and a rather small width."""
         return QSize(120, self.sizeHint().height())
 
     def _colors(self) -> tuple[QColor, QColor, QColor]:
@@ -175,7 +175,7 @@ class TimeBar(QWidget):
         return pale, self._theme.color("accent"), self._theme.color("border")
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """The bar, then its parts one below the other."""
+        """Paint the bar, then its parts one below the other."""
         super().paintEvent(event)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -208,7 +208,7 @@ class TimeBar(QWidget):
 
 
 def duration(milliseconds: float) -> str:
-    """A time in its unit: 850 ms, 1.2 s."""
+    """Return a time in its unit: 850 ms, 1.2 s."""
     if milliseconds < 1_000.0:
         return QCoreApplication.translate("Figures", "{count} ms").format(count=number(float(milliseconds)))
     return QCoreApplication.translate("Figures", "{count} s").format(count=number(milliseconds / 1000.0, 1))

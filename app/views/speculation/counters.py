@@ -1,4 +1,4 @@
-"""The counters of the Speculation panel."""
+"""Show the counters of the Speculation panel."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.words.figures import UNKNOWN, named, percent, speed
 
 
 class CounterGrid(QWidget):
-    """Rounds, tokens and rates of a reply. Attribute: values, the labels by name."""
+    """Show the rounds, tokens and rates of a reply. Attribute: values, the labels by name."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

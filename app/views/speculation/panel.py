@@ -1,4 +1,4 @@
-"""The Speculation panel: live plots with their figures, bars, and the counters."""
+"""Show the Speculation panel: live plots with their figures, bars, and the counters."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _LARGE = 1.2
 
 
 class SpeculationPanel(ScrollPage):
-    """Shows the figures of the reply that is being written, or of the last one. Draws nothing while hidden."""
+    """Show the figures of the reply that is being written, or of the last one. Draws nothing while hidden."""
 
     def __init__(self, metrics: Metrics, theme: Theme, budget: PaintBudget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -146,7 +146,7 @@ class SpeculationPanel(ScrollPage):
         return figure, place
 
     def _fit_font(self) -> None:
-        """Room for the plots, which grow with the letters; far larger ones are wider than a panel may be."""
+        """Fit the plots, which grow with the letters; far larger ones are wider than a panel may be."""
         scale = max(self._theme.scale, 1.0)
         for holder in self._holders:
             holder.setMinimumHeight(round(_PLOT_HEIGHT * scale))
@@ -188,7 +188,7 @@ class SpeculationPanel(ScrollPage):
 
     @property
     def plots(self) -> tuple[LivePlot, LivePlot] | None:
-        """The two plots, once they are made."""
+        """Return the two plots, once they are made."""
         return self._plots
 
     def refresh(self) -> None:

@@ -1,4 +1,4 @@
-"""The two live plots. Imported after the first paint: pyqtgraph takes a while."""
+"""Draw the two live plots. Imported after the first paint: pyqtgraph takes a while."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ Points = tuple[Sequence[float], Sequence[float]]
 
 
 class NumberAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
-    """An axis whose numbers are written as people here write them."""
+    """Draw an axis whose numbers are written as people here write them."""
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:  # noqa: N802 - pyqtgraph's
-        """The numbers at the ticks, with as many digits as tell them apart."""
+        """Return the numbers at the ticks, with as many digits as tell them apart."""
         digits = max(0, ceil(-log10(spacing * scale)))
         return [number(value * scale, digits) for value in values]
 
 
 def make_axes() -> dict[str, NumberAxis]:
-    """The axes of a plot of ours."""
+    """Return the axes of a plot of ours."""
     return {side: NumberAxis(side) for side in ("left", "bottom")}
 
 
 def axis_width(metrics: QFontMetrics) -> int:
-    """Room for numbers of five digits, and for the label beside them."""
+    """Return the room for numbers of five digits, and for the label beside them."""
     return metrics.horizontalAdvance("00000") + metrics.height() + 6
 
 
@@ -63,7 +63,7 @@ def dress_axes(plot: pyqtgraph.PlotItem, theme: Theme, labels: Mapping[str, str]
 
 
 class _Bar(QScrollBar):
-    """Scrolls a plot, with the keys too; time goes from left to right in every language."""
+    """Scroll a plot, with the keys too; time goes from left to right in every language."""
 
     def __init__(self) -> None:
         super().__init__(Qt.Orientation.Horizontal)
@@ -71,7 +71,7 @@ class _Bar(QScrollBar):
         self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Left goes back: Qt's bars are not made for keys, and go on."""
+        """Scroll back on Left and on with Right: Qt's bars are not made for keys, and go on."""
         steps = {Qt.Key.Key_Left: -self.singleStep(), Qt.Key.Key_Right: self.singleStep()}
         step = steps.get(Qt.Key(event.key()))
         if step is None:
@@ -81,7 +81,7 @@ class _Bar(QScrollBar):
 
 
 class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
-    """A line, perhaps dots behind it and a dashed line across.
+    """Draw a line, perhaps dots behind it and a dashed line across.
 
     It shows the last `window` units of x, and follows the end until somebody scrolls: with the wheel, by dragging, or
     with the scroll bar. Attribute: bar, that scroll bar, to be put below the plot.
@@ -169,7 +169,7 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
 
     @property
     def shown_range(self) -> tuple[float, float]:
-        """The first and the last x that is shown."""
+        """Return the first and the last x that is shown."""
         left = self.bar.value() / _STEPS
         return left, left + min(self._window, self._extent)
 
@@ -194,7 +194,7 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         )
 
     def _place_label(self, left: float, right: float, top: float) -> None:
-        """At the end of the dashed line, on the side where less of the other line is."""
+        """Place the label at the end of the dashed line, on the side where less of the other line is."""
         level = self._level or 0.0
         (xs, ys), _ = self._data
         beside = [y for x, y in zip(xs, ys, strict=True) if x >= (left + right) / 2] or list(ys[-1:])
@@ -221,7 +221,7 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self._dots.setBrush(dot)
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Another screen may have smaller dots."""
+        """Draw anew for another screen, which may have smaller dots."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.DevicePixelRatioChange:
             self._dress()
@@ -246,7 +246,7 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         event.accept()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """Drag what is shown."""
+        """Move what is shown with the mouse."""
         if self._dragged is not None:
             began, value = self._dragged
             room = max(self.getPlotItem().getViewBox().width(), 1.0)
@@ -260,21 +260,21 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         event.accept()
 
     def leaveEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Nothing is dragged any more."""
+        """Reset the cursor, as nothing is dragged any more."""
         super().leaveEvent(event)
         if self._dragged is None:
             self.unsetCursor()
 
 
 def _between(points: Points, left: float, right: float) -> tuple[list[float], list[float]]:
-    """The points from the last one before `left` to the first one behind `right`."""
+    """Return the points from the last one before `left` to the first one behind `right`."""
     xs, ys = points
     first, last = max(bisect_left(xs, left) - 1, 0), bisect_right(xs, right) + 1
     return list(xs[first:last]), list(ys[first:last])
 
 
 def _round_up(value: float) -> float:
-    """The next 1, 2 or 5 times a power of ten, with a little room."""
+    """Return the next 1, 2 or 5 times a power of ten, with a little room."""
     wanted = value * 1.1
     power = 1.0
     while power * 10 <= wanted:

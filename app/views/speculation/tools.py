@@ -1,4 +1,4 @@
-"""The buttons of the Speculation panel: pause, and saving what is drawn."""
+"""Show the buttons of the Speculation panel: pause, and saving what is drawn."""
 
 from __future__ import annotations
 
@@ -113,6 +113,6 @@ class PanelTools(QWidget):
             QTimer.singleShot(_SAID_MS, self.said, self._unsay)
 
     def _unsay(self) -> None:
-        """Good news need not stay; an error does, until something else is saved."""
+        """Hide good news, which need not stay; an error does, until something else is saved."""
         if not self.said.styleSheet():
             self.said.hide()

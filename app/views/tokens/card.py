@@ -1,4 +1,4 @@
-"""The card that tells about one token: where it came from, how probable it was, and what else there might have been."""
+"""Show the card of one token: where it came from, how probable it was, and what else there might have been."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SIGNS = {" ": "␣", "\n": "↵", "\t": "⇥", "\r": "␍"}
 
 
 def token_words(token: int, text: str | None) -> str:
-    """A token for the eye: spaces and line ends as signs, a control token by its number."""
+    """Return a token for the eye: spaces and line ends as signs, a control token by its number."""
     if text is None:
         return QCoreApplication.translate("Tokens", "token {token}").format(token=token)
     if not text:
@@ -33,7 +33,7 @@ def token_words(token: int, text: str | None) -> str:
 
 
 def probability_words(logprob: float | None) -> str:
-    """A probability of which this is the natural logarithm: 84.1 %."""
+    """Return a probability of which this is the natural logarithm: 84.1 %."""
     if logprob is None:
         return UNKNOWN
     percent = 100.0 * exp(min(logprob, 0.0))
@@ -59,7 +59,7 @@ def whence(record: TokenRecord) -> str:
 
 
 def describe_token(record: TokenRecord) -> str:
-    """All of the card in one sentence, for those who hear it."""
+    """Return all of the card in one sentence, for those who hear it."""
     name = token_words(record.token, record.text or record.name)
     target = QCoreApplication.translate("Tokens", "target {probability}").format(
         probability=probability_words(record.logprob)
@@ -72,7 +72,7 @@ def describe_token(record: TokenRecord) -> str:
 
 
 class ShareBar(QWidget):
-    """A small bar, as long as a share 0..1."""
+    """Draw a small bar, as long as a share 0..1."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -81,16 +81,16 @@ class ShareBar(QWidget):
         self._chosen = False
 
     def show_share(self, share: float, *, chosen: bool) -> None:
-        """Another share; the chosen one has the accent's colour."""
+        """Show another share; the chosen one has the accent's colour."""
         self._share, self._chosen = min(max(share, 0.0), 1.0), chosen
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Small."""
+        """Return a small size."""
         return QSize(72, 8)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """The bar on its ground."""
+        """Paint the bar on its ground."""
         super().paintEvent(event)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -105,7 +105,7 @@ class ShareBar(QWidget):
 
 
 class TokenCard(QFrame):
-    """Stands beside the token that it tells about, over everything else in the window. Created hidden.
+    """Stand beside the token that it tells about, over everything else in the window. Created hidden.
 
     Signal: dismissed() (what it stands beside was scrolled away).
     """
@@ -143,7 +143,7 @@ class TokenCard(QFrame):
         layout.addLayout(self._make_alternatives())
 
     def _make_models(self) -> QGridLayout:
-        """One line each: in German the names are too long for one."""
+        """Return one line each: in German the names are too long for one."""
         grid = QGridLayout()
         grid.setHorizontalSpacing(8)
         grid.setVerticalSpacing(2)
@@ -199,7 +199,7 @@ class TokenCard(QFrame):
         value.setText(probability_words(other.logprob))
 
     def _move_to(self, place: QRect) -> None:
-        """Below the token, or above it where there is no room, within the window."""
+        """Move the card below the token, or above it where there is no room, within the window."""
         window = self._owner.window()
         if self.parentWidget() is not window:
             self.setParent(window)
@@ -226,7 +226,7 @@ class TokenCard(QFrame):
             widget.verticalScrollBar().valueChanged.connect(self.dismissed)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """A surface with a border."""
+        """Paint a surface with a border."""
         super().paintEvent(event)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -1,4 +1,4 @@
-"""Paints what stands behind the tokens of a document, and finds the token under a point."""
+"""Paint what stands behind the tokens of a document, and find the token under a point."""
 
 from __future__ import annotations
 
@@ -18,17 +18,20 @@ _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f\ufdd0-\ufdef\ufffc\ud800-\udfff]")
 
 
 def showable(text: str) -> str:
-    """The text as a document can hold it: of the same length, without control characters and halves of characters."""
+    """Return the text as a document can hold it.
+
+    Of the same length, without control characters and halves of characters.
+    """
     return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def length_of(text: str) -> int:
-    """Its length in a document of Qt: in units of UTF-16."""
+    """Return its length in a document of Qt: in units of UTF-16."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 class TokenPlaces:
-    """The place of each token: positions in the document, from the first to behind the last."""
+    """Hold the place of each token: positions in the document, from the first to behind the last."""
 
     def __init__(self) -> None:
         self._starts = array("I")
@@ -38,7 +41,7 @@ class TokenPlaces:
         return len(self._starts)
 
     def add(self, start: int, end: int) -> None:
-        """The next token stands here."""
+        """Add the next token, which stands here."""
         self._starts.append(start)
         self._ends.append(end)
 
@@ -47,20 +50,20 @@ class TokenPlaces:
         return self._starts[index], self._ends[index]
 
     def at(self, position: int) -> int | None:
-        """The token to which the character behind this position belongs."""
+        """Return the token to which the character behind this position belongs."""
         index = bisect_right(self._starts, position) - 1
         return index if index >= 0 and position < self._ends[index] else None
 
     def first_from(self, position: int) -> int:
-        """The first token that ends behind this position; their number where there is none."""
+        """Return the first token that ends behind this position; their number where there is none."""
         return bisect_right(self._ends, position)
 
     def first_at(self, position: int) -> int:
-        """The first token that begins at this position or behind it; their number where there is none."""
+        """Return the first token that begins at this position or behind it; their number where there is none."""
         return bisect_left(self._starts, position)
 
     def shift(self, index: int) -> None:
-        """One more position was put in before this token."""
+        """Shift this token and later ones: one more position was put in before it."""
         for later in range(index, len(self._starts)):
             self._starts[later] += 1
             self._ends[later] += 1
@@ -75,7 +78,7 @@ _ON_CHARACTER = QTextLine.CursorPosition.CursorOnCharacter
 
 
 class TokenPart(NamedTuple):
-    """A part of a token (its index) on one line. `rect` and `baseline` in the coordinates of the document."""
+    """Hold a part of a token (its index) on one line. `rect` and `baseline` in the coordinates of the document."""
 
     token: int
     rect: QRectF
@@ -83,7 +86,7 @@ class TokenPart(NamedTuple):
 
 
 class TokenPainter:
-    """Knows the document and the places of its tokens; `origin_of` gives where a token came from."""
+    """Paint tokens at their places in a document; `origin_of` returns where a token came from."""
 
     def __init__(
         self, document: QTextDocument, places: TokenPlaces, theme: Theme, origin_of: Callable[[int], Origin]
@@ -96,7 +99,7 @@ class TokenPainter:
     # Geometry ---------------------------------------------------------------------------------------------------------
 
     def pieces(self, top: float, bottom: float) -> Iterator[TokenPart]:
-        """The parts of tokens between two heights."""
+        """Return the parts of tokens between two heights."""
         block = self._block_at(QPointF(0.0, top))
         while block.isValid() and self._layout_of(block).top() <= bottom:
             for number in range(block.layout().lineCount()):
@@ -107,7 +110,7 @@ class TokenPainter:
             block = block.next()
 
     def pieces_of(self, index: int) -> list[TokenPart]:
-        """The parts of one token; one that adds no text is a mark where it would stand."""
+        """Return the parts of one token; one that adds no text is a mark where it would stand."""
         start, end = self._places.span(index)
         found: list[TokenPart] = []
         block = self._document.findBlock(start)
@@ -120,7 +123,7 @@ class TokenPainter:
         return found or self._mark_of(index)
 
     def token_at(self, point: QPointF) -> int | None:
-        """The token under a point of the document."""
+        """Return the token under a point of the document."""
         block = self._block_at(point)
         line = self._line_at(block, point.y())
         if line is None:
@@ -138,12 +141,12 @@ class TokenPainter:
         return self._places.at(block.position() + min(character, max(behind - 1, 0)))
 
     def _at_end_of(self, block: QTextBlock) -> int | None:
-        """The token that is a paragraph's end, or the reply's."""
+        """Return the token that is a paragraph's end, or the reply's."""
         end = block.position() + block.length() - 1
         return self._places.at(end) if block.next().isValid() else self._silent_end()
 
     def _silent_end(self) -> int | None:
-        """The last token, where it adds no text: mostly the one that ends the reply."""
+        """Return the last token, where it adds no text: mostly the one that ends the reply."""
         last = len(self._places) - 1
         return last if last >= 0 and self._places.span(last)[0] == self._places.span(last)[1] else None
 
@@ -231,7 +234,7 @@ class TokenPainter:
 
 
 def paint_token(painter: QPainter, rect: QRectF, baseline: float, color: QColor, underline: str, ink: QColor) -> None:
-    """The background of a token, with a hair of space to its neighbours, and the line under it."""
+    """Paint the background of a token, with a hair of space to its neighbours, and the line under it."""
     if rect.width() < 0.5:
         return
     painter.setPen(Qt.PenStyle.NoPen)
@@ -257,7 +260,7 @@ def paint_token(painter: QPainter, rect: QRectF, baseline: float, color: QColor,
 
 
 def _with_mark(line: QTextLine, room: tuple[float, float] | None) -> tuple[float, float]:
-    """The extent with the mark of the line's end behind it."""
+    """Return the extent with the mark of the line's end behind it."""
     text = line.naturalTextRect()
     if room is None:
         return text.right(), _MARK

@@ -53,7 +53,7 @@ class TokenLegend(QWidget):
         return self.fontMetrics().height() + 6
 
     def _chips(self) -> list[tuple[Origin, QRect, str]]:
-        """Each chip's place, and the number behind it."""
+        """Return each chip's place, and the number behind it."""
         found: list[tuple[Origin, QRect, str]] = []
         metrics, height = self.fontMetrics(), self._line_height()
         x = y = 0
@@ -74,16 +74,16 @@ class TokenLegend(QWidget):
             self.setFixedHeight(height)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """As high as its lines."""
+        """Return a size as high as its lines."""
         return QSize(240, self.minimumHeight())
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Another width may need another number of lines."""
+        """Fit the number of lines to another width."""
         super().resizeEvent(event)
         self._fit()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Words on their colours, numbers behind them."""
+        """Paint words on their colours, and numbers behind them."""
         super().paintEvent(event)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -102,7 +102,7 @@ class TokenLegend(QWidget):
 
 
 class TokenReply(QWidget):
-    """The tokens of a reply as they come, and the legend. A reply without a record says so.
+    """Show the tokens of a reply as they come, and the legend. A reply without a record says so.
 
     Attributes: text (the TokenText), legend, note. Signals: settled(), grew(), pointed(QRect in this widget).
     """
@@ -135,7 +135,7 @@ class TokenReply(QWidget):
 
     @property
     def trace(self) -> TokenTrace:
-        """The record that is shown; an empty one where there is none."""
+        """Return the record that is shown; an empty one where there is none."""
         return self.text.trace
 
     def follow(self, trace: TokenTrace | None, head: str = "") -> None:
@@ -143,11 +143,11 @@ class TokenReply(QWidget):
         self.text.follow(trace if trace is not None else TokenTrace(), head)
 
     def grow(self) -> None:
-        """The record has more tokens."""
+        """Grow with the record, which has more tokens."""
         self.text.grow()
 
     def finish(self, text: str) -> None:
-        """The reply is complete; `text` is all of it."""
+        """Finish the reply; `text` is all of it."""
         self.text.finish(text)
         self.note.setVisible(not len(self.text.trace) and bool(text))
         self.legend.setVisible(bool(len(self.text.trace)))

@@ -1,4 +1,4 @@
-"""A reply token by token: its source text, with a colour behind each token that tells where it came from."""
+"""Show a reply token by token: its source text, with a colour behind each token that tells where it came from."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TOKEN_KEYS = frozenset({*_STEPS, Qt.Key.Key_Up, Qt.Key.Key_Down})
 
 
 class TokenText(AutoHeightText):
-    """The tokens of a record; it grows with the record. A card tells about the token under the mouse or the keys.
+    """Show the tokens of a record, and grow with it. A card tells about the token under the mouse or the keys.
 
     Text before the record's and behind it is shown without a colour. Attribute: card.
     Signals: settled() (all of a complete reply is drawn), grew() (it became taller), pointed(QRect) (the keys went to
@@ -96,11 +96,11 @@ class TokenText(AutoHeightText):
         self._soon(0)
 
     def grow(self) -> None:
-        """The record has more tokens."""
+        """Grow with the record, which has more tokens."""
         self._soon(FLUSH_MS)
 
     def finish(self, text: str) -> None:
-        """The reply is complete; `text` is all of it."""
+        """Finish the reply; `text` is all of it."""
         recorded = self.trace.text
         if text.startswith(self._head + recorded):
             self._tail = text[len(self._head) + len(recorded) :]
@@ -186,7 +186,7 @@ class TokenText(AutoHeightText):
 
     @property
     def current(self) -> int | None:
-        """The token that the card tells about."""
+        """Return the token that the card tells about."""
         return self._current
 
     def point_at(self, index: int | None) -> None:
@@ -218,7 +218,7 @@ class TokenText(AutoHeightText):
         return rect.toAlignedRect().translated(self.viewport().pos())
 
     def token_at(self, point: QPoint) -> int | None:
-        """The token at a point of this widget, if there is one."""
+        """Return the token at a point of this widget, if there is one."""
         return self._painter.token_at((point - self.viewport().pos()).toPointF())
 
     def _go(self, index: int) -> None:
@@ -242,14 +242,14 @@ class TokenText(AutoHeightText):
     # Events -----------------------------------------------------------------------------------------------------------
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """The colours, then the text."""
+        """Paint the colours, then the text."""
         painter = QPainter(self.viewport())
         self._painter.paint(painter, QRectF(event.rect()), self._current)
         painter.end()
         super().paintEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Another width: lines that were parted are put together again."""
+        """Fit another width: lines that were parted are put together again."""
         super().resizeEvent(event)
         if event.oldSize().width() == event.size().width():
             return
@@ -266,17 +266,17 @@ class TokenText(AutoHeightText):
         self.point_at(None if pressed else self.token_at(event.position().toPoint() + self.viewport().pos()))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """The keys go on from here."""
+        """Let the keys go on from here."""
         super().mousePressEvent(event)
         self.point_at(self.token_at(event.position().toPoint() + self.viewport().pos()))
 
     def leaveEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """The mouse is elsewhere."""
+        """Hide the card: the mouse is elsewhere."""
         super().leaveEvent(event)
         self.point_at(None)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Arrows, Home and End go from token to token, Escape hides the card."""
+        """Go from token to token with the arrows, Home and End; hide the card on Escape."""
         key = event.key()
         if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             super().keyPressEvent(event)
@@ -290,7 +290,7 @@ class TokenText(AutoHeightText):
             super().keyPressEvent(event)
 
     def event(self, event: QEvent) -> bool:
-        """Escape hides the card before it does anything else."""
+        """Let Escape hide the card before it does anything else."""
         asked = event.type() == QEvent.Type.ShortcutOverride and self._current is not None
         return (asked and keeps_escape(event)) or super().event(event)
 
@@ -301,11 +301,11 @@ class TokenText(AutoHeightText):
             self._go(0)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
-        """The keys are elsewhere."""
+        """Hide the card: the keys are elsewhere."""
         super().focusOutEvent(event)
         self.point_at(None)
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802 - Qt's name
-        """No card without its text."""
+        """Hide the card with its text."""
         super().hideEvent(event)
         self.point_at(None)

@@ -1,4 +1,4 @@
-"""A row of widgets that goes on in another row where there is no room."""
+"""Place widgets in a row that goes on in another row where there is no room."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLayout, QLayoutItem, QSizePolicy, QSpacerItem, QS
 
 
 class FlowLayout(QLayout):
-    """As wide as it may be, as high as that makes it. A stretch pushes what follows to the end of its row."""
+    """Place items in rows, as wide as may be, as high as that makes it. A stretch moves the rest to its row's end."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -16,7 +16,7 @@ class FlowLayout(QLayout):
         self.setSpacing(8)
 
     def addItem(self, item: QLayoutItem) -> None:  # noqa: N802 - Qt's name
-        """One more."""
+        """Add one item."""
         self._items.append(item)
 
     def add_stretch(self) -> None:
@@ -28,7 +28,7 @@ class FlowLayout(QLayout):
         return len(self._items)
 
     def itemAt(self, index: int) -> QLayoutItem | None:  # noqa: N802 - Qt's name
-        """One of them."""
+        """Return one of them."""
         return self._items[index] if 0 <= index < len(self._items) else None
 
     def takeAt(self, index: int) -> QLayoutItem | None:  # noqa: N802 - Qt's name
@@ -36,25 +36,25 @@ class FlowLayout(QLayout):
         return self._items.pop(index) if 0 <= index < len(self._items) else None
 
     def expandingDirections(self) -> Qt.Orientation:  # noqa: N802 - Qt's name
-        """All of the width."""
+        """Return all of the width."""
         return Qt.Orientation.Horizontal
 
     def hasHeightForWidth(self) -> bool:  # noqa: N802 - Qt's name
-        """The narrower the higher."""
+        """Return the narrower the higher."""
         return True
 
     def heightForWidth(self, width: int) -> int:  # noqa: N802 - Qt's name
-        """As high as its rows."""
+        """Return the height of the rows."""
         rows = self._rows(width)
         return sum(self._height(row) for row in rows) + self.spacing() * max(len(rows) - 1, 0)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """All in one row."""
+        """Return all in one row."""
         shown = [item.sizeHint().width() for item in self._items if not item.isEmpty()]
         return QSize(sum(shown) + self.spacing() * max(len(shown) - 1, 0), self._height(self._items))
 
     def minimumSize(self) -> QSize:  # noqa: N802 - Qt's name
-        """The widest of them."""
+        """Return the widest of them."""
         return QSize(max((item.sizeHint().width() for item in self._items), default=0), self._height(self._items))
 
     def setGeometry(self, place: QRect) -> None:  # noqa: N802 - Qt's name

@@ -1,4 +1,4 @@
-"""Icons: Phosphor, regular weight, in the colours of the theme."""
+"""Draw icons: Phosphor, regular weight, in the colours of the theme."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LETTER = 0.875
 
 
 def icon(theme: Theme, name: str, color: str = "text") -> QIcon:
-    """The icon `name` of the Phosphor set, in a token's colour."""
+    """Return the icon `name` of the Phosphor set, in a token's colour."""
     return _drawn(name, getattr(theme.tokens, color), theme.tokens.muted)
 
 
@@ -35,7 +35,7 @@ def _drawn(name: str, color: str, disabled: str) -> QIcon:
 
 @cache
 def _font() -> tuple[str, dict[str, str]]:
-    """Phosphor, out of the package that keeps it: its family, and the letter (hexadecimal) of each icon.
+    """Load Phosphor from the package that keeps it; return its family, and the letter (hexadecimal) of each icon.
 
     The package itself is not imported: that takes longer than the whole window.
     """
@@ -52,7 +52,7 @@ _KEPT: list[QIconEngine] = []
 
 
 class _Letter(QIconEngine):
-    """Draws a letter of a font, sharp at every size."""
+    """Draw a letter of a font, sharp at every size."""
 
     def __init__(self, family: str, letter: str, color: QColor, disabled: QColor) -> None:
         super().__init__()
@@ -80,14 +80,14 @@ class _Letter(QIconEngine):
         return picture
 
     def clone(self) -> QIconEngine:
-        """Another one of these, for an icon that is changed."""
+        """Return another one of these, for an icon that is changed."""
         copy = _Letter(self._family, self._letter, self._color, self._disabled)
         _KEPT.append(copy)
         return copy
 
 
 class _IconKeeper(QObject):
-    """Lives with a button and draws its icon anew when the theme changes."""
+    """Live with a button and draw its icon anew when the theme changes."""
 
     def __init__(self, button: QAbstractButton, theme: Theme) -> None:
         super().__init__(button)
@@ -110,7 +110,7 @@ def keep_icon(button: QAbstractButton, theme: Theme, name: str, color: str = "te
 
 
 def icon_button(theme: Theme, name: str, text: str, parent: QWidget | None = None) -> QToolButton:
-    """A flat button with an icon; `text` is its tooltip and its accessible name."""
+    """Return a flat button with an icon; `text` is its tooltip and its accessible name."""
     button = QToolButton(parent)
     button.setAutoRaise(True)
     button.setToolTip(text)

@@ -1,4 +1,4 @@
-"""Keys and the mouse, where Qt leaves it to the platform or does something else.
+"""Handle keys and the mouse where Qt leaves them to the platform or behaves differently.
 
 Enter presses the button that has the keyboard, as Space does; Esc is kept from the window; a popup has closed.
 """
@@ -23,7 +23,7 @@ def presses_button(event: QKeyEvent) -> bool:
 
 
 class Dialog(QDialog):
-    """A dialog in which Enter presses the button that has the keyboard, and only elsewhere the one that is usual."""
+    """Show a dialog in which Enter presses the button that has the keyboard, and only elsewhere the usual one."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Enter on a button is for that button."""

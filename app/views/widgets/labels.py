@@ -1,4 +1,4 @@
-"""Labels: one whose height does not depend on its text, one that is cut in the middle where there is no room."""
+"""Label: one whose height does not depend on its text, one that is cut in the middle where there is no room."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 
 class FixedHeightLabel(QLabel):
-    """Wraps its text, and always has room for the longest of `samples`: nothing moves when the text changes."""
+    """Wrap the text, and keep room for the longest of `samples`: nothing moves when the text changes."""
 
     def __init__(self, samples: Sequence[str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -20,33 +20,33 @@ class FixedHeightLabel(QLabel):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
     def hasHeightForWidth(self) -> bool:  # noqa: N802 - Qt's name
-        """No: with it, a scroll area gives what stands around it no less than it would like to have, and scrolls."""
+        """Return False: with True a scroll area leaves all around it the room that it would like, and scrolls."""
         return False
 
     def room_for(self, width: int) -> int:
-        """The height (pixels) of the highest of the samples at this width."""
+        """Return the height (pixels) of the highest of the samples at this width."""
         place = QRect(0, 0, max(width, 1), 10_000)
         metrics = self.fontMetrics()
         return max(metrics.boundingRect(place, Qt.TextFlag.TextWordWrap, text).height() for text in self._samples)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """As wide as the longest word."""
+        """Return a size as wide as the longest word."""
         words = " ".join(self._samples).split()
         width = max(self.fontMetrics().horizontalAdvance(word) for word in words)
         return QSize(width, self.minimumHeight())
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """The longest sample in one line."""
+        """Return the longest sample in one line."""
         width = max(self.fontMetrics().horizontalAdvance(text) for text in self._samples)
         return QSize(width + 1, self.minimumHeight())
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """A narrower label needs more lines."""
+        """Keep room for the lines of a narrower label."""
         super().resizeEvent(event)
         self._keep_room()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """A larger font needs more room."""
+        """Keep room for a larger font."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._keep_room()
@@ -58,7 +58,7 @@ class FixedHeightLabel(QLabel):
 
 
 class ElidedLabel(QLabel):
-    """For paths, whose beginning and end tell most. All of it is the tooltip and what is read out."""
+    """Show a path, whose beginning and end tell most. All of it is the tooltip and what is read out."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -75,16 +75,16 @@ class ElidedLabel(QLabel):
         self._cut()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """One line."""
+        """Return one line."""
         return QSize(0, self.fontMetrics().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Another width has room for more, or for less."""
+        """Cut the text anew for another width."""
         super().resizeEvent(event)
         self._cut()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """So do other letters."""
+        """Cut the text anew for other letters."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._cut()
@@ -94,6 +94,6 @@ class ElidedLabel(QLabel):
 
 
 def ltr(text: str) -> str:
-    """A path or a figure with its unit, which are written from the left in every language."""
+    """Return a path or a figure with its unit, which are written from the left in every language."""
     mirrored = QGuiApplication.layoutDirection() == Qt.LayoutDirection.RightToLeft
     return f"\u2066{text}\u2069" if mirrored and text else text

@@ -1,4 +1,4 @@
-"""Lines above the prompt for what concerns the whole program: saving fails, or a model would not fit in memory."""
+"""Show lines above the prompt that concern the whole program: saving fails, or a model would not fit in memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.views.widgets.theme import Theme
 
 
 class NoticeRow(QFrame):
-    """A line, hidden until there is something to say. Attribute: text (what it says)."""
+    """Show a line, hidden until there is something to say. Attribute: text (what it says)."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -20,7 +20,7 @@ class NoticeRow(QFrame):
         self.text.setWordWrap(True)
 
     def _lay_out(self, theme: Theme, answer: str, close: str) -> tuple[QPushButton, QToolButton]:
-        """The button with the words `answer`, and the cross, whose help is `close`; nothing is connected yet."""
+        """Return the button with the words `answer`, and the cross, whose help is `close`; nothing is connected yet."""
         button = QPushButton(answer, self)
         button.setObjectName("undoButton")
         cross = icon_button(theme, "x", close, self)
@@ -44,7 +44,7 @@ OFFER_MS = 12_000
 
 
 class NoticeBar(NoticeRow):
-    """Stands until it is closed; good news and offers go by themselves. Signal: accepted() (an offer)."""
+    """Show a notice until it is closed; good news and offers go by themselves. Signal: accepted() (an offer)."""
 
     accepted = Signal()
 
@@ -93,7 +93,7 @@ class NoticeBar(NoticeRow):
 
 
 class LoadNotice(NoticeRow):
-    """Announces a load that would not fit. Signals: accepted() (go on all the same), declined()."""
+    """Announce a load that would not fit. Signals: accepted() (go on all the same), declined()."""
 
     accepted = Signal()
     declined = Signal()

@@ -6,20 +6,20 @@ from time import perf_counter
 
 
 class PaintBudget:
-    """Keeps a moment free after each drawing, for what the user does. One for all that is drawn on the Qt thread."""
+    """Keep a moment free after each drawing, for what the user does. One for all that is drawn on the Qt thread."""
 
     def __init__(self) -> None:
         self._free_at = 0.0
 
     def wait_ms(self) -> int:
-        """Milliseconds until one may draw; 0: now."""
+        """Return milliseconds until one may draw; 0: now."""
         left = self._free_at - perf_counter()
         return 0 if left <= 0.0 else int(1000.0 * left) + 1
 
     def take(self, pause_s: float) -> None:
-        """Somebody has drawn, and the screen takes it over now: the next one waits so long (seconds)."""
+        """Take a turn: somebody has drawn, the screen takes it over now, and the next one waits so long (seconds)."""
         self._free_at = perf_counter() + pause_s
 
     def clear(self) -> None:
-        """Whoever wants to may draw at once."""
+        """Clear the wait: whoever wants to may draw at once."""
         self._free_at = 0.0

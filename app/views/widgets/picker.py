@@ -1,4 +1,4 @@
-"""A list to choose from: lines of one or two rows, those that cannot be chosen greyed with the reason under them."""
+"""Show a list to choose from: lines of one or two rows; what cannot be chosen is grey with the reason under it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _CHOSEN = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 
 
 class PickerLines(QAbstractListModel):
-    """Hundreds of models are shown anew whenever memory changes; hardly any of them is looked at."""
+    """Hold hundreds of models, shown anew whenever memory changes; hardly any of them is looked at."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -69,11 +69,11 @@ class PickerLines(QAbstractListModel):
         self.endResetModel()
 
     def place_of(self, key: object) -> int:
-        """The last line with this key; -1: there is none."""
+        """Return the last line with this key; -1: there is none."""
         return max((row for row, choice in enumerate(self._choices) if choice.key == key), default=-1)
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, N802 - Qt's name and default
-        """One a choice."""
+        """Return one a choice."""
         return 0 if parent.isValid() else len(self._choices)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
@@ -83,7 +83,7 @@ class PickerLines(QAbstractListModel):
         return _CHOSEN
 
     def data(self, index: Index, role: int = _DISPLAY) -> Any:
-        """Its words, what names it, and how it is to look."""
+        """Return its words, what names it, and how it is to look."""
         if not index.isValid():
             return None
         kept = (index.row(), int(role))
@@ -137,7 +137,7 @@ _AROUND = 40
 
 
 def shortened(text: str, metrics: QFontMetrics, width: int) -> str:
-    """A text that fits: whole, else without its last figures (what follows a ` · `), else cut in the middle.
+    """Return a text that fits: whole, else without its last figures (what follows a ` · `), else cut in the middle.
 
     Models of one family begin and end alike: what is between tells them apart least.
     """
@@ -149,7 +149,7 @@ def shortened(text: str, metrics: QFontMetrics, width: int) -> str:
 
 
 class ChoiceDelegate(QStyledItemDelegate):
-    """Draws a line: what it is, and under it in small what else is to be said, in two rows at most.
+    """Draw a line: what it is, and under it in small what else is to be said, in two rows at most.
 
     Attribute: width (that a row has for words).
     """
@@ -211,7 +211,7 @@ class ChoiceDelegate(QStyledItemDelegate):
 
 
 def small_font(font: QFont) -> QFont:
-    """The same font, as small as captions are."""
+    """Return the same font, as small as captions are."""
     small = QFont(font)
     if font.pointSizeF() > 0:
         small.setPointSizeF(font.pointSizeF() * _SMALL)
@@ -221,7 +221,7 @@ def small_font(font: QFont) -> QFont:
 
 
 class Picker(QComboBox):
-    """A list to choose from; it is not changed by a passing wheel. Signal: chosen(data)."""
+    """Show a list to choose from; a passing wheel does not change it. Signal: chosen(data)."""
 
     chosen = Signal(object)
 

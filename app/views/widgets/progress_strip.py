@@ -1,4 +1,4 @@
-"""The thin progress bar with a word and a cancel button."""
+"""Show the thin progress bar with a word and a cancel button."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PATIENCE_MS = 250
 
 
 class ProgressStrip(QFrame):
-    """Shows what is going on if it takes a while. Signal: cancel()."""
+    """Show what is going on if it takes a while. Signal: cancel()."""
 
     cancel = Signal()
 

@@ -1,4 +1,4 @@
-"""Pages that scroll: the parts of dialogs that may be too tall, and what stands in the place of the conversation."""
+"""Show pages that scroll: parts of dialogs that may be too tall, and what stands in the conversation's place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QWidget
 
 
 class ScrollPage(QScrollArea):
-    """A page as wide as its place, which scrolls up and down only. Tab passes over it to what stands in it."""
+    """Show a page as wide as its place, which scrolls up and down only. Tab passes over it to what stands in it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -18,13 +18,13 @@ class ScrollPage(QScrollArea):
 
 
 class ColumnPage(ScrollPage):
-    """Stands in the place of the conversation: a column in the middle, which is no wider than `width`.
+    """Stand in the place of the conversation: a column in the middle, which is no wider than `width`.
 
     Attribute: column, the widget that is to be filled.
     """
 
     def __init__(self, width: int, margins: tuple[int, int], parent: QWidget | None = None) -> None:
-        """`margins`: at the sides, and above and below."""
+        """Build the page. `margins`: at the sides, and above and below."""
         super().__init__(parent)
         self.setObjectName("transcript")
         page = QWidget()

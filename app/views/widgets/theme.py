@@ -1,4 +1,4 @@
-"""Colours as named tokens, for two themes, switched live."""
+"""Define colours as named tokens, for two themes, switched live."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LINE_HEIGHT = 145
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The colours of one theme."""
+    """Hold the colours of one theme."""
 
     background: str
     surface: str
@@ -83,7 +83,7 @@ DARK = Tokens(
 
 
 class Theme(QObject):
-    """The theme in use: colours, and how large the letters are, as the settings say.
+    """Hold the theme in use: its colours and font size follow the settings.
 
     Attribute: tokens. Signal: changed().
     """
@@ -134,7 +134,7 @@ class Theme(QObject):
 
     @property
     def points(self) -> float:
-        """The size of the letters that is in use."""
+        """Return the size of the letters that is in use."""
         return self.font_points or self._platform_font.pointSizeF()
 
     @property
@@ -158,7 +158,7 @@ class Theme(QObject):
         return self._app.styleHints().colorScheme() == Qt.ColorScheme.Dark
 
     def color(self, name: str) -> QColor:
-        """A token as a colour."""
+        """Return a token as a colour."""
         return QColor(getattr(self.tokens, name))
 
     def _apply(self) -> None:
@@ -190,7 +190,7 @@ class Theme(QObject):
 
 
 def _platform_font(app: QApplication) -> QFont:
-    """The font as it was before anybody chose a size; a theme that is made later (in tests) sees the same."""
+    """Return the font as it was before anybody chose a size; a theme that is made later (in tests) sees the same."""
     name = "platformFont"
     if app.property(name) is None:
         app.setProperty(name, app.font())
@@ -199,14 +199,14 @@ def _platform_font(app: QApplication) -> QFont:
 
 
 def fixed_font() -> QFont:
-    """The platform's font for code, as large as the text."""
+    """Return the platform's font for code, as large as the text."""
     font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
     font.setPointSizeF(QApplication.font().pointSizeF())
     return font
 
 
 class _FixedLetters(QObject):
-    """Lives with a widget, whose letters grow with all others while it is on the screen."""
+    """Live with a widget, whose letters grow with all others while it is on the screen."""
 
     def __init__(self, widget: QWidget) -> None:
         super().__init__(widget)
@@ -215,7 +215,7 @@ class _FixedLetters(QObject):
         (widget.parentWidget() or widget).installEventFilter(self)
 
     def eventFilter(self, _watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """The letters around it have another size."""
+        """Fit the letters, as those around the widget have another size."""
         if event.type() == QEvent.Type.FontChange:
             # Not at once: with the style sheet comes the font that the widget had.
             QTimer.singleShot(0, self._widget, self._fit)

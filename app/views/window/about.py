@@ -1,4 +1,4 @@
-"""The About window: what this program is, which versions it is made of, where it keeps things, and all licences."""
+"""Show the About window: what this program is, which versions it is made of, where it keeps things, all licences."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Whereabouts:
 
 
 class AboutDialog(Dialog):
-    """Tells about the program. Everything is read when it is made, the licences when they are looked at."""
+    """Tell about the program. Everything is read when it is made, the licences when they are looked at."""
 
     def __init__(self, place: Whereabouts, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -144,7 +144,7 @@ class AboutDialog(Dialog):
         return label
 
     def _fact(self, name: str, text: str, parent: QWidget) -> QLineEdit:
-        """A line that can be selected; a long path is scrolled, not wrapped."""
+        """Return a line that can be selected; a long path is scrolled, not wrapped."""
         line = QLineEdit(text, parent)
         line.setReadOnly(True)
         line.setFrame(False)
@@ -258,7 +258,7 @@ def _versions() -> list[tuple[str, str]]:
 
 
 def _picture(size: int, ratio: float) -> QPixmap:
-    """The program's icon, drawn at the size that it is shown at; empty where it is damaged."""
+    """Return the program's icon, drawn at the size that it is shown at; empty where it is damaged."""
     try:
         data = QBuffer()
         data.setData(QByteArray(read_bytes("icons", "outrider.svg")))

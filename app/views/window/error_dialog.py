@@ -14,7 +14,7 @@ _COPIED_MS = 2_000
 
 
 class ErrorDialog(Dialog):
-    """Shows a report and copies it; the window behind it goes on working. Signal: log_wanted()."""
+    """Show a report and copy it; the window behind it goes on working. Signal: log_wanted()."""
 
     log_wanted = Signal()
 

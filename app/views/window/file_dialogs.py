@@ -1,4 +1,4 @@
-"""Asks for files and folders."""
+"""Ask for files and folders."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _with_ending(chosen: str, suffix: str) -> Path | None:
 
 
 def ask_what_to_import(parent: QWidget) -> Path | None:
-    """The file of a conversation; None: none."""
+    """Return the file of a conversation; None: none."""
     title = QCoreApplication.translate("Files", "Import a chat")
     kinds = ";;".join(say(each.kind) for each in FORMATS.values() if each.read is not None)
     chosen, _ = QFileDialog.getOpenFileName(parent, title, str(_documents()), kinds)
@@ -36,14 +36,14 @@ def ask_what_to_import(parent: QWidget) -> Path | None:
 
 
 def ask_what_to_attach(parent: QWidget) -> list[Path]:
-    """Text files that are to go with a question; may be none."""
+    """Return text files that are to go with a question; may be none."""
     title = QCoreApplication.translate("Files", "Attach text files")
     chosen, _ = QFileDialog.getOpenFileNames(parent, title, str(_documents()))
     return [Path(each) for each in chosen]
 
 
 def ask_for_models_folder(parent: QWidget, start: Path | None) -> Path | None:
-    """A folder with models; None: none. `start`: where to begin to look."""
+    """Return a folder with models; None: none. `start`: where to begin to look."""
     title = QCoreApplication.translate("Files", "Add a model folder")
     chosen = QFileDialog.getExistingDirectory(parent, title, str(start or Path.home()))
     return Path(chosen) if chosen else None
@@ -57,7 +57,7 @@ def ask_where_to_put(parent: QWidget, title: str, name: str) -> Path | None:
 
 
 def ask_what_to_open(parent: QWidget, title: str) -> Path | None:
-    """A JSON file to be read; None: none."""
+    """Return a JSON file to be read; None: none."""
     kinds = QCoreApplication.translate("Files", "JSON (*.json)")
     chosen, _ = QFileDialog.getOpenFileName(parent, title, str(_documents()), kinds)
     return Path(chosen) if chosen else None

@@ -1,4 +1,4 @@
-"""Files and folders that are dropped onto the window."""
+"""Take files and folders that are dropped onto the window."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.state.conversations.dropped import sort_out
 
 
 class FileDrops(QObject):
-    """Takes what is dropped anywhere onto a window, and tells what it is.
+    """Take what is dropped anywhere onto a window, and tell what it is.
 
     Signals: dropped(Dropped), foreign() (addresses of things that are not on this computer).
     """
@@ -21,7 +21,7 @@ class FileDrops(QObject):
     foreign = Signal()
 
     def __init__(self, window: QWidget, *writing: QWidget) -> None:
-        """`writing`: what takes text, and so would take the names of files as one."""
+        """Watch the window. `writing`: widgets that take text, and so would take the names of files as text."""
         super().__init__(window)
         self._window = window
         self.veil: DropVeil | None = None
@@ -30,7 +30,7 @@ class FileDrops(QObject):
             place.installEventFilter(self)
 
     def eventFilter(self, _watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """Files come over the window: from here on the veil looks after them."""
+        """Show the veil when files come over the window: from here on it looks after them."""
         if event.type() == QEvent.Type.Drop and isinstance(event, QDropEvent) and event.mimeData().hasUrls():
             # Let go before the veil was under them.
             if self.veil is not None:
@@ -61,7 +61,7 @@ class FileDrops(QObject):
 
 
 class DropVeil(QFrame):
-    """Lies over the window while files are dragged, and says what may be dropped. Signal: dropped(QMimeData)."""
+    """Cover the window while files are dragged, and say what may be dropped. Signal: dropped(QMimeData)."""
 
     dropped = Signal(object)
 
@@ -92,26 +92,26 @@ class DropVeil(QFrame):
         self.hide()
 
     def cover(self) -> None:
-        """Lie over all of the window."""
+        """Cover all of the window."""
         self.setGeometry(self._window.rect())
         self.raise_()
         self.show()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802 - Qt's name
-        """A file stays where it was: this is a copy."""
+        """Accept the files as a copy: a file stays where it was."""
         self._accept(event)
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:  # noqa: N802 - Qt's name
-        """The whole window is one place."""
+        """Accept the files anywhere: the whole window is one place."""
         self._accept(event)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:  # noqa: N802 - Qt's name
-        """They went elsewhere."""
+        """Hide the veil: the files went elsewhere."""
         super().dragLeaveEvent(event)
         self.hide()
 
     def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802 - Qt's name
-        """Here they are."""
+        """Hide the veil, and emit `dropped` with the files."""
         self.hide()
         self._accept(event)
         self.dropped.emit(event.mimeData())

@@ -1,4 +1,4 @@
-"""The first start: what the two models do, in a few words, and where to begin."""
+"""Show the first start: what the two models do, in a few words, and where to begin."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GUESSED, _RIGHT = 5, 4
 
 
 class TwoModels(QWidget):
-    """The picture: the draft guesses a few words, the target goes over all of them at once and puts one right."""
+    """Draw the picture: the draft guesses a few words, the target goes over all of them at once and puts one right."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -28,18 +28,18 @@ class TwoModels(QWidget):
         theme.changed.connect(self.update)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Two rows."""
+        """Return two rows."""
         return QSize(420, 2 * self._row() + _BETWEEN + 4)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Less wide."""
+        """Return a smaller width than the usual one."""
         return QSize(280, self.sizeHint().height())
 
     def _row(self) -> int:
         return self.fontMetrics().height() + 14
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Two rows of words, the models before them, and what becomes of each word between."""
+        """Paint two rows of words, the models before them, and what becomes of each word between."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.translate(0, 2)
@@ -74,7 +74,7 @@ class TwoModels(QWidget):
         painter.restore()
 
     def _draw_word(self, painter: QPainter, box: QRectF, place: int, line: int) -> None:
-        """A word, as a bar; those of one length in both rows are the same."""
+        """Draw a word as a bar; bars of one length in both rows are the same word."""
         theme, kept = self._theme, place < _RIGHT
         share = (0.7, 1.0, 0.55, 0.85, 0.6)[place] if line == 0 or kept else 0.95
         bar = QRectF(box.left() + box.width() * (1 - share) / 2, box.top(), box.width() * share, box.height())
@@ -84,7 +84,7 @@ class TwoModels(QWidget):
         painter.drawRoundedRect(bar, 5, 5)
 
     def _draw_step(self, painter: QPainter, x: float, row: int, place: int) -> None:
-        """A tick where the word stays, a cross where it does not."""
+        """Draw a tick where the word stays, a cross where it does not."""
         theme, y = self._theme, row + _BETWEEN / 2
         kept = place < _RIGHT
         color = theme.color("accent" if kept else "danger")
@@ -100,7 +100,7 @@ class TwoModels(QWidget):
 
 
 class FirstLaunchView(ColumnPage):
-    """One screen in the place of the conversation. Signals: demo_wanted(), folder_wanted(), closed()."""
+    """Show one screen in place of the conversation. Signals: demo_wanted(), folder_wanted(), closed()."""
 
     demo_wanted = Signal()
     folder_wanted = Signal()
@@ -117,7 +117,7 @@ class FirstLaunchView(ColumnPage):
         self.close_button.clicked.connect(self.closed)
 
     def begin(self) -> None:
-        """The keyboard to where one begins."""
+        """Move the keyboard to where one begins."""
         (self.demo if self.demo.isEnabled() else self.folder).setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _fill(self, theme: Theme, *, has_demo: bool) -> None:
@@ -190,7 +190,7 @@ class FirstLaunchView(ColumnPage):
         return rows
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Large letters in a narrow window: the buttons stand one below the other."""
+        """Place the buttons one below the other where the letters are large and the window is narrow."""
         hints = [button.sizeHint().width() for button in (self.demo, self.folder, self.close_button)]
         wanted = sum(hints) + self._buttons.spacing() * (len(hints) + 1)
         fits = wanted <= min(event.size().width() - 2 * _MARGIN, _WIDE)
@@ -199,11 +199,11 @@ class FirstLaunchView(ColumnPage):
         super().resizeEvent(event)
 
     def event(self, event: QEvent) -> bool:
-        """Esc is for this screen, while the keyboard is here."""
+        """Keep Esc for this screen, while the keyboard is here."""
         return keeps_escape(event) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Esc leaves."""
+        """Leave on Esc."""
         if event.key() == Qt.Key.Key_Escape:
             self.closed.emit()
         else:

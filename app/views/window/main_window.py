@@ -1,4 +1,4 @@
-"""The window: bar on top, chats at the left, the conversation in the middle, Speculation at the right."""
+"""Show the window: bar on top, chats at the left, the conversation in the middle, Speculation at the right."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ DEFAULT = (1_280, 800)
 
 
 class MainWindow(QMainWindow):
-    """Renders state, sends intents.
+    """Render state, and send intents.
 
     Attribute: commands (what can be done, with the keys).
     Signals: painted() (once, when the window is on screen), closed(), folder_chosen(str), cancel_wanted(),
@@ -139,7 +139,7 @@ class MainWindow(QMainWindow):
         return chat
 
     def _order_tabs(self) -> None:
-        """From left to right, in whatever order the controls were made."""
+        """Order the controls for Tab from left to right, in whatever order they were made."""
         bar = self.bar
         stops = (
             *(bar.left_button, bar.target, bar.draft, bar.lookahead, bar.library_button, bar.tokens_button),
@@ -179,16 +179,16 @@ class MainWindow(QMainWindow):
         self.left.begin_search()
 
     def enter_prompt(self) -> None:
-        """The keyboard to the prompt."""
+        """Move the keyboard to the prompt."""
         self.prompt.setFocus()
 
     def enter_transcript(self) -> None:
-        """The keyboard to the conversation, where the arrows scroll."""
+        """Move the keyboard to the conversation, where the arrows scroll."""
         if self._pages.currentWidget() is self.transcript:
             self.transcript.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def come_up(self) -> None:
-        """To the front, wherever the window is."""
+        """Bring the window to the front, wherever it is."""
         self.setWindowState((self.windowState() & ~Qt.WindowState.WindowMinimized) | Qt.WindowState.WindowActive)
         self.show()
         self.raise_()
@@ -200,7 +200,7 @@ class MainWindow(QMainWindow):
             super().keyPressEvent(event)
 
     def focusNextPrevChild(self, forward: bool) -> bool:  # noqa: N802 - Qt's name
-        """Tab goes round the whole window; the messages, which come and go, are the transcript's own matter."""
+        """Move the focus round the whole window; the transcript itself looks after its messages, which come and go."""
         now = QApplication.focusWidget() or self
         if not now.isVisible():
             # It is being hidden: what is in the chain now may be half gone, and Python must not touch it.
@@ -230,16 +230,16 @@ class MainWindow(QMainWindow):
         self.transcript.show_tokens(on)
 
     def choose_theme(self, mode: str) -> None:
-        """Light, dark, or what the system uses; remembered."""
+        """Choose light, dark, or what the system uses; remember it."""
         self._theme.set_mode(mode)
 
     def change_font(self, step: int) -> None:
-        """Larger or smaller letters, by `step` points; 0: the platform's size."""
+        """Change the size of letters by `step` points; 0: the platform's size."""
         least, most = FONT_POINTS
         self.set_font_points(0 if step == 0 else min(max(round(self._theme.points) + step, least), most))
 
     def set_font_points(self, points: int) -> None:
-        """Letters of this size; 0: the platform's. Remembered."""
+        """Set letters of this size, and remember it; 0: the platform's."""
         self._theme.set_font_points(points)
 
     # Rendering --------------------------------------------------------------------------------------------------------
@@ -319,7 +319,7 @@ class MainWindow(QMainWindow):
             self._note_place()
 
     def _note_place(self) -> None:
-        """At once: the program may be killed. Not before it is shown, nor while it is being built."""
+        """Note the place at once: the program may be killed. Nothing is noted before the window is built and shown."""
         if self._painted and self.isVisible() and not self.isMinimized():
             self._settings.geometry = place_of(self)
 
@@ -331,7 +331,7 @@ class MainWindow(QMainWindow):
             QTimer.singleShot(0, self, self.painted.emit)
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802 - Qt's name
-        """Vanish at once; what runs is ended behind the scene."""
+        """Hide at once; what runs is ended behind the scene."""
         self.note_layout()
         super().closeEvent(event)
         self.closed.emit()

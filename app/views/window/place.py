@@ -13,7 +13,7 @@ _LEAST_BYTES = 50
 
 
 def place_of(window: QWidget) -> str:
-    """Position, size, and whether it is maximised, as text for the settings."""
+    """Return position, size, and whether the window is maximised, as text for the settings."""
     return bytes(window.saveGeometry().toBase64().data()).decode("ascii")
 
 

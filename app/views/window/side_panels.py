@@ -1,4 +1,4 @@
-"""The panels beside the conversation: shown or hidden, as wide as the user made them, folded where there is no room."""
+"""Place the panels beside the conversation: shown or hidden, as wide as the user made them, folded in little room."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ LEFT_MOST, RIGHT_MOST = 360, 480
 
 
 class SidePanels(QObject):
-    """Looks after both. `room`: the smallest width of the window. Signal: changed() (one was shown or hidden)."""
+    """Look after both. `room`: the smallest width of the window. Signal: changed() (one was shown or hidden)."""
 
     changed = Signal()
 
     def __init__(
         self, splitter: QSplitter, left: QWidget, right: QWidget, settings: Settings, theme: Theme, room: int
     ) -> None:
-        """In the splitter the chat stands between them."""
+        """Set up the panels; in the splitter the chat stands between them."""
         super().__init__(splitter)
         self._splitter = splitter
         self._left, self._right = left, right
@@ -48,7 +48,7 @@ class SidePanels(QObject):
         self.changed.emit()
 
     def fit_font(self) -> None:
-        """Large letters need wide panels."""
+        """Fit the widths of the panels to the letters: large ones need wide panels."""
         scale = max(self._theme.scale, 1.0)
         for panel, least, most in ((self._left, LEFT_LEAST, LEFT_MOST), (self._right, RIGHT_LEAST, RIGHT_MOST)):
             panel.setMinimumWidth(min(round(least * scale), self._room - CHAT_LEAST - 10))
@@ -66,7 +66,7 @@ class SidePanels(QObject):
             self.fit_font()
 
     def fold(self) -> None:
-        """Below 1,000 px (with letters of the usual size) no room for side panels, unless one is asked for."""
+        """Fold the side panels below 1,000 px (with letters of the usual size), unless one is asked for."""
         narrow = self._window_width() < NARROW * max(self._theme.scale, 1.0)
         if narrow == self._narrow:
             return

@@ -1,4 +1,4 @@
-"""The empty chat: a greeting and prompts to start from."""
+"""Show the empty chat: a greeting and prompts to start from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MARGIN = 24
 
 
 class StarterCard(QPushButton):
-    """A prompt to start from: its title, and as much of it as fits in a line."""
+    """Show a prompt to start from: its title, and as much of it as fits in a line."""
 
     def __init__(self, starter: StarterPrompt, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -41,11 +41,11 @@ class StarterCard(QPushButton):
         layout.addWidget(self._text)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """As tall as its two lines."""
+        """Return a size as tall as its two lines."""
         return QSize(240, self._rows.sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """May be narrow: the prompt is cut."""
+        """Return a small width: the prompt is cut then."""
         return QSize(120, self._rows.sizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
@@ -56,7 +56,7 @@ class StarterCard(QPushButton):
 
 
 class WelcomeView(ColumnPage):
-    """The empty chat. Signal: chosen(prompt)."""
+    """Show the empty chat. Signal: chosen(prompt)."""
 
     chosen = Signal(str)
 

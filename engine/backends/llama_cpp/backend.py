@@ -1,4 +1,4 @@
-"""GGUF models through the low-level functions of llama.cpp."""
+"""Run GGUF models through the low-level functions of llama.cpp."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _logits_place: Any = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c
 
 
 def _abort_function() -> Any:
-    """A C function of the kind that llama.cpp asks whether to stop: true when its argument points to a set flag.
+    """Return a C function of the kind that llama.cpp asks whether to stop: true when its argument points to a set flag.
 
     It is the C library's strlen over the flag of a CancelToken, so that no check takes the interpreter lock, which a
     Python callback would do at every node of the graph.
@@ -55,7 +55,7 @@ def _abort_function() -> Any:
 
 
 class LlamaCppBackend(Backend):
-    """A GGUF model with its context (see engine.backends.base.Backend). Make one with `open`."""
+    """Run a GGUF model with its context (see engine.backends.base.Backend). Make one with `open`."""
 
     def __init__(
         self, model: Any, context: Any, name: str, context_length: int, batch_size: int, device: str = "cpu"
@@ -263,7 +263,7 @@ class LlamaCppBackend(Backend):
             self._state.mark()
 
     def _recover(self) -> None:
-        """After a forward that failed half-way: the cache as before, or empty."""
+        """Mend the cache after a forward that failed half-way: it is as before, or empty."""
         held = self.length - len(self._replay)
         if self._state is not None:
             reached = self._state.recover(self.length)

@@ -1,4 +1,4 @@
-"""llama.cpp as a library of this process: its messages, and the modules that compute for this processor.
+"""Load llama.cpp as a library of this process: its messages, and the modules that compute for this processor.
 
 A build for one machine has its processor code inside. A build for all machines (GGML_BACKEND_DL) has it in modules,
 one for each family of processors, beside the library: the best one that runs here is loaded by its path. Left to
@@ -54,12 +54,12 @@ class LibraryLog:
 
     @property
     def last(self) -> str | None:
-        """The last message, None where there was none."""
+        """Return the last message, None where there was none."""
         return self._lines[-1] if self._lines else None
 
     @property
     def error(self) -> str | None:
-        """The first message that tells of an error or a failure, None where none does."""
+        """Return the first message that tells of an error or a failure, None where none does."""
         return next((line for line in self._lines if "error" in line.lower() or "failed" in line.lower()), None)
 
 
@@ -105,12 +105,15 @@ def _load_modules() -> None:
 
 
 def module_folder() -> Path:
-    """Where libllama and its modules are."""
+    """Return the folder of libllama and its modules."""
     return Path(llama_cpp.__file__).resolve().parent / "lib"
 
 
 def processor_library() -> ctypes.PyDLL:
-    """The library with the processor's code, whichever module was loaded. Raises OSError where it is not found."""
+    """Return the library with the processor's code, whichever module was loaded.
+
+    Raises OSError where it is not found.
+    """
     ggml = _ggml()
     ggml.ggml_backend_reg_by_name.restype = ggml.ggml_backend_reg_get_proc_address.restype = ctypes.c_void_p
     ggml.ggml_backend_reg_by_name.argtypes = [ctypes.c_char_p]
@@ -132,7 +135,10 @@ def has_kernels() -> bool:
 
 
 def computes_alike() -> bool:
-    """Whether products and attention are those of our kernels: a row's bits do not depend on what is beside it."""
+    """Return whether products and attention are those of our kernels.
+
+    A row's bits do not depend on what is beside it.
+    """
     try:
         computes = processor_library().outrider_computes_here
     except (OSError, AttributeError):
@@ -142,7 +148,7 @@ def computes_alike() -> bool:
 
 
 def _library_around(address: int) -> ctypes.PyDLL:
-    """The library, loaded already, that has this address inside."""
+    """Return the library, loaded already, that has this address inside."""
     if sys.platform == "win32":
         handle = ctypes.c_void_p()
         by_address, unchanged = 4, 2
@@ -160,7 +166,7 @@ def _library_around(address: int) -> ctypes.PyDLL:
 
 
 class _Place(ctypes.Structure):
-    """What dladdr tells (Dl_info)."""
+    """Hold the result of dladdr (Dl_info)."""
 
     _fields_ = (
         ("file", ctypes.c_char_p),

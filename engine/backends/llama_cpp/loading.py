@@ -1,4 +1,4 @@
-"""A GGUF file becomes a model and a context of llama.cpp, with the settings that rows depend on least."""
+"""Make a model and a context of llama.cpp from a GGUF file, with the settings that rows depend on least."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def load_model(
 
 
 def _fits_in_memory(config: LoadConfig) -> bool:
-    """Whether the weights, read instead of mapped, leave some memory for the rest."""
+    """Return whether the weights, read instead of mapped, leave some memory for the rest."""
     try:
         size = sum(part.stat().st_size for part in split_parts(config.path))
     except (OSError, LoadFailed):
@@ -100,7 +100,7 @@ def make_context(model: Any, config: LoadConfig, log: LibraryLog) -> tuple[Any, 
 
 
 def _make_rows_alike(model: Any, params: Any, config: LoadConfig) -> None:
-    """Settings under which a row of logits depends least on how many tokens were fed with it.
+    """Choose settings under which a row of logits depends least on how many tokens were fed with it.
 
     With weights in float32 a float16 cache rounds last bits up to differences of 0.01 in the logits (measured; 0.00001
     with a float32 cache and without flash attention, which turns it into float16). Where llama_cpp/kernels are not at

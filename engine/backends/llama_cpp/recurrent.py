@@ -1,4 +1,4 @@
-"""How a recurrent or hybrid model of llama.cpp goes back: its own snapshots, or a saved state and a replay.
+"""Take a recurrent or hybrid model of llama.cpp back: by its own snapshots, or by a saved state and a replay.
 
 A recurrent layer keeps one state, into which every token is mixed; the past cannot be cut off it. Two ways lead back:
 
@@ -42,7 +42,7 @@ _LONGEST_WAY = 64
 
 
 def snapshot_depth(model: Any, batch_size: int) -> int:
-    """How many snapshots to ask llama.cpp for; 0 where it has none, or they would take too much memory.
+    """Return how many snapshots to ask llama.cpp for; 0 where it has none, or they would take too much memory.
 
     `batch_size`: tokens that the context takes at once. llama.cpp asserts that there are more of them.
     """
@@ -54,7 +54,7 @@ def snapshot_depth(model: Any, batch_size: int) -> int:
 
 
 def state_bytes(model: Any) -> int:
-    """Size of one recurrent state: at most this, as if no layer were an attention layer. 0 if it is not known."""
+    """Return the most bytes one recurrent state can have, as if no layer were an attention layer. 0 if not known."""
     architecture = _text(model, "general.architecture")
 
     def number(key: str) -> int:
@@ -70,7 +70,7 @@ def state_bytes(model: Any) -> int:
 
 
 def worth_saving(model: Any) -> bool:
-    """Whether copying the state and back takes less time than the forward that it saves.
+    """Return whether copying the state and back takes less time than the forward that it saves.
 
     A copy and a forward are both bound by the memory they go through, so the sizes tell, and the same at every start,
     where a measurement would not.
@@ -79,7 +79,7 @@ def worth_saving(model: Any) -> bool:
 
 
 class RecurrentState:
-    """The way back for sequence 0 of a context. Positions count tokens from the beginning.
+    """Lead sequence 0 of a context back. Positions count tokens from the beginning.
 
     Attributes: depth (snapshots that llama.cpp keeps, 0 where it keeps none).
     """
@@ -99,11 +99,11 @@ class RecurrentState:
         self._reach = 0
 
     def mark(self) -> None:
-        """What is decoded from now on may have to be taken back."""
+        """Mark the place: what is decoded from now on may have to be taken back."""
         self._marked = True
 
     def prepare(self, held: int, count: int) -> bool:
-        """Before `count` new tokens are decoded behind `held` ones: save the state if need be. False if that failed."""
+        """Prepare to decode `count` tokens behind `held` ones: save the state if need be. False if that failed."""
         if not self._marked:
             return True
         self._marked = False
@@ -113,11 +113,11 @@ class RecurrentState:
         return self._save(held)
 
     def decoded(self, count: int) -> None:
-        """The last piece had `count` tokens: llama.cpp has kept the states behind the last of them, one each."""
+        """Note a last piece of `count` tokens: llama.cpp has kept the states behind its last tokens, one each."""
         self._reach = min(count - 1, self.depth)
 
     def go_back(self, held: int, length: int) -> int | None:
-        """From `held` tokens to `length`, or to the saved state before it. How many are held then; None: no way."""
+        """Go back from `held` tokens to `length`, or to the saved state before; return how many are held, or None."""
         if 0 < held - length <= self._reach and llama_cpp.llama_memory_seq_rm(self._memory, 0, length, -1):
             self._reach = 0
             return length
@@ -127,7 +127,7 @@ class RecurrentState:
         return self._restore(self._saved)
 
     def recover(self, length: int) -> int:
-        """After a decode that failed half-way, with at most `length` tokens held: how many there are now."""
+        """Restore a state of at most `length` tokens after a decode that failed half-way; return how many are held."""
         self._reach = 0
         saved = self._saved
         return self._restore(saved if saved is not None and saved <= length else 0)
@@ -150,7 +150,7 @@ class RecurrentState:
         return True
 
     def _restore(self, held: int) -> int:
-        """Back to the saved state; to the beginning where llama.cpp cannot, from where all is to be fed again."""
+        """Restore the saved state; where llama.cpp cannot, go to the beginning, from where all is to be fed again."""
         if (
             held
             and llama_cpp.llama_state_seq_set_data_ext(self._context, self._buffer, len(self._buffer), 0, self._flags)
@@ -167,7 +167,7 @@ def _recurrent(model: Any) -> bool:
 
 
 def _text(model: Any, key: str) -> str:
-    """An entry of the model's header as text; '' if it has none."""
+    """Return an entry of the model's header as text; '' if it has none."""
     buffer = ctypes.create_string_buffer(128)
     length = llama_cpp.llama_model_meta_val_str(model, key.encode(), buffer, len(buffer))
     return buffer.value.decode("utf-8", "replace") if length >= 0 else ""

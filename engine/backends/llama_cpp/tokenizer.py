@@ -1,4 +1,4 @@
-"""The tokenizer of a GGUF model, by llama.cpp, guarded where llama.cpp would end the process."""
+"""Run the tokenizer of a GGUF model with llama.cpp, guarded where llama.cpp would end the process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ characters pass and 40,000 end the process on the usual stack of 8 MiB (measured
 
 
 class LlamaCppTokenizer:
-    """Text to token ids and back (see engine.backends.base.Tokenizer). Belongs to a loaded model and ends with it.
+    """Convert text to token ids and back (see engine.backends.base.Tokenizer), as long as the model is loaded.
 
     Once its model is freed it raises BackendClosed.
     """
@@ -65,20 +65,20 @@ class LlamaCppTokenizer:
 
     @property
     def eos_token_ids(self) -> frozenset[int]:
-        """Every token that ends a turn or a text."""
+        """Return every token that ends a turn or a text."""
         is_end = llama_cpp.llama_vocab_is_eog
         with self._open():
             return frozenset(token for token in range(self._size) if is_end(self._vocab, token))
 
     @property
     def chat_template(self) -> str | None:
-        """The chat template in the file, or None. Raises BackendClosed."""
+        """Return the chat template in the file, or None. Raises BackendClosed."""
         with self._open():
             template = llama_cpp.llama_model_chat_template(self._model, None)
         return template.decode("utf-8", "replace") if template else None
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
-        """Token ids of `text`. Raises TextNotEncodable, BackendFailure, BackendClosed."""
+        """Return the token ids of `text`. Raises TextNotEncodable, BackendFailure, BackendClosed."""
         with self._open():
             return self._encode(text, add_special, parse_special)
 
@@ -107,7 +107,7 @@ class LlamaCppTokenizer:
             room = -count
 
     def piece(self, token: int) -> bytes:
-        """The bytes that `token` adds to a text; control tokens add none."""
+        """Return the bytes that `token` adds to a text; control tokens add none."""
         known = self._pieces.get(token)
         if known is None:
             with self._open():
@@ -130,7 +130,10 @@ class LlamaCppTokenizer:
         return text.decode("utf-8", "replace") if text else ""
 
     def _lacks_byte_tokens(self) -> bool:
-        """Whether a character without a token of its own would make llama.cpp throw through C, ending the process."""
+        """Return whether a character without a token of its own would make llama.cpp throw through C.
+
+        Ending the process.
+        """
         kind = llama_cpp.llama_vocab_type(self._vocab)
         if kind not in (llama_cpp.LLAMA_VOCAB_TYPE_SPM, llama_cpp.LLAMA_VOCAB_TYPE_UGM):
             return False

@@ -1,4 +1,4 @@
-"""Folders of config.json and safetensors, run by PyTorch and transformers."""
+"""Run folders of config.json and safetensors with PyTorch and transformers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _LONG = 32
 
 
 class TransformersBackend(Backend):
-    """A model of transformers with its cache (see engine.backends.base.Backend). Make one with `open`."""
+    """Run a model of transformers with its cache (see engine.backends.base.Backend). Make one with `open`."""
 
     def __init__(self, loaded: LoadedModel, threads: int | None) -> None:
         self.parameters = sum(weight.numel() for weight in loaded.model.parameters())
@@ -148,7 +148,7 @@ class TransformersBackend(Backend):
 
     @contextmanager
     def _interruptible(self, cancel: CancelToken) -> Iterator[None]:
-        """Within, a forward is given up before its next layer when `cancel` is set."""
+        """Let a forward in the block be given up before its next layer when `cancel` is set."""
 
         def check(_layer: object, _inputs: object) -> None:
             cancel.check()
@@ -196,7 +196,7 @@ class TransformersBackend(Backend):
         del self._points[:-1]
 
     def _add_point(self, n_outputs: int) -> None:
-        """Behind a mark, a restore point before each forward whose tokens may be taken back."""
+        """Add a restore point behind a mark, before each forward whose tokens may be taken back."""
         if not self._points or not n_outputs or len(self._points) > MAX_LOOKAHEAD + 1:
             return
         held = self._memory.length
@@ -204,7 +204,7 @@ class TransformersBackend(Backend):
             self._points.append((held, self._memory.save()))
 
     def _restore(self, length: int) -> None:
-        """Back to the last restore point before `length`; what lies between is replayed with the next forward."""
+        """Restore the last restore point before `length`; the next forward replays what lies between."""
         usable = [point for point in self._points if point[0] <= length]
         if not usable:
             raise RewindNotSupported(length, self.length)
@@ -215,7 +215,7 @@ class TransformersBackend(Backend):
         self._replay = self._tokens[held:length]
 
     def _recover(self) -> None:
-        """After a forward that failed half-way: the cache as before, or empty."""
+        """Mend the cache after a forward that failed half-way: it is as before, or empty."""
         held = self.length - len(self._replay)
         if self._memory.can_crop:
             self._memory.crop(held)
@@ -244,7 +244,7 @@ class TransformersBackend(Backend):
 
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
-    """Within, PyTorch computes with so many threads. The number belongs to the whole process: it is put back."""
+    """Let PyTorch compute with this many threads in the block. The number is the whole process's: it is put back."""
     before = torch.get_num_threads()
     if before == count:
         yield
@@ -257,7 +257,7 @@ def _threads(count: int) -> Iterator[None]:
 
 
 def _prepare(loaded: LoadedModel) -> CacheUse:
-    """How the model is fed; on a CPU its weights are laid out for that."""
+    """Return how the model is fed; on a CPU its weights are laid out for that."""
     model, on_processor = loaded.model, loaded.device.type == "cpu"
     if on_processor:
         share_keys(model)
@@ -290,25 +290,25 @@ def _try(loaded: LoadedModel) -> CacheUse:
 
 
 def _as_array(rows: torch.Tensor) -> Logits:
-    """Rows as float32 in memory, without a copy where they are that already."""
+    """Return rows as float32 in memory, without a copy where they are that already."""
     array: Logits = rows.float().cpu().numpy()
     return array
 
 
 def _embeddings(model: Any) -> int:
-    """How many token ids the model can read."""
+    """Return how many token ids the model can read."""
     return int(model.get_input_embeddings().weight.shape[0])
 
 
 def _decoder_layers(model: Any) -> list[Any]:
-    """The layers that a forward goes through one by one."""
+    """Return the layers that a forward goes through one by one."""
     count = getattr(model.config.get_text_config(decoder=True), "num_hidden_layers", None)
     lists = (module for module in model.modules() if isinstance(module, torch.nn.ModuleList))
     return list(next((found for found in lists if len(found) == count), ()))
 
 
 def _end_tokens(loaded: LoadedModel, own: frozenset[int], vocab_size: int) -> frozenset[int]:
-    """Every token that ends a text: what the tokenizer, the configuration and the settings for writing name."""
+    """Return every token that ends a text: what the tokenizer, the configuration and the settings for writing name."""
     path = loaded.folder / "generation_config.json"
     settings = read_json(path) if path.exists() else {}
     configs = (loaded.config, loaded.config.get_text_config(decoder=True))

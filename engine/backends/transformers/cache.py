@@ -1,4 +1,4 @@
-"""What a model of transformers keeps of what it was fed, kept so that it can go back.
+"""Keep what a model of transformers was fed, in a form that can go back.
 
 transformers' own attention layers grow by copying all that they hold at every token, and forget what has left a
 sliding window. Ours write into a buffer with room, return views of it, and go back by setting a length: sliding layers
@@ -40,7 +40,7 @@ _SEQUENCE = -2
 
 
 class _GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
-    """Keys and values of full attention, (1, heads, room, width), of which the first `filled` tokens count."""
+    """Hold keys and values of full attention, (1, heads, room, width), of which the first `filled` tokens count."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -75,23 +75,23 @@ class _GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         self.dtype, self.device, self.is_initialized = keys.dtype, keys.device, True
 
     def _moved(self, like: torch.Tensor, before: torch.Tensor | None, room: int) -> torch.Tensor:
-        """Room for so many tokens, with what there was before in it."""
+        """Return room for so many tokens, with what there was before in it."""
         new = new_room((*like.shape[:_SEQUENCE], room, like.shape[-1]), like.dtype, like.device)
         if before is not None:
             new.narrow(_SEQUENCE, 0, self.filled).copy_(before.narrow(_SEQUENCE, 0, self.filled))
         return new
 
     def _first_visible(self, begin: int) -> int:
-        """The first token that one at `begin`, and those behind it, may look at."""
+        """Return the first token that one at `begin`, and those behind it, may look at."""
         return 0
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        """How many tokens a forward of `query_length` will see, and which is the first of them."""
+        """Return how many tokens a forward of `query_length` will see, and which is the first of them."""
         first = self._first_visible(self.filled)
         return self.filled + query_length - first, first
 
     def get_seq_length(self) -> int:
-        """Tokens in this layer."""
+        """Return tokens in this layer."""
         return self.filled
 
     def go_back(self, length: int) -> None:
@@ -100,7 +100,7 @@ class _GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
 
 
 class _GrowingSlidingLayer(_GrowingLayer):  # type: ignore[no-untyped-call]
-    """The same for attention within a window: all is kept, the last `window` tokens are shown."""
+    """Hold the same for attention within a window: all is kept, the last `window` tokens are shown."""
 
     is_sliding = True
 
@@ -113,7 +113,7 @@ class _GrowingSlidingLayer(_GrowingLayer):  # type: ignore[no-untyped-call]
 
 
 def _own_layer(layer: Any) -> Any:
-    """Our layer in place of one of transformers', where we have one of the kind."""
+    """Return our layer in place of one of transformers', where we have one of the kind, else that one."""
     if type(layer) is DynamicLayer:
         return _GrowingLayer()
     if type(layer) is DynamicSlidingWindowLayer:
@@ -125,7 +125,7 @@ def _own_layer(layer: Any) -> Any:
 
 
 def next_room(room: int, needed: int, device: torch.device) -> int:
-    """For how many tokens to make room next, where there is room for `room` and `needed` have to fit.
+    """Return for how many tokens to make room next, where there is room for `room` and `needed` have to fit.
 
     Twice as much where room costs nothing until it is used; an eighth more on devices, which lend all at once. Either
     way a token is copied a few times in all, however many follow.
@@ -134,7 +134,7 @@ def next_room(room: int, needed: int, device: torch.device) -> int:
 
 
 def new_room(shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    """A tensor whose content is not set. Raises OSError or torch.OutOfMemoryError where there is no memory."""
+    """Return a tensor whose content is not set. Raises OSError or torch.OutOfMemoryError where there is no memory."""
     size = prod(shape) * dtype.itemsize
     if not size or not _is_lent_by_page(device):
         return torch.empty(tuple(shape), dtype=dtype, device=device)
@@ -154,7 +154,7 @@ def _is_lent_by_page(device: torch.device) -> bool:
 
 
 class Memory(ABC):
-    """A model with what it was fed. Attributes: length (tokens held); can_crop (whether it goes back to any length).
+    """Hold a model with what it was fed. Attributes: length (tokens held); can_crop (whether it can go to any length).
 
     Where it cannot be cropped, it goes back to a place at which `save` was called.
     """
@@ -180,7 +180,7 @@ class Memory(ABC):
         """Forget everything."""
 
     def save(self) -> Any:
-        """A copy of the state as it is now."""
+        """Return a copy of the state as it is now."""
         raise NotImplementedError
 
     def restore(self, saved: Any) -> None:
@@ -188,7 +188,7 @@ class Memory(ABC):
         raise NotImplementedError
 
     def _forward(self, tokens: Sequence[int], rows: int, **arguments: Any) -> Any:
-        """The model's output, whose logits end with `rows` rows."""
+        """Return the model's output, whose logits end with `rows` rows."""
         if self._keeps_logits:
             arguments["logits_to_keep"] = max(rows, 1)
         ids = torch.tensor((tokens,), dtype=torch.long, device=self._device)
@@ -201,7 +201,7 @@ class Memory(ABC):
 
 
 class CacheMemory(Memory):
-    """A model with transformers' cache, its attention layers ours.
+    """Hold a model with transformers' cache, in which the attention layers are ours.
 
     `argument`: by what name it takes the cache; `placed`: whether it is told the positions of the tokens. Some take
     wrong ones otherwise (Bamba).
@@ -250,7 +250,7 @@ class CacheMemory(Memory):
 
 
 class StateMemory(Memory):
-    """A model that makes its state itself and gives it out with each output (RWKV, xLSTM, MiniMax).
+    """Hold a model that makes its state itself and gives it out with each output (RWKV, xLSTM, MiniMax).
 
     `name`: of the argument by which it takes the state back, and of the state in its output.
     """
@@ -282,7 +282,7 @@ class StateMemory(Memory):
 
 
 class Recomputing(Memory):
-    """A model whose cache has no rules that we know: it reads everything anew for each row that is asked for."""
+    """Hold a model whose cache has no rules that we know: it reads everything anew for each requested row."""
 
     can_crop = True
 
@@ -310,7 +310,7 @@ class Recomputing(Memory):
 
 
 def memories(model: Any, takes: frozenset[str]) -> list[Callable[[], Memory]]:
-    """The ways in which a model may remember, the best first; which of them it obeys has to be tried.
+    """Return the ways in which a model may remember, the best first; which of them it obeys has to be tried.
 
     `takes`: the names of the arguments of its forward.
     """
@@ -338,7 +338,7 @@ def _restore_layer(layer: Any, saved: Any) -> None:
 
 
 def _copied(value: Any) -> Any:
-    """The same with tensors of its own."""
+    """Return the same with tensors of its own."""
     if isinstance(value, torch.Tensor):
         return value.clone()
     if isinstance(value, dict):

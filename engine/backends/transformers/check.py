@@ -1,4 +1,4 @@
-"""How may this model be fed, and how does it go back? Tried on the model itself before it writes anything.
+"""Try how a model may be fed and how it goes back, on the model itself, before it writes anything.
 
 transformers' models differ in what they do with a cache: most take several tokens at once at any time, some ignore
 their state when several are fed (Mamba's scan starts from zero), some keep things of their own. Nothing declares it, so
@@ -34,16 +34,16 @@ _FIRST, _MARK = 3, 4
 
 
 class LooksAhead(Exception):
-    """The model's rows depend on tokens that follow: it does not write text token by token."""
+    """Report that the model's rows depend on tokens that follow: it does not write text token by token."""
 
 
 class NotNumbers(Exception):
-    """The model's rows are not numbers: its weights are damaged."""
+    """Report that the model's rows are not numbers: its weights are damaged."""
 
 
 @dataclass(frozen=True)
 class CacheUse:
-    """How a model remembers and is fed. `vocab_size`: rows of its logits."""
+    """Describe how a model remembers and is fed. `vocab_size`: rows of its logits."""
 
     memory: Memory
     feeding: Feeding
@@ -51,7 +51,9 @@ class CacheUse:
 
 
 def find_way(model: Any, embeddings: int) -> CacheUse:
-    """The best way that gives the rows that the model gives without a cache. `embeddings`: token ids that it can read.
+    """Return the best way that gives the rows that the model gives without a cache.
+
+    `embeddings`: token ids that it can read.
 
     Raises LooksAhead, NotNumbers, and whatever the model raises where it cannot even be run without a cache.
     """
@@ -78,7 +80,7 @@ def find_way(model: Any, embeddings: int) -> CacheUse:
 def _obeys(
     make: Callable[[], Memory], feeding: Feeding, tokens: Sequence[int], rows: torch.Tensor, stateless: torch.Tensor
 ) -> bool:
-    """Whether feeding, going back and feeding on gives the rows that were computed without a cache."""
+    """Return whether feeding, going back and feeding on gives the rows that were computed without a cache."""
     try:
         memory = make()
         dtype = memory.model.dtype
@@ -118,12 +120,15 @@ def _alike(read: torch.Tensor, rows: torch.Tensor, tolerance: float) -> bool:
 
 
 def _uses_state(read: torch.Tensor, rows: torch.Tensor, stateless: torch.Tensor) -> bool:
-    """Whether the rows are those behind the whole text, and clearly not those behind the last tokens alone."""
+    """Return whether the rows are those behind the whole text, and clearly not those behind the last tokens alone."""
     error = (read - rows).abs().amax(1)
     allowed = torch.maximum(_TELLING * (stateless - rows).abs().amax(1), _EXACT * rows.std(1))
     return bool((error <= allowed).all())
 
 
 def _finite(rows: torch.Tensor) -> torch.Tensor:
-    """The rows in float32; what is ruled out by minus infinity counts as 0. A row that is not a number stays one."""
+    """Return the rows in float32; what is ruled out by minus infinity counts as 0.
+
+    A row that is not a number stays one.
+    """
     return torch.nan_to_num(rows.float(), torch.nan, 0.0, 0.0)

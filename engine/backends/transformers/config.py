@@ -1,4 +1,4 @@
-"""What a folder's config.json asks for, and whether its files hold that: asked before any memory is taken.
+"""Check what a folder's config.json asks for, and whether its files hold that, before any memory is taken.
 
 No code of the folder is run: entries that would have transformers do that, or read other files, are dropped.
 """
@@ -36,7 +36,7 @@ OWN_KERNELS: dict[str, Any] = {
 
 
 def first_line(error: BaseException) -> str:
-    """What an error of another library says, in one short line."""
+    """Return the message of an error of another library in one short line."""
     text = " ".join(str(error).split())
     if isinstance(error, KeyError):
         text = f"{text} is unknown"
@@ -44,7 +44,7 @@ def first_line(error: BaseException) -> str:
 
 
 def read_config(folder: Path) -> Any:
-    """The configuration, as transformers reads it. Raises ModelFileBroken, ModelNotSupported."""
+    """Return the configuration, as transformers reads it. Raises ModelFileBroken, ModelNotSupported."""
     settings = read_json(folder / "config.json", _MAX_CONFIG)
     kind = settings.get("model_type")
     if not isinstance(kind, str) or not kind:
@@ -77,7 +77,7 @@ def read_config(folder: Path) -> Any:
 
 
 def model_class_of(folder: Path, config: Any) -> tuple[Any, Any]:
-    """The class that writes text with such a configuration, and the configuration that it takes."""
+    """Return the class that writes text with such a configuration, and the configuration that it takes."""
     listed = config.architectures if isinstance(config.architectures, list | tuple) else ()
     names = [name for name in listed if isinstance(name, str)]
     if config.is_encoder_decoder:
@@ -105,7 +105,7 @@ def model_class_of(folder: Path, config: Any) -> tuple[Any, Any]:
 
 
 def context_length_of(config: Any, wanted: int | None) -> int:
-    """Tokens of context: what is wanted, 4,096 otherwise, and never more than the model was made for.
+    """Return tokens of context: what is wanted, 4,096 otherwise, and never more than the model was made for.
 
     Rotations that change with the length of the text (dynamic, longrope) are used up to where they would change:
     what is in the cache was rotated otherwise.
@@ -128,7 +128,7 @@ def context_length_of(config: Any, wanted: int | None) -> int:
 
 
 def check_against_files(folder: Path, config: Any, files: SafetensorsModel) -> None:
-    """Whether config.json describes what is in the files, before any memory is taken. Raises ModelFileBroken."""
+    """Check that config.json describes what is in the files, before any memory is taken. Raises ModelFileBroken."""
     text = config.get_text_config(decoder=True)
     for name, value in vars(text).items():
         if not isinstance(value, int) or isinstance(value, bool):
@@ -180,7 +180,7 @@ def check_against_files(folder: Path, config: Any, files: SafetensorsModel) -> N
 
 
 def check_found(folder: Path, files: SafetensorsModel, found: dict[str, Any]) -> None:
-    """Whether every tensor had its place and every place its tensor. Raises ModelFileBroken."""
+    """Check that every tensor had its place and every place its tensor. Raises ModelFileBroken."""
     missing = sorted(map(str, found["missing_keys"]))
     if missing:
         raise _lacking(folder, missing)

@@ -1,4 +1,4 @@
-"""From a folder with config.json and safetensors to a model of transformers on a device, everything checked before.
+"""Load a model of transformers from a folder with config.json and safetensors to a device, after checks of everything.
 
 No code of the folder is run and no pickled file is read: configuration, headers and tensors are all that is looked at.
 The tensors are given to transformers one by one, so it looks at no file itself.
@@ -51,7 +51,7 @@ _WITHOUT_CACHE = ("conv", "linear_attention", "mlp", "moe")
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model in memory, in evaluation mode. `context_length`: tokens of context that it is to hold."""
+    """Hold a model in memory, in evaluation mode. `context_length`: tokens of context that it is to hold."""
 
     model: Any
     config: Any
@@ -100,7 +100,7 @@ def load_model(
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Within, nothing of transformers' own messages, warnings and progress bars gets out."""
+    """Keep transformers' own messages, warnings and progress bars quiet in the block."""
     logger = logging.getLogger("transformers")
     switches: Any = transformers.utils.logging
     level, bars = logger.level, switches.is_progress_bar_enabled()
@@ -128,7 +128,7 @@ def _place(
     *,
     quantised: bool,
 ) -> tuple[torch.device, torch.dtype | str]:
-    """Where the model goes and in which number format. Raises ModelTooLarge, NotAvailable.
+    """Return the device of the model and its number format. Raises ModelTooLarge, NotAvailable.
 
     On a GPU the format is that of the files. On a CPU it is float32 also for files in 16 bits, which float32 holds
     exactly, as long as it fits: logits computed alone and in a batch then differ by 0.0002 at most, in bfloat16 by
@@ -154,7 +154,7 @@ def _place(
 
 
 def _devices(wanted: LoadConfig) -> list[torch.device]:
-    """The devices to be tried, in order."""
+    """Return the devices to be tried, in order."""
     name = wanted.device or "auto"
     if name == "auto":
         name = "cpu" if wanted.gpu_layers == 0 else name
@@ -175,12 +175,15 @@ def _devices(wanted: LoadConfig) -> list[torch.device]:
 
 
 def _free(device: torch.device) -> int:
-    """Bytes that can still be used on a device."""
+    """Return bytes that can still be used on a device."""
     return int(torch.cuda.mem_get_info(device)[0]) if device.type == "cuda" else available_memory()
 
 
 def _head_bytes(config: Any, dtype: torch.dtype) -> int:
-    """Bytes of the output layer where it shares its weights with the input: laid out for products, it has its own."""
+    """Return bytes of the output layer where it shares its weights with the input.
+
+    Laid out for products, it has its own.
+    """
     text = config.get_text_config(decoder=True)
     if not getattr(text, "tie_word_embeddings", False):
         return 0
@@ -188,7 +191,7 @@ def _head_bytes(config: Any, dtype: torch.dtype) -> int:
 
 
 def _cache_per_token(config: Any, dtype: torch.dtype) -> int:
-    """Bytes of cache for each token of context. An estimate."""
+    """Return bytes of cache for each token of context. An estimate."""
     text = config.get_text_config(decoder=True)
 
     def number(*names: str) -> int:
@@ -209,7 +212,7 @@ def _cache_per_token(config: Any, dtype: torch.dtype) -> int:
 
 
 class _Slice:
-    """A tensor in a file, read when transformers asks for it; tells how far the loading is."""
+    """Read a tensor of a file when transformers asks for it, and report how far the loading is."""
 
     def __init__(self, source: Any, size: int, slices: _Slices) -> None:
         self._source = source
@@ -226,7 +229,7 @@ class _Slice:
 
 
 class _Slices:
-    """All tensors of a model's files. Ends the loading when it is cancelled."""
+    """Hold all tensors of a model's files. Ends the loading when it is cancelled."""
 
     def __init__(
         self, files: SafetensorsModel, progress: Callable[[float], None] | None, cancel: CancelToken | None
@@ -239,7 +242,7 @@ class _Slices:
 
     @contextmanager
     def opened(self) -> Iterator[dict[str, _Slice]]:
-        """The tensors by name, as long as the files are open."""
+        """Open the files: yield the tensors by name, as long as the files are open."""
         with ExitStack() as stack:
             found: dict[str, _Slice] = {}
             for path in self._files.files:
@@ -254,7 +257,7 @@ class _Slices:
             yield found
 
     def count(self, size: int) -> None:
-        """Some more bytes were read, on any thread."""
+        """Count some more bytes that were read, on any thread."""
         self.check()
         with self._lock:
             self._done += size
@@ -275,7 +278,7 @@ def _build(
     dtype: torch.dtype | str,
     slices: _Slices,
 ) -> tuple[Any, dict[str, Any]]:
-    """The model with its weights, and what transformers found about their names."""
+    """Return the model with its weights, and what transformers found about their names."""
     slices.check()
     try:
         model, found = model_class.from_pretrained(

@@ -1,4 +1,4 @@
-"""Faster ways, on a CPU, to do what transformers' models do: the same sums for a handful of rows at a time.
+"""Run transformers' models faster on a CPU: the same sums for a handful of rows at a time.
 
 Weights: PyTorch hands a product with few rows to a kernel that lays the weights out anew in every call, so that five
 rows cost two to four times one. oneDNN multiplies weights that were laid out once; five rows then cost little more than
@@ -37,7 +37,7 @@ _multiply, _lay_out = (getattr(torch.ops.mkldnn, name).default for name in _OPER
 
 
 class PackedLinear(torch.nn.Module):
-    """A linear layer whose weights are in oneDNN's layout."""
+    """Compute a linear layer whose weights are in oneDNN's layout."""
 
     def __init__(self, packed: torch.Tensor, bias: torch.Tensor | None) -> None:
         super().__init__()
@@ -45,18 +45,18 @@ class PackedLinear(torch.nn.Module):
         self._bias = bias
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        """The rows times the weights, plus the bias."""
+        """Return the rows times the weights, plus the bias."""
         result: torch.Tensor = _multiply(rows, self._packed, self._bias, "none", [], "")
         return result
 
 
 class _WatchedLinear(torch.nn.Linear):
-    """A linear layer that notes when anything but itself looks at its weights: those cannot be laid out anew."""
+    """Note when anything but the linear layer itself looks at its weights: those cannot be laid out anew."""
 
     looked_at = False
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        """The rows times the weights, plus the bias."""
+        """Return the rows times the weights, plus the bias."""
         weight = cast(torch.Tensor, self._parameters["weight"])
         return torch.nn.functional.linear(rows, weight, self._parameters["bias"])
 
@@ -76,7 +76,7 @@ def share_keys(model: Any) -> None:
 
 
 def watch_weights(model: Any) -> None:
-    """From now on, note which of the model's larger linear layers keep their weights to themselves."""
+    """Watch which of the model's larger linear layers keep their weights to themselves, from now on."""
     library: Any = torch.backends.mkldnn
     if not library.is_available() or model.dtype not in _CLOSE:
         return
@@ -105,14 +105,14 @@ def pack_weights(model: Any) -> None:
 
 
 def _give_back_memory() -> None:
-    """What was freed goes back to the system: the C library would keep it, and both layouts would take memory."""
+    """Give freed memory back to the system: the C library would keep it, and both layouts would take memory."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim is not None:
         trim(ctypes.c_size_t(0))
 
 
 def _packed(watched: _WatchedLinear) -> torch.nn.Module:
-    """The layer with its weights laid out, or as it was before it was watched."""
+    """Return the layer with its weights laid out, or as it was before it was watched."""
     layer: Any = watched
     looked_at = watched.looked_at
     layer.__class__ = torch.nn.Linear
@@ -142,7 +142,7 @@ def _attention_of_shared_keys(
     scaling: float | None = None,
     **options: Any,
 ) -> tuple[torch.Tensor, None]:
-    """PyTorch's attention: query (batch, heads, rows, width), keys of fewer heads, mask (batch, 1, rows, keys)."""
+    """Compute PyTorch's attention: query (batch, heads, rows, width), fewer key heads, mask (batch, 1, rows, keys)."""
     batch, heads, rows, _ = query.shape
     shared = key.shape[1]
     if (

@@ -1,4 +1,4 @@
-"""The tokenizer of a model folder: one of Hugging Face's fast ones, or raw bytes where 256 tokens have none."""
+"""Convert text with a folder's tokenizer: one of Hugging Face's fast ones, or raw bytes where 256 tokens have none."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _Step = Callable[[str], str | bytes]
 
 
 class ModelTokenizer(Tokenizer, Protocol):
-    """A tokenizer that also names the tokens that end a text."""
+    """Convert text to token ids and back, and name the tokens that end a text."""
 
     @property
     def eos_token_ids(self) -> frozenset[int]:
-        """Ids of the tokenizer's own end token, if it has one."""
+        """Return ids of the tokenizer's own end token, if it has one."""
 
 
 def open_tokenizer(folder: Path, config: Any, vocab_size: int) -> ModelTokenizer:
-    """The tokenizer in a folder. `config`: the model's configuration; `vocab_size`: rows of its logits.
+    """Return the tokenizer in a folder. `config`: the model's configuration; `vocab_size`: rows of its logits.
 
     Raises ModelFileBroken where there is one that cannot be read.
     """
@@ -66,7 +66,9 @@ def open_tokenizer(folder: Path, config: Any, vocab_size: int) -> ModelTokenizer
 
 
 def _open_fast(folder: Path, config: Any, *, own_class: bool) -> Any:
-    """The tokenizer of the class that the folder names; of the general class where that one is not part of the library.
+    """Return the tokenizer of the class that the folder names.
+
+    Of the general class where that one is not part of the library.
 
     `own_class`: whether there is a tokenizer.json, which says everything that the general class needs.
     """
@@ -81,7 +83,7 @@ def _open_fast(folder: Path, config: Any, *, own_class: bool) -> Any:
 
 
 class TransformersTokenizer:
-    """A fast tokenizer (see engine.backends.base.Tokenizer)."""
+    """Convert text with a fast tokenizer (see engine.backends.base.Tokenizer)."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._fast: Any = tokenizer.backend_tokenizer
@@ -100,7 +102,7 @@ class TransformersTokenizer:
         self._may_lose = not all(self._fast.encode(rare, add_special_tokens=False).ids for rare in _RARE)
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
-        """Token ids of `text`. Raises TextNotEncodable where a character would be left out."""
+        """Return the token ids of `text`. Raises TextNotEncodable where a character would be left out."""
         # Halves of surrogate pairs are no text.
         text = text.encode("utf-8", "replace").decode()
         self._fast.encode_special_tokens = not parse_special
@@ -111,7 +113,7 @@ class TransformersTokenizer:
         return tokens
 
     def piece(self, token: int) -> bytes:
-        """The bytes that `token` adds to a text; control tokens and ids without a token add none."""
+        """Return the bytes that `token` adds to a text; control tokens and ids without a token add none."""
         known = self._pieces.get(token)
         if known is None:
             known = self._pieces[token] = self._read_piece(token)
@@ -126,7 +128,7 @@ class TransformersTokenizer:
         return written if isinstance(written, bytes) else written.encode("utf-8", "replace")
 
     def _find_lost_bytes(self) -> frozenset[int]:
-        """The bytes that a byte-level vocabulary has no token for."""
+        """Return the bytes that a byte-level vocabulary has no token for."""
         if _from_byte_level not in self._steps:
             return frozenset()
         return frozenset(byte for sign, byte in _BYTE_OF_SIGN.items() if self._fast.token_to_id(sign) is None)
@@ -145,7 +147,7 @@ class TransformersTokenizer:
 
 
 class ByteTokenizer:
-    """Each byte of a text is a token, as in models of 256 tokens without a tokenizer."""
+    """Map each byte of a text to a token, as in models of 256 tokens without a tokenizer."""
 
     chat_template: str | None = None
     bos_token = ""
@@ -153,16 +155,16 @@ class ByteTokenizer:
     eos_token_ids: frozenset[int] = frozenset()
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
-        """The bytes of the text in UTF-8."""
+        """Return the bytes of the text in UTF-8."""
         return list(text.encode("utf-8", "replace"))
 
     def piece(self, token: int) -> bytes:
-        """The byte itself."""
+        """Return the byte itself."""
         return bytes((token,))
 
 
 class NoTokenizer:
-    """For a model that can only be asked with token ids. `reason`: why there is no tokenizer, in words."""
+    """Stand in for the tokenizer of a model that takes token ids only. `reason`: why there is none, in words."""
 
     chat_template: str | None = None
     bos_token = ""
@@ -173,7 +175,7 @@ class NoTokenizer:
         self._reason = reason
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
-        """Nothing for no text. Raises NotAvailable for any other."""
+        """Return nothing for an empty text. Raises NotAvailable for any other."""
         if text:
             advice = Translatable(
                 "{reason}. Pass the prompt as token ids (--tokens), or add a tokenizer.json to its folder.",
@@ -183,12 +185,12 @@ class NoTokenizer:
         return []
 
     def piece(self, token: int) -> bytes:
-        """No text is known for any token."""
+        """Return nothing: no text is known for any token."""
         return b""
 
 
 class ClosedTokenizer:
-    """Stands in for the tokenizer of a model that was closed: whatever is asked of it raises BackendClosed."""
+    """Stand in for the tokenizer of a model that was closed: whatever is asked of it raises BackendClosed."""
 
     eos_token_ids: frozenset[int] = frozenset()
 
@@ -214,7 +216,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def _template(template: object) -> str | None:
-    """The chat template, of several the one for plain chats."""
+    """Return the chat template, of several the one for plain chats."""
     if isinstance(template, dict):
         template = template.get("default")
     return template if isinstance(template, str) and template else None
@@ -224,7 +226,7 @@ def _template(template: object) -> str | None:
 
 
 def _byte_signs() -> dict[str, int]:
-    """The printable signs in which byte-level vocabularies write the 256 bytes (GPT-2's alphabet)."""
+    """Return the printable signs in which byte-level vocabularies write the 256 bytes (GPT-2's alphabet)."""
     plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in plain]
     return {chr(byte): byte for byte in plain} | {chr(256 + index): byte for index, byte in enumerate(others)}
@@ -234,7 +236,7 @@ _BYTE_OF_SIGN = _byte_signs()
 
 
 def _from_byte_level(text: str) -> str | bytes:
-    """A token in GPT-2's alphabet; added tokens may be written plainly."""
+    """Return a token in GPT-2's alphabet; added tokens may be written plainly."""
     if all(sign in _BYTE_OF_SIGN for sign in text):
         return bytes(_BYTE_OF_SIGN[sign] for sign in text)
     return text
@@ -246,7 +248,7 @@ def _from_byte_token(text: str) -> str | bytes:
 
 
 def _decoding_steps(decoder: Any) -> list[_Step]:
-    """What a tokenizer's decoder does to each single token. Without a decoder, tokens stand apart."""
+    """Return what a tokenizer's decoder does to each single token. Without a decoder, tokens stand apart."""
     if decoder is None:
         return [lambda text: " " + text]
     found: list[_Step] = []
@@ -261,7 +263,7 @@ def _decoding_steps(decoder: Any) -> list[_Step]:
 
 
 def _decoding_step(step: dict[str, Any]) -> _Step | None:
-    """One step of a decoder as a function of one token; None where it only concerns tokens side by side."""
+    """Return one step of a decoder as a function of one token; None where it only concerns tokens side by side."""
     kind = step.get("type")
     if kind == "ByteLevel":
         return _from_byte_level

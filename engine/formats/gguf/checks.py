@@ -1,4 +1,4 @@
-"""Does a GGUF header describe a model that llama.cpp can load? Asked before llama.cpp sees the file.
+"""Do a GGUF header describe a model that llama.cpp can load? Asked before llama.cpp sees the file.
 
 llama.cpp checks many of these things by assertions, which end the process, and divides by some of the numbers. The
 trial in a child process (engine.loading.trial) catches what is not caught here; this is sooner and says what is wrong.
@@ -67,7 +67,7 @@ def check_model(header: GgufFile, others: Sequence[GgufFile] = (), *, skip_vocab
 
 
 class _Checks:
-    """The checks of one header, each raising the error that fits."""
+    """Check one header; each method raises the error that fits."""
 
     def __init__(self, header: GgufFile, architecture: str, tensors: dict[str, Tensor]) -> None:
         self._header = header
@@ -83,7 +83,7 @@ class _Checks:
         return f"{self._architecture}.{key}"
 
     def _whole(self, key: str, least: int, most: int, *, required: bool = False) -> int | None:
-        """The number at an entry of the architecture; None if it is a list or absent."""
+        """Return the number at an entry of the architecture; None if it is a list or absent."""
         name = self._key(key)
         value = self._header.metadata.get(name)
         if value is None:
@@ -103,7 +103,7 @@ class _Checks:
         return value.content
 
     def _list(self, key: str, most: int) -> list[int] | None:
-        """The list of numbers, one a layer, at an entry of the architecture; None if it is no list."""
+        """Return the list of numbers, one a layer, at an entry of the architecture; None if it is no list."""
         name = self._key(key)
         value = self._header.metadata.get(name)
         if value is None or not value.is_array:
@@ -119,7 +119,7 @@ class _Checks:
         return found
 
     def types(self) -> None:
-        """Entries that llama.cpp reads with an assertion on their type, or divides by."""
+        """Check the entries that llama.cpp reads with an assertion on their type, or divides by."""
         header = self._header
         for key, kind in (
             ("split.no", types.UINT16),
@@ -135,7 +135,7 @@ class _Checks:
                 raise self._broken(Translatable("the header entry {name!r} is not a number.", name=name))
 
     def sizes(self) -> None:
-        """Layers, width and context."""
+        """Check layers, width and context."""
         self._layers = self._whole("block_count", 1, MAX_LAYERS, required=True) or 0
         self._width = self._whole("embedding_length", 1, _MAX_WIDTH, required=True) or 0
         self._whole("context_length", _LEAST_CONTEXT, 2**31 - 1, required=True)
@@ -165,7 +165,7 @@ class _Checks:
                 )
 
     def attention(self) -> None:
-        """Heads, their widths, and the rotation of positions."""
+        """Check heads, their widths, and the rotation of positions."""
         heads = self._per_layer("attention.head_count", 2**16)
         shared = self._per_layer("attention.head_count_kv", 2**16)
         for ours, theirs in zip(heads, shared, strict=False):
@@ -227,7 +227,7 @@ class _Checks:
         return self._list(key, most) or []
 
     def experts(self) -> None:
-        """Mixtures of experts: llama.cpp asserts that the numbers go together."""
+        """Check mixtures of experts: llama.cpp asserts that the numbers go together."""
         count = self._whole("expert_count", 0, _MAX_EXPERTS) or 0
         used = max(self._per_layer("expert_used_count", _MAX_EXPERTS), default=0)
         if used > count or (count and not used):
@@ -248,7 +248,7 @@ class _Checks:
             )
 
     def vocabulary(self) -> None:
-        """Tokens, what belongs to each of them, and the special ones."""
+        """Check tokens, what belongs to each of them, and the special ones."""
         header = self._header
         tokenizer = header.text("tokenizer.ggml.model")
         if tokenizer is None:
@@ -314,7 +314,7 @@ class _Checks:
             raise self._broken(Translatable("the merges of its vocabulary are not valid text."))
 
     def _single_bytes(self) -> None:
-        """llama.cpp's tokenizer for RWKV never ends at a byte that begins a token and is none."""
+        """Check single bytes: llama.cpp's tokenizer for RWKV never ends at a byte that begins a token and is none."""
         first: set[bytes] = set()
         single: set[bytes] = set()
         for text in self._header.strings(TOKENS_KEY):
@@ -357,7 +357,7 @@ class _Checks:
                 )
 
     def shapes(self) -> None:
-        """The tensors that every text model has, against the numbers in the header."""
+        """Check the tensors that every text model has, against the numbers in the header."""
         tokens = self._header.count(TOKENS_KEY) or 0
         for name in ("token_embd.weight", "output.weight"):
             tensor = self._tensors.get(name)
@@ -382,7 +382,7 @@ class _Checks:
 
 
 def _is_text(texts: TextTable) -> bool:
-    """Whether every text is valid UTF-8."""
+    """Return whether every text is valid UTF-8."""
     try:
         texts.lines().decode()
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""What is in the header of a GGUF file, once it has been read: entries and tensors."""
+"""Hold the header of a GGUF file, once it has been read: entries and tensors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Content = int | float | bool | str | None
 
 
 class Value(NamedTuple):
-    """A metadata value. `kind`: its type, for an array that of the elements; `length`: elements, or -1 for a scalar.
+    """Hold a metadata value. `kind`: its type, for an array that of the elements; `length`: elements, -1 for a scalar.
 
     `piece`: the number of a long list among the KnownPieces that the header was read with, else 0.
     """
@@ -28,12 +28,12 @@ class Value(NamedTuple):
 
     @property
     def is_array(self) -> bool:
-        """Whether this is a list of values."""
+        """Return whether this is a list of values."""
         return self.length >= 0
 
 
 class Elements(NamedTuple):
-    """Where the elements of a list are: in `data`, from `start` on; `places`: of texts, from where `start` is 0."""
+    """Locate the elements of a list: in `data`, from `start` on; `places`: of texts, counted from `start`."""
 
     data: bytes
     start: int
@@ -41,7 +41,7 @@ class Elements(NamedTuple):
 
 
 class Tensor(NamedTuple):
-    """What the header says of one tensor. `shape`: the fastest dimension first; `offset`, `size` in bytes."""
+    """Describe one tensor of the header. `shape`: the fastest dimension first; `offset`, `size` in bytes."""
 
     name: str
     shape: tuple[int, ...]
@@ -52,7 +52,7 @@ class Tensor(NamedTuple):
 
 
 class GgufFile:
-    """A header that was read whole.
+    """Hold a header that was read whole.
 
     Attributes: path; size (of the file, in bytes); version; metadata (by key); tensors (by name); data_start (where
     the tensors begin, in bytes).
@@ -68,23 +68,23 @@ class GgufFile:
         self._lists = lists
 
     def text(self, key: str) -> str | None:
-        """The string at `key`, or None."""
+        """Return the string at `key`, or None."""
         value = self.metadata.get(key)
         return value.content if value is not None and isinstance(value.content, str) else None
 
     def number(self, key: str) -> int | None:
-        """The whole number at `key`, or None."""
+        """Return the whole number at `key`, or None."""
         value = self.metadata.get(key)
         content = None if value is None else value.content
         return content if isinstance(content, int) and not isinstance(content, bool) else None
 
     def flag(self, key: str) -> bool | None:
-        """The truth value at `key`, or None."""
+        """Return the truth value at `key`, or None."""
         value = self.metadata.get(key)
         return value.content if value is not None and isinstance(value.content, bool) else None
 
     def numbers(self, key: str) -> NDArray[np.generic] | None:
-        """The array of numbers at `key`, shape (count,), or None."""
+        """Return the array of numbers at `key`, shape (count,), or None."""
         value = self.metadata.get(key)
         if value is None or not value.is_array or value.kind == types.STRING:
             return None
@@ -94,7 +94,7 @@ class GgufFile:
         return array
 
     def texts(self, key: str) -> TextTable | None:
-        """The array of strings at `key`, undecoded, or None."""
+        """Return the array of strings at `key`, undecoded, or None."""
         data, start, places = self._lists.get(key, (b"", 0, None))
         if places is None:
             return None
@@ -106,15 +106,15 @@ class GgufFile:
         return TextTable(data, starts, lengths)
 
     def strings(self, key: str) -> Iterator[bytes]:
-        """The array of strings at `key`, one by one, undecoded; nothing if there is none."""
+        """Return the array of strings at `key`, one by one, undecoded; nothing if there is none."""
         yield from self.texts(key) or ()
 
     def raw(self, key: str) -> bytes:
-        """The bytes of the array of numbers at `key`; none if there is none."""
+        """Return the bytes of the array of numbers at `key`; none if there is none."""
         array = self.numbers(key)
         return b"" if array is None else array.tobytes()
 
     def count(self, key: str) -> int | None:
-        """How many elements the array at `key` has, or None."""
+        """Return how many elements the array at `key` has, or None."""
         value = self.metadata.get(key)
         return value.length if value is not None and value.is_array else None

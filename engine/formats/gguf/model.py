@@ -1,4 +1,4 @@
-"""What a GGUF file is, told from its header: name, size, quantisation, memory, and whether it can be used."""
+"""Describe a GGUF file from its header: name, size, quantisation, memory, and whether it can be used."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _NOT_TOKEN_BY_TOKEN = {
 
 
 class HeaderReader:
-    """Reads the headers of GGUF models. What several have in common is read and checked once."""
+    """Read the headers of GGUF models. What several have in common is read and checked once."""
 
     def __init__(self) -> None:
         self._pieces = KnownPieces()
@@ -50,7 +50,7 @@ class HeaderReader:
         self._sound: set[Hashable] = set()
 
     def read(self, path: Path) -> ModelFile:
-        """What a model file is; `problem` says what is wrong with what can be read, but cannot be used.
+        """Describe a model file; `problem` says what is wrong with one that can be read, but cannot be used.
 
         Raises ModelFileBroken, ModelNotSupported where there is nothing to be told.
         """
@@ -68,7 +68,7 @@ class HeaderReader:
         return model
 
     def first_part(self, path: Path) -> ModelFile:
-        """What the first file of a split model says. Raises ModelFileBroken, ModelNotSupported."""
+        """Describe a split model by its first file. Raises ModelFileBroken, ModelNotSupported."""
         header = read_gguf(path, self._pieces)
         return self._described(header, [], _tokenizer(header))
 
@@ -79,7 +79,7 @@ class HeaderReader:
 
 
 def _tokenizer(header: GgufFile) -> Hashable:
-    """Equal for headers whose tokenizers are the same in every entry, but for the chat template.
+    """Return a value that is equal for headers with the same tokenizer in every entry, but for the chat template.
 
     Two lists that are the same piece are equal; shorter ones are compared themselves.
     """
@@ -97,7 +97,7 @@ def _tokenizer(header: GgufFile) -> Hashable:
 
 
 def inspect_gguf(path: Path) -> ModelFile:
-    """What one model file is, its contents checked. Raises ModelFileBroken, ModelNotSupported."""
+    """Describe one model file, its contents checked. Raises ModelFileBroken, ModelNotSupported."""
     headers = [read_gguf(part) for part in split_parts(path)]
     header, others = headers[0], headers[1:]
     model = describe(header, others, vocabulary_of_file(header))
@@ -107,7 +107,7 @@ def inspect_gguf(path: Path) -> ModelFile:
 
 
 def describe(header: GgufFile, others: Sequence[GgufFile], vocabulary: Vocabulary | None) -> ModelFile:
-    """The figures of a GGUF model whose header was read; `others` are the further parts of a split one."""
+    """Return the figures of a GGUF model whose header was read; `others` are the further parts of a split one."""
     role, problem = _role(header)
     architecture = header.text("general.architecture") or ""
     parts = (header, *others)
@@ -136,7 +136,7 @@ def describe(header: GgufFile, others: Sequence[GgufFile], vocabulary: Vocabular
 
 
 def _role(header: GgufFile) -> tuple[Role, str | None]:
-    """What the file is, and why that cannot be used."""
+    """Return the role of the file, and why a file of this role cannot be used."""
     architecture = (header.text("general.architecture") or "").lower()
     kind = (header.text("general.type") or "model").lower()
     role: Role = "model"
@@ -160,7 +160,7 @@ def _role(header: GgufFile) -> tuple[Role, str | None]:
 
 
 def _quantisation(parts: Sequence[GgufFile]) -> str:
-    """The name that the file gives itself, or the tensor type that most of its bytes have."""
+    """Return the name that the file gives itself, or the tensor type that most of its bytes have."""
     number = parts[0].number("general.file_type")
     named = None if number is None else types.FILE_TYPES.get(number)
     weights: Counter[int] = Counter()
@@ -174,13 +174,13 @@ def _quantisation(parts: Sequence[GgufFile]) -> str:
 
 
 def _with_snapshots(architecture: str, state: int, size: int) -> int:
-    """The recurrent state with what the backend keeps to go back by: one saved, or up to eight snapshots."""
+    """Return the recurrent state with what the backend keeps to go back by: one saved, or up to eight snapshots."""
     return state + (min(8 * state, size // 4) if architecture in _SNAPSHOTS else state)
 
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """What a model takes beside its weights.
+    """Hold what a model takes beside its weights.
 
     `elements`: numbers in the cache for each token of context, `row`: in one row of it; `exact`: whether these are
     float32. `scores`: bytes of attention scores for each token; `state`: bytes of recurrent state.
@@ -194,7 +194,7 @@ class _Memory:
 
     @property
     def cache(self) -> int:
-        """Bytes of cache for each token."""
+        """Return bytes of cache for each token."""
         return self.elements * (4 if self.exact else 2)
 
 
@@ -217,7 +217,7 @@ def _memory(header: GgufFile, architecture: str, quantisation: str) -> _Memory:
 
 @dataclass(frozen=True, slots=True)
 class _Numbers:
-    """Whole numbers at the entries of an architecture: from 0 on, and 0 for what is not there."""
+    """Read whole numbers at the entries of an architecture: from 0 on, and 0 for what is not there."""
 
     header: GgufFile
     architecture: str
@@ -227,7 +227,7 @@ class _Numbers:
 
 
 def _cache(number: _Numbers, shared: Sequence[int], widest: int) -> tuple[int, int]:
-    """Numbers in the cache for each token, and how many of them lie together at least.
+    """Return the numbers in the cache for each token, and how many of them lie together at least.
 
     `shared`: key heads of each layer; `widest`: numbers in a head, where the header does not say it. Layers with a
     window keep all of their cache, so that it can go back. Source: llama.cpp's cache (llama-kv-cache.cpp).
@@ -260,7 +260,7 @@ def _per_layer(header: GgufFile, key: str, layers: int) -> list[int]:
 
 
 def _compute(header: GgufFile, architecture: str) -> int:
-    """Bytes of working space: the widest activations of a batch, and the rows of logits."""
+    """Return bytes of working space: the widest activations of a batch, and the rows of logits."""
     number = _Numbers(header, architecture)
     width = number("embedding_length")
     inner = number("feed_forward_length") or 4 * width

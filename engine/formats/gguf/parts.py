@@ -1,4 +1,4 @@
-"""Models that are split into several GGUF files: the rule for their names, and whether the parts belong together."""
+"""Model that are split into several GGUF files: the rule for their names, and whether the parts belong together."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAME = re.compile(r"(?P<stem>.+)-(?P<part>\d{5})-of-(?P<parts>\d{5})(?P<suffix>
 
 
 class PartName(NamedTuple):
-    """The name of one file of a split model: `stem`-0000`part`-of-0000`parts``suffix`. Parts count from 1."""
+    """Name one file of a split model: `stem`-0000`part`-of-0000`parts``suffix`. Parts count from 1."""
 
     stem: str
     part: int

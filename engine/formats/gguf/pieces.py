@@ -1,4 +1,4 @@
-"""The long pieces of GGUF headers: walked through quickly, and recognised where another file had them too.
+"""Walk quickly through the long pieces of GGUF headers, and recognise those that another file had too.
 
 The models of a folder share a few vocabularies of a hundred thousand texts each. Comparing such a list with one that
 was read before costs a thousandth of reading it.
@@ -25,7 +25,7 @@ _ZEROS = 2**16
 
 
 class HeaderPiece(NamedTuple):
-    """A part of a header. `number`: its own for ever; `body`: its bytes; `content`: what was read in it."""
+    """Hold a part of a header. `number`: its own for ever; `body`: its bytes; `content`: what was read in it."""
 
     number: int
     prefix: bytes
@@ -34,7 +34,7 @@ class HeaderPiece(NamedTuple):
 
 
 class KnownPieces:
-    """The long pieces of the headers that were read with it, the latest ones. For one thread at a time.
+    """Keep the long pieces of the headers that were read with it, the latest ones. For one thread at a time.
 
     `buffer`: room to read a part of a file into.
     """
@@ -48,11 +48,14 @@ class KnownPieces:
         self._count = 0
 
     def alike(self, kind: Hashable, data: bytes, start: int) -> list[HeaderPiece]:
-        """The pieces of a kind (what they are, and how many elements they have) that begin as `data` does there."""
+        """Return the pieces of a kind (what they are.
+
+        And how many elements they have) that begin as `data` does there.
+        """
         return [piece for piece in self._by_kind.get(kind, ()) if data.startswith(piece.prefix, start)]
 
     def has(self, kind: Hashable) -> bool:
-        """Whether there is any of this kind."""
+        """Return whether there is any of this kind."""
         return kind in self._by_kind
 
     def add(self, kind: Hashable, body: bytes, content: Any) -> HeaderPiece | None:
@@ -77,7 +80,7 @@ class KnownPieces:
 
 
 def text_places(data: bytes, start: int, count: int) -> tuple[NDArray[np.int64], int]:
-    """Where the texts of a list begin (their lengths, that is), shape (found,), and where the last of them ends.
+    """Return where the texts of a list begin (their lengths, that is), shape (found,), and where the last of them ends.
 
     Up to `count` texts from `start` on, those that lie whole in `data`. A length is eight bytes, so that of a text
     shorter than 256 bytes is one byte and seven zeros, and these are found all at once. Each is checked to lie where
@@ -94,7 +97,7 @@ def text_places(data: bytes, start: int, count: int) -> tuple[NDArray[np.int64],
 
 
 class _Window:
-    """A few megabytes of a list of texts."""
+    """Hold a few megabytes of a list of texts."""
 
     def __init__(self, data: bytes, start: int) -> None:
         self._data = data
@@ -106,7 +109,7 @@ class _Window:
         self._breaks = np.flatnonzero(self._ends[:-1] != self._guesses[1:])
 
     def places(self, count: int) -> tuple[NDArray[np.int64], int]:
-        """As `text_places`, the texts that lie whole in the data and begin in the window."""
+        """Return as `text_places` does the texts that lie whole in the data and begin in the window."""
         found: list[NDArray[np.int64]] = []
         position, steps, before = 0, 8, -1
         while count and count != before:
@@ -124,7 +127,7 @@ class _Window:
         return np.concatenate(found) + self._start, position + self._start
 
     def _run(self, position: int, count: int) -> tuple[NDArray[np.int64], int]:
-        """Texts from `position` on, each guessed rightly; and where they end."""
+        """Return texts from `position` on, each guessed rightly; and where they end."""
         place = int(np.searchsorted(self._guesses, position))
         if place == len(self._guesses) or self._guesses[place] != position:
             return self._guesses[:0], position
@@ -136,7 +139,7 @@ class _Window:
         return self._guesses[place : last + 1], int(self._ends[last])
 
     def _empty(self, position: int, count: int) -> tuple[NDArray[np.int64], int]:
-        """Texts of no length, as damaged files have them by the million; and where they end."""
+        """Return texts of no length, as damaged files have them by the million; and where they end."""
         begin = self._start + position
         zeros = self._data[begin : min(begin + min(_LENGTH * count, _ZEROS), self._stop)]
         texts = (len(zeros) - len(zeros.lstrip(b"\0"))) // _LENGTH
@@ -159,7 +162,7 @@ class _Window:
 
 
 def _short_lengths(window: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Places of bytes with seven zeros behind them."""
+    """Return the places of bytes with seven zeros behind them."""
     zero = window == 0
     pairs = zero[1:-1] & zero[2:]
     fours = pairs[:-2] & pairs[2:]

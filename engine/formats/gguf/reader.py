@@ -1,4 +1,4 @@
-"""The header of a GGUF file, read strictly: nothing that it claims is believed before it is checked.
+"""Read the header of a GGUF file strictly: nothing that it claims is believed before it is checked.
 
 Files come from anywhere, so this reads with plain reads (a mapping of a file that shrinks ends the process), never
 allocates more than the file holds, and raises nothing but ModelFileBroken and ModelNotSupported. What it accepts,
@@ -83,21 +83,21 @@ def _open(path: str, flags: int) -> int:
 
 
 class _Placed(NamedTuple):
-    """Tensors, each in its place; `end`: where the last one ends, in bytes from where the first begins."""
+    """Hold tensors, each in its place; `end`: where the last one ends, in bytes from where the first begins."""
 
     by_name: dict[str, Tensor]
     end: int
 
 
 class _Table(NamedTuple):
-    """The tensors in a header; `placed`: by the alignment with which they were found to be in their places."""
+    """Hold the tensors in a header; `placed`: by the alignment with which they were found to be in their places."""
 
     tensors: list[Tensor]
     placed: dict[int, _Placed]
 
 
 class _Reader:
-    """Walks through a header once. What is in memory of it is a window that grows, until a known piece is passed."""
+    """Walk through a header once. What is in memory of it is a window that grows, until a known piece is passed."""
 
     def __init__(self, path: Path, file: FileIO, size: int, known: KnownPieces | None) -> None:
         self._path = path
@@ -112,7 +112,7 @@ class _Reader:
         self._position = 0
 
     def read(self) -> GgufFile:
-        """The whole header."""
+        """Return the whole header."""
         version = self._read_version()
         tensor_count, value_count = self._u64(), self._u64()
         if max(tensor_count, value_count) > _MAX_ENTRIES:
@@ -273,7 +273,7 @@ class _Reader:
         }
 
     def _known_piece(self, kind: Hashable) -> HeaderPiece | None:
-        """What was read before and stands here again, passed."""
+        """Return a piece that was read before and stands here again, and pass it; None if there is none."""
         if self._known is None or not self._known.has(kind):
             return None
         start = self._position
@@ -379,7 +379,7 @@ class _Reader:
         return alignment
 
     def _placed(self, tensors: list[Tensor], alignment: int, start: int) -> _Placed:
-        """The tensors by name, each found in its place: one after the other, padded, within the file."""
+        """Return the tensors by name, each found in its place: one after the other, padded, within the file."""
         by_name: dict[str, Tensor] = {}
         expected = end = 0
         for tensor in tensors:

@@ -1,4 +1,4 @@
-"""The tables of the GGUF format: value types, tensor types with their block sizes, names of file types.
+"""Define the tables of the GGUF format: value types, tensor types with their block sizes, names of file types.
 
 Source: the format's specification (ggml, docs/gguf.md) and the block layouts of llama.cpp's ggml.
 """
@@ -41,7 +41,7 @@ VALUE_SIZES: Final = {
 
 
 class TensorType(NamedTuple):
-    """A tensor's number format: `block` elements take `size` bytes."""
+    """Describe a tensor's number format: `block` elements take `size` bytes."""
 
     name: str
     block: int

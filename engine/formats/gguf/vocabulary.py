@@ -1,4 +1,4 @@
-"""The vocabulary of a GGUF file: its token texts, and the special tokens that llama.cpp puts around a text."""
+"""Read the vocabulary of a GGUF file: its token texts, and the special tokens that llama.cpp puts around a text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _KIND_NAMES = {
 
 
 def vocabulary_of_file(header: GgufFile) -> Vocabulary | None:
-    """The vocabulary in a GGUF file, or None where it has none. Never fails on a header that was read."""
+    """Return the vocabulary in a GGUF file, or None where it has none. Never fails on a header that was read."""
     tokenizer = header.text("tokenizer.ggml.model")
     if tokenizer is None or header.count(TOKENS_KEY) is None:
         return None
@@ -65,7 +65,7 @@ def vocabulary_of_file(header: GgufFile) -> Vocabulary | None:
 
 
 def special_ids(header: GgufFile, tokenizer: str) -> tuple[int | None, int | None]:
-    """The begin and end token ids that a file names, or its tokenizer's usual ones."""
+    """Return the begin and end token ids that a file names, or its tokenizer's usual ones."""
     begin, end = DEFAULT_IDS.get(tokenizer, (None, None))
     named_begin = header.number("tokenizer.ggml.bos_token_id")
     named_end = header.number("tokenizer.ggml.eos_token_id")

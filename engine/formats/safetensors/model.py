@@ -1,4 +1,4 @@
-"""What a folder of safetensors files is, told from its configuration and its headers; no model library is loaded.
+"""Describe a folder of safetensors files from its configuration and its headers; no model library is loaded.
 
 Whether transformers can run the architecture is not asked here: the backend says it when it loads the model.
 """
@@ -78,7 +78,7 @@ Config = Mapping[str, object]
 
 
 def inspect_safetensors(folder: Path) -> ModelFile:
-    """What a folder's model is, its headers checked. Raises ModelFileBroken, ModelNotSupported."""
+    """Describe a folder's model, its headers checked. Raises ModelFileBroken, ModelNotSupported."""
     model, config = _outline(folder)
     if model.problem is not None:
         raise ModelNotSupported(folder, as_clause(model.problem))
@@ -86,7 +86,7 @@ def inspect_safetensors(folder: Path) -> ModelFile:
 
 
 def read_safetensors_folder(folder: Path) -> ModelFile:
-    """What a folder's model is; `problem` says what is wrong with what can be read, but cannot be used.
+    """Describe a folder's model; `problem` says what is wrong with one that can be read, but cannot be used.
 
     Raises ModelFileBroken, ModelNotSupported where there is nothing to be told, or the system refuses to read it.
     """
@@ -102,7 +102,7 @@ def read_safetensors_folder(folder: Path) -> ModelFile:
 
 
 def _outline(folder: Path) -> tuple[ModelFile, Config]:
-    """What can be told without the weights, and the configuration. Raises ModelFileBroken."""
+    """Return what the folder tells without the weights, and the configuration. Raises ModelFileBroken."""
     model = ModelFile(folder, folder_name(folder), file_format="safetensors", size_bytes=_size(folder))
     if _is_adapter(folder):
         return replace(model, role="adapter", problem=ROLE_PROBLEMS["adapter"]), {}
@@ -138,7 +138,7 @@ def _with_weights(model: ModelFile, config: Config) -> ModelFile:
 
 
 def folder_name(folder: Path) -> str:
-    """What a model folder is called: its own name, or owner/model in a Hugging Face cache."""
+    """Return the name of a model folder: its own name, or owner/model in a Hugging Face cache."""
     if folder.parent.name == "snapshots":
         kind, _, rest = folder.parent.parent.name.partition("--")
         if kind == "models" and rest:
@@ -150,7 +150,7 @@ def folder_name(folder: Path) -> str:
 
 
 def _role(config: Config) -> tuple[Role, str | None]:
-    """What the configuration describes, and why that cannot be used."""
+    """Return the role in the configuration, and why a model of this role cannot be used."""
     named = config.get("model_type")
     kind = named if isinstance(named, str) else None
     names = config.get("architectures")
@@ -196,7 +196,7 @@ def _vocabulary(folder: Path, vocab_size: int) -> Vocabulary | None:
 
 
 def _raw_bytes() -> Vocabulary:
-    """The vocabulary of a model that reads bytes, written as in GGUF files of such models: as in Python.
+    """Return the vocabulary of a model that reads bytes, written as in GGUF files of such models: as in Python.
 
     The last byte is in no text, and some of them have their end token there.
     """
@@ -212,7 +212,7 @@ def _names(folder: Path) -> list[str]:
 
 
 def _small(path: Path) -> Config:
-    """The object in a file that may be missing. Raises ModelFileBroken where it is damaged."""
+    """Return the object in a file that may be missing. Raises ModelFileBroken where it is damaged."""
     return read_json(path) if is_there(path) else {}
 
 
@@ -220,7 +220,7 @@ def _small(path: Path) -> Config:
 
 
 def _quantisation(config: Config) -> str:
-    """The name of the method that the weights were quantised with, '' if they were not."""
+    """Return the name of the method that the weights were quantised with, '' if they were not."""
     settings = config.get("quantization_config", config.get("compression_config"))
     method = settings.get("quant_method") if isinstance(settings, Mapping) else None
     return printable(method, 40) if isinstance(method, str) else ""
@@ -247,7 +247,7 @@ def _unpacked(tensor: StoredTensor, bits: int) -> int:
 
 
 def _memory(text: Config, architecture: object, number_bytes: int) -> tuple[int, int]:
-    """Bytes of cache for each token of context, and bytes of recurrent state."""
+    """Return bytes of cache for each token of context, and bytes of recurrent state."""
     layers = min(_first(text, "num_hidden_layers", "n_layer", "n_layers", "num_layers"), 512)
     width = _first(text, "hidden_size", "n_embd", "d_model")
     if architecture in _STATEFUL:
@@ -260,7 +260,7 @@ def _memory(text: Config, architecture: object, number_bytes: int) -> tuple[int,
 
 
 def _compute(text: Config) -> int:
-    """Bytes of working space: the libraries, the widest activations of a batch, and the rows of logits."""
+    """Return bytes of working space: the libraries, the widest activations of a batch, and the rows of logits."""
     width = _first(text, "hidden_size", "n_embd", "d_model")
     inner = _first(text, "intermediate_size", "n_inner", "ffn_dim") or 4 * width
     rows = (MAX_LOOKAHEAD + 1) * _number(text, "vocab_size")
@@ -268,13 +268,13 @@ def _compute(text: Config) -> int:
 
 
 def _text_part(config: Config) -> Config:
-    """The entries of the part that writes text, in a model that also sees or hears."""
+    """Return the entries of the part that writes text, in a model that also sees or hears."""
     part = config.get("text_config")
     return part if isinstance(part, Mapping) and part else config
 
 
 def _number(config: Config, name: str) -> int:
-    """A whole number from 0 on, or 0."""
+    """Return a whole number from 0 on, or 0."""
     value = config.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**48 else 0
 
@@ -284,7 +284,7 @@ def _first(config: Config, *names: str) -> int:
 
 
 def _size(folder: Path) -> int:
-    """Bytes of all weights in a folder."""
+    """Return bytes of all weights in a folder."""
     total = 0
     try:
         for path in folder.iterdir():

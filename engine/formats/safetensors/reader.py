@@ -1,4 +1,4 @@
-"""Headers of safetensors files, read strictly: names, formats, shapes and places of the tensors, no tensor itself.
+"""Read headers of safetensors files strictly: names, formats, shapes and places of the tensors, no tensor itself.
 
 Files come from anywhere, so nothing that a header claims is believed before it is checked against the file, and
 nothing is raised but ModelFileBroken and ModelNotSupported. What this accepts, the safetensors library accepts too.
@@ -46,7 +46,7 @@ BITS = {name: bits for bits, names in _NAMES_BY_BITS.items() for name in names}
 
 
 class StoredTensor(NamedTuple):
-    """What a header says of one tensor. `shape`: rows first; `offset` in the file and `size` in bytes."""
+    """Describe one tensor of a header. `shape`: rows first; `offset` in the file and `size` in bytes."""
 
     name: str
     dtype: str
@@ -62,7 +62,7 @@ class StoredTensor(NamedTuple):
 
 @dataclass(frozen=True)
 class SafetensorsFile:
-    """A header that was read whole. `size`: of the file, in bytes; `metadata`: the texts that came with it."""
+    """Hold a header that was read whole. `size`: of the file, in bytes; `metadata`: the texts that came with it."""
 
     path: Path
     size: int
@@ -72,7 +72,7 @@ class SafetensorsFile:
 
 @dataclass(frozen=True)
 class SafetensorsModel:
-    """The tensors of a model in a folder, from the headers of all its files.
+    """Hold the tensors of a model in a folder, from the headers of all its files.
 
     `files`: in the order of their names; `tensors`: by name; `size_bytes`: of all files; `weight_bytes`: of the
     tensors; `parameters`: number of their elements; `dtype`: the number format of most of the bytes.
@@ -85,7 +85,7 @@ class SafetensorsModel:
 
     @property
     def weight_bytes(self) -> int:
-        """Bytes of all tensors."""
+        """Return bytes of all tensors."""
         return sum(tensor.size for tensor in self.tensors.values())
 
     @property
@@ -95,7 +95,7 @@ class SafetensorsModel:
 
     @property
     def dtype(self) -> str:
-        """The number format of most of the bytes, such as F32 or BF16."""
+        """Return the number format of most of the bytes, such as F32 or BF16."""
         sizes: dict[str, int] = {}
         for tensor in self.tensors.values():
             sizes[tensor.dtype] = sizes.get(tensor.dtype, 0) + tensor.size
@@ -103,14 +103,20 @@ class SafetensorsModel:
 
 
 def model_folder(path: str | Path) -> Path | None:
-    """The folder of the safetensors model that a path means (the folder, or a weights file in it); None if none."""
+    """Return the folder of the safetensors model that a path means (the folder, or a weights file in it).
+
+    None if none.
+    """
     path = Path(path)
     folder = path.parent if path.suffix.lower() == ".safetensors" and not path.is_dir() else path
     return folder if (folder / "config.json").is_file() else None
 
 
 def is_there(path: Path) -> bool:
-    """Whether something is there that may be looked at. Never raises; Path.exists does in a folder without rights."""
+    """Return whether something is there that may be looked at.
+
+    Never raises; Path.exists does in a folder without rights.
+    """
     try:
         path.stat()
     except (OSError, ValueError):
@@ -119,7 +125,7 @@ def is_there(path: Path) -> bool:
 
 
 def read_safetensors_model(folder: str | Path) -> SafetensorsModel:
-    """The tensors of a model: one file, or the parts that an index names.
+    """Return the tensors of a model: one file, or the parts that an index names.
 
     Raises ModelFileBroken (a part is missing or damaged, the index does not fit the parts), ModelNotSupported (weights
     that are pickled, which can run code, or none at all).
@@ -173,7 +179,7 @@ def read_safetensors(path: str | Path) -> SafetensorsFile:
 
 
 def read_json(path: Path, most: int = _MAX_INDEX) -> dict[str, Any]:
-    """The object in a JSON file of at most `most` bytes. Raises ModelFileBroken."""
+    """Return the object in a JSON file of at most `most` bytes. Raises ModelFileBroken."""
     try:
         if not stat.S_ISREG(path.stat().st_mode) or path.stat().st_size > most:
             raise ModelFileBroken(path, Translatable("it is not a JSON file of a model."))
@@ -219,7 +225,7 @@ def _without_weights(folder: Path) -> str:
 
 
 def _weight_map(path: Path) -> dict[str, str]:
-    """Which file each tensor is in, from an index; only files of the same folder."""
+    """Return which file each tensor is in, from an index; only files of the same folder."""
     found = read_json(path).get("weight_map")
     if not isinstance(found, dict) or not found:
         raise ModelFileBroken(path, Translatable("it does not say where the tensors are. Download or copy it again."))
@@ -305,7 +311,7 @@ def _tensor(path: Path, name: str, entry: object, start: int) -> StoredTensor:
 
 
 def _sizes(value: object) -> tuple[int, ...] | None:
-    """A list of whole numbers from 0 on, as lengths and places are; None if it is not that."""
+    """Return a list of whole numbers from 0 on, as lengths and places are; None if it is not that."""
     if not isinstance(value, list) or len(value) > _MAX_DIMENSIONS:
         return None
     good = all(isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 2**62 for number in value)
@@ -313,7 +319,7 @@ def _sizes(value: object) -> tuple[int, ...] | None:
 
 
 def _check_places(path: Path, tensors: dict[str, StoredTensor], start: int, size: int) -> None:
-    """The tensors lie one behind the other and end with the file."""
+    """Check that the tensors lie one behind the other and end with the file."""
     expected = start
     for tensor in sorted(tensors.values(), key=lambda tensor: (tensor.offset, tensor.size)):
         if tensor.offset != expected:

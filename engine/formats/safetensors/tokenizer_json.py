@@ -1,4 +1,4 @@
-"""The vocabulary in a tokenizer.json file, comparable with that of a GGUF file of the same model.
+"""Read the vocabulary in a tokenizer.json file, comparable with that of a GGUF file of the same model.
 
 Both store a token's text in the same alphabet: SentencePiece with ▁ for a space and bytes as <0x0A>, byte-level BPE in
 GPT-2's printable alphabet. Source of the format: the serialisation of Hugging Face's `tokenizers`.
@@ -17,7 +17,9 @@ _NOTHING: Mapping[str, object] = {}
 def vocabulary_of_tokenizer_json(
     data: Mapping[str, object], config: Mapping[str, object] = _NOTHING, vocab_size: int = 0
 ) -> Vocabulary | None:
-    """The vocabulary in the object of a tokenizer.json, or None where it has none. Never fails, whatever is in it.
+    """Return the vocabulary in the object of a tokenizer.json, or None where it has none.
+
+    Never fails, whatever is in it.
 
     `config`: the object of tokenizer_config.json, which may switch the begin and end tokens on and off. `vocab_size`:
     the model's number of token ids, where it has more than the tokenizer (padding).
@@ -36,7 +38,10 @@ def vocabulary_of_tokenizer_json(
 
 
 def _tokens(model: Mapping[str, object]) -> Iterator[tuple[int, str]]:
-    """Ids and texts of the model's own tokens: an object of ids by text, or a list of texts with scores (Unigram)."""
+    """Return ids and texts of the model's own tokens.
+
+    An object of ids by text, or a list of texts with scores (Unigram).
+    """
     vocab = model.get("vocab")
     if isinstance(vocab, Mapping):
         for text, token in vocab.items():
@@ -56,7 +61,7 @@ def _added_tokens(data: Mapping[str, object]) -> Iterator[tuple[int, str]]:
 
 
 def _around(post_processor: object) -> tuple[int | None, int | None]:
-    """The token ids that the tokenizer itself puts before and behind a text."""
+    """Return the token ids that the tokenizer itself puts before and behind a text."""
     for step in _nested(post_processor, "processors"):
         single = [_mapping(part) for part in _list(step.get("single"))]
         if step.get("type") == "TemplateProcessing" and single:
@@ -72,7 +77,7 @@ def _special(part: Mapping[str, object], tokens: Mapping[str, object]) -> int | 
 
 
 def _end_of_text(found: int | None, config: Mapping[str, object], which: str, ids: Mapping[str, int]) -> int | None:
-    """The begin or end token, as the configuration overrules what the post-processor has."""
+    """Return the begin or end token, as the configuration overrules what the post-processor has."""
     wanted = config.get(f"add_{which}_token")
     if wanted is False:
         return None
@@ -84,7 +89,7 @@ def _end_of_text(found: int | None, config: Mapping[str, object], which: str, id
 
 
 def _kind(model: Mapping[str, object], data: Mapping[str, object]) -> str:
-    """The kind in the words that a GGUF file's kind has."""
+    """Return the kind in the words that a GGUF file's kind has."""
     kind = model.get("type")
     if kind == "BPE":
         steps = (*_nested(data.get("pre_tokenizer"), "pretokenizers"), *_nested(data.get("decoder"), "decoders"))
@@ -93,7 +98,7 @@ def _kind(model: Mapping[str, object], data: Mapping[str, object]) -> str:
 
 
 def _nested(step: object, name: str) -> Iterator[Mapping[str, object]]:
-    """A step and, if it is a sequence of steps, those."""
+    """Return a step and, if it is a sequence of steps, those."""
     waiting = [step]
     while waiting:
         found = _mapping(waiting.pop())
