@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from time import perf_counter
+
 from engine.config import DEFAULT_LOOKAHEAD, MAX_LOOKAHEAD
 from engine.drafting.base import Index
 from engine.lookahead.acceptance import AcceptanceModel, ClaimModel
-from engine.lookahead.costs import CostModel
+from engine.lookahead.costs import MS, CostModel
 from engine.lookahead.policy import Floats, LookaheadPolicy
 from engine.methods import DRAFT_MODEL
 
@@ -69,7 +71,7 @@ class AutoLookahead(LookaheadPolicy):
         self._finding_out = self._surprised = False
         self._promised: Floats = ()
         self._exactly: int | None = None
-        self._plain = self.costs.verify(1)
+        self._plain, self._learning_ms = self.costs.verify(1), 0.0
         self._make_plan()
 
     def choose(self) -> int:
@@ -111,11 +113,14 @@ class AutoLookahead(LookaheadPolicy):
     def observe(
         self, proposed: int, accepted: int, draft_ms: float, target_ms: float, sure: Floats = (), rest_ms: float = 0.0
     ) -> None:
+        before, self._proposed = self._proposed, proposed
         if self.asleep:
-            if self._sleep % self.AHEAD == 1:
+            if before:  # What a draft costs too: the first plain round behind it takes longer.
+                self._allowance.spend(target_ms / self._plain - 1.0)
+            elif self._sleep % self.AHEAD == 1:
                 self.costs.observe_verify(1, target_ms)
             return
-        before, self._proposed = self._proposed, proposed
+        began = perf_counter()
         if proposed or not before:  # A first plain round behind others takes longer, and plain decoding has none such.
             if self._finding_out and target_ms < (1.0 - self.SURPRISE) * self.costs.verify(proposed + 1):
                 self._try_at = self._plan_at = self._round
@@ -123,7 +128,7 @@ class AutoLookahead(LookaheadPolicy):
             else:
                 self._seen[proposed] = self._round
             self.costs.observe_verify(proposed + 1, target_ms)
-            self.costs.observe_rest(proposed, rest_ms)
+            self.costs.observe_rest(proposed, rest_ms + self._learning_ms * (proposed > 0))
         time = draft_ms + target_ms + rest_ms
         if self._promised:
             self._claims.observe(proposed, accepted, self._promised)
@@ -139,6 +144,7 @@ class AutoLookahead(LookaheadPolicy):
             self._allowance.spend(lost - self._allowance.SHARE * time / self._plain)
         else:
             self._plan_at = self._round
+        self._learning_ms = MS * (perf_counter() - began)
 
     def _make_plan(self) -> None:
         """Find the K of the draft model with the best rate, and whether it pays."""

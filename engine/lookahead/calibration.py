@@ -18,8 +18,8 @@ from engine.cancel import CancelToken
 from engine.config import DEFAULT_LOOKAHEAD, LoadConfig
 from engine.errors import BackendFailure, RewindNotSupported
 from engine.formats.gguf.parts import split_parts
-from engine.lookahead.costs import CostModel
-from engine.lookahead.threads import MS, Meter, choose_threads, is_count, taken_back
+from engine.lookahead.costs import MS, CostModel
+from engine.lookahead.threads import Meter, choose_threads, is_count, taken_back
 from engine.system.cache_files import cache_folder, forget_oldest, read_file, write_file
 from engine.system.machine import default_threads, describe_machine, physical_cores
 

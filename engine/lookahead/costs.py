@@ -11,6 +11,8 @@ from typing import Any, Self
 from engine.config import MAX_LOOKAHEAD
 from engine.drafting.base import cautious_cost
 
+MS = 1000.0
+
 
 class CostModel:
     """Expects the times of the next round's parts, in milliseconds: starts from a calibration, follows every round.

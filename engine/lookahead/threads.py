@@ -11,7 +11,7 @@ from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.config import DEFAULT_LOOKAHEAD, LoadConfig
 from engine.errors import BackendFailure, RewindNotSupported, TextNotEncodable
-from engine.lookahead.costs import CostModel
+from engine.lookahead.costs import MS, CostModel
 from engine.system.machine import OtherPrograms, default_threads, is_tiny, logical_cores, physical_cores
 
 _TEXT = "The committee met on a rainy Thursday to discuss the new bridge. Nobody had read the report: 214 pages."
@@ -20,7 +20,6 @@ FEWER_BELOW, MORE_BELOW = 0.95, 0.85
 """Shares of the usual time below which other threads are taken: whoever takes a core of more holds all of them up."""
 BUSY_CORES = 0.25
 """Others that take more of a core than this hold up many threads more than few: nothing is chosen beside them."""
-MS = 1000.0
 _MOST = 3
 """Numbers that are tried against the usual one, and passes through all: what disturbs comes in bursts."""
 

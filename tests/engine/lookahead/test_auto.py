@@ -7,7 +7,7 @@ import pytest
 
 from engine.config import SpeculationConfig
 from engine.lookahead.acceptance import AcceptanceModel
-from engine.lookahead.auto import AutoLookahead
+from engine.lookahead.auto import Allowance, AutoLookahead
 from engine.lookahead.costs import CostModel
 from engine.lookahead.policy import AdaptiveLookahead, FixedLookahead, LookaheadPolicy, make_policy
 
@@ -209,3 +209,27 @@ def test_a_fixed_lookahead_leaves_the_draft_to_the_drafter() -> None:
     assert policy.limit is None
     assert policy.goes_on(1, 0.5)
     assert not policy.resting
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_finds_out_takes_about_its_share_of_the_time(seed: int) -> None:
+    """Beside the best size, 3, a larger one is looked at now and then: its cost may have fallen."""
+    costs = CostModel({n: _jump(5)(n) for n in range(1, 34)}, draft_ms=0.3)
+    chosen, _ = _run(0.75, 0.3, _jump(5), rounds=2_000, policy=AutoLookahead(costs), seed=seed)
+    larger = sum(k > 3 for k in chosen)
+    lost = larger * (_jump(5)(5) - _jump(5)(4)) / _jump(5)(1)
+    spent = sum(_jump(5)(k + 1) + 0.3 * k for k in chosen) / _jump(5)(1)
+    assert 10 < larger
+    assert lost < 2.0 * Allowance.SHARE * spent, "some of them win a token more, which is put back"
+
+
+def test_an_allowance_bears_losses_gives_back_what_is_won_and_is_never_large() -> None:
+    allowance = Allowance()
+    first = allowance.left
+    assert first > 0.0
+    allowance.spend(first + 1.0)
+    assert allowance.left == pytest.approx(-1.0), "a loss may leave a debt"
+    allowance.spend(-1.5)
+    assert allowance.left == pytest.approx(0.5)
+    allowance.spend(-100.0)
+    assert allowance.left == first
