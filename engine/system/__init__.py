@@ -1,5 +1,5 @@
-"""The machine and the installation: processors, memory, caches, damaged files.
+"""The machine and the installation: processors, memory, caches, damaged files, child processes.
 
-Door: machine, cache_files and installation.
+Door: machine, cache_files, installation, child, and hidden_commands.run_hidden_command for the children.
 Never imported here: any other room of the engine.
 """
