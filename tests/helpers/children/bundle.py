@@ -4,16 +4,25 @@ import hashlib
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from helpers.paths import ROOT
 from helpers.processes import run_python
 
 FROZEN = """
 import sys
-sys.frozen, sys._MEIPASS = True, {folder!r}
+sys.frozen, sys._MEIPASS, sys.executable = True, {folder!r}, {program!r}
 from {module} import main
 sys.exit(main({arguments!r}))
+"""
+PROGRAM = """#!{python}
+import sys
+sys.path.insert(0, {root!r})
+sys.frozen, sys._MEIPASS = True, {folder!r}
+from {module} import main
+sys.exit(main(sys.argv[1:]))
 """
 
 
@@ -36,5 +45,12 @@ def run_frozen(
     module: str, folder: Path, *arguments: str, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run an entry point in a process that takes itself for a frozen program with its files in `folder`."""
-    code = FROZEN.format(folder=os.fspath(folder), module=module, arguments=[*arguments])
+    # It starts itself anew for its children.
+    program = folder.parent / f"{folder.name}-{module}"
+    program.write_text(
+        PROGRAM.format(python=sys.executable, root=os.fspath(ROOT), folder=os.fspath(folder), module=module),
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+    code = FROZEN.format(folder=os.fspath(folder), program=os.fspath(program), module=module, arguments=[*arguments])
     return run_python("-c", code, env=env)
