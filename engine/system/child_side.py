@@ -30,11 +30,11 @@ def be_harmless() -> None:
     """Leave no core file and no crash dialog behind, and be the first to go when memory gets short."""
     if sys.platform == "win32":
         ctypes.windll.kernel32.SetErrorMode(0x8003)
-        return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")
+    else:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        with suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 def limit_memory(size: int) -> None:
