@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAccessible
+from PySide6.QtGui import QAccessible, QCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
@@ -34,6 +34,8 @@ def unseen(window: Window, widget: QWidget) -> str:
     """What has the keyboard without showing it, also when it is looked at again: a busy machine draws late."""
     found = without_visible_focus(widget)
     if found:
+        QCursor.setPos(widget.mapToGlobal(widget.rect().bottomRight()))  # What is under the mouse may look the same.
+        widget.activateWindow()
         window.qtbot.wait(300)
         found = without_visible_focus(widget)
     return "\n".join(found)
