@@ -16,7 +16,7 @@ import subprocess
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -26,7 +26,7 @@ from weakref import WeakSet
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.config import Message
-from engine.errors import ChatTemplateFailed
+from engine.errors import BackendClosed, ChatTemplateFailed
 from engine.system.child import MemoryWatch, child_command, end_child, start_child
 from engine.system.child_side import read_message, write_message
 from engine.system.hidden_commands import RENDERING
@@ -137,8 +137,10 @@ def warming(owner: object, model: Callable[[], Backend | None], *, early: bool) 
     try:
         yield
     finally:
-        loaded = model()
-        if loaded is not None and loaded.tokenizer.chat_template is not None:
+        loaded, template = model(), None
+        with suppress(BackendClosed):  # Another thread may have closed it.
+            template = None if loaded is None else loaded.tokenizer.chat_template
+        if template is not None:
             keep_warm(owner)
         else:
             let_go(owner)
