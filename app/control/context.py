@@ -1,4 +1,4 @@
-"""Keep count of how full the context is: asks the engine, in the background, when somebody has stopped typing."""
+"""Keep count of how full the context is: ask the engine, in the background, when typing has stopped."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ ReplyRef = Callable[[], "RunningReply | None"]
 
 
 class Occupancy:
-    """Let one piece of work use the models, and ends it for whoever is to change or free them. Thread-safe."""
+    """Let one piece of work use the models, and end it for whoever is to change or free them. Thread-safe."""
 
     def __init__(self) -> None:
         # A lock that its owner may take again: a reply that nobody holds any more ends wherever Python collects it.

@@ -1,4 +1,4 @@
-"""Model that several decoders have attached: one of them uses the model at a time, and the last one frees it."""
+"""Share a model among decoders: one of them uses it at a time, and the last one that holds it frees it."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp, log
+from math import exp, inf, log
 from typing import Any
 
 from engine.config import MAX_LOOKAHEAD
@@ -95,8 +95,12 @@ class AcceptanceModel:
         pairs = data.get("shares") if isinstance(data, dict) else None
         if not isinstance(pairs, list) or len(pairs) != len(model._shares()):
             raise ValueError("not what an acceptance model wrote")
-        for share, (successes, trials) in zip(model._shares(), pairs, strict=True):
-            if not 0.0 <= float(successes) <= MAX_LOOKAHEAD * float(trials):
+        for share, pair in zip(model._shares(), pairs, strict=True):
+            try:
+                successes, trials = map(float, pair)
+            except TypeError as error:
+                raise ValueError("not what an acceptance model wrote") from error
+            if not 0.0 <= successes <= MAX_LOOKAHEAD * trials < inf:
                 raise ValueError("not what an acceptance model wrote")
             less = min(1.0, cls.WEIGHT / (trials or cls.WEIGHT))
             share.successes, share.trials = successes * less, trials * less

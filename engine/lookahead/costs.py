@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from math import exp, log
+from math import exp, log, sqrt
 from sys import float_info
 from typing import Any, Self
 
@@ -159,7 +159,9 @@ def measured_cost(forwards_by_size: Sequence[int], target_ms_by_size: Sequence[f
 
 
 def _is_time(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0.0 < value <= float_info.max
+    """Return whether times and rates of this many milliseconds can be reckoned with, sums of them too."""
+    longest = sqrt(float_info.max)
+    return isinstance(value, int | float) and not isinstance(value, bool) and 1.0 / longest < value < longest
 
 
 def _in_common(*residuals: float) -> float:

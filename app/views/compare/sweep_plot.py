@@ -23,7 +23,7 @@ _RIGHT = SWEEP_MOST + 2.6
 
 
 class SweepPlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
-    """Point with whiskers, plain decoding as a dashed line, auto as a dotted one. Looks right while empty."""
+    """Plot points with whiskers, plain decoding as a dashed line, auto as a dotted one. Looks right while empty."""
 
     def __init__(self, theme: Theme, words: tuple[str, str], parent: QWidget | None = None) -> None:
         """Build the plot. `words`: of plain and of auto, at the ends of their lines."""

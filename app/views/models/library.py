@@ -30,7 +30,7 @@ _ASCENDING, _DESCENDING = Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOr
 
 
 class LibraryDialog(Dialog):
-    """Show the models, and says what is wanted of them; what is wanted of the folders comes from `folders`.
+    """Show the models, and tell what is wanted of them; what is wanted of the folders comes from `folders`.
 
     Signals: target_wanted(Path), draft_wanted(Path), options_wanted(Path), load_wanted(), unload_wanted(),
     shown() (it is to be filled), cancel_wanted().

@@ -87,7 +87,7 @@ class _Letter(QIconEngine):
 
 
 class _IconKeeper(QObject):
-    """Live with a button and draw its icon anew when the theme changes."""
+    """Draw the icon of a button anew when the theme changes, as long as the button lives."""
 
     def __init__(self, button: QAbstractButton, theme: Theme) -> None:
         super().__init__(button)

@@ -206,7 +206,7 @@ def fixed_font() -> QFont:
 
 
 class _FixedLetters(QObject):
-    """Live with a widget, whose letters grow with all others while it is on the screen."""
+    """Follow the font size for a widget while it is on the screen."""
 
     def __init__(self, widget: QWidget) -> None:
         super().__init__(widget)

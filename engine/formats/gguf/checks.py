@@ -1,4 +1,4 @@
-"""Do a GGUF header describe a model that llama.cpp can load? Asked before llama.cpp sees the file.
+"""Check that a GGUF header describes a model that llama.cpp can load, before llama.cpp sees the file.
 
 llama.cpp checks many of these things by assertions, which end the process, and divides by some of the numbers. The
 trial in a child process (engine.loading.trial) catches what is not caught here; this is sooner and says what is wrong.

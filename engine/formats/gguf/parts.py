@@ -1,4 +1,4 @@
-"""Model that are split into several GGUF files: the rule for their names, and whether the parts belong together."""
+"""Recognise models that are split into several GGUF files, and check that the parts belong together."""
 
 from __future__ import annotations
 

@@ -115,8 +115,12 @@ def test_a_claim_is_believed_until_it_is_wrong() -> None:
         {"shares": [[-1.0, 1.0]] * 45},
         {"shares": [[float("nan"), 1.0]] * 45},
         {"shares": [[1.0]] * 45},
+        {"shares": [1] * 45},
+        {"shares": [[None, None]] * 45},
+        {"shares": [[1.0, float("inf")]] * 45},
     ],
 )
 def test_nonsense_is_refused(data: dict[str, object]) -> None:
+    assert len(AcceptanceModel().to_json()["shares"]) == 45, "or the cases are refused for their number"
     with pytest.raises(ValueError, match=r"acceptance model|could not convert|not enough values"):
         AcceptanceModel.from_json(data)

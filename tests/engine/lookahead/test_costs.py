@@ -246,6 +246,8 @@ GOOD: dict[str, Any] = {"format": 1, "verify_ms": {"1": 2.0}, "draft_ms": None}
         {**GOOD, "verify_ms": {"1": math.nan}},
         {**GOOD, "verify_ms": {"1": 10**400}},
         {**GOOD, "verify_ms": {"1": True}},
+        {**GOOD, "verify_ms": {"1": 1e308}},
+        {**GOOD, "verify_ms": {"1": 5e-324}},
         {**GOOD, "verify_ms": {"1": "2"}},
         {**GOOD, "draft_ms": "x"},
         {**GOOD, "draft_ms": math.inf},
