@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
-from engine.errors import InvalidLookahead, InvalidRequest, InvalidSampling, UnknownMethod
+from engine.checks import bias_pairs, check_number, check_whole, is_whole, token_ids
+from engine.errors import InvalidLookahead, InvalidRequest, UnknownMethod
 from engine.methods import DRAFT_MODEL, METHODS, SOURCES, DraftMethod
 from engine.sampling_rules import RULES
 from engine.translatable import Translatable
@@ -21,7 +21,6 @@ MAX_TOP = 5
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 CacheType = Literal["f16", "q8_0", "q4_0"]
 CACHE_TYPES: tuple[CacheType, ...] = ("f16", "q8_0", "q4_0")
-_MOST_TOKENS = 2**31
 # Made once: a configuration is checked far more often than it is wrong.
 _RANGES = {
     "[0, 1]": Translatable("a number from 0 to 1"),
@@ -33,8 +32,6 @@ _RANGES = {
 """What the numbers of sampling_rules.def may be, in words."""
 _OFF, _ALL = Translatable("0 (off) or a whole number above 0"), Translatable("0 (all) or a whole number above 0")
 _SEED = Translatable("a whole number from 0 to 2^64 - 1")
-_BIASES = Translatable("token ids with finite numbers")
-_TOKEN_IDS = Translatable("token ids, whole numbers of 0 or more")
 _DEVICE = re.compile(r"auto|cpu|mps|cuda(:[0-9]{1,3})?")
 
 Lookahead = int | Literal["adaptive", "auto", "default"]
@@ -102,13 +99,13 @@ class SamplingConfig:
         for rule in RULES:
             value = getattr(self, rule.name)
             if rule.type == "int64_t":
-                _check_whole(rule.name, value, _ALL if rule.off else _OFF, rule.most)
+                check_whole(rule.name, value, _ALL if rule.off else _OFF, rule.most)
             else:
-                _check_number(rule.name, value, _RANGES[rule.range], rule.least, rule.most, above=rule.above)
-        object.__setattr__(self, "logit_bias", _bias(self.logit_bias))
-        object.__setattr__(self, "banned_tokens", _token_ids("banned_tokens", self.banned_tokens))
+                check_number(rule.name, value, _RANGES[rule.range], rule.least, rule.most, above=rule.above)
+        object.__setattr__(self, "logit_bias", bias_pairs(self.logit_bias))
+        object.__setattr__(self, "banned_tokens", token_ids("banned_tokens", self.banned_tokens))
         if self.seed is not None:
-            _check_whole("seed", self.seed, _SEED, 2**64 - 1)
+            check_whole("seed", self.seed, _SEED, 2**64 - 1)
 
     @property
     def greedy(self) -> bool:
@@ -122,11 +119,26 @@ class SamplingConfig:
 
     @property
     def reshaped(self) -> bool:
-        """Return whether the logits are changed before anything else.
-
-        So that even the best token may be another one.
-        """
+        """Return whether the logits are changed before anything else: even the best token may be another one then."""
         return self.penalised or bool(self.logit_bias) or bool(self.banned_tokens)
+
+
+class SamplingOptions(TypedDict, total=False):
+    """Name the fields of a SamplingConfig, as calls take them."""
+
+    temperature: float
+    top_k: int
+    top_p: float
+    min_p: float
+    typical: float
+    repeat_penalty: float
+    presence_penalty: float
+    frequency_penalty: float
+    penalty_window: int
+    logit_bias: Mapping[int, float] | Sequence[tuple[int, float]]
+    banned_tokens: Sequence[int] | AbstractSet[int]
+    seed: int | None
+    top_n_sigma: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +195,10 @@ class SpeculationConfig:
                 )
             )
         if self.draft_temperature is not None:
-            _check_number("draft_temperature", self.draft_temperature, _RANGES["[0, 100]"], 0.0, 100.0)
-        _check_number("min_draft_confidence", self.min_draft_confidence, _RANGES["[0, 1]"], 0.0, 1.0)
-        _check_number("adaptive_raise", self.adaptive_raise, _RANGES["[0, 1]"], 0.0, 1.0)
-        _check_number("adaptive_lower", self.adaptive_lower, _RANGES["[0, 1]"], 0.0, 1.0)
+            check_number("draft_temperature", self.draft_temperature, _RANGES["[0, 100]"], 0.0, 100.0)
+        check_number("min_draft_confidence", self.min_draft_confidence, _RANGES["[0, 1]"], 0.0, 1.0)
+        check_number("adaptive_raise", self.adaptive_raise, _RANGES["[0, 1]"], 0.0, 1.0)
+        check_number("adaptive_lower", self.adaptive_lower, _RANGES["[0, 1]"], 0.0, 1.0)
         for bound in (self.adaptive_start, self.adaptive_max):
             if check_lookahead(bound) in (0, "adaptive", "auto", "default"):
                 raise InvalidLookahead(bound)
@@ -221,18 +233,18 @@ class LoadConfig:
     in_memory: bool = False
 
     def __post_init__(self) -> None:
-        if self.context_length is not None and (not _is_whole(self.context_length) or self.context_length < 8):
+        if self.context_length is not None and (not is_whole(self.context_length) or self.context_length < 8):
             raise InvalidRequest(
                 Translatable(
                     "The context must be a whole number of 8 tokens or more, not {context_length!r}.",
                     context_length=self.context_length,
                 )
             )
-        if self.threads is not None and (not _is_whole(self.threads) or not 1 <= self.threads <= 512):
+        if self.threads is not None and (not is_whole(self.threads) or not 1 <= self.threads <= 512):
             raise InvalidRequest(
                 Translatable("Threads must be a whole number from 1 to 512, not {threads!r}.", threads=self.threads)
             )
-        if self.gpu_layers is not None and (not _is_whole(self.gpu_layers) or self.gpu_layers < -1):
+        if self.gpu_layers is not None and (not is_whole(self.gpu_layers) or self.gpu_layers < -1):
             raise InvalidRequest(
                 Translatable(
                     "GPU layers must be a whole number, -1 for all, not {gpu_layers!r}.", gpu_layers=self.gpu_layers
@@ -283,7 +295,7 @@ class GenerationRequest:
     top: int = 0
 
     def __post_init__(self) -> None:
-        if self.max_tokens is not None and (not _is_whole(self.max_tokens) or self.max_tokens < 1):
+        if self.max_tokens is not None and (not is_whole(self.max_tokens) or self.max_tokens < 1):
             raise InvalidRequest(
                 Translatable(
                     "max_tokens must be a whole number above 0, not {max_tokens!r}.", max_tokens=self.max_tokens
@@ -293,11 +305,11 @@ class GenerationRequest:
             raise InvalidRequest(Translatable("The prompt is empty. Enter some text first."))
         if not _all_are(_is_stop, self.stop):
             raise InvalidRequest(Translatable("A stop string must be text and must not be empty."))
-        if not _all_are(_is_whole, self.stop_tokens):
+        if not _all_are(is_whole, self.stop_tokens):
             raise InvalidRequest("Stop tokens must be token ids, whole numbers.")
         for name, kind in (("sampling", SamplingConfig), ("speculation", SpeculationConfig)):
             require(name, getattr(self, name), kind)
-        if not _is_whole(self.top) or not 0 <= self.top <= MAX_TOP:
+        if not is_whole(self.top) or not 0 <= self.top <= MAX_TOP:
             raise InvalidRequest(
                 Translatable(
                     "top must be a whole number from 0 to {max_top}, not {top!r}.", max_top=MAX_TOP, top=self.top
@@ -331,7 +343,7 @@ def freeze_prompt(prompt: object) -> str | tuple[Message, ...] | tuple[int, ...]
     if not isinstance(prompt, Sequence) or isinstance(prompt, bytes):
         raise InvalidRequest(Translatable("A prompt must be text, a list of messages or a list of token ids."))
     items: list[Any] = list(prompt)
-    if all(_is_whole(item) for item in items):
+    if all(is_whole(item) for item in items):
         return tuple(int(item) for item in items)
     return tuple(Message.from_mapping(item) for item in items)
 
@@ -360,40 +372,3 @@ def _sources(value: object) -> tuple[str, ...]:
             )
         )
     return tuple(names)
-
-
-def _bias(value: object) -> tuple[tuple[int, float], ...]:
-    """Return a logit bias as sorted pairs. Raises InvalidSampling."""
-    try:
-        pairs = dict(value)  # type: ignore[call-overload]
-    except (TypeError, ValueError):
-        raise InvalidSampling("logit_bias", value, _BIASES) from None
-    _token_ids("logit_bias", tuple(pairs))
-    for number in pairs.values():
-        # A whole number may be larger than any float.
-        if not isinstance(number, int | float) or isinstance(number, bool) or not abs(number) <= sys.float_info.max:
-            raise InvalidSampling("logit_bias", value, _BIASES)
-    return tuple(sorted((int(token), float(number)) for token, number in pairs.items()))
-
-
-def _token_ids(name: str, value: object) -> tuple[int, ...]:
-    good = isinstance(value, Sequence | AbstractSet) and not isinstance(value, str | bytes)
-    if not good or not all(_is_whole(token) and 0 <= token < _MOST_TOKENS for token in value):  # type: ignore[attr-defined]
-        raise InvalidSampling(name, value, _TOKEN_IDS)
-    return tuple(sorted({int(token) for token in value}))  # type: ignore[attr-defined]
-
-
-def _is_whole(value: object) -> bool:
-    return hasattr(value, "__index__") and not isinstance(value, bool)
-
-
-def _check_whole(name: str, value: object, allowed: str, most: int = 2**31 - 1) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
-        raise InvalidSampling(name, value, allowed)
-
-
-def _check_number(name: str, value: object, allowed: str, least: float, most: float, *, above: bool = False) -> None:
-    # NaN is in no range, and a whole number that is larger than any float is compared as it is.
-    good = isinstance(value, int | float) and not isinstance(value, bool)
-    if not good or not least <= value <= most or (above and value <= least):  # type: ignore[operator]
-        raise InvalidSampling(name, value, allowed)

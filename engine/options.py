@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TypedDict
 
-from engine.config import Acceptance, CacheType, LoadConfig, Lookahead, Overlap, SamplingConfig, SpeculationConfig
+from engine.config import (
+    Acceptance,
+    CacheType,
+    LoadConfig,
+    Lookahead,
+    Overlap,
+    SamplingConfig,
+    SamplingOptions,
+    SpeculationConfig,
+)
 from engine.errors import InvalidRequest
 from engine.methods import DraftMethod
 
 
-class GenerationOptions(TypedDict, total=False):
+class GenerationOptions(SamplingOptions, total=False):
     """Name the options of `generate`, `stream` and `astream`: fields of the configurations, and two of these whole."""
 
     raw: bool
@@ -23,19 +31,6 @@ class GenerationOptions(TypedDict, total=False):
     stop_tokens: int | Sequence[int] | None
     top: int
     sampling: SamplingConfig | None
-    temperature: float
-    top_k: int
-    top_p: float
-    min_p: float
-    typical: float
-    top_n_sigma: float
-    repeat_penalty: float
-    presence_penalty: float
-    frequency_penalty: float
-    penalty_window: int
-    logit_bias: Mapping[int, float] | Sequence[tuple[int, float]]
-    banned_tokens: Sequence[int] | AbstractSet[int]
-    seed: int | None
     speculation: SpeculationConfig | None
     method: str | DraftMethod
     lookahead: Lookahead

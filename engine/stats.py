@@ -118,7 +118,7 @@ class GenerationStats:
     def estimated_speedup(self) -> float | None:
         """Return an estimate from the measured cost of a forward of each size.
 
-        Or None where the cost of one token is unknown.
+        It is None where the cost of one token is unknown.
 
         E[tokens] / (v(K + 1) + K·c): v(n) is the time of a forward of n tokens and c that of a draft token, both over
         the time of a forward of one token; K is the mean length of the drafts. Source: Leviathan et al. 2023, theorem
@@ -147,10 +147,7 @@ class GenerationStats:
 
     @property
     def time_saved_ms(self) -> float | None:
-        """Return milliseconds that plain decoding would have taken longer.
-
-        Or None if plain decoding was not measured.
-        """
+        """Return milliseconds that plain decoding would have taken longer, or None if it was not measured."""
         plain = self.plain_tokens_per_second
         if not plain:
             return None

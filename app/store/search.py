@@ -31,7 +31,7 @@ class SearchHit:
 def quoted(words: Sequence[str]) -> str:
     """Return a question to FTS5: all of the words, in any order, each as the beginning of a word.
 
-    Nothing is an operator.
+    No word is taken as an operator.
 
     Each word is one string of sqlite.org/fts5.html#fts5_strings, where marks within it separate as spaces do.
     """

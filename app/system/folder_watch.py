@@ -78,7 +78,7 @@ def _may_read(path: str | Path, mode: int = os.R_OK) -> bool:
 def _walk(folder: str, depth: int) -> Iterator[str]:
     """Return the folder and those in it that can be read.
 
-    Of the others the system tells nothing but to those around them.
+    Changes of the others are told only of the folders around them.
     """
     try:
         with os.scandir(folder) as entries:

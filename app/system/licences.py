@@ -119,7 +119,7 @@ def _distribution(name: str) -> Distribution | None:
 def _needs(found: Distribution) -> Iterator[str]:
     """Return names of the distributions that one needs.
 
-    Those of its extras only for ours, the rest is chosen by who installs.
+    Extras count only for our own: the user chooses the others.
 
     What is for another system is not installed, and falls away there.
     """

@@ -56,7 +56,7 @@ def _encode_messages(messages: Sequence[Message], tokenizer: Tokenizer, renderer
 def _encode_behind(text: str, tokenizer: Tokenizer) -> list[int]:
     """Return the token ids of a text that stands behind other tokens.
 
-    Without the space that some tokenizers put in front.
+    They leave out the space that some tokenizers put in front.
 
     Where that space cannot be kept out it stays.
     """

@@ -167,9 +167,7 @@ def _loaded(decoder: SpeculativeDecoder) -> Backend:
 
 
 def best_lookahead(costs: CostModel, acceptance: float, *, drafted: bool) -> tuple[int, float]:
-    """Return the fixed lookahead of the most expected tokens per second.
-
-    And its expected speedup against plain decoding.
+    """Return the fixed lookahead of the most expected tokens per second, and its expected speedup.
 
     Each draft token is accepted with the chance `acceptance`, given those before it. `drafted`: a draft model proposes,
     so that a proposal costs time too. Looks no further than the largest measured size reaches.

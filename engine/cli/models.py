@@ -152,7 +152,7 @@ def _why_none(target: ModelFile, pairs: Pairs) -> str:
 def _shown(text: str) -> str:
     """Return a text from a file or its name, fit for the terminal.
 
-    On one line, without markup and without odd bytes.
+    It has one line, no markup and no odd bytes.
     """
     from rich.markup import escape  # noqa: PLC0415 - JSON needs none
 

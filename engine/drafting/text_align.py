@@ -69,10 +69,7 @@ class TextContinuation:
         return self._pieces().cover(new)
 
     def behind(self, tokens: Sequence[int], new: bytes) -> list[int]:
-        """Return tokens that write `new`, or as much of its beginning as can be written.
-
-        Behind `tokens` as they are.
-        """
+        """Return tokens that write `new` behind `tokens`, or as much of its beginning as can be written."""
         tail, _ = self._tail(tokens)
         before = self.join(tail)
         spans = self._spans(before + new)
@@ -88,7 +85,7 @@ class TextContinuation:
     def rewritten(self, tokens: Sequence[int], new: bytes) -> tuple[int, list[int]] | None:
         """Return how many of the last `tokens` to take back, and what to write instead.
 
-        So that all is as in a whole text.
+        All is as in a whole text then.
 
         None where the tokenizer cannot write the text, or only with a token that reaches across its beginning.
         """
@@ -112,10 +109,7 @@ class TextContinuation:
         return None if index is None else (0, [token for token, _, _ in spans[index:]])
 
     def _tail(self, tokens: Sequence[int]) -> tuple[Sequence[int], int]:
-        """Return the last tokens, none that adds no text.
-
-        And how many of them may come out otherwise if encoded alone.
-        """
+        """Return the last tokens that add text, and how many of them may come out otherwise if encoded alone."""
         last = tokens[-FARTHEST:]
         bare = next((index for index in range(len(last), 0, -1) if not self._tokenizer.piece(last[index - 1])), 0)
         last = last[bare:]

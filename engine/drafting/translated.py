@@ -252,10 +252,7 @@ class TranslatedDrafter(Drafter):
         return row
 
     def _draw(self, rows: Logits) -> _Drafted | None:
-        """Return the next token, or None where the model is not confident before the draw.
-
-        Or the token adds no text.
-        """
+        """Return the next token, or None where the model is not confident, or the token adds no text."""
         row, sampling = rows[0], self._sampling
         if sampling.greedy and not sampling.penalised:
             token = best_token(row)

@@ -105,7 +105,7 @@ def printable(text: str, longest: int = _LONGEST_NAME) -> str:
 def file_title(name: str) -> str:
     """Return a file's name, with or without its ending, fit to be shown and never empty.
 
-    Bytes that are no text get a sign.
+    A sign stands for each byte that is no text.
     """
     unknown = "\N{REPLACEMENT CHARACTER}"
     return printable("".join(unknown if "\ud800" <= c <= "\udfff" else c for c in name)) or unknown

@@ -212,7 +212,7 @@ def choose_sources(speculation: SpeculationConfig, *, has_draft: bool) -> tuple[
 def _automatic(speculation: SpeculationConfig, *, has_draft: bool) -> tuple[DraftMethod, ...]:
     """Return the sources of the method `auto`.
 
-    An index, with a lookahead that is automatic too, and the draft model.
+    They are the draft model and, with a lookahead that is automatic too, an index.
     """
     indexes = [method for method in DRAFT_METHODS if method.automatic and method.is_index]
     drafts = [method for method in DRAFT_METHODS if method.automatic and method.needs == "draft" and has_draft]

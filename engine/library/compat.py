@@ -263,7 +263,7 @@ def _skill_ratio(target: ModelFile, draft: ModelFile) -> float:
 def _family(name: str) -> str:
     """Return the first word of a name, without a size at its end.
 
-    `qwen2.5` of Qwen2.5-0.5B, `stories` of stories260K.
+    It is `qwen2.5` for Qwen2.5-0.5B and `stories` for stories260K.
     """
     word = re.split(r"[-_\s:]", name.casefold(), maxsplit=1)[0]
     return re.sub(r"(?<=[a-z])\d+(\.\d+)?[kmb]$", "", word)

@@ -87,9 +87,9 @@ def _keep(
 
 
 def _top_n_sigma(row: Row, peak: float, deviations: float) -> Tokens:
-    """Return the logits within this many standard deviations of the best one.
+    """Return the places of the logits within this many standard deviations of the best one.
 
-    Those of impossible tokens not counted.
+    Impossible tokens do not count.
     """
     sigma = row[row > -np.inf].std(dtype=np.float64)
     places: Tokens = (row >= peak - deviations * sigma).nonzero()[0]
@@ -208,10 +208,7 @@ def quantile(weights: Weights, u: float) -> int:
 
 
 def _search(weights: Weights, wanted: float, *, relative: bool) -> tuple[int, float]:
-    """Return the first index whose cumulative sum is above `wanted`.
-
-    And how far `wanted` lies above the sum before it.
-    """
+    """Return the first index whose cumulative sum exceeds `wanted`, and how far `wanted` exceeds the sum before it."""
     sums = weights.cumsum(dtype=np.float64)
     if relative:
         if not 0.0 < sums[-1] < np.inf:

@@ -84,7 +84,7 @@ class Installation:
             raise InstallationDamaged(missing, changed)
 
     def check_contents(self) -> Iterator[None]:
-        """Return the contents of all other data, in steps of a few milliseconds.
+        """Check the contents of all other data, in steps of a few milliseconds.
 
         Raises InstallationDamaged at the end.
         """

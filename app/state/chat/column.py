@@ -130,9 +130,9 @@ class Column:
         return grown
 
     def at(self, y: float) -> int:
-        """Return the number of the entry at a height (or, in the gap below it).
+        """Return the number of the entry at a height, or in the gap below it.
 
-        The first or last one beyond the ends.
+        Beyond the ends it is the first or the last one.
         """
         place, rest = 0, y
         step = 1 << max(len(self.entries).bit_length() - 1, 0)

@@ -46,9 +46,9 @@ def use_of(fit: PromptFit) -> ContextUse:
 
 
 def last_dropped(entries: Sequence[Entry], dropped: int) -> Exchange | None:
-    """Return the last exchange that the model is not shown where the `dropped` oldest messages are left out; None.
+    """Return the last exchange that the model is not shown where the `dropped` oldest messages are left out.
 
-    No one.
+    None where there is none.
 
     Questions without a reply count nowhere: the model is shown none of them (see Transcript.messages_for).
     """

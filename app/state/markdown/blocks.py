@@ -196,9 +196,9 @@ class MarkdownBlocks:
         self._kind, self._indent = "list", spaces
 
     def _begin(self, line: str, item: re.Match[str] | None, fence: re.Match[str] | None) -> bool:
-        """Return a line that may begin another kind of block than the open one.
+        """Begin another kind of block with a line that may do so.
 
-        True if it is nothing but a beginning.
+        True if the line is nothing but a beginning.
         """
         if fence:
             self._emit()

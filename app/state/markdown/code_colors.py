@@ -140,9 +140,9 @@ def language_name(info: str) -> str:
 
 
 def parts(code: str, info: str) -> Iterator[tuple[Part, str]]:
-    """Return the code in pieces with what each is.
+    """Yield the code in pieces with what each is.
 
-    Lazily: a piece costs little, so that one may stop and go on later.
+    A piece costs little, so that one may stop and go on later.
     """
     lexer = _lexer(language_name(info).lower())
     if lexer is None or not _is_tame(code):

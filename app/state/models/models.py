@@ -229,7 +229,7 @@ class ModelList:
     def drafts(self) -> list[PickerLine]:
         """Return the lines of the draft picker.
 
-        Automatic, methods without a model, none, then the models, the best first.
+        They are automatic, methods without a model, none, and then the models, the best first.
         """
         names = labels(self.models)
         target = self.by_path(self.selection.target)
@@ -246,7 +246,7 @@ class ModelList:
     def best_draft(self) -> Path | None:
         """Return the draft that automatic picks.
 
-        The best of those that share the target's vocabulary and pay, if any.
+        It is the best of those that share the target's vocabulary and pay, if there is one.
         """
         target = self.by_path(self.selection.target)
         if target is None or not target.usable:
@@ -267,10 +267,7 @@ class ModelList:
             self._refused.add(draft)
 
     def _ranked(self, target: ModelFile | None) -> list[tuple[ModelFile, Fit | None]]:
-        """Return the models, those that fit the target first, as far as they have been judged.
-
-        With what is to be said.
-        """
+        """Return the models with their notes, those that fit the target first, as far as they have been judged."""
         if target is None or not self._fits:
             return [(model, None) for model in self.models]
         from engine import rank_drafts  # noqa: PLC0415 - not before the first paint

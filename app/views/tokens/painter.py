@@ -20,7 +20,7 @@ _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f\ufdd0-\ufdef\ufffc\ud800-\udfff]")
 def showable(text: str) -> str:
     """Return the text as a document can hold it.
 
-    Of the same length, without control characters and halves of characters.
+    It keeps its length, without control characters and halves of characters.
     """
     return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", text)
 

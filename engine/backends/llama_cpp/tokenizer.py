@@ -132,7 +132,7 @@ class LlamaCppTokenizer:
     def _lacks_byte_tokens(self) -> bool:
         """Return whether a character without a token of its own would make llama.cpp throw through C.
 
-        Ending the process.
+        That would end the process.
         """
         kind = llama_cpp.llama_vocab_type(self._vocab)
         if kind not in (llama_cpp.LLAMA_VOCAB_TYPE_SPM, llama_cpp.LLAMA_VOCAB_TYPE_UGM):

@@ -182,7 +182,7 @@ def _free(device: torch.device) -> int:
 def _head_bytes(config: Any, dtype: torch.dtype) -> int:
     """Return bytes of the output layer where it shares its weights with the input.
 
-    Laid out for products, it has its own.
+    It has its own once it is laid out for products.
     """
     text = config.get_text_config(decoder=True)
     if not getattr(text, "tie_word_embeddings", False):

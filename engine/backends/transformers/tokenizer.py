@@ -68,7 +68,7 @@ def open_tokenizer(folder: Path, config: Any, vocab_size: int) -> ModelTokenizer
 def _open_fast(folder: Path, config: Any, *, own_class: bool) -> Any:
     """Return the tokenizer of the class that the folder names.
 
-    Of the general class where that one is not part of the library.
+    It is of the general class where that one is not part of the library.
 
     `own_class`: whether there is a tokenizer.json, which says everything that the general class needs.
     """

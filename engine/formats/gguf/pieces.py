@@ -48,9 +48,9 @@ class KnownPieces:
         self._count = 0
 
     def alike(self, kind: Hashable, data: bytes, start: int) -> list[HeaderPiece]:
-        """Return the pieces of a kind (what they are.
+        """Return the pieces of a kind that begin as `data` does there.
 
-        And how many elements they have) that begin as `data` does there.
+        A kind is what they are, and how many elements they have.
         """
         return [piece for piece in self._by_kind.get(kind, ()) if data.startswith(piece.prefix, start)]
 

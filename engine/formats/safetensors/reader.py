@@ -105,7 +105,7 @@ class SafetensorsModel:
 def model_folder(path: str | Path) -> Path | None:
     """Return the folder of the safetensors model that a path means (the folder, or a weights file in it).
 
-    None if none.
+    It gives None if there is none.
     """
     path = Path(path)
     folder = path.parent if path.suffix.lower() == ".safetensors" and not path.is_dir() else path

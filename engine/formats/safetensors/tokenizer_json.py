@@ -40,7 +40,7 @@ def vocabulary_of_tokenizer_json(
 def _tokens(model: Mapping[str, object]) -> Iterator[tuple[int, str]]:
     """Return ids and texts of the model's own tokens.
 
-    An object of ids by text, or a list of texts with scores (Unigram).
+    They stand in an object of ids by text, or in a list of texts with scores (Unigram).
     """
     vocab = model.get("vocab")
     if isinstance(vocab, Mapping):

@@ -1,0 +1,55 @@
+"""Check single values of a configuration, and bring them into one form."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from engine.errors import InvalidSampling
+from engine.translatable import Translatable
+
+_MOST_TOKENS = 2**31
+_BIASES = Translatable("token ids with finite numbers")
+_TOKEN_IDS = Translatable("token ids, whole numbers of 0 or more")
+
+
+def bias_pairs(value: object) -> tuple[tuple[int, float], ...]:
+    """Return a logit bias as sorted pairs. Raises InvalidSampling."""
+    try:
+        pairs = dict(value)  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        raise InvalidSampling("logit_bias", value, _BIASES) from None
+    token_ids("logit_bias", tuple(pairs))
+    for number in pairs.values():
+        # A whole number may be larger than any float.
+        if not isinstance(number, int | float) or isinstance(number, bool) or not abs(number) <= sys.float_info.max:
+            raise InvalidSampling("logit_bias", value, _BIASES)
+    return tuple(sorted((int(token), float(number)) for token, number in pairs.items()))
+
+
+def token_ids(name: str, value: object) -> tuple[int, ...]:
+    """Return token ids sorted, each once. Raises InvalidSampling."""
+    good = isinstance(value, Sequence | AbstractSet) and not isinstance(value, str | bytes)
+    if not good or not all(is_whole(token) and 0 <= token < _MOST_TOKENS for token in value):  # type: ignore[attr-defined]
+        raise InvalidSampling(name, value, _TOKEN_IDS)
+    return tuple(sorted({int(token) for token in value}))  # type: ignore[attr-defined]
+
+
+def is_whole(value: object) -> bool:
+    """Return whether a value counts something: a whole number of any kind, but True and False."""
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def check_whole(name: str, value: object, allowed: str, most: int = 2**31 - 1) -> None:
+    """Check that a value is a whole number from 0 to `most`. Raises InvalidSampling, which says what is `allowed`."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+        raise InvalidSampling(name, value, allowed)
+
+
+def check_number(name: str, value: object, allowed: str, least: float, most: float, *, above: bool = False) -> None:
+    """Check that a value is a number from `least` (or `above` it) to `most`. Raises InvalidSampling."""
+    # NaN is in no range, and a whole number that is larger than any float is compared as it is.
+    good = isinstance(value, int | float) and not isinstance(value, bool)
+    if not good or not least <= value <= most or (above and value <= least):  # type: ignore[operator]
+        raise InvalidSampling(name, value, allowed)
