@@ -283,7 +283,7 @@ class SpeculativeDecoder:
 
     def _learn(self, target: Backend, cancel: CancelToken) -> None:
         configs = self._configs.get("target"), self._configs.get("draft")
-        self._knowledge = learn_pair(target, configs[0], self.draft, configs[1], cancel)
+        self._knowledge = learn_pair(target, self.draft, configs, cancel)
         self._calibrated = True
 
     def token_text(self, token: int) -> str:

@@ -36,9 +36,9 @@ from engine.decoder import SpeculativeDecoder
 from engine.errors import BackendFailure, Cancelled, InvalidRequest, PairWarning
 from engine.events import LoadProgress
 from engine.library.names import resolve_source
-from engine.lookahead.calibration import calibrate, chosen_threads, costs_key, costs_place, recall, remember, remembered
+from engine.lookahead.calibration import calibrate, free_models
 from engine.lookahead.costs import CostModel
-from engine.lookahead.threads import free_models
+from engine.lookahead.knowledge import costs_key, costs_place, recall, remember, remembered
 from engine.system.machine import describe_machine
 
 ACCEPTANCES = (0.5, 0.6, 0.7, 0.8, 0.9)
@@ -138,9 +138,9 @@ def _costs(
     cancel: CancelToken,
 ) -> _Result:
     loaded = _loaded(decoder)
-    key = costs_key(loaded, target, decoder.draft, draft)
-    free = free_models((loaded, target), (decoder.draft, draft))
-    known = None if key is None or args.fresh else recall(key, loaded, decoder.draft, free)
+    models = {"target": (loaded, target), "draft": (decoder.draft, draft)}
+    key, free = costs_key(models), free_models(models)
+    known = None if key is None or args.fresh else recall(key, free)
     if known is not None and key is not None:
         return _Result(known, None, costs_place(key))
     if cancel.cancelled:
@@ -152,7 +152,7 @@ def _costs(
     if not costs.measured:
         raise BackendFailure("its context is too short for a measurement")
     if key is not None:
-        remember(key, costs, threads=chosen_threads(loaded, decoder.draft, free))
+        remember(key, costs, threads={part: backend.threads for part, backend in free.items()})
     kept = None if key is None or remembered(key) is None else costs_place(key)
     return _Result(costs, seconds, kept)
 

@@ -33,10 +33,7 @@ class Draft(NamedTuple):
 
 
 def cautious_cost(n: int) -> float:
-    """Return what a verification of `n` tokens costs on a processor, in times of one token, where nothing is measured.
-
-    Half a token for each token more: about what llama.cpp's own products need; those of this project need far less.
-    """
+    """Return what verifying `n` tokens costs, in times of one, where nothing is measured: about as in llama.cpp."""
     return (n + 1) / 2
 
 

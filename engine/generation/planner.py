@@ -30,10 +30,9 @@ from engine.errors import InvalidRequest, ModelNotLoaded, NotAvailable, TokenOut
 from engine.generation.overlap import overlap_pays
 from engine.generation.plan import Plan
 from engine.generation.verifier import Verifier
-from engine.lookahead.auto import AutoLookahead
 from engine.lookahead.costs import measured_cost
 from engine.lookahead.knowledge import PairKnowledge
-from engine.lookahead.policy import LookaheadPolicy, make_policy
+from engine.lookahead.policy import AutoLookahead, LookaheadPolicy, make_policy
 from engine.methods import AUTO, DRAFT_METHODS, DRAFT_MODEL, NGRAM, PLAIN, DraftMethod, find_method
 from engine.options import GenerationOptions, check_names
 from engine.sampling.rows import NUMPY, Rows
@@ -154,7 +153,8 @@ def make_plan(
         models.rows,
     )
     parts = [_make_part(source, context) for source in sources]
-    policy = _make_policy(speculation, models, sources, parts, tokens, greedy=request.sampling.greedy)
+    automatic, greedy = speculation.lookahead == "auto", request.sampling.greedy
+    policy = _make_policy(models, sources, parts, tokens, greedy=greedy) if automatic else make_policy(speculation)
     return Plan(
         target=target,
         drafter=_join(sources, parts, policy, open_end=request.speculation.lookahead == "default"),
@@ -220,32 +220,18 @@ def _automatic(speculation: SpeculationConfig, *, has_draft: bool) -> tuple[Draf
 
 
 def _make_policy(
-    speculation: SpeculationConfig,
-    models: Models,
-    sources: Sequence[DraftMethod],
-    parts: Sequence[Drafter],
-    prompt: Sequence[int],
-    *,
-    greedy: bool,
+    models: Models, sources: Sequence[DraftMethod], parts: Sequence[Drafter], prompt: Sequence[int], *, greedy: bool
 ) -> LookaheadPolicy:
-    if speculation.lookahead != "auto":
-        return make_policy(speculation)
+    """Return the automatic policy, with what is known of the models."""
     # What is kept of a pair are the costs of its draft model; those of another method would spoil them.
     kept = models.knowledge if all(source.automatic for source in sources) else None
     known = PairKnowledge() if kept is None else kept
     known.begin(prompt)
     index = next((part for part in parts if isinstance(part, Index)), None)
-    drafts = [part.name for part in parts if part is not index]
-    draft = drafts[0] if drafts else DRAFT_MODEL.name
-    return AutoLookahead(
-        known.costs,
-        known.acceptance(draft, greedy=greedy),
-        known.allowance,
-        index=index,
-        claims=known.claims(NGRAM.name if index is None else index.name, greedy=greedy),
-        drafts=bool(drafts),
-        draft=draft,
-    )
+    draft = next((part.name for part in parts if part is not index), None)
+    drafted = known.acceptance(draft or DRAFT_MODEL.name, greedy=greedy)
+    claims = known.claims(NGRAM.name if index is None else index.name, greedy=greedy)
+    return AutoLookahead(known.costs, drafted, known.allowance, index=index, claims=claims, draft=draft)
 
 
 def _lookahead(speculation: SpeculationConfig, sources: tuple[DraftMethod, ...]) -> Lookahead:
@@ -294,17 +280,13 @@ def _join(
 
 
 def _cost(sources: Sequence[DraftMethod], request: GenerationRequest, models: Models) -> Callable[[int], float]:
-    """Return what a verification of n tokens costs, as it is known or was measured in earlier replies.
-
-    Not where a draft model proposes too and tokens are drawn: who proposes a token decides which random number it is
-    judged with, and with a fixed lookahead a seed gives the same reply whatever ran before.
-    """
-    drafted = any(not source.is_index for source in sources)
-    if models.knowledge is None and drafted and not request.sampling.greedy:
-        return cautious_cost
+    """Return what a verification of n tokens costs, as it is known or was measured in earlier replies."""
     if models.knowledge is not None:
         costs = models.knowledge.costs
         return lambda n: costs.verify(n) / costs.verify(1)
+    # Who proposes a token decides which random number it is judged with: a seed repeats, whatever ran before.
+    if not request.sampling.greedy and not all(source.is_index for source in sources):
+        return cautious_cost
     return measured_cost(models.past.forwards_by_size, models.past.target_ms_by_size)
 
 

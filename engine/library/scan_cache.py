@@ -20,7 +20,15 @@ from engine._version import __version__
 from engine.formats.model_file import ModelFile
 from engine.formats.vocabulary import Vocabulary
 from engine.library.walk import Stamps
-from engine.system.cache_files import folder_key, forget_oldest, library_place, read_file, write_file
+from engine.system.cache_files import (
+    folder_key,
+    forget_oldest,
+    library_place,
+    read_file,
+    read_json,
+    write_file,
+    write_json,
+)
 from engine.translatable import packed, unpacked
 
 _FIGURES = tuple(field.name for field in fields(ModelFile) if field.name not in ("path", "vocabulary"))
@@ -84,18 +92,15 @@ class LibraryCache:
             return
         try:
             self._write_vocabularies(entry.model.vocabulary for entry in kept.values())
-            write_file(self._path, json.dumps({"version": _VERSION, "models": content}).encode())
+            write_json(self._path, {"version": _VERSION, "models": content})
             forget_oldest(self._place, ".json", _MOST_FOLDERS)
             forget_oldest(self._place, ".vocabulary", _MOST_VOCABULARIES, _MOST_VOCABULARY_BYTES)
         except (OSError, ValueError):
             return
 
     def _load(self) -> Mapping[str, Any]:
-        try:
-            loaded = json.loads(read_file(self._path))
-        except (OSError, ValueError, RecursionError):
-            return {}
-        if not isinstance(loaded, dict) or loaded.get("version") != _VERSION:
+        loaded = read_json(self._path)
+        if loaded.get("version") != _VERSION:
             return {}
         models = loaded.get("models")
         return models if isinstance(models, dict) else {}

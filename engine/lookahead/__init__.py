@@ -1,5 +1,5 @@
 """Lookahead: how many tokens the next round proposes, from measured costs and acceptance.
 
-Door: knowledge.learn_pair, auto.AutoLookahead and policy.make_policy.
+Door: knowledge.learn_pair, policy.AutoLookahead and policy.make_policy.
 Never imported here: concrete drafters, the loop and concrete backends.
 """

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp, inf, log
+from contextlib import suppress
+from math import exp, log
 from typing import Any
 
 from engine.config import MAX_LOOKAHEAD
@@ -45,6 +46,7 @@ class AcceptanceModel:
         self.positions = [_Share(memory) for _ in range(MAX_LOOKAHEAD)]
         self.bins = [_Share(memory) for _ in range(2 * round(_odds(1.0)) + 1)]
         """By the confidence's log-odds, rounded; those below 0 from the end on."""
+        self.shares = [self._all, self._gain, *self.positions, *self.bins]
         self._settle()
 
     def at(self, position: int) -> float:
@@ -86,29 +88,20 @@ class AcceptanceModel:
         self._bin_odds: dict[int, float] = {}
 
     def to_json(self) -> dict[str, Any]:
-        return {"shares": [[share.successes, share.trials] for share in self._shares()]}
+        return {"shares": [[share.successes, share.trials] for share in self.shares]}
 
     @classmethod
-    def from_json(cls, data: object) -> AcceptanceModel:
+    def from_json(cls, data: Any) -> AcceptanceModel:
         """Make what `to_json` gave, to begin with; it counts little. Raises ValueError on anything else."""
         model = cls(memory=cls.LONG_MEMORY)
-        pairs = data.get("shares") if isinstance(data, dict) else None
-        if not isinstance(pairs, list) or len(pairs) != len(model._shares()):
-            raise ValueError("not what an acceptance model wrote")
-        for share, pair in zip(model._shares(), pairs, strict=True):
-            try:
-                successes, trials = map(float, pair)
-            except TypeError as error:
-                raise ValueError("not what an acceptance model wrote") from error
-            if not 0.0 <= successes <= MAX_LOOKAHEAD * trials < inf:
-                raise ValueError("not what an acceptance model wrote")
-            less = min(1.0, cls.WEIGHT / (trials or cls.WEIGHT))
-            share.successes, share.trials = successes * less, trials * less
-        model._settle()
-        return model
-
-    def _shares(self) -> list[_Share]:
-        return [self._all, self._gain, *self.positions, *self.bins]
+        with suppress(TypeError, KeyError, ValueError, OverflowError):
+            for share, (successes, trials) in zip(model.shares, data["shares"], strict=True):
+                less = min(1.0, cls.WEIGHT / (trials or cls.WEIGHT))
+                share.successes, share.trials = successes * less, trials * less
+            if all(0.0 <= share.successes <= MAX_LOOKAHEAD * share.trials for share in model.shares):
+                model._settle()
+                return model
+        raise ValueError("not what an acceptance model wrote")
 
 
 class ClaimModel(AcceptanceModel):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from math import exp, log, sqrt
 from sys import float_info
 from typing import Any, Self
+
+import numpy as np
 
 from engine.config import MAX_LOOKAHEAD
 from engine.drafting.base import cautious_cost
@@ -17,41 +18,32 @@ MS = 1000.0
 class CostModel:
     """Expects the times of the next round's parts, in milliseconds: starts from a calibration, follows every round.
 
-    *Sizes.* Costs climb in steps and not even always, so measured sizes count as they are. One between two has the cost
-    per token that lies between theirs, within their costs. Beyond the largest, costs grow at the pace up to there, by
-    `cautious_cost` at most and half of it at least; below the smallest they have its proportions.
-
-    *Time.* A residual is log(measured / expected). What slows all sizes (a hot or shared processor, a longer context)
-    is a common factor, which takes half of what three residuals in a row have in common: one outlier moves nothing.
-    Where a size alone moved it, and the next other size contradicts, the move is handed over to that size. A size that
-    is observed between others takes half of what three residuals of its own have in common; or all that two have, if it
-    became much cheaper: nothing is faster by chance.
+    A measured size counts as it is (costs climb in steps), others lie between. What slows all sizes is a common factor,
+    which takes half of what three residuals, log(measured / expected), in a row have in common; where the next other
+    size contradicts, the move is handed over to the size that caused it. A size that is observed between others takes
+    half of what three residuals of its own have in common; or all of two that say it became much cheaper: nothing is
+    faster by chance. See ARCHITECTURE.md, *Lookahead*.
 
     `verify_ms` are times by size (1..MOST), `draft_ms` of one draft token; with none only the proportions of what it
-    expects mean anything. Raises ValueError where they are not positive numbers.
+    expects mean anything. Attribute: rest (ms of what else a round does: a plain one, one with proposals). Raises
+    ValueError where they are not positive numbers.
     """
 
-    MOST = MAX_LOOKAHEAD + 1
-    UNKNOWN_DRAFT = 0.2
-    """Times of one target token that a draft token is taken to cost before one was timed."""
+    MOST, UNKNOWN_DRAFT = MAX_LOOKAHEAD + 1, 0.2  # a draft token, before one was timed, in times of a target token
 
     def __init__(self, verify_ms: Mapping[int, float] | None = None, draft_ms: float | None = None) -> None:
-        times = [*(verify_ms or {}).values(), 1.0 if draft_ms is None else draft_ms]
-        if not all(map(_is_time, times)) or not all(1 <= size <= self.MOST for size in verify_ms or {}):
+        known = dict(verify_ms or {})
+        times = [*known.values(), 1.0 if draft_ms is None else draft_ms]
+        if not all(map(_is_time, times)) or not all(1 <= size <= self.MOST for size in known):
             raise ValueError(f"no costs: {verify_ms}, {draft_ms}")
-        self._own = {size: float(ms) for size, ms in sorted((verify_ms or {}).items())}
-        """By size, the time at a common factor of 1; and a first time, which a second one is to confirm."""
-        self._first: dict[int, float] = {}
-        self._residuals: dict[int, tuple[float, float]] = {}
-        """By size, what its last two residuals did not have in common with that of the size before."""
+        self._own = {size: float(ms) for size, ms in sorted(known.items())}  # at a common factor of 1, as the table
+        self._table: list[float] = []  # by size (0 unused), measured or not; empty: to be made anew
+        self._first: dict[int, float] = {}  # a first time, which a second one is to confirm
+        self._residuals: dict[int, tuple[float, float]] = {}  # by size, the last two
         self._common, self._last = 1.0, (0.0, 0.0)
-        self._mover, self._moved, self._run, self._other = 0, 0.0, 0, 0.0
-        """The size observed last: how far it moved the common factor, in how many observations; what was before it."""
-        self._table: list[float] = []
-        """By size (0 unused), the time at a common factor of 1, measured or not; empty: to be made anew."""
+        self._mover, self._moved = 0, 0.0  # the size observed last, and how far it moved the common factor
         self._draft, self._draft_last = draft_ms, (0.0, 0.0)
         self.rest = [0.0, 0.0]
-        """Milliseconds of what else a round does: a plain one, one with proposals."""
 
     def verify(self, n: int) -> float:
         """Return the expected milliseconds of a target forward of `n` (1..MOST) tokens with n rows; above 0."""
@@ -72,17 +64,16 @@ class CostModel:
         return self._draft is not None
 
     def _fill(self) -> list[float]:
-        known = list(self._own.items()) or [(1, 1.0)]
-        (first, first_ms), (largest, largest_ms) = known[0], known[-1]
-        scale = first_ms / cautious_cost(first)
-        self._table = [scale * cautious_cost(n) for n in range(first)]
-        for low, high in pairwise(known):
-            self._table.extend(_between(n, low, high) for n in range(low[0], high[0]))
-        half, half_ms = max(pair for pair in known if pair[0] <= max(largest / 2, first))
-        growth = (largest_ms - half_ms) / max(largest - half, 1) if len(known) > 1 else scale
-        pace = min(scale, largest_ms / cautious_cost(largest)) / 2.0
-        steps = range(self.MOST + 1 - largest)
-        self._table.extend(largest_ms + more * max(pace / 2.0, min(growth, pace)) for more in steps)
+        known = self._own or {1: 1.0}
+        first, largest = min(known), max(known)
+        half = max(size for size in known if size <= max(largest / 2, first))
+        scale = known[first] / cautious_cost(first)
+        growth = (known[largest] - known[half]) / (largest - half) if largest > half else scale
+        pace = min(scale, known[largest] / cautious_cost(largest)) / 2.0
+        last = known[largest] + (self.MOST - largest) * max(pace / 2.0, min(growth, pace))
+        points = {n: scale * cautious_cost(n) for n in range(first)} | known | {self.MOST: last}
+        rising = np.maximum.accumulate(list(points.values()))
+        self._table = np.interp(range(self.MOST + 1), list(points), rising).tolist()
         return self._table
 
     def observe_verify(self, n: int, ms: float) -> None:
@@ -91,8 +82,7 @@ class CostModel:
             return
         if n not in self._own or n in self._first:
             known = min(ms, self._first.pop(n) if n in self._first else 2.0 * self.verify(n) if self._own else ms)
-            if n not in self._own:
-                self._first[n] = ms
+            self._first |= {} if n in self._own else {n: ms}
             self._own = dict(sorted({**self._own, n: known / self._common}.items()))
             self._table = []
             return
@@ -102,17 +92,13 @@ class CostModel:
             self._common *= exp(-back)
             self._move(self._mover, back)
             self._mover, self._moved, residual = n, 0.0, residual + back
-            self._run, self._other = 0, self._last[1]
-        self._run += 1
         step = _in_common(residual, *self._last) / 2.0
         self._common *= exp(step)
         self._moved += step
-        own, before = residual - _in_common(residual, self._other), self._residuals.get(n, (0.0, 0.0))
-        much = _in_common(own, before[1])
-        if much < -log(2.0) / 2.0 and self._run <= 2:
-            self._move(n, much)
-        elif another:
-            self._move(n, _in_common(own, *before) / 2.0)
+        own, before = residual - step, self._residuals.get(n, (0.0, 0.0))
+        if another or not self._moved:
+            cheaper = _in_common(own, before[1])
+            self._move(n, cheaper if cheaper < -log(2.0) / 2.0 else _in_common(own, *before) / 2.0)
         self._last, self._residuals[n] = (self._last[1], residual), (before[1], own)
 
     def _move(self, n: int, by: float) -> None:
@@ -167,9 +153,3 @@ def _is_time(value: object) -> bool:
 def _in_common(*residuals: float) -> float:
     """Return the least of residuals of one direction; 0 where they disagree."""
     return max(min(residuals), 0.0) or min(max(residuals), 0.0)
-
-
-def _between(n: int, low: tuple[int, float], high: tuple[int, float]) -> float:
-    share = (n - low[0]) / (high[0] - low[0])
-    per_token = (1.0 - share) * low[1] / low[0] + share * high[1] / high[0]
-    return max(low[1], min(n * per_token, max(low[1], high[1])))

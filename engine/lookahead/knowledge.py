@@ -1,25 +1,34 @@
-"""What is known of the models that are loaded, and goes on being learned: costs, and what was accepted."""
+"""What is known of the models that are loaded, and goes on being learned: costs, and what was accepted.
+
+The file on disk is a convenience: missing, damaged or unwritable, it costs one more calibration.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from engine.backends.base import Backend
+from engine.backends.identity import describe_loaded
 from engine.backends.prefix import common_prefix
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.errors import Cancelled, EngineError
 from engine.lookahead.acceptance import AcceptanceModel, ClaimModel
-from engine.lookahead.auto import Allowance
-from engine.lookahead.calibration import costs_for, costs_key, remember, remembered_part
+from engine.lookahead.calibration import NONE, Clock, Free, Loaded, calibrate, free_models
 from engine.lookahead.costs import CostModel
-from engine.lookahead.threads import free_models
+from engine.lookahead.policy import Allowance
+from engine.system.cache_files import cache_folder, forget_oldest, read_json, write_json
+from engine.system.machine import describe_machine, logical_cores, physical_cores
 
-Acceptances = Mapping[str, AcceptanceModel]
+Known = Mapping[str, AcceptanceModel] | tuple[()]
+CONTINUES = 0.9  # share of the last prompt that one begins with where it goes on with the conversation
+SAVE_EVERY_S, MOST_REMEMBERED = 30.0, 256  # seconds between two saves; pairs that are remembered
 
 
 class PairKnowledge:
@@ -28,18 +37,11 @@ class PairKnowledge:
     `acceptance`: what earlier runs learned, by source and way of drawing. `clock` counts seconds.
     """
 
-    CONTINUES, SAVE_EVERY_S = 0.9, 30.0
-    """Share of the last prompt that one begins with where it goes on with the conversation; seconds between saves."""
-
     def __init__(
-        self,
-        costs: CostModel | None = None,
-        key: str | None = None,
-        acceptance: Acceptances | None = None,
-        clock: Callable[[], float] = monotonic,
+        self, costs: CostModel | None = None, key: str | None = None, acceptance: Known = (), clock: Clock = monotonic
     ) -> None:
         self.costs, self.allowance = costs or CostModel(), Allowance()
-        self._key, self._clock, self._pair = key, clock, dict(acceptance or {})
+        self._key, self._clock, self._pair = key, clock, dict(acceptance)
         self._conversation: dict[str, AcceptanceModel] = {}
         self._claims: defaultdict[tuple[str, bool], ClaimModel] = defaultdict(ClaimModel)
         self._prompt: Sequence[int] = ()
@@ -47,7 +49,7 @@ class PairKnowledge:
 
     def begin(self, prompt: Sequence[int]) -> None:
         """Begin a reply to this prompt. A new conversation begins with what is known of the pair."""
-        if common_prefix(self._prompt, prompt) < self.CONTINUES * len(self._prompt):
+        if common_prefix(self._prompt, prompt) < CONTINUES * len(self._prompt):
             self._conversation.clear()
             self._claims.clear()
         self._prompt = tuple(prompt)
@@ -66,7 +68,7 @@ class PairKnowledge:
 
     def save(self, *, at_once: bool = False) -> None:
         """Keep what has changed for the next start: not too often, or `at_once` (before closing)."""
-        if self._key is None or (not at_once and self._clock() - self._saved_at < self.SAVE_EVERY_S):
+        if self._key is None or (not at_once and self._clock() - self._saved_at < SAVE_EVERY_S):
             return
         content = self._content()
         if content != self._saved:
@@ -78,26 +80,80 @@ class PairKnowledge:
 
 
 def learn_pair(
-    target: Backend,
-    target_config: LoadConfig | None,
-    draft: Backend | None,
-    draft_config: LoadConfig | None,
-    cancel: CancelToken,
+    target: Backend, draft: Backend | None, configs: Sequence[LoadConfig | None], cancel: CancelToken
 ) -> PairKnowledge:
-    """Learn from earlier runs what is known of these models, or else from a calibration, of two seconds at most.
+    """Learn what earlier runs knew of these models, or else calibrate; not where they are not from files (`configs`).
 
-    Models that are not from files are learned in their replies alone. Raises Cancelled.
+    Raises Cancelled; what else is wrong with a model the reply will tell.
     """
-    key = costs_key(target, target_config, draft, draft_config)
+    loaded, acceptance = {"target": (target, configs[0]), "draft": (draft, configs[1])}, dict[str, AcceptanceModel]()
+    key = costs_key(loaded)
     if key is None:
         return PairKnowledge()
-    free, acceptance = free_models((target, target_config), (draft, draft_config)), dict[str, AcceptanceModel]()
     for name, data in remembered_part(key, "acceptance").items():
         with suppress(ValueError):
             acceptance[name] = AcceptanceModel.from_json(data)
     try:
-        return PairKnowledge(costs_for(target, draft, key, cancel=cancel, free=free), key, acceptance)
-    except Cancelled:
-        raise
-    except EngineError:  # What is wrong with a model the reply will tell.
+        return PairKnowledge(costs_for(target, draft, key, cancel=cancel, free=free_models(loaded)), key, acceptance)
+    except EngineError as error:
+        if isinstance(error, Cancelled):
+            raise
         return PairKnowledge()
+
+
+def costs_for(
+    target: Backend, draft: Backend | None, key: str | None, *, free: Free = NONE, **options: Any
+) -> CostModel:
+    """Return the costs that are remembered under `key`, or else calibrate and remember them (not where it is None)."""
+    costs = None if key is None else recall(key, free)
+    if costs is None:
+        costs = calibrate(target, draft, free=free, **options)
+        if key is not None:
+            remember(key, costs, threads={part: backend.threads for part, backend in free.items()})
+    return costs
+
+
+def recall(key: str, free: Free) -> CostModel | None:
+    """Return the remembered costs, giving the models in `free` their numbers of threads; None without both."""
+    costs, threads = remembered(key), remembered_part(key, "threads")
+    counts = {part: threads.get(part) for part in free}
+    if costs is None or not all(type(count) is int and 1 <= count <= logical_cores() for count in counts.values()):
+        return None
+    for part, backend in free.items():
+        backend.set_threads(threads[part])
+    return costs
+
+
+def costs_key(loaded: Loaded) -> str | None:
+    """Name this machine, its libraries and kernels, and all models; None where not all can be named."""
+    machine = describe_machine()
+    facts = [machine[name] for name in ("processor", "cores", "libraries", "outrider")]
+    models = [describe_loaded(backend, config) for backend, config in loaded.values() if backend is not None]
+    content = repr((physical_cores(), facts, models)).encode("utf-8", "surrogatepass")
+    return None if None in models else hashlib.sha256(content).hexdigest()
+
+
+def costs_place(key: str) -> Path:
+    """Return the file for what is remembered under a key. It may not exist."""
+    return cache_folder() / "costs" / f"{key}.json"
+
+
+def remembered(key: str) -> CostModel | None:
+    """Return the costs that are remembered; None where there are none that can be read."""
+    with suppress(ValueError):
+        return CostModel.from_json(read_json(costs_place(key)))
+    return None
+
+
+def remembered_part(key: str, name: str) -> dict[str, Any]:
+    """Return what `remember` was given under this name; empty where nothing is remembered."""
+    found = read_json(costs_place(key)).get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def remember(key: str, costs: CostModel, **parts: Mapping[str, Any]) -> None:
+    """Remember costs, if anything was measured, with what is kept beside them (acceptance, threads) or was before."""
+    if costs.measured:
+        with suppress(OSError):
+            write_json(costs_place(key), read_json(costs_place(key)) | costs.to_json() | parts)
+            forget_oldest(costs_place(key).parent, ".json", MOST_REMEMBERED)

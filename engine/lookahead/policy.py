@@ -1,12 +1,18 @@
-"""Policies of the lookahead: their contract, a fixed number, and one that follows the acceptance rate."""
+"""Policies of the lookahead: their contract, a fixed number, one by the acceptance rate, and the automatic one."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from math import inf
+from time import perf_counter
 from typing import Any
 
-from engine.config import DEFAULT_LOOKAHEAD, SpeculationConfig
+from engine.config import DEFAULT_LOOKAHEAD, MAX_LOOKAHEAD, SpeculationConfig
+from engine.drafting.base import Index
+from engine.lookahead.acceptance import AcceptanceModel, ClaimModel
+from engine.lookahead.costs import MS, CostModel
+from engine.methods import DRAFT_MODEL
 
 Floats = Sequence[float]
 
@@ -22,8 +28,8 @@ class LookaheadPolicy(ABC):
 
     speedup: float | None = None
     source: str | None = None
-    asleep = resting = False
     limit: int | None = None
+    asleep = resting = False
 
     @abstractmethod
     def choose(self) -> int:
@@ -71,3 +77,192 @@ def make_policy(config: SpeculationConfig) -> LookaheadPolicy:
     if config.lookahead == "adaptive":
         return AdaptiveLookahead(config)
     return FixedLookahead(config.lookahead if isinstance(config.lookahead, int) else DEFAULT_LOOKAHEAD)
+
+
+class Allowance:
+    """Time, in plain tokens, that rounds may lose to find something out: a share of all time. It outlives a reply."""
+
+    SHARE, left = 0.01, 2.0
+
+    def spend(self, tokens: float) -> None:
+        self.left = min(self.left - tokens, 2.0)
+
+
+class AutoLookahead(LookaheadPolicy):
+    """Proposes from the source, and as much, as promises the most tokens per second. See ARCHITECTURE.md, *Lookahead*.
+
+    A draft goes on while what it may still win, several tokens on, is worth more than its time. Only kept tokens and
+    the promise of the `index` before any draw are looked at, so nothing is bent. Where nothing beats plain decoding,
+    only rounds that the `allowance` bears propose; looks at the sources take no more than its share either.
+    """
+
+    speedup: float
+    AHEAD, HOPELESS = 8, 0.02
+    """Tokens that are thought through before a draft ends, if there is that chance to get there; rounds of a plan."""
+    INDEX_LEAD, LOOK_MS = 1.6, 0.09
+    """Times of the draft's rate that the index must promise, which is better itself where a text repeats; a look."""
+    TRY_EVERY, SURPRISE = 24, 0.15
+    """Rounds after which a larger size is tried that was not seen; a share by which costs change: then at once."""
+
+    def __init__(
+        self,
+        costs: CostModel | None = None,
+        acceptance: AcceptanceModel | None = None,
+        allowance: Allowance | None = None,
+        *,
+        index: Index | None = None,
+        claims: ClaimModel | None = None,
+        draft: str | None = DRAFT_MODEL.name,
+    ) -> None:
+        self.costs, self.acceptance = costs or CostModel(), acceptance or AcceptanceModel()
+        self._allowance, self._claims = allowance or Allowance(), claims or ClaimModel()
+        self._index, self._draft = index, draft
+        self.lookahead, self.speedup = 0, 1.0
+        self._round = self._plan_at = self._look_at = self._try_at = self._proposed = self._sleep = 0
+        self._seen: dict[int, int] = {}  # by K, the round in which it was proposed last
+        self._finding_out = self._surprised = False
+        self._promised: Floats = ()
+        self._exactly: int | None = None
+        self._plain, self._learning_ms = self.costs.verify(1), 0.0
+        self._make_plan()
+
+    def choose(self) -> int:
+        if self._sleep:
+            self._sleep -= 1
+            self.asleep = self._sleep > 0
+            self._plan_at = self._look_at = self._round
+            return 0
+        if self._round >= self._plan_at:
+            self._make_plan()
+        self._round += 1
+        self._reach, self._exactly, self._finding_out, self._promised = 1.0, None, False, ()
+        chosen, self._worth = (0, 1.0 / self._plain) if self.resting else (self._best, self._rate)
+        offered = self._look_at_index(self._index) if self._index and self._round > self._look_at else 0
+        if offered:
+            chosen = self._exactly = offered
+        elif self._draft and self._allowance.left > 0.0:
+            chosen = self._find_out(chosen)
+        if not chosen and self._pause and not self._sleep:
+            self._sleep, self.asleep = self._pause, True
+            self._allowance.spend(-self._allowance.SHARE * self._pause)
+        self.source = self._index.name if offered and self._index else self._draft
+        self.speedup, self.lookahead = max(self._worth * self._plain, 1.0), chosen
+        self.limit = chosen if not chosen or self._exactly is not None else MAX_LOOKAHEAD
+        return chosen
+
+    def goes_on(self, proposed: int, confidence: float | None) -> bool:
+        if proposed >= (MAX_LOOKAHEAD if self._exactly is None else self._exactly):
+            return False
+        model = self.acceptance
+        chance = model.at(proposed - 1) if confidence is None else model.given(proposed - 1, confidence)
+        self._reach *= chance
+        if self._exactly is not None:
+            return not self.resting or chance > 1.0 / 2.0
+        if proposed not in self._rates:
+            more = range(proposed, min(proposed + self.AHEAD, MAX_LOOKAHEAD))
+            _, self._rates[proposed] = self._best_size(map(model.at, more), self.costs.draft(), proposed)
+        return self._reach * self._rates[proposed] > self._worth
+
+    def observe(
+        self, proposed: int, accepted: int, draft_ms: float, target_ms: float, sure: Floats = (), rest_ms: float = 0.0
+    ) -> None:
+        before, self._proposed = self._proposed, proposed
+        if self.asleep:
+            if before:  # What a draft costs too: the first plain round behind it takes longer.
+                self._allowance.spend(target_ms / self._plain - 1.0)
+            elif self._sleep % self.AHEAD == 1:
+                self.costs.observe_verify(1, target_ms)
+            return
+        began = perf_counter()
+        if proposed or not before:  # A first plain round behind others takes longer, and plain decoding has none such.
+            if self._finding_out and target_ms < (1.0 - self.SURPRISE) * self.costs.verify(proposed + 1):
+                self._try_at = self._plan_at = self._round
+                self._allowance.spend(-2.0)
+            else:
+                self._seen[proposed] = self._round
+            self.costs.observe_verify(proposed + 1, target_ms)
+            self.costs.observe_rest(proposed, rest_ms + self._learning_ms * (proposed > 0))
+        time = draft_ms + target_ms + rest_ms
+        if self._promised:
+            self._claims.observe(proposed, accepted, self._promised)
+        elif proposed:
+            if not self.resting:  # Otherwise the time is also that of catching up.
+                self.costs.observe_draft(proposed, draft_ms)
+            self.acceptance.observe(proposed, accepted, sure, self._planned * time * self._scaled)
+            self._judge()
+            if accepted < proposed and (not self._pause or self.resting):
+                self._plan_at = self._round
+        if self._scaled:
+            lost = time / self._plain - (accepted + 1) / self.speedup if self._finding_out else 0.0
+            self._allowance.spend(lost - self._allowance.SHARE * time / self._plain)
+        else:
+            self._plan_at = self._round
+        self._learning_ms = MS * (perf_counter() - began)
+
+    def _make_plan(self) -> None:
+        """Find the K of the draft model with the best rate, and whether it pays."""
+        costs = self.costs
+        self._scaled = costs.knows(1)  # otherwise only the proportions of times mean something
+        before, self._plain = self._plain, costs.verify(1) + costs.rest[0]
+        if abs(self._plain - before) > self.SURPRISE * before:
+            self._seen, self._surprised = {}, True
+            self._allowance.spend(-2.0)
+        self._pause = int(self.LOOK_MS / (self._plain * self._allowance.SHARE))
+        self._plan_at = self._round + self.AHEAD
+        self._rates: dict[int, float] = {}  # by tokens proposed, the best of going on if all are accepted
+        drafted = range(MAX_LOOKAHEAD if self._draft else 0)
+        self._best, self._planned = self._best_size(map(self.acceptance.at, drafted), costs.draft())
+        self._judge()
+
+    def _judge(self) -> None:
+        """Correct the plan's rate by what rounds gave, and tell whether that is more than plain decoding."""
+        self._rate = self._planned * self.acceptance.gain
+        self.resting = self._rate * self._plain <= 1.0
+
+    def _look_at_index(self, index: Index) -> int:
+        """Return how many tokens of the index to take; 0 where it does not promise a rate that is clearly better."""
+        index.dozing = False
+        promised = index.promise(MAX_LOOKAHEAD)
+        best, rate = self._best_size(map(self._claims.given, range(len(promised)), promised), 0.0)
+        if rate <= max(self._worth * (1.0 if self.resting else self.INDEX_LEAD), 1.0 / self._plain):
+            index.dozing = self._pause > 0
+            self._look_at = self._round + min(self._pause, self.AHEAD)
+            return 0
+        self._promised, self._worth = promised[:best], rate
+        return best
+
+    def _find_out(self, chosen: int) -> int:
+        """Return what is tried in place of the best, or the best: where nothing pays, a short draft, new ones first.
+
+        Otherwise the next larger size, or after a surprise plain decoding (twice: the first such round takes longer).
+        """
+        costs, other = self.costs, None
+        if self._seen and not costs.knows(1):
+            other = 0
+        elif self.resting:
+            cost = {k: costs.verify(k + 1) + k * costs.draft() for k in range(1, DEFAULT_LOOKAHEAD + 1)}
+            other = max(cost, key=lambda k: (not costs.knows(k + 1), (1.0 + k * self.acceptance.at(0)) / cost[k]))
+        elif self._round >= self._try_at:
+            if self._surprised and 0 not in self._seen:
+                other = 0
+            elif self._surprised or self._round - self._seen.get(chosen + 1, 0) >= self.TRY_EVERY:
+                other, self._surprised = chosen + 1, False
+        if other is None or other > MAX_LOOKAHEAD:
+            return chosen
+        self._finding_out, self._exactly = True, other
+        self._sleep, self._try_at = int(not other), self._round + self.AHEAD
+        return other
+
+    def _best_size(self, chances: Iterable[float], draft_ms: float, begun: int = 0) -> tuple[int, float]:
+        """Return how many tokens behind `begun`, by their `chances`, give the most per millisecond, and that rate."""
+        costs, best, rate, reach = self.costs, 0, 0.0, 1.0
+        tokens, spent = (0.0, costs.verify(begun + 1)) if begun else (1.0, -costs.rest[1])
+        for k, chance in enumerate(chances, 1):
+            reach *= chance
+            tokens += reach
+            time = costs.verify(begun + k + 1) + k * draft_ms - spent
+            if tokens > rate * time:
+                best, rate = k, tokens / time if time > 0.0 else inf
+            if reach < self.HOPELESS or k - best >= self.AHEAD:
+                break
+        return best, rate

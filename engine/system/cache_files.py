@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from platformdirs import user_cache_path
 
@@ -35,10 +38,24 @@ def read_file(path: Path) -> bytes:
     return path.read_bytes()
 
 
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the JSON object of a file of ours; an empty one where there is none that can be read."""
+    try:
+        data = json.loads(read_file(path))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
 def write_file(path: Path, content: bytes) -> None:
     """Write a file of the cache, and the folders around it. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, content, lasting=False, private=True)
+
+
+def write_json(path: Path, data: Mapping[str, Any]) -> None:
+    """Write a JSON object as a file of the cache. Raises OSError."""
+    write_file(path, json.dumps(data).encode())
 
 
 def forget_oldest(place: Path, suffix: str, most: int, most_bytes: int = _MOST_BYTES) -> None:

@@ -158,7 +158,7 @@ def test_the_bundled_pair_is_measured_once_for_all_time(open_window: OpenWindow,
     assert window.close()
     written = remembered[0].stat().st_mtime_ns
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("engine.lookahead.calibration.calibrate", lambda *_, **__: pytest.fail("measured again"))
+        patch.setattr("engine.lookahead.knowledge.calibrate", lambda *_, **__: pytest.fail("measured again"))
         again = open_window(pair=demo_pair, settings=Settings())
     assert again.notices() == []
     assert remembered[0].stat().st_mtime_ns == written

@@ -9,8 +9,8 @@ import pytest
 
 from engine.cli.calibrate import ACCEPTANCES, best_lookahead
 from engine.cli.main import main
-from engine.lookahead.calibration import costs_place
 from engine.lookahead.costs import CostModel
+from engine.lookahead.knowledge import costs_place
 
 Calibrate = Callable[..., dict[str, Any]]
 STEPS = {1: 10.0, 2: 12.0, 3: 14.0, 4: 16.0, 5: 40.0, 9: 60.0, 17: 100.0}

@@ -13,9 +13,9 @@ from engine.drafting.base import Draft, Drafter, GoesOn
 from engine.drafting.draft_model import DraftModelDrafter
 from engine.generation.loop import GenerationLoop
 from engine.lookahead.acceptance import AcceptanceModel
-from engine.lookahead.auto import AutoLookahead
 from engine.lookahead.costs import CostModel
 from engine.lookahead.knowledge import PairKnowledge
+from engine.lookahead.policy import AutoLookahead
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.loop_plans import loop_plan
 from helpers.decoding.translated import LETTERS, WORDS, drafter_for, ids, reciter

@@ -122,5 +122,5 @@ def test_a_claim_is_believed_until_it_is_wrong() -> None:
 )
 def test_nonsense_is_refused(data: dict[str, object]) -> None:
     assert len(AcceptanceModel().to_json()["shares"]) == 45, "or the cases are refused for their number"
-    with pytest.raises(ValueError, match=r"acceptance model|could not convert|not enough values"):
+    with pytest.raises(ValueError, match="acceptance model"):
         AcceptanceModel.from_json(data)

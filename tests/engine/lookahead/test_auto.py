@@ -5,11 +5,17 @@ from collections.abc import Callable
 
 import pytest
 
-from engine.config import SpeculationConfig
+from engine.config import MAX_LOOKAHEAD, SpeculationConfig
 from engine.lookahead.acceptance import AcceptanceModel
-from engine.lookahead.auto import Allowance, AutoLookahead
 from engine.lookahead.costs import CostModel
-from engine.lookahead.policy import AdaptiveLookahead, FixedLookahead, LookaheadPolicy, make_policy
+from engine.lookahead.policy import (
+    AdaptiveLookahead,
+    Allowance,
+    AutoLookahead,
+    FixedLookahead,
+    LookaheadPolicy,
+    make_policy,
+)
 
 
 @pytest.mark.parametrize("lookahead", [0, 1, 32])
@@ -113,7 +119,7 @@ def test_auto_tries_again_after_switching_off() -> None:
 
 def test_auto_stays_within_its_bounds() -> None:
     chosen, _ = _run(1.0, 0.001, _flat)
-    assert 0 <= min(chosen) <= max(chosen) <= AutoLookahead.MOST
+    assert 0 <= min(chosen) <= max(chosen) <= MAX_LOOKAHEAD
 
 
 def test_auto_proposes_before_anything_was_measured() -> None:
@@ -196,8 +202,8 @@ def test_a_sure_draft_goes_on_and_an_unsure_one_ends() -> None:
 def test_a_draft_never_exceeds_the_largest_lookahead() -> None:
     costs = CostModel({n: 10.0 + 0.001 * n for n in range(1, 34)}, draft_ms=0.001)
     policy = AutoLookahead(costs, AcceptanceModel(prior=0.99, weight=1000.0))
-    assert _propose(policy, 1.0) == AutoLookahead.MOST
-    assert not policy.goes_on(AutoLookahead.MOST, 1.0)
+    assert _propose(policy, 1.0) == MAX_LOOKAHEAD
+    assert not policy.goes_on(MAX_LOOKAHEAD, 1.0)
 
 
 def test_default_is_four() -> None:

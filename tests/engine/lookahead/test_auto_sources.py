@@ -17,9 +17,10 @@ from engine.drafting.ngram import NgramDrafter
 from engine.events import RoundEvent
 from engine.generation.planner import choose_sources
 from engine.lookahead.acceptance import AcceptanceModel
-from engine.lookahead.auto import Allowance, AutoLookahead
 from engine.lookahead.costs import CostModel
 from engine.lookahead.knowledge import PairKnowledge
+from engine.lookahead.policy import Allowance, AutoLookahead
+from engine.methods import DRAFT_MODEL
 from helpers.decoding import joint
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.joint import chi_square_p, exact_joint
@@ -53,7 +54,8 @@ class Promises:
 
 def _policy(index: Promises, accepted: float = 0.6, *, drafts: bool = True, costs: CostModel | None = None) -> Any:
     model = AcceptanceModel(prior=accepted, weight=1_000.0)
-    return AutoLookahead(costs or Fixed(FLAT, 1.0), model, index=index, drafts=drafts)
+    draft = DRAFT_MODEL.name if drafts else None
+    return AutoLookahead(costs or Fixed(FLAT, 1.0), model, index=index, draft=draft)
 
 
 def test_the_source_of_the_better_rate() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from engine import Cancelled, CancelToken, InvalidRequest, ModelNotLoaded, SpeculativeDecoder, cache_folder
 from engine.backends.base import Backend
-from engine.lookahead import calibration
+from engine.lookahead import calibration, knowledge
 from engine.lookahead.costs import CostModel
 
 Calibrate = Callable[..., CostModel]
@@ -32,7 +32,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         begun.append("begun")
         return real(target, draft, budget_s=min(budget_s, 0.3), **options)
 
-    monkeypatch.setattr(calibration, "calibrate", calibrate)
+    monkeypatch.setattr(knowledge, "calibrate", calibrate)
     return begun
 
 

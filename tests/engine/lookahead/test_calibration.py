@@ -11,18 +11,10 @@ from engine.backends.base import Logits, Rewind
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.errors import BackendFailure, Cancelled, RewindNotSupported
-from engine.lookahead import calibration
-from engine.lookahead.calibration import (
-    SIZES,
-    calibrate,
-    costs_for,
-    costs_key,
-    costs_place,
-    remember,
-    remembered,
-)
+from engine.lookahead import knowledge
+from engine.lookahead.calibration import SIZES, calibrate
 from engine.lookahead.costs import CostModel
-from engine.lookahead.knowledge import PairKnowledge
+from engine.lookahead.knowledge import PairKnowledge, costs_for, costs_key, costs_place, remember, remembered
 from helpers.decoding.fake_backend import FakeBackend
 
 STEPS = {1: 10.0, 2: 19.0, 3: 21.0, 4: 25.0, 5: 29.0}
@@ -77,7 +69,7 @@ def clock() -> Clock:
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder of the test's own."""
-    monkeypatch.setattr(calibration, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(knowledge, "cache_folder", lambda: tmp_path / "cache")
     return tmp_path / "cache"
 
 
@@ -289,13 +281,13 @@ def test_a_damaged_file_is_as_none(cache: Path, content: bytes) -> None:
 
 def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr(calibration, "cache_folder", lambda: tmp_path / "file")
+    monkeypatch.setattr(knowledge, "cache_folder", lambda: tmp_path / "file")
     remember("key", CostModel({1: 2.0}))
     assert remembered("key") is None
 
 
 def test_not_too_many_pairs_are_remembered(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calibration, "_MOST_REMEMBERED", 3)
+    monkeypatch.setattr(knowledge, "MOST_REMEMBERED", 3)
     for index in range(6):
         remember(str(index), CostModel({1: 2.0}))
     assert len(list((cache / "costs").iterdir())) == 3
@@ -345,12 +337,12 @@ def test_the_key_changes_with_all_that_matters(tmp_path: Path, monkeypatch: pyte
     config, draft_config = LoadConfig(file), LoadConfig(draft_file)
 
     def key() -> str | None:
-        return costs_key(target, config, draft, draft_config)
+        return costs_key({"target": (target, config), "draft": (draft, draft_config)})
 
-    keys = [key(), costs_key(target, config), costs_key(target, LoadConfig(folder))]
+    keys = [key(), costs_key({"target": (target, config)}), costs_key({"target": (target, LoadConfig(folder))})]
     assert key() == keys[0]
-    keys.append(costs_key(target, LoadConfig(file, gpu_layers=3), draft, draft_config))
-    keys.append(costs_key(target, LoadConfig(file, threads=7), draft, draft_config))
+    keys.append(costs_key({"target": (target, LoadConfig(file, gpu_layers=3)), "draft": (draft, draft_config)}))
+    keys.append(costs_key({"target": (target, LoadConfig(file, threads=7)), "draft": (draft, draft_config)}))
     target.threads = 7
     assert key() == keys[0], "a number that was chosen is remembered under the key"
     for name, value in (("context_length", 99), ("device", "cuda:0")):
@@ -359,9 +351,9 @@ def test_the_key_changes_with_all_that_matters(tmp_path: Path, monkeypatch: pyte
     draft_file.write_bytes(b"other")
     keys.append(key())
     (folder / "model.safetensors").write_bytes(b"other")
-    keys.append(costs_key(target, LoadConfig(folder)))
+    keys.append(costs_key({"target": (target, LoadConfig(folder))}))
     machine = SimpleNamespace(processor="X", outrider="1")
-    monkeypatch.setattr(calibration, "describe_machine", lambda: {**vars(machine), "cores": 2, "libraries": {}})
+    monkeypatch.setattr(knowledge, "describe_machine", lambda: {**vars(machine), "cores": 2, "libraries": {}})
     keys.append(key())
     machine.processor = "Y"
     keys.append(key())
@@ -369,7 +361,7 @@ def test_the_key_changes_with_all_that_matters(tmp_path: Path, monkeypatch: pyte
     keys.append(key())
     assert None not in keys
     assert len(set(keys)) == len(keys)
-    assert costs_key(target, None) is None
+    assert costs_key({"target": (target, None)}) is None
     draft_file.unlink()
     assert key() is None
 

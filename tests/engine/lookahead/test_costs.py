@@ -53,9 +53,9 @@ def test_measured_sizes_count_as_they_are() -> None:
 
 def test_between_two_sizes_the_cost_per_token_lies_between_theirs() -> None:
     model = CostModel({1: 10.0, 4: 28.0, 8: 40.0})
-    assert model.verify(2) == pytest.approx(2 * 9.0)
-    assert model.verify(3) == pytest.approx(3 * 8.0)
-    assert model.verify(6) == pytest.approx(6 * 6.0)
+    assert [model.verify(n) for n in (2, 3, 6)] == pytest.approx([16.0, 22.0, 34.0])
+    assert 28.0 / 4 < model.verify(3) / 3 < model.verify(2) / 2 < 10.0
+    assert 40.0 / 8 < model.verify(6) / 6 < 28.0 / 4
 
 
 def test_an_unmeasured_size_is_never_cheaper_than_a_smaller_one() -> None:

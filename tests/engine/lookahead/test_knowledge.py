@@ -8,9 +8,8 @@ import pytest
 import engine.lookahead.knowledge
 from engine import Cancelled, EngineError, SpeculativeDecoder, bundled_pair, load
 from engine.cancel import CancelToken
-from engine.lookahead.calibration import costs_for, remember, remembered_part
 from engine.lookahead.costs import CostModel
-from engine.lookahead.knowledge import PairKnowledge, learn_pair
+from engine.lookahead.knowledge import PairKnowledge, costs_for, learn_pair, remember, remembered_part
 from helpers.decoding.fake_backend import FakeBackend
 
 
@@ -71,11 +70,11 @@ def test_what_was_accepted_is_kept_beside_the_costs(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(engine.lookahead.knowledge, "costs_key", lambda *_: "key")
     remember("key", CostModel({1: 2.0}))
-    known = learn_pair(FakeBackend(), None, FakeBackend(), None, CancelToken())
+    known = learn_pair(FakeBackend(), FakeBackend(), (None, None), CancelToken())
     for _ in range(40):
         known.acceptance("draft-model", greedy=True).observe(1, 0)
     known.save(at_once=True)
-    again = learn_pair(FakeBackend(), None, FakeBackend(), None, CancelToken())
+    again = learn_pair(FakeBackend(), FakeBackend(), (None, None), CancelToken())
     assert again.acceptance("draft-model", greedy=True).at(0) < 0.3
     assert again.acceptance("draft-model", greedy=False).at(0) == pytest.approx(0.7)
     assert again.costs.measured == {1: 2.0}
@@ -83,13 +82,13 @@ def test_what_was_accepted_is_kept_beside_the_costs(monkeypatch: pytest.MonkeyPa
     remember("key", CostModel({1: 3.0}))
     assert remembered_part("key", "acceptance").keys() == {"draft-model, greedy"}
     remember("key", CostModel({1: 3.0}), acceptance={"draft-model, greedy": {"shares": "?"}})
-    damaged = learn_pair(FakeBackend(), None, FakeBackend(), None, CancelToken())
+    damaged = learn_pair(FakeBackend(), FakeBackend(), (None, None), CancelToken())
     assert damaged.acceptance("draft-model", greedy=True).at(0) == pytest.approx(0.7)
 
 
 def test_models_that_are_not_files_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine.lookahead.knowledge, "costs_for", lambda *_, **__: pytest.fail("measured"))
-    known = learn_pair(FakeBackend(), None, FakeBackend(), None, CancelToken())
+    known = learn_pair(FakeBackend(), FakeBackend(), (None, None), CancelToken())
     assert not known.costs.knows(1)
 
 
@@ -102,9 +101,9 @@ def test_what_fails_in_a_calibration(monkeypatch: pytest.MonkeyPatch, error: Eng
     monkeypatch.setattr(engine.lookahead.knowledge, "costs_for", fail)
     if isinstance(error, Cancelled):
         with pytest.raises(Cancelled):
-            learn_pair(FakeBackend(), None, None, None, CancelToken())
+            learn_pair(FakeBackend(), None, (None, None), CancelToken())
     else:
-        assert not learn_pair(FakeBackend(), None, None, None, CancelToken()).costs.knows(1)
+        assert not learn_pair(FakeBackend(), None, (None, None), CancelToken()).costs.knows(1)
 
 
 def test_a_real_pair_is_measured_once_and_remembered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from engine.drafting.base import cautious_cost
 from engine.generation import planner
 
 ROOM = Path(engine.lookahead.__file__).parent
-MOST_LINES, MOST_CONSTANTS = 1060, 25
+MOST_LINES, MOST_CONSTANTS = 900, 25
 ELSEWHERE = (cautious_cost, planner._make_policy, planner._cost)
 """What chooses the lookahead and lies in other rooms."""
 ELSEWHERE_NAMES = ("_AUTO",)

@@ -10,12 +10,10 @@ from engine import LoadConfig, bundled_pair, load
 from engine.backends.base import Backend, Logits, Rewind
 from engine.cancel import CancelToken
 from engine.errors import BackendFailure, Cancelled
-from engine.lookahead import calibration
-from engine.lookahead import threads as thread_choice
-from engine.lookahead.calibration import calibrate, chosen_threads, costs_for, costs_place, recall, remember
+from engine.lookahead import calibration, knowledge
+from engine.lookahead.calibration import Meter, calibrate, candidates, choose_threads, free_models
 from engine.lookahead.costs import CostModel
-from engine.lookahead.knowledge import learn_pair
-from engine.lookahead.threads import Meter, candidates, choose_threads, free_models
+from engine.lookahead.knowledge import costs_for, costs_place, learn_pair, recall, remember
 from helpers.decoding.fake_backend import FakeBackend
 
 Cost = Callable[[int, int], float]
@@ -65,10 +63,11 @@ class Others:
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Eight physical cores, sixteen logical ones, and nobody else."""
-    monkeypatch.setattr(thread_choice, "physical_cores", lambda: 8)
-    monkeypatch.setattr(thread_choice, "logical_cores", lambda: 16)
+    monkeypatch.setattr(calibration, "physical_cores", lambda: 8)
+    monkeypatch.setattr(calibration, "logical_cores", lambda: 16)
+    monkeypatch.setattr(knowledge, "logical_cores", lambda: 16)
     monkeypatch.setattr("engine.system.machine.physical_cores", lambda: 8)
-    monkeypatch.setattr(thread_choice, "OtherPrograms", Others)
+    monkeypatch.setattr(calibration, "OtherPrograms", Others)
 
 
 @pytest.fixture
@@ -79,7 +78,7 @@ def clock() -> Clock:
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder of the test's own."""
-    monkeypatch.setattr(calibration, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(knowledge, "cache_folder", lambda: tmp_path / "cache")
     return tmp_path / "cache"
 
 
@@ -119,9 +118,9 @@ def choose(backend: Threaded, budget_s: float = 60.0, *, draft: bool = False) ->
 def test_the_counts_next_to_the_usual_one_are_tried(
     monkeypatch: pytest.MonkeyPatch, physical: int, logical: int, usual: int, expected: tuple[int, ...]
 ) -> None:
-    monkeypatch.setattr(thread_choice, "physical_cores", lambda: physical)
-    monkeypatch.setattr(thread_choice, "logical_cores", lambda: logical)
-    assert candidates(usual) == expected
+    monkeypatch.setattr(calibration, "physical_cores", lambda: physical)
+    monkeypatch.setattr(calibration, "logical_cores", lambda: logical)
+    assert tuple(candidates(usual)) == expected
 
 
 # What is taken ------------------------------------------------------------------------------------------------------
@@ -235,7 +234,7 @@ def test_the_costs_are_those_of_the_chosen_threads_and_the_budget_is_kept(clock:
         target = Threaded(clock, lambda threads, n: table(t4=0.5)(threads, n) / 10.0)
         draft = Threaded(clock, lambda threads, n: {1: 1.0, 2: 2.0}.get(threads, 9.0), weight_bytes=2**20)
         began = clock.now
-        costs = calibrate(target, draft, budget_s=budget, clock=clock, free=[target, draft])
+        costs = calibrate(target, draft, budget_s=budget, clock=clock, free={"target": target, "draft": draft})
         behind_the_first = clock.now - began - 0.010 - 0.001
         assert behind_the_first <= budget
         assert draft.threads == 1
@@ -251,18 +250,17 @@ def test_the_costs_are_those_of_the_chosen_threads_and_the_budget_is_kept(clock:
 def test_who_is_not_free_keeps_the_threads(clock: Clock) -> None:
     target, draft = Threaded(clock, table(t4=0.5)), Threaded(clock, table(t4=0.5))
     target.threads = draft.threads = 8
-    calibrate(target, draft, budget_s=60.0, clock=clock, free=[draft])
+    calibrate(target, draft, budget_s=60.0, clock=clock, free={"draft": draft})
     assert (target.threads, draft.threads) == (8, 4)
     assert set(target.tried) == {8}
-    assert chosen_threads(target, draft, [draft]) == {"draft": 4}
 
 
 def test_free_is_who_can_change_and_was_not_told(clock: Clock) -> None:
     able, fixed = Threaded(clock, table()), FakeBackend()
     told, untold = LoadConfig(Path("x.gguf"), threads=3), LoadConfig(Path("x.gguf"))
-    assert free_models((able, untold), (fixed, untold)) == [able]
-    assert free_models((able, told), (None, None)) == []
-    assert free_models((able, None)) == []
+    assert free_models({"target": (able, untold), "draft": (fixed, untold)}) == {"target": able}
+    assert free_models({"target": (able, told), "draft": (None, None)}) == {}
+    assert free_models({"draft": (able, None)}) == {}
     fixed.set_threads(5)
     assert fixed.threads == 1
 
@@ -270,12 +268,12 @@ def test_free_is_who_can_change_and_was_not_told(clock: Clock) -> None:
 def test_the_choice_is_remembered_with_the_costs(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     target, draft = Threaded(clock, table(t4=0.5)), Threaded(clock, table(t2=0.5))
-    free: list[Backend] = [target, draft]
+    free: dict[str, Backend] = {"target": target, "draft": draft}
 
     def with_the_clock(*models: Backend | None, **options: object) -> CostModel:
         return calibrate(models[0], models[1], clock=clock, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(calibration, "calibrate", with_the_clock)
+    monkeypatch.setattr(knowledge, "calibrate", with_the_clock)
     costs = costs_for(target, draft, "key", budget_s=60.0, free=free)
     assert json.loads(costs_place("key").read_text())["threads"] == {"target": 4, "draft": 2}
     remember("key", costs, acceptance={"draft-model, greedy": {}})
@@ -286,7 +284,7 @@ def test_the_choice_is_remembered_with_the_costs(cache: Path, monkeypatch: pytes
     assert len(target.tried) == count
     # Those who are told keep what they were told.
     target.threads = draft.threads = 8
-    assert recall("key", target, draft, []) is not None
+    assert recall("key", {}) is not None
     assert (target.threads, draft.threads) == (8, 8)
 
 
@@ -296,8 +294,8 @@ def test_costs_without_a_usable_choice_are_measured_anew(clock: Clock, cache: Pa
     content = json.loads(costs_place("key").read_text()) | {"threads": threads}
     costs_place("key").write_text(json.dumps(content))
     target = Threaded(clock, table())
-    assert recall("key", target, None, [target]) is None
-    assert recall("key", target, None, []) is not None
+    assert recall("key", {"target": target}) is None
+    assert recall("key", {}) is not None
     assert target.threads == 1
 
 
@@ -311,8 +309,8 @@ def test_real_models_are_given_a_choice_that_lasts(monkeypatch: pytest.MonkeyPat
         plain = decoder.generate("Tell me a story.", lookahead=0, max_tokens=8).text
     monkeypatch.setattr("engine.system.machine._TINY_MODEL", 0)
     monkeypatch.setattr("engine.system.machine.physical_cores", lambda: 2)
-    monkeypatch.setattr(thread_choice, "physical_cores", lambda: 2)
-    monkeypatch.setattr(thread_choice, "logical_cores", lambda: 2)
+    monkeypatch.setattr(calibration, "physical_cores", lambda: 2)
+    monkeypatch.setattr(calibration, "logical_cores", lambda: 2)
     chosen = []
     for _ in range(2):
         with load(LoadConfig(target, trusted=True), LoadConfig(draft, trusted=True)) as decoder:
@@ -359,5 +357,6 @@ def test_learning_a_pair_counts_who_was_told(clock: Clock, monkeypatch: pytest.M
     monkeypatch.setattr("engine.lookahead.knowledge.costs_key", lambda *_: "key")
     monkeypatch.setattr("engine.lookahead.knowledge.costs_for", costs_of)
     target, draft = Threaded(clock, table()), Threaded(clock, table())
-    learn_pair(target, LoadConfig(Path("t.gguf"), threads=2), draft, LoadConfig(Path("d.gguf")), CancelToken())
-    assert seen == [[draft]]
+    configs = LoadConfig(Path("t.gguf"), threads=2), LoadConfig(Path("d.gguf"))
+    learn_pair(target, draft, configs, CancelToken())
+    assert seen == [{"draft": draft}]

@@ -12,7 +12,8 @@ from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled
 from engine.loading.open import open_backend
-from engine.lookahead.calibration import calibrate, costs_for, costs_key, remembered
+from engine.lookahead.calibration import calibrate
+from engine.lookahead.knowledge import costs_for, costs_key, remembered
 from helpers.models.pairs import assert_same_greedy, held_out_prompts, open_shared
 
 BUDGET_S = 0.15
@@ -58,7 +59,7 @@ def test_the_bundled_pair_has_plausible_costs(bundled_target: Path, bundled_draf
     if costs.knows(33):
         assert costs.verify(33) > costs.verify(1)
     assert target.length == draft.length == 0
-    key = costs_key(target, configs[0], draft, configs[1])
+    key = costs_key({"target": (target, configs[0]), "draft": (draft, configs[1])})
     assert key is not None
     assert costs_for(target, draft, key, budget_s=BUDGET_S).measured == pytest.approx(
         costs_for(target, draft, key).measured

@@ -1,0 +1,24 @@
+"""Say which model was loaded and how, in facts that stay the same until something about it changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.backends.base import Backend
+from engine.config import LoadConfig
+from engine.formats.files import stamp_files
+
+
+def describe_loaded(backend: Backend, config: LoadConfig | None) -> list[object] | None:
+    """Return what tells this model, as it was loaded, from any other: plain values whose `repr` can be compared.
+
+    None where it has no configuration (it was handed over as an object), or its files have gone.
+    """
+    if config is None:
+        return None
+    try:
+        stamps = stamp_files(Path(config.path))
+    except OSError:
+        return None
+    asked = config.threads, config.gpu_layers, config.dtype, config.cache_type
+    return [asked, backend.context_length, backend.device, backend.own_kernels, stamps]
