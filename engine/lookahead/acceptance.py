@@ -9,8 +9,7 @@ from typing import Any
 
 from engine.config import MAX_LOOKAHEAD
 
-_LEAST = 0.01
-"""No chance is taken to be closer to 0 or to 1 than this."""
+_LEAST = 0.01  # No chance is taken to be closer to 0 or to 1 than this.
 
 
 class _Share:

@@ -21,12 +21,10 @@ class CostModel:
     A measured size counts as it is (costs climb in steps), others lie between. What slows all sizes is a common factor,
     which takes half of what three residuals, log(measured / expected), in a row have in common; where the next other
     size contradicts, the move is handed over to the size that caused it. A size that is observed between others takes
-    half of what three residuals of its own have in common; or all of two that say it became much cheaper: nothing is
-    faster by chance. See ARCHITECTURE.md, *Lookahead*.
+    half of what three of its own have in common; or all of two that say it became much cheaper.
 
     `verify_ms` are times by size (1..MOST), `draft_ms` of one draft token; with none only the proportions of what it
-    expects mean anything. Attribute: rest (ms of what else a round does: a plain one, one with proposals). Raises
-    ValueError where they are not positive numbers.
+    expects mean anything. `rest`: ms of what else a round does: a plain one, one with proposals. Raises ValueError.
     """
 
     MOST, UNKNOWN_DRAFT = MAX_LOOKAHEAD + 1, 0.2  # a draft token, before one was timed, in times of a target token

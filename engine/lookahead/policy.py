@@ -82,7 +82,7 @@ def make_policy(config: SpeculationConfig) -> LookaheadPolicy:
 class Allowance:
     """Time, in plain tokens, that rounds may lose to find something out: a share of all time. It outlives a reply."""
 
-    SHARE, left = 0.01, 2.0
+    SHARE, left, sleep = 0.01, 2.0, 0  # plain rounds to come without a look: short replies could not bear one each
 
     def spend(self, tokens: float) -> None:
         self.left = min(self.left - tokens, 2.0)
@@ -118,18 +118,22 @@ class AutoLookahead(LookaheadPolicy):
         self._allowance, self._claims = allowance or Allowance(), claims or ClaimModel()
         self._index, self._draft = index, draft
         self.lookahead, self.speedup = 0, 1.0
-        self._round = self._plan_at = self._look_at = self._try_at = self._proposed = self._sleep = 0
+        self._round = self._plan_at = self._look_at = self._try_at = self._proposed = 0
         self._seen: dict[int, int] = {}  # by K, the round in which it was proposed last
-        self._finding_out = self._surprised = False
+        self._finding_out = self._surprised = self._scaled = False
         self._promised: Floats = ()
         self._exactly: int | None = None
-        self._plain, self._learning_ms = self.costs.verify(1), 0.0
-        self._make_plan()
+        self._plain, self._learning_ms, self.limit = self.costs.verify(1), 0.0, 0
+        self.asleep = self.resting = self._allowance.sleep > 0
+        if not self.asleep:
+            self._make_plan()
+        elif self._index:
+            self._index.dozing = True
 
     def choose(self) -> int:
-        if self._sleep:
-            self._sleep -= 1
-            self.asleep = self._sleep > 0
+        if self._allowance.sleep:
+            self._allowance.sleep -= 1
+            self.asleep = self._allowance.sleep > 0
             self._plan_at = self._look_at = self._round
             return 0
         if self._round >= self._plan_at:
@@ -142,8 +146,8 @@ class AutoLookahead(LookaheadPolicy):
             chosen = self._exactly = offered
         elif self._draft and self._allowance.left > 0.0:
             chosen = self._find_out(chosen)
-        if not chosen and self._pause and not self._sleep:
-            self._sleep, self.asleep = self._pause, True
+        if not chosen and self._pause and not self._allowance.sleep:
+            self._allowance.sleep, self.asleep = self._pause, True
             self._allowance.spend(-self._allowance.SHARE * self._pause)
         self.source = self._index.name if offered and self._index else self._draft
         self.speedup, self.lookahead = max(self._worth * self._plain, 1.0), chosen
@@ -170,7 +174,7 @@ class AutoLookahead(LookaheadPolicy):
         if self.asleep:
             if before:  # What a draft costs too: the first plain round behind it takes longer.
                 self._allowance.spend(target_ms / self._plain - 1.0)
-            elif self._sleep % self.AHEAD == 1:
+            elif self._allowance.sleep % self.AHEAD == 1:
                 self.costs.observe_verify(1, target_ms)
             return
         began = perf_counter()
@@ -250,7 +254,7 @@ class AutoLookahead(LookaheadPolicy):
         if other is None or other > MAX_LOOKAHEAD:
             return chosen
         self._finding_out, self._exactly = True, other
-        self._sleep, self._try_at = int(not other), self._round + self.AHEAD
+        self._allowance.sleep, self._try_at = int(not other), self._round + self.AHEAD
         return other
 
     def _best_size(self, chances: Iterable[float], draft_ms: float, begun: int = 0) -> tuple[int, float]:
