@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
 import json
@@ -22,6 +23,8 @@ from app.state.conversations.conversation import (
 from app.state.conversations.files import Imported, write_file
 from app.state.conversations.formats import ExportFormat, import_file
 from app.state.conversations.markdown import Words
+from app.store.errors import SearchDamaged, TraceDamaged
+from app.store.indexes import mend_index, rebuild_search
 from app.store.search import SearchHit
 from app.store.store import Store
 from app.store.writer import RETRY_S, Change, OnTrouble, StoreWriter
@@ -64,6 +67,7 @@ class ConversationStore:
         self.writer = StoreWriter(store, on_trouble, retry_s=retry_s)
         # What was deleted by a program that was then killed.
         self.writer.purge()
+        self.writer.submit(lambda store: mend_index(store.connection))
         self._ids = itertools.count(store.first_free_id())
         # A conversation with changes that are not on the disk is held by them, so it is found here, not read again.
         self._open: WeakValueDictionary[int, Conversation] = WeakValueDictionary()
@@ -81,8 +85,12 @@ class ConversationStore:
         return self.store.conversations()
 
     def search(self, typed: str, limit: int = 100) -> list[SearchHit]:
-        """Call `Store.search`."""
-        return self.store.search(typed, limit)
+        """Call `Store.search`. Raises SearchDamaged: then the index is built again, and the next search may find it."""
+        try:
+            return self.store.search(typed, limit)
+        except SearchDamaged:
+            self.writer.submit(lambda store: rebuild_search(store.connection))
+            raise
 
     def load(self, conversation_id: int) -> Conversation | None:
         """Return a conversation: the very object, where it is in use. None where there is none (any more)."""
@@ -111,6 +119,7 @@ class ConversationStore:
         conversation = self._open.get(conversation_id)
         if conversation is not None:
             conversation.title = title
+            conversation.damaged.discard("title")
         self.writer.submit(lambda store: store.rename(conversation_id, title), conversation)
         return title
 
@@ -124,6 +133,7 @@ class ConversationStore:
     def set_settings(self, conversation: Conversation, settings: Mapping[str, Any]) -> None:
         """Set the settings for the next replies of a conversation; for one without messages from the first reply on."""
         kept = conversation.settings = _plain(settings)
+        conversation.damaged.discard("settings")
         if len(conversation):
             self.writer.submit(lambda store: store.set_settings(conversation.id, kept), conversation)
 
@@ -270,14 +280,17 @@ class ConversationStore:
     def export(
         self, conversation: Conversation, export_format: ExportFormat, path: Path, words: Words | None = None
     ) -> None:
-        """Write a conversation into a file. Raises ExportFailed, and StoreError where a trace cannot be read."""
+        """Write a conversation into a file, without token records that are damaged. Raises ExportFailed, StoreError."""
         traces = self._traces(conversation) if export_format.with_traces else {}
         write_file(path, export_format.write(conversation, Words() if words is None else words, traces))
 
     def _traces(self, conversation: Conversation) -> dict[int, bytes]:
         self.writer.flush(_FLUSH_S)
         replies = [message.id for message in conversation if message.role == "assistant"]
-        found = {reply_id: self.load_trace(reply_id) for reply_id in replies}
+        found = {}
+        for reply_id in replies:
+            with contextlib.suppress(TraceDamaged):
+                found[reply_id] = self.load_trace(reply_id)
         return {reply_id: trace for reply_id, trace in found.items() if trace is not None}
 
     def import_file(self, path: Path) -> Conversation:

@@ -37,17 +37,47 @@ class StoreTooNew(StoreError):
 
 
 class StoreDamaged(StoreError):
-    """Report a file that is no store, or a damaged one. It was not changed."""
+    """Report a file that is no store, or a damaged one. It was not changed. Attribute: reason.
 
-    def __init__(self, path: Path, reason: str) -> None:
+    `message`: what a part of it that is damaged has to say, in place of the sentence about all of it.
+    """
+
+    def __init__(self, path: Path, reason: str, message: str | None = None) -> None:
         self.reason = reason
         super().__init__(
             path,
-            Translatable(
+            message
+            or Translatable(
                 "The chats in {path} cannot be read: {reason}. Restore the file from a backup, or move it away "
                 "to start with an empty list.",
                 path=path,
                 reason=reason,
+            ),
+        )
+
+
+class TraceDamaged(StoreDamaged):
+    """Report the record of a reply's tokens that is not as it was written. Its text is another matter."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            path,
+            Translatable("the file is damaged"),
+            Translatable("The record of this reply’s tokens in {path} is damaged, so it cannot be shown.", path=path),
+        )
+
+
+class SearchDamaged(StoreDamaged):
+    """Report that the index of the search is damaged. It is made from the messages, and can be made again."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            path,
+            Translatable("the file is damaged"),
+            Translatable(
+                "The search index of the chats in {path} is damaged. Outrider is building it again: repeat the search "
+                "in a moment.",
+                path=path,
             ),
         )
 
@@ -127,6 +157,30 @@ class NotWritable(NotSaved):
         )
 
 
+class StoreRestored(StoreError):
+    """Report that the file was deleted or replaced while it was in use, and written again, with everything in it.
+
+    Attribute: aside (where what had taken its place is now; None: nothing had).
+    """
+
+    def __init__(self, path: Path, aside: Path | None) -> None:
+        self.aside = aside
+        if aside is None:
+            told = Translatable(
+                "The file of the chats, {path}, was deleted while Outrider was running. Outrider has written it again; "
+                "nothing is lost.",
+                path=path,
+            )
+        else:
+            told = Translatable(
+                "The file of the chats, {path}, was replaced while Outrider was running. Outrider has written it "
+                "again; what had replaced it is now in {aside}.",
+                path=path,
+                aside=aside,
+            )
+        super().__init__(path, told)
+
+
 class ChangeRefused(StoreError):
     """Report a change that the store left out as senseless: a mistake of the program. Attribute: reason."""
 
@@ -135,37 +189,63 @@ class ChangeRefused(StoreError):
         super().__init__(path, Translatable("A change could not be saved: {reason}.", reason=reason))
 
 
-def opening_error(path: Path, error: sqlite3.Error | OSError) -> StoreError:
+UNREADABLE = (sqlite3.Error, UnicodeDecodeError, MemoryError)
+"""What reading a damaged file may raise: a message of SQLite that quotes damaged bytes, say, is no UTF-8 either."""
+
+
+def is_damage(error: Exception) -> bool:
+    """Return whether an error of reading or writing says that the file is damaged, as against locked, full or gone."""
+    code = _code(error)
+    if isinstance(error, sqlite3.DatabaseError) and code:
+        return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    # The module's own error about bytes that are no text has no code.
+    return type(error) is sqlite3.OperationalError or isinstance(error, UnicodeDecodeError)
+
+
+def opening_error(path: Path, error: Exception) -> StoreError:
     """Return the error for a person when a store could not be opened or read."""
     if isinstance(error, OSError):
-        if error.errno == errno.ENOSPC:
-            return NoRoomForStore(path)
-        return StoreNotOpen(path, error.strerror or type(error).__name__)
+        full = error.errno == errno.ENOSPC
+        return NoRoomForStore(path) if full else StoreNotOpen(path, error.strerror or type(error).__name__)
+    if isinstance(error, MemoryError):
+        return StoreNotOpen(path, Translatable("there is not enough memory"))
     code = _code(error)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreInUse(path)
-    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH):
-        return StoreNotOpen(path, str(error))
     if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_full(path)):
         return NoRoomForStore(path)
-    if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL):
+    if code in _OUT_OF_REACH:
         return StoreNotOpen(path, str(error))
-    return StoreDamaged(path, str(error))
+    return StoreDamaged(path, _damage(error))
 
 
 def writing_error(path: Path, error: Exception) -> StoreError:
     """Return the error for a person when something could not be written."""
+    if isinstance(error, OSError):
+        full = error.errno == errno.ENOSPC
+        return DiskFull(path) if full else NotWritable(path, error.strerror or type(error).__name__)
     code = _code(error)
     if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_full(path)):
         return DiskFull(path)
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return NotWritable(path, Translatable("the file is damaged ({reason})", reason=error))
+    if isinstance(error, MemoryError):
+        return NotWritable(path, Translatable("there is not enough memory"))
+    if is_damage(error):
+        return NotWritable(path, _damage(error))
     if code in _PASSING:
         return NotWritable(path, str(error))
     return ChangeRefused(path, str(error))
 
 
 _LITTLE = 2**20
+_OUT_OF_REACH = (
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_AUTH,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_PROTOCOL,
+)
 _PASSING = (
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_READONLY,
@@ -176,6 +256,14 @@ _PASSING = (
     sqlite3.SQLITE_NOMEM,
     sqlite3.SQLITE_PROTOCOL,
 )
+
+
+def _damage(error: Exception) -> str:
+    """Return what is wrong with a file in SQLite's words, on one line."""
+    if not _code(error):
+        # The interpreter's words quote the bytes that should have been a text, which may be from a chat.
+        return Translatable("the file is damaged")
+    return Translatable("the file is damaged ({reason})", reason=" ".join(str(error).split()))
 
 
 def _is_full(path: Path) -> bool:

@@ -6,8 +6,17 @@ import secrets
 import sqlite3
 from pathlib import Path
 
+from app.store.connection import FilePlace
 from app.store.schema import migrate
 from app.store.store import Store
+
+
+class NoPlace(FilePlace):
+    """Be the place of a store without a file."""
+
+    def is_disturbed(self) -> bool:
+        """Return False: nobody can take it away."""
+        return False
 
 
 class MemoryStore(Store):
@@ -15,6 +24,7 @@ class MemoryStore(Store):
 
     def __init__(self, address: str) -> None:
         super().__init__(Path("memory"), _connect(address))
+        self.place = NoPlace(self.path)
         self._address = address
 
     @classmethod
@@ -23,6 +33,9 @@ class MemoryStore(Store):
         store = cls(f"file:outrider-{secrets.token_hex(8)}?mode=memory&cache=shared")
         migrate(store.connection)
         return store
+
+    def _follow(self) -> None:
+        """Read the same memory: no file can be taken away."""
 
     def another(self) -> Store:
         """Return another connection to the same memory."""

@@ -1,24 +1,45 @@
-"""Convert messages to rows of the store, and rows to messages."""
+"""Convert messages to rows of the store, and rows to messages. A checksum shows what was changed on the disk."""
 
 from __future__ import annotations
 
+import functools
 import json
-import sqlite3
+from collections.abc import Sequence
 from typing import Any
+from zlib import crc32
 
-from app.state.conversations.conversation import StoredMessage, clean
+from app.state.conversations.conversation import ROLES, STATUSES, StoredMessage, clean
 
-COLUMNS = "id, parent, role, text, created, status, target, draft, settings, stats, finish_reason, problem, chosen"
+COLUMNS = (
+    "id, parent, role, text, created, status, target, draft, settings, stats, finish_reason, problem, chosen, checksum"
+)
+COLUMN_COUNT = COLUMNS.count(",") + 1
+DAMAGED = -1
+"""The checksum of what is known to be damaged: no real one is negative."""
+
+_READ = json.JSONDecoder().raw_decode
+"""Reads what `json.dumps` has written: without a look at what is around it."""
+_LAST_DAY = 253_402_300_799  # the end of the year 9999, in seconds since 1970
+
+
+def checksum(*values: object) -> int:
+    """Return the CRC-32 of values, each as SQLite gives it: a number from 0 to 2**32 - 1."""
+    return crc32("\0".join(map(str, values)).encode("utf-8", "surrogatepass"))
+
+
+def checksum_of_trace(message_id: int, trace: bytes) -> int:
+    """Return the CRC-32 of the record of a reply's tokens, and of whose it is."""
+    return crc32(trace, message_id & 0xFFFF_FFFF)
 
 
 def row_of(message: StoredMessage) -> tuple[object, ...]:
     """Return a message as its row."""
-    return (
+    told = (
         message.id,
         message.parent,
         message.role,
         clean(message.text),
-        message.created,
+        float(message.created),
         message.status,
         clean(message.target),
         clean(message.draft),
@@ -28,20 +49,58 @@ def row_of(message: StoredMessage) -> tuple[object, ...]:
         None if message.problem is None else clean(message.problem),
         message.chosen,
     )
+    # Status and branch change by themselves: they are checked by what they may be.
+    return (*told, DAMAGED if message.damaged else checksum(*told[:5], *told[6:12]))
 
 
-def message_of(row: tuple[object, ...]) -> StoredMessage:
-    """Return a row as its message. Raises sqlite3.DatabaseError where it is damaged."""
-    values = list(row)
-    try:
-        settings = json.loads(values[8])  # type: ignore[arg-type]
-        stats = None if values[9] is None else json.loads(values[9])  # type: ignore[arg-type]
-    except (ValueError, TypeError, RecursionError) as error:
-        raise sqlite3.DatabaseError("a message is damaged") from error
-    if not (isinstance(values[3], str) and isinstance(settings, dict) and isinstance(stats, dict | None)):
-        raise sqlite3.DatabaseError("a message is damaged")
-    values[8], values[9] = settings, stats
-    return StoredMessage(*values)  # type: ignore[arg-type]
+def message_of(row: Sequence[Any]) -> StoredMessage:
+    """Return a row as its message: whatever is in it. What is not as it was written is marked as damaged."""
+    number, parent, role, text, created, status, target, draft, settings, stats, reason, problem, chosen, kept = row
+    told = f"{number}\0{parent}\0{role}\0{text}\0{created}\0{target}\0{draft}\0{settings}\0{stats}\0{reason}\0{problem}"
+    if kept != crc32(told.encode("utf-8", "surrogatepass")):
+        return _message_of_damaged(row)
+    # Nothing within is ever changed in place.
+    values = dict(_settings(settings))
+    figures = None if stats is None else _READ(stats)[0]
+    if status not in STATUSES:
+        status = "interrupted" if role == "assistant" else "done"
+    if not isinstance(chosen, int):
+        chosen = None
+    return StoredMessage(
+        number, parent, role, text, created, status, target, draft, values, figures, reason, problem, chosen
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _settings(told: str) -> dict[str, Any]:
+    """Return settings as JSON has them: most replies of a chat have the same."""
+    settings: dict[str, Any] = json.loads(told)
+    return settings
+
+
+def _message_of_damaged(row: Sequence[Any]) -> StoredMessage:
+    number, parent, role, text, created, status, target, draft, settings, stats, reason, problem, chosen, _ = row
+    return StoredMessage(
+        number,
+        parent if isinstance(parent, int) else None,
+        role if role in ROLES else "user",
+        text_of(text),
+        time_of(created),
+        status if status in STATUSES else "done",
+        text_of(target),
+        text_of(draft),
+        settings_of(settings),
+        settings_of(stats) or None,
+        text_of(reason) or None,
+        text_of(problem) or None,
+        chosen if isinstance(chosen, int) else None,
+        damaged=True,
+    )
+
+
+def lost_message(number: int, parent: int | None) -> StoredMessage:
+    """Return what stands for a message of which nothing can be read."""
+    return StoredMessage(number, parent, "user", "", 0.0, damaged=True)
 
 
 def settings_of(told: object) -> dict[str, Any]:
@@ -51,3 +110,15 @@ def settings_of(told: object) -> dict[str, Any]:
     except (ValueError, RecursionError):
         settings = None
     return settings if isinstance(settings, dict) else {}
+
+
+def text_of(told: object) -> str:
+    """Return a text as it is read, as far as it is one."""
+    if isinstance(told, bytes):
+        return told.decode("utf-8", "replace")
+    return told if isinstance(told, str) else ""
+
+
+def time_of(told: object) -> float:
+    """Return a time that a date can be made of: seconds since 1970."""
+    return float(told) if isinstance(told, int | float) and 0 <= told <= _LAST_DAY else 0.0

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import re
 import sqlite3
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from app.store.errors import StoreDamaged, StoreTooNew
+from app.store.errors import UNREADABLE, StoreDamaged, StoreTooNew, is_damage
+from app.store.rows import checksum, checksum_of_trace
+from app.store.salvage import keys
 from engine import Translatable
 
 APPLICATION_ID = 0x4F757472
@@ -15,7 +20,12 @@ _HEADER = 100
 _MAGIC = b"SQLite format 3\0"
 _VERSION_AT = 60  # sqlite.org/fileformat.html, "User Version Number", big-endian
 _APPLICATION_AT = 68
+_LARGEST_VERSION = 9_999
+_PAGE_SIZE_AT, _VERSIONS_AT, _FRACTIONS_AT = 16, 18, 20
+_FORMAT_AT, _VACUUM_AT, _ENCODING_AT, _RESERVED = 44, 52, 56, slice(72, 92)
 _ANOTHER = Translatable("it belongs to another program")
+_HEADER_DAMAGED = Translatable("its first bytes are damaged")
+_TABLES_DAMAGED = Translatable("the description of its tables is damaged")
 
 _TABLES = """
 CREATE TABLE conversations (
@@ -93,8 +103,58 @@ _SETTINGS = """
 ALTER TABLE conversations ADD COLUMN settings TEXT NOT NULL DEFAULT '{}';
 """
 
-MIGRATIONS: tuple[str, ...] = (_TABLES, _SEARCH, _SETTINGS)
+_CHECKSUMS = """
+ALTER TABLE conversations ADD COLUMN title_checksum INTEGER;
+ALTER TABLE conversations ADD COLUMN settings_checksum INTEGER;
+ALTER TABLE messages ADD COLUMN checksum INTEGER;
+ALTER TABLE pieces ADD COLUMN checksum INTEGER;
+ALTER TABLE traces ADD COLUMN checksum INTEGER;
+"""
+_FIRST_CHECKSUMS = (
+    ("conversations", "id", "title_checksum = checksum(id, title), settings_checksum = checksum(id, settings)"),
+    (
+        "messages",
+        "id",
+        "checksum = checksum(id, parent, role, text, created, target, draft, settings, stats, finish_reason, problem)",
+    ),
+    ("pieces", "number", "checksum = checksum(message, text)"),
+    ("traces", "message", "checksum = checksum_of_trace(message, trace)"),
+)
+
+
+def _fill_checksums(connection: sqlite3.Connection) -> None:
+    """Give everything its first checksum. What cannot be read has none, and counts as damaged."""
+    connection.create_function("checksum", -1, checksum, deterministic=True)
+    connection.create_function("checksum_of_trace", 2, checksum_of_trace, deterministic=True)
+    for table, key, sums in _FIRST_CHECKSUMS:
+        change = f"UPDATE {table} SET {sums}"  # noqa: S608 - our own names
+        try:
+            connection.execute(change)
+        except UNREADABLE as error:
+            if not _is_unreadable(error):
+                raise
+            for number in keys(connection, table, key):
+                _add_checksum(connection, f"{change} WHERE {key} = ?", number)
+
+
+def _add_checksum(connection: sqlite3.Connection, change: str, number: int) -> None:
+    try:
+        connection.execute(change, (number,))
+    except UNREADABLE as error:
+        if not _is_unreadable(error):
+            raise
+
+
+def _is_unreadable(error: Exception) -> bool:
+    """Return whether a value is damaged: a function of ours is not even called with bytes that are no text."""
+    return is_damage(error) or getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_ERROR
+
+
+MIGRATIONS: tuple[str, ...] = (_TABLES, _SEARCH, _SETTINGS, _CHECKSUMS)
 """MIGRATIONS[n] brings a file of version n to version n + 1. A step that was released is never changed."""
+
+_COMPLETIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {4: _fill_checksums}
+"""What follows the statements that make a version, in the same transaction: for what they cannot say."""
 
 VERSION = len(MIGRATIONS)
 """The version that this program writes."""
@@ -108,12 +168,38 @@ def check_header(path: Path) -> None:
     header = _header(path)
     if header is None:
         return
-    if len(header) < _HEADER or not header.startswith(_MAGIC):
-        raise StoreDamaged(path, Translatable("it is not an Outrider chat file"))
+    ours = len(header) == _HEADER and _number(header, _APPLICATION_AT) == APPLICATION_ID
+    if not header.startswith(_MAGIC):
+        raise StoreDamaged(path, _HEADER_DAMAGED if ours else Translatable("it is not an Outrider chat file"))
+    if len(header) < _HEADER:
+        raise StoreDamaged(path, Translatable("it ends too early"))
+    if not ours:
+        _check_owner(path, _number(header, _APPLICATION_AT))
+    elif not _is_plausible(header):
+        # SQLite would take some of these for other formats, and read nonsense.
+        raise StoreDamaged(path, _HEADER_DAMAGED)
     _refuse_newer(path, _number(header, _VERSION_AT))
-    # 0: perhaps one of ours whose program was killed while making it.
-    if _number(header, _APPLICATION_AT) not in (APPLICATION_ID, 0):
-        raise StoreDamaged(path, _ANOTHER)
+
+
+def _check_owner(path: Path, application: int) -> None:
+    """Refuse another program's file. 0: perhaps one of ours whose program was killed while making it."""
+    if application:
+        damaged = (application ^ APPLICATION_ID).bit_count() <= 2
+        raise StoreDamaged(path, _HEADER_DAMAGED if damaged else _ANOTHER)
+
+
+def _is_plausible(header: bytes) -> bool:
+    """Return whether the header is one that our files have (sqlite.org/fileformat.html, "The Database Header")."""
+    page_size = int.from_bytes(header[_PAGE_SIZE_AT : _PAGE_SIZE_AT + 2], "big")
+    return (
+        (page_size == 1 or (page_size >= 512 and page_size.bit_count() == 1))
+        and all(each in (1, 2) for each in header[_VERSIONS_AT : _VERSIONS_AT + 2])
+        and header[_FRACTIONS_AT : _FRACTIONS_AT + 4] == bytes((0, 64, 32, 32))
+        and _number(header, _FORMAT_AT) in (0, 1, 2, 3, 4)
+        and _number(header, _VACUUM_AT) == 0
+        and _number(header, _ENCODING_AT) in (0, 1)
+        and not any(header[_RESERVED])
+    )
 
 
 def check_log(path: Path) -> None:
@@ -157,6 +243,8 @@ def _number(header: bytes, place: int) -> int:
 
 
 def _refuse_newer(path: Path, version: int) -> None:
+    if version > _LARGEST_VERSION:
+        raise StoreDamaged(path, _HEADER_DAMAGED)
     if version > VERSION:
         raise StoreTooNew(path, version, VERSION)
 
@@ -168,9 +256,11 @@ def migrate(connection: sqlite3.Connection) -> int:
         return before
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for step in MIGRATIONS[before:]:
+        for version, step in enumerate(MIGRATIONS[before:], before + 1):
             for statement in _statements(step):
                 connection.execute(statement)
+            if version in _COMPLETIONS:
+                _COMPLETIONS[version](connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
@@ -181,6 +271,32 @@ def migrate(connection: sqlite3.Connection) -> int:
     # The version now stands in the file itself, where an older program looks for it.
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     return before
+
+
+def check_tables(path: Path, connection: sqlite3.Connection) -> None:
+    """Look whether tables, indexes and triggers are described as they were made. Raises StoreDamaged.
+
+    One changed letter may make each later change fail, or do something else.
+    """
+    found = _tables(connection)
+    if any(found.get(name) != made for name, made in _tables_made().items()):
+        raise StoreDamaged(path, _TABLES_DAMAGED)
+
+
+@functools.cache
+def _tables_made() -> dict[str, str]:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        migrate(connection)
+        return _tables(connection)
+    finally:
+        connection.close()
+
+
+def _tables(connection: sqlite3.Connection) -> dict[str, str]:
+    rows = connection.execute("SELECT type || ' ' || name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    # The tables behind the search belong to SQLite, whose versions may describe them differently.
+    return {name: re.sub(r"\s+", " ", sql) for name, sql in rows if "_fts_" not in name}
 
 
 def _statements(script: str) -> list[str]:

@@ -8,6 +8,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from app.store.rows import text_of
+
 _MOST_WORDS = 16
 _NEWEST = 10_000
 _BEFORE, _AFTER = 30, 90
@@ -59,7 +61,9 @@ def search(connection: sqlite3.Connection, typed: str, limit: int) -> list[Searc
         message = messages.get(conversation)
         text = ""
         if message is not None:
-            text = connection.execute("SELECT text FROM messages WHERE id = ?", (message,)).fetchone()[0]
+            # As bytes: damaged ones may be no text.
+            row = connection.execute("SELECT CAST(text AS BLOB) FROM messages WHERE id = ?", (message,)).fetchone()
+            text = "" if row is None else text_of(row[0])
         found.append(SearchHit(conversation, message, *snippet(text, words)))
     return found
 

@@ -16,14 +16,23 @@ from pathlib import Path
 from typing import Any
 
 from app.state.conversations.conversation import UNFINISHED, Conversation, ConversationSummary, StoredMessage, clean
-from app.store.errors import StoreError, StoreInUse, opening_error
-from app.store.rows import COLUMNS, message_of, row_of, settings_of
-from app.store.schema import check_header, check_log, migrate
+from app.store import salvage
+from app.store.connection import FilePlace, connect, log_file, take_lock
+from app.store.errors import (
+    UNREADABLE,
+    SearchDamaged,
+    StoreNotOpen,
+    TraceDamaged,
+    is_damage,
+    opening_error,
+)
+from app.store.rows import COLUMN_COUNT, COLUMNS, checksum, checksum_of_trace, message_of, row_of
+from app.store.schema import check_header, check_log, check_tables, migrate
 from app.store.search import SearchHit, search
 from app.system.places import data_folder
+from engine import Translatable
 
 FILE_NAME = "conversations.sqlite3"
-_WAIT_S = 2.0
 _PURGED = 200
 _MERGED = 50
 _IN = ", ".join(f"'{status}'" for status in UNFINISHED)
@@ -35,7 +44,7 @@ def default_path() -> Path:
 
 
 class Store:
-    """Hold one connection to the file, for one thread. Attribute: path.
+    """Hold one connection to the file, for one thread. Attributes: path, place (whether the file is still there).
 
     Reading raises errors of app.store.errors. Changes are made inside `with store.changes():` and raise
     sqlite3.Error: either all of such a block is kept or nothing. Unknown ids change nothing.
@@ -53,6 +62,7 @@ class Store:
         self.connection = connection
         self.lock = lock
         self._folder = folder
+        self.place = FilePlace(path)
 
     # Opening and closing ------------------------------------------------------------------------------------------
 
@@ -64,29 +74,24 @@ class Store:
         Raises StoreTooNew (nothing was changed), StoreDamaged, StoreNotOpen, StoreInUse.
         """
         path = default_path() if path is None else path
-        lock = None
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            check_header(path)
-            if not path.exists():
-                # Conversations are nobody else's business; SQLite's other files take this one's mode.
-                path.touch(mode=0o600)
-            lock = _lock(path)
-            check_log(path)
-            store = cls(path, _connect(path), lock)
-            try:
-                migrate(store.connection)
+            with contextlib.ExitStack() as held:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                check_header(path)
+                if not path.exists():
+                    # Conversations are nobody else's business; SQLite's other files take this one's mode.
+                    path.touch(mode=0o600)
+                lock = held.enter_context(contextlib.closing(take_lock(path)))
+                check_log(path)
+                connection = held.enter_context(contextlib.closing(connect(path)))
+                migrate(connection)
+                check_tables(path, connection)
+                store = cls(path, connection, lock)
                 store._recover()
-            except BaseException:
-                store.connection.close()
-                raise
-        except (sqlite3.Error, OSError, StoreError) as error:
-            if lock is not None:
-                lock.close()
-            if isinstance(error, StoreError):
-                raise
+                held.pop_all()
+                return store
+        except (*UNREADABLE, OSError) as error:
             raise opening_error(path, error) from error
-        return store
 
     @classmethod
     def temporary(cls) -> Store:
@@ -103,10 +108,17 @@ class Store:
 
         Close it before this one.
         """
+        if self.place.is_gone():
+            raise StoreNotOpen(self.path, Translatable("the file was deleted or replaced"))
+        return Store.of(self.path)
+
+    @classmethod
+    def of(cls, path: Path) -> Store:
+        """Return a connection to a file that is a store and locked already. Raises StoreError."""
         try:
-            return Store(self.path, _connect(self.path))
-        except sqlite3.Error as error:
-            raise opening_error(self.path, error) from error
+            return Store(path, connect(path))
+        except UNREADABLE as error:
+            raise opening_error(path, error) from error
 
     def close(self) -> None:
         """Let go of the file. Of a store that was closed already: nothing."""
@@ -122,15 +134,7 @@ class Store:
     def conversations(self) -> list[ConversationSummary]:
         """Return all conversations: pinned ones first, then by the last change, newest first."""
         with self._reading():
-            rows = self.connection.execute(
-                "SELECT c.id, c.title, c.created, c.updated, c.pinned, "
-                "(SELECT count(*) FROM messages AS m WHERE m.conversation = c.id) "
-                "FROM conversations AS c WHERE c.deleted IS NULL ORDER BY c.pinned DESC, c.updated DESC, c.id DESC"
-            )
-            return [
-                ConversationSummary(number, title, created, updated, bool(pinned), messages)
-                for number, title, created, updated, pinned, messages in rows
-            ]
+            return salvage.summaries(self.connection)
 
     def search(self, typed: str, limit: int = 100) -> list[SearchHit]:
         """Return conversations whose title or one of whose messages has words that begin with each of the typed ones.
@@ -139,56 +143,53 @@ class Store:
         word in it nothing is found. A reply is found as soon as it is complete.
         """
         with self._reading():
-            return search(self.connection, typed, limit)
+            try:
+                return search(self.connection, typed, limit)
+            except UNREADABLE as error:
+                if is_damage(error):
+                    raise SearchDamaged(self.path) from error
+                raise
 
     def load(self, conversation_id: int) -> Conversation | None:
-        """Return a whole conversation with all of its branches, or None where there is none (any more)."""
+        """Return a whole conversation with all of its branches, or None where there is none (any more).
+
+        What is not as it was written is marked as damaged, and so is what stands for messages that cannot be read.
+        """
         with self._reading():
-            row = self.connection.execute(
-                "SELECT title, created, updated, pinned, chosen, settings FROM conversations "
-                "WHERE id = ? AND deleted IS NULL",
-                (conversation_id,),
-            ).fetchone()
-            if row is None:
-                return None
-            head = ConversationSummary(conversation_id, row[0], row[1], row[2], bool(row[3]))
-            messages = [
-                message_of(each)
-                for each in self.connection.execute(
-                    f"SELECT {COLUMNS} FROM messages WHERE conversation = ? ORDER BY id",  # noqa: S608 - our columns
-                    (conversation_id,),
-                )
-            ]
-            for message in messages:
-                if message.status in UNFINISHED:
-                    message.text += self._pieces(message.id)
-            try:
-                conversation = Conversation.from_messages(head, row[4], messages)
-            except (KeyError, ValueError) as error:
-                raise sqlite3.DatabaseError("the messages do not fit together") from error
-            conversation.settings = settings_of(row[5])
-            return conversation
+            return salvage.load(self.connection, conversation_id)
 
     def load_trace(self, message_id: int) -> bytes | None:
-        """Load the token record of a reply in the form in which it was saved; None if there is none."""
+        """Load the token record of a reply in the form in which it was saved; None if there is none.
+
+        Raises TraceDamaged where it is not as it was written.
+        """
         with self._reading():
-            row = self.connection.execute("SELECT trace FROM traces WHERE message = ?", (message_id,)).fetchone()
-            return None if row is None else bytes(row[0])
+            try:
+                row = self.connection.execute(
+                    "SELECT trace, checksum FROM traces WHERE message = ?", (message_id,)
+                ).fetchone()
+            except UNREADABLE as error:
+                if is_damage(error):
+                    raise TraceDamaged(self.path) from error
+                raise
+        if row is None:
+            return None
+        trace, kept = row
+        if not isinstance(trace, bytes) or checksum_of_trace(message_id, trace) != kept:
+            raise TraceDamaged(self.path)
+        return trace
 
     def first_free_id(self) -> int:
         """Return a number larger than every id of a conversation or message. Both count in one row."""
         with self._reading():
-            row = self.connection.execute(
-                "SELECT max((SELECT coalesce(max(id), 0) FROM conversations), "
-                "(SELECT coalesce(max(id), 0) FROM messages))"
-            ).fetchone()
-            return int(row[0]) + 1
+            return salvage.first_free_id(self.connection)
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[None]:
         try:
+            self._follow()
             yield
-        except sqlite3.Error as error:
+        except UNREADABLE as error:
             raise opening_error(self.path, error) from error
 
     # Changing: conversations --------------------------------------------------------------------------------------
@@ -209,14 +210,26 @@ class Store:
     def add_conversation(self, head: ConversationSummary) -> None:
         """Add a conversation without messages. One that is there already stays as it is."""
         self.connection.execute(
-            "INSERT INTO conversations (id, title, created, updated, pinned) VALUES (?, ?, ?, ?, ?) "
-            "ON CONFLICT (id) DO NOTHING",
-            (head.id, clean(head.title), head.created, head.updated, head.pinned),
+            "INSERT INTO conversations (id, title, created, updated, pinned, title_checksum, settings_checksum) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+            (
+                head.id,
+                title := clean(head.title),
+                head.created,
+                head.updated,
+                head.pinned,
+                checksum(head.id, title),
+                checksum(head.id, "{}"),
+            ),
         )
 
     def rename(self, conversation_id: int, title: str) -> None:
         """Give a conversation another title."""
-        self.connection.execute("UPDATE conversations SET title = ? WHERE id = ?", (clean(title), conversation_id))
+        title = clean(title)
+        self.connection.execute(
+            "UPDATE conversations SET title = ?, title_checksum = ? WHERE id = ?",
+            (title, checksum(conversation_id, title), conversation_id),
+        )
 
     def pin(self, conversation_id: int, pinned: bool) -> None:
         """Keep a conversation at the top of the list, or no longer."""
@@ -225,7 +238,10 @@ class Store:
     def set_settings(self, conversation_id: int, settings: Mapping[str, Any]) -> None:
         """Set the settings for the next replies of a conversation."""
         told = json.dumps(settings)
-        self.connection.execute("UPDATE conversations SET settings = ? WHERE id = ?", (told, conversation_id))
+        self.connection.execute(
+            "UPDATE conversations SET settings = ?, settings_checksum = ? WHERE id = ?",
+            (told, checksum(conversation_id, told), conversation_id),
+        )
 
     def delete(self, conversation_id: int, when: float) -> None:
         """Take a conversation off the list, until `undelete` or `purge`."""
@@ -240,13 +256,14 @@ class Store:
 
         One that is not deleted stays.
         """
-        deleted = "SELECT id FROM conversations WHERE deleted IS NOT NULL AND (?1 IS NULL OR id = ?1)"
         # What is below a message has a larger id, and goes first.
-        some = f"SELECT id FROM messages WHERE conversation IN ({deleted}) ORDER BY id DESC LIMIT {_PURGED}"  # noqa: S608
-        gone = self.connection.execute(f"DELETE FROM messages WHERE id IN ({some})", (conversation_id,))  # noqa: S608
-        if gone.rowcount == _PURGED:
-            return True
-        self.connection.execute(f"DELETE FROM conversations WHERE id IN ({deleted})", (conversation_id,))  # noqa: S608
+        some = f"SELECT id FROM messages WHERE conversation = ? ORDER BY id DESC LIMIT {_PURGED}"  # noqa: S608
+        for number in salvage.deleted(self.connection):
+            if conversation_id in (None, number):
+                gone = self.connection.execute(f"DELETE FROM messages WHERE id IN ({some})", (number,))  # noqa: S608
+                if gone.rowcount == _PURGED:
+                    return True
+                self.connection.execute("DELETE FROM conversations WHERE id = ?", (number,))
         return False
 
     def forget_words(self, *, first: bool) -> bool:
@@ -266,7 +283,7 @@ class Store:
     def add_messages(self, conversation_id: int, messages: Iterable[StoredMessage]) -> None:
         """Add messages, parents before what is below them."""
         self.connection.executemany(
-            f"INSERT INTO messages (conversation, {COLUMNS}) VALUES ({', '.join('?' * 14)})",  # noqa: S608
+            f"INSERT INTO messages (conversation, {COLUMNS}) VALUES (?{', ?' * COLUMN_COUNT})",  # noqa: S608
             ((conversation_id, *row_of(message)) for message in messages),
         )
 
@@ -284,8 +301,10 @@ class Store:
 
     def append(self, message_id: int, text: str) -> None:
         """Append text to a reply that is being written. The cost is that of the new text, however long the reply is."""
+        text = clean(text)
         self.connection.execute(
-            "INSERT INTO pieces (message, text) SELECT id, ?2 FROM messages WHERE id = ?1", (message_id, clean(text))
+            "INSERT INTO pieces (message, text, checksum) SELECT id, ?2, ?3 FROM messages WHERE id = ?1",
+            (message_id, text, checksum(message_id, text)),
         )
 
     def set_status(self, message_id: int, status: str) -> None:
@@ -295,10 +314,11 @@ class Store:
     def save_message(self, message: StoredMessage) -> None:
         """Save all of a message that is there already, but its place; its pieces are part of the text now."""
         self.connection.execute("DELETE FROM pieces WHERE message = ?", (message.id,))
+        row = row_of(message)
         self.connection.execute(
             "UPDATE messages SET text = ?, status = ?, target = ?, draft = ?, settings = ?, stats = ?, "
-            "finish_reason = ?, problem = ? WHERE id = ?",
-            (clean(message.text), message.status, *row_of(message)[6:12], message.id),
+            "finish_reason = ?, problem = ?, checksum = ? WHERE id = ?",
+            (row[3], *row[5:12], row[-1], message.id),
         )
 
     def delete_messages(self, message_ids: Iterable[int]) -> None:
@@ -310,9 +330,9 @@ class Store:
     def save_trace(self, message_id: int, trace: bytes) -> None:
         """Keep how a reply came about, token by token."""
         self.connection.execute(
-            "INSERT INTO traces (message, trace) SELECT id, ?2 FROM messages WHERE id = ?1 "
-            "ON CONFLICT (message) DO UPDATE SET trace = excluded.trace",
-            (message_id, trace),
+            "INSERT INTO traces (message, trace, checksum) SELECT id, ?2, ?3 FROM messages WHERE id = ?1 "
+            "ON CONFLICT (message) DO UPDATE SET trace = excluded.trace, checksum = excluded.checksum",
+            (message_id, trace, checksum_of_trace(message_id, trace)),
         )
 
     # The log --------------------------------------------------------------------------------------------------------
@@ -320,7 +340,7 @@ class Store:
     def log_size(self) -> int:
         """Return bytes of the write-ahead log."""
         try:
-            return self.path.with_name(f"{self.path.name}-wal").stat().st_size
+            return log_file(self.path).stat().st_size
         except OSError:
             return 0
 
@@ -329,56 +349,35 @@ class Store:
 
         Where it fails the log keeps everything.
         """
-        with contextlib.suppress(sqlite3.Error):
+        with contextlib.suppress(*UNREADABLE):
             self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     # Inside -------------------------------------------------------------------------------------------------------
 
+    def _follow(self) -> None:
+        """Read the file that was written in place of one that was taken away."""
+        if self.place.is_new():
+            connection = connect(self.path)
+            with contextlib.suppress(*UNREADABLE):
+                self.connection.close()
+            self.connection, self.place = connection, FilePlace(self.path)
+
     def _recover(self) -> None:
-        """Keep what a run that was killed was writing, as far as it came."""
+        """Keep what a run that was killed was writing, as far as it came. Where that is damaged it stays as it is."""
         unfinished = f"SELECT id FROM messages WHERE status IN ({_IN}) UNION SELECT message FROM pieces"  # noqa: S608
-        found = [row[0] for row in self.connection.execute(unfinished)]
-        if not found:
-            return
-        with self.changes():
-            for message_id in found:
-                self.connection.execute(
-                    "UPDATE messages SET text = text || ?, status = 'interrupted' WHERE id = ?",
-                    (self._pieces(message_id), message_id),
-                )
-            self.connection.execute("DELETE FROM pieces")
+        with salvage.damage_passed_over():
+            found = [row[0] for row in self.connection.execute(unfinished)]
+            if not found:
+                return
+            with self.changes():
+                for message_id in found:
+                    self._recover_message(message_id)
+                self.connection.execute("DELETE FROM pieces")
 
-    def _pieces(self, message_id: int) -> str:
-        rows = self.connection.execute("SELECT text FROM pieces WHERE message = ? ORDER BY number", (message_id,))
-        return "".join(row[0] for row in rows)
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None)
-    try:
-        connection.execute("PRAGMA journal_mode = WAL").fetchone()
-        # A kill of the program loses nothing that was committed; a power cut may lose the last commits, never more.
-        connection.execute("PRAGMA synchronous = NORMAL")
-        # Only `merge_log` waits for the disk, when nothing else is to be written.
-        connection.execute("PRAGMA wal_autocheckpoint = 0").fetchone()
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA secure_delete = ON").fetchone()
-        connection.execute("PRAGMA journal_size_limit = 4194304").fetchone()
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _lock(path: Path) -> sqlite3.Connection:
-    """Hold a lock that the system lets go of however this program ends: ids are counted here, by one program alone."""
-    lock = sqlite3.connect(path.with_name(f"{path.name}-lock"), timeout=0, isolation_level=None)
-    try:
-        lock.execute("PRAGMA journal_mode = MEMORY").fetchone()
-        lock.execute("BEGIN EXCLUSIVE")
-    except sqlite3.Error as error:
-        lock.close()
-        if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
-            raise StoreInUse(path) from error
-        raise
-    return lock
+    def _recover_message(self, message_id: int) -> None:
+        select = f"SELECT {COLUMNS} FROM messages WHERE id = ?"  # noqa: S608 - our columns
+        for row in self.connection.execute(select, (message_id,)).fetchall():
+            message = message_of(row)
+            salvage.add_pieces(self.connection, message)
+            message.status = "interrupted"
+            self.save_message(message)

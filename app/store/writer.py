@@ -14,16 +14,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.state.conversations.conversation import Conversation
-from app.store.errors import ChangeRefused, StoreError, writing_error
+from app.store.errors import UNREADABLE, ChangeRefused, StoreError, StoreRestored, is_damage, writing_error
+from app.store.indexes import rebuild_indexes
+from app.store.salvage import damage_passed_over
 from app.store.store import Store
 from app.system.log_file import LOGGER
 
 INTERVAL_S = 0.06
 RETRY_S = 3.0
 _IDLE_S = 1.0
+_WATCH_S = 2.0
+"""How often somebody who has nothing to write looks whether the file is still there."""
 _LONGEST_LOG = 64 * 2**20
 _MOST_TRACES = 64 * 2**20
-_SENSELESS = (sqlite3.Error, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+_SENSELESS = (sqlite3.Error, ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 
 Change = Callable[[Store], None]
 OnTrouble = Callable[[StoreError | None], None]
@@ -66,7 +70,7 @@ class StoreWriter:
     """
 
     def __init__(self, store: Store, on_trouble: OnTrouble, *, retry_s: float = RETRY_S) -> None:
-        self._store = store
+        self._connect = store.another
         self._on_trouble = on_trouble
         self._retry_s = retry_s
         self._queue: list[_Queued] = []
@@ -76,6 +80,7 @@ class StoreWriter:
         self._flushing = False
         self._closing = False
         self._failing = False
+        self._indexes_rebuilt = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="store", daemon=True)
         self._thread.start()
@@ -128,14 +133,22 @@ class StoreWriter:
         def remove(store: Store) -> None:
             nonlocal removed
             before = store.connection.total_changes
-            more = store.purge(conversation_id)
+            try:
+                more = store.purge(conversation_id)
+            except UNREADABLE as error:
+                if not is_damage(error):
+                    raise
+                # It stays, deleted as it is: what others want to keep must not wait for that.
+                LOGGER.info("a deleted conversation is damaged, and stays in the file")
+                return
             removed |= store.connection.total_changes > before
             if not self._closing and (more or removed):
                 self.submit(remove if more else lambda store: forget(store, first=True))
 
         def forget(store: Store, *, first: bool = False) -> None:
-            if store.forget_words(first=first) and not self._closing:
-                self.submit(forget)
+            with damage_passed_over():
+                if store.forget_words(first=first) and not self._closing:
+                    self.submit(forget)
 
         self.submit(remove)
 
@@ -161,7 +174,7 @@ class StoreWriter:
             self._closing = True
             self._changed.notify_all()
         self._thread.join(timeout)
-        return not self._thread.is_alive() and not self._queue
+        return not self._thread.is_alive() and not self._queue and not self._failing
 
     def _put(self, queued: _Queued, *, hurry: bool) -> None:
         with self._changed:
@@ -178,31 +191,42 @@ class StoreWriter:
         unmerged = False
         while True:
             with self._changed:
-                batch = self._take(_IDLE_S if unmerged else None)
+                batch = self._take(_IDLE_S if unmerged else _WATCH_S)
                 if not batch and self._closing:
                     break
             try:
                 if store is None:
-                    store = self._store.another()
+                    store = self._connect()
+                store = self._in_its_place(store)
                 if not batch:
-                    store.merge_log()
+                    if unmerged:
+                        store.merge_log()
                     unmerged = False
                     continue
                 self._write(store, batch)
                 unmerged = True
+                store = self._in_its_place(store)
                 if store.log_size() > _LONGEST_LOG:
                     store.merge_log()
             except StoreError as error:
                 self._report(error)
-                # A connection that met an error may remember it: the next attempt gets a new one.
-                if store is not None:
+                # A connection that met an error may remember it: the next attempt gets a new one. Where the file was
+                # taken away this one alone has everything.
+                if store is not None and not store.place.is_disturbed():
                     store.close()
                     store = None
                 if not self._wait_to_retry():
                     break
         if store is not None:
-            store.merge_log()
-            store.close()
+            self._end(store)
+
+    def _end(self, store: Store) -> None:
+        try:
+            store = self._in_its_place(store)
+        except StoreError as error:
+            self._report(error)
+        store.merge_log()
+        store.close()
 
     def _take(self, patience: float | None) -> list[_Queued]:
         """Wait for something to write. Nothing where there was nothing for so long, or at the end."""
@@ -226,6 +250,10 @@ class StoreWriter:
                 for queued in batch:
                     queued.change(store)
         except _SENSELESS as error:
+            if is_damage(error) and not self._indexes_rebuilt:
+                self._rebuild_indexes(store, error)
+                self._write(store, batch)
+                return
             trouble = writing_error(store.path, error)
             if not isinstance(trouble, ChangeRefused):
                 raise trouble from error
@@ -243,6 +271,33 @@ class StoreWriter:
                 LOGGER.warning("a change could not be saved: %s", type(error).__name__)
                 self._on_trouble(trouble)
             self._done(1)
+
+    def _rebuild_indexes(self, store: Store, damage: Exception) -> None:
+        """Build the indexes again, once: they may be what is damaged. Raises StoreError where it is more."""
+        self._indexes_rebuilt = True
+        LOGGER.info("the indexes are built again, as the file is damaged")
+        try:
+            with store.changes():
+                rebuild_indexes(store.connection)
+        except _SENSELESS:
+            trouble = writing_error(store.path, damage)
+            raise trouble from damage
+
+    def _in_its_place(self, store: Store) -> Store:
+        """Write the file again where it was taken away. Returns the store that is in its place. Raises StoreError."""
+        if not store.place.is_disturbed():
+            return store
+        try:
+            aside = store.place.restore(store.connection)
+        except (*UNREADABLE, OSError) as error:
+            raise writing_error(store.path, error) from error
+        fresh = Store.of(store.path)
+        store.close()
+        self._connect = fresh.another
+        LOGGER.info("the file of the conversations was taken away, and written again")
+        self._on_trouble(StoreRestored(store.path, aside))
+        self._done(0)
+        return fresh
 
     def _done(self, number: int) -> None:
         with self._changed:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from app.state.chat.attachments import split_question
 
 Role = Literal["user", "assistant"]
+ConversationPart = Literal["title", "settings"]
 MessageStatus = Literal["waiting", "writing", "done", "cancelled", "failed", "interrupted"]
 ROLES: tuple[Role, ...] = ("user", "assistant")
 STATUSES: tuple[MessageStatus, ...] = ("waiting", "writing", "done", "cancelled", "failed", "interrupted")
@@ -31,6 +32,7 @@ class StoredMessage:
     `parent` None: it begins the conversation. `created`: seconds since 1970, UTC. `status` "interrupted": the program
     ended while the reply was being written. `target`, `draft`: what wrote it, as names. `settings`, `stats`: what JSON
     can say. `problem`: what went wrong, for a person. `chosen`: the message below it that was last on the screen.
+    `damaged`: what is kept of it is not what was written.
     """
 
     id: int
@@ -46,6 +48,7 @@ class StoredMessage:
     finish_reason: str | None = None
     problem: str | None = None
     chosen: int | None = None
+    damaged: bool = False
 
 
 @dataclass(slots=True)
@@ -64,8 +67,9 @@ class Conversation:
     """Hold the tree in memory; one path of it, from a first message to a leaf, is on the screen.
 
     Attributes: id, title ("" until the first question), created, updated, pinned, chosen (the first message of the
-    path), settings (what its next replies are asked with, as JSON says it; {}: as new conversations are). The path
-    follows the `chosen` of each message; where that says nothing it takes the newest.
+    path), settings (what its next replies are asked with, as JSON says it; {}: as new conversations are), damaged
+    (which of title and settings are not what was written). The path follows the `chosen` of each message; where that
+    says nothing it takes the newest.
     Every method that takes an id raises KeyError where the conversation has no such message.
     """
 
@@ -77,6 +81,7 @@ class Conversation:
         self.pinned = pinned
         self.chosen: int | None = None
         self.settings: dict[str, Any] = {}
+        self.damaged: set[ConversationPart] = set()
         self._moved: dict[int | None, int | None] = {}
         self._messages: dict[int, StoredMessage] = {}
         self._below: dict[int | None, list[int]] = {None: []}

@@ -8,7 +8,7 @@ from time import perf_counter
 import pytest
 
 import app.shell.files
-import app.store.store
+import app.store.connection
 from app.settings.settings import Settings
 from app.state.chat.intents import Regenerate
 from app.state.conversations.conversation import ConversationSummary, StoredMessage
@@ -102,7 +102,7 @@ def test_trouble_with_saving_is_told_and_that_it_is_over(
     open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The test need not wait as long as a user does.
-    monkeypatch.setattr(app.store.store, "_WAIT_S", 0.2)
+    monkeypatch.setattr(app.store.connection, "_WAIT_S", 0.2)
     monkeypatch.setattr(ConversationStore.__init__, "__kwdefaults__", {"retry_s": 0.3})
     window = open_window(Script(ECHO))
     window.ask("Before")
