@@ -22,6 +22,7 @@ from app.state.models.models import Loaded, Selection
 from app.state.speculation.metrics import Metrics
 from app.store.errors import StoreError
 from app.system.translation import say_error
+from app.words.damage import damage_words
 
 
 class ChatController(QObject):
@@ -137,6 +138,8 @@ class ChatController(QObject):
         live: list[Entry] = [pending.exchange for pending in self.replies.queue]
         self.transcript.entries = [*exchanges(conversation, live)]
         self.opened.emit()
+        if damage := damage_words(conversation):
+            self.report(Problem(damage))
         self._note_queue()
 
     def _clear(self) -> None:

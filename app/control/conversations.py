@@ -20,12 +20,13 @@ from app.state.conversations.formats import FORMATS
 from app.state.conversations.list import ConversationItem, ConversationList, near_hit
 from app.state.conversations.markdown import Words
 from app.store.conversations import ConversationStore
-from app.store.errors import ChangeRefused, StoreError
+from app.store.errors import ChangeRefused, StoreError, StoreRestored
 from app.store.memory import MemoryStore
 from app.store.search import SearchHit
 from app.store.store import Store
 from app.system.log_file import LOGGER
 from app.system.translation import say_error
+from app.words.damage import damage_note
 
 _FLUSH_S = 0.2
 _REST_S = 0.001
@@ -82,6 +83,7 @@ class ConversationController(QObject):
         self._summaries: dict[int, ConversationSummary] = {}
         self._gone: DeletedMessages | None = None
         self._unsaved: dict[int, TokenTrace] = {}
+        self._told_traces: set[int] = set()
         self._query = ""
 
     @property
@@ -138,7 +140,7 @@ class ConversationController(QObject):
     def _tell_trouble(self, error: StoreError | None) -> None:
         if error is None:
             self.saving_again.emit()
-        elif isinstance(error, ChangeRefused):
+        elif isinstance(error, ChangeRefused | StoreRestored):
             self.failed.emit(Problem(say_error(error)))
         else:
             self.trouble.emit(Problem(say_error(error)))
@@ -297,7 +299,13 @@ class ConversationController(QObject):
         if (unsaved := self._unsaved.get(exchange.reply_id)) is not None:
             exchange.trace = unsaved
             return
-        kept = self._trace(exchange.reply_id)
+        kept = None
+        try:
+            kept = self.store.load_trace(exchange.reply_id)
+        except StoreError as error:
+            if exchange.reply_id not in self._told_traces:
+                self._told_traces.add(exchange.reply_id)
+                self.failed.emit(Problem(say_error(error)))
         with contextlib.suppress(DamagedTrace):
             if kept is not None:
                 exchange.trace = TokenTrace.from_bytes(kept)
@@ -368,6 +376,7 @@ class ConversationController(QObject):
                 "failed": failed,
                 "interrupted": interrupted,
             },
+            damaged=damage_note(),
         )
 
 

@@ -44,6 +44,8 @@ class KeptMessages:
         message = conversation[question]
         exchange = Exchange(message.text, question_id=question, created=message.created)
         exchange.question_branch = conversation.branch(question)
+        if message.damaged:
+            exchange.damaged = frozenset({"question"})
         return exchange
 
     def step(self, conversation: Conversation, message: int, step: int) -> None:

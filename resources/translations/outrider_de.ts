@@ -505,6 +505,40 @@
         </message>
     </context>
     <context>
+        <name>Damage</name>
+        <message>
+            <source>This message was damaged on the disk and may not read as it was written.</source>
+            <translation>Diese Nachricht wurde auf der Festplatte beschädigt und lautet vielleicht nicht mehr so, wie sie geschrieben wurde.</translation>
+        </message>
+        <message>
+            <source>its title</source>
+            <translation>der Titel</translation>
+        </message>
+        <message>
+            <source>its settings</source>
+            <translation>die Einstellungen</translation>
+        </message>
+        <message numerus="yes">
+            <source>%Ln more messages</source>
+            <translation>
+                <numerusform>%Ln weitere Nachricht</numerusform>
+                <numerusform>%Ln weitere Nachrichten</numerusform>
+            </translation>
+        </message>
+        <message>
+            <source>Parts of the chat “{title}” were damaged on the disk and may not read as they were written: {parts}. Everything else in it is unharmed.</source>
+            <translation>Teile des Chats „{title}“ wurden auf der Festplatte beschädigt und lauten vielleicht nicht mehr so, wie sie geschrieben wurden: {parts}. Alles andere darin ist unversehrt.</translation>
+        </message>
+        <message>
+            <source>message {place}, which is lost</source>
+            <translation>Nachricht {place}, die verloren ist</translation>
+        </message>
+        <message>
+            <source>message {place} (“{beginning}”)</source>
+            <translation>Nachricht {place} („{beginning}“)</translation>
+        </message>
+    </context>
+    <context>
         <name>DropVeil</name>
         <message>
             <source>Drop here</source>
@@ -3013,6 +3047,18 @@
             <translation>Die Chats in {path} sind nicht lesbar: {reason}. Stellen Sie die Datei aus einer Sicherung wieder her oder verschieben Sie sie, um mit einer leeren Liste zu beginnen.</translation>
         </message>
         <message>
+            <source>the file is damaged</source>
+            <translation>die Datei ist beschädigt</translation>
+        </message>
+        <message>
+            <source>The record of this reply’s tokens in {path} is damaged, so it cannot be shown.</source>
+            <translation>Die Aufzeichnung der Tokens dieser Antwort in {path} ist beschädigt und kann deshalb nicht gezeigt werden.</translation>
+        </message>
+        <message>
+            <source>The search index of the chats in {path} is damaged. Outrider is building it again: repeat the search in a moment.</source>
+            <translation>Der Suchindex der Chats in {path} ist beschädigt. Outrider baut ihn neu auf: Wiederholen Sie die Suche gleich.</translation>
+        </message>
+        <message>
             <source>Cannot open the chats in {path}: {reason}. Make the folder and the file writable.</source>
             <translation>Die Chats in {path} können nicht geöffnet werden: {reason}. Machen Sie Ordner und Datei beschreibbar.</translation>
         </message>
@@ -3033,8 +3079,20 @@
             <translation>Die letzten Änderungen können nicht in {parent} gespeichert werden: {reason}. Outrider versucht es alle paar Sekunden erneut, solange es geöffnet ist.</translation>
         </message>
         <message>
+            <source>The file of the chats, {path}, was deleted while Outrider was running. Outrider has written it again; nothing is lost.</source>
+            <translation>Die Datei der Chats, {path}, wurde gelöscht, während Outrider lief. Outrider hat sie neu geschrieben; nichts ist verloren.</translation>
+        </message>
+        <message>
+            <source>The file of the chats, {path}, was replaced while Outrider was running. Outrider has written it again; what had replaced it is now in {aside}.</source>
+            <translation>Die Datei der Chats, {path}, wurde ersetzt, während Outrider lief. Outrider hat sie neu geschrieben; was an ihrer Stelle war, ist jetzt in {aside}.</translation>
+        </message>
+        <message>
             <source>A change could not be saved: {reason}.</source>
             <translation>Eine Änderung konnte nicht gespeichert werden: {reason}.</translation>
+        </message>
+        <message>
+            <source>there is not enough memory</source>
+            <translation>der Arbeitsspeicher reicht nicht aus</translation>
         </message>
         <message>
             <source>the file is damaged ({reason})</source>
@@ -3045,8 +3103,24 @@
             <translation>sie gehört zu einem anderen Programm</translation>
         </message>
         <message>
+            <source>its first bytes are damaged</source>
+            <translation>ihre ersten Bytes sind beschädigt</translation>
+        </message>
+        <message>
+            <source>the description of its tables is damaged</source>
+            <translation>die Beschreibung ihrer Tabellen ist beschädigt</translation>
+        </message>
+        <message>
             <source>it is not an Outrider chat file</source>
             <translation>sie ist keine Chatdatei von Outrider</translation>
+        </message>
+        <message>
+            <source>it ends too early</source>
+            <translation>sie endet zu früh</translation>
+        </message>
+        <message>
+            <source>the file was deleted or replaced</source>
+            <translation>die Datei wurde gelöscht oder ersetzt</translation>
         </message>
         <message>
             <source>{name} is part of Outrider, but it is missing or damaged. Reinstall Outrider.</source>
@@ -3313,6 +3387,14 @@
             <translation>Nachrichten brauchen die Chatvorlage: Lassen Sie raw weg.</translation>
         </message>
         <message>
+            <source>token ids with finite numbers</source>
+            <translation>Token-Nummern mit endlichen Zahlen</translation>
+        </message>
+        <message>
+            <source>token ids, whole numbers of 0 or more</source>
+            <translation>Token-Nummern, ganze Zahlen ab 0</translation>
+        </message>
+        <message>
             <source>a number from 0 to 1</source>
             <translation>eine Zahl von 0 bis 1</translation>
         </message>
@@ -3343,14 +3425,6 @@
         <message>
             <source>a whole number from 0 to 2^64 - 1</source>
             <translation>eine ganze Zahl von 0 bis 2^64 - 1</translation>
-        </message>
-        <message>
-            <source>token ids with finite numbers</source>
-            <translation>Token-Nummern mit endlichen Zahlen</translation>
-        </message>
-        <message>
-            <source>token ids, whole numbers of 0 or more</source>
-            <translation>Token-Nummern, ganze Zahlen ab 0</translation>
         </message>
         <message>
             <source>A message's role must be system, user or assistant, not {role!r}.</source>

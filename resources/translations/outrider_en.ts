@@ -2,6 +2,16 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="en" sourcelanguage="en">
     <context>
+        <name>Damage</name>
+        <message numerus="yes">
+            <source>%Ln more messages</source>
+            <translation>
+                <numerusform>%Ln more message</numerusform>
+                <numerusform>%Ln more messages</numerusform>
+            </translation>
+        </message>
+    </context>
+    <context>
         <name>Figures</name>
         <message numerus="yes">
             <source>%Ln tokens</source>

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 ReplyStatus = Literal["waiting", "writing", "done", "cancelled", "failed", "interrupted"]
 """`interrupted`: the program ended while the reply was being written; found so at the next start."""
 Action = Literal["choose-folder", "new-chat"]
+ExchangePart = Literal["question", "reply"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Exchange:
     `question_id`, `reply_id`: the messages in the store, once they are kept there.
     `question_branch`, `reply_branch`: which of how many versions is shown, counted from 1.
     `created`: when the question was asked, in seconds since 1970. `trace`: the reply's tokens, one by one.
-    `models`: what wrote the reply, for people.
+    `models`: what wrote the reply, for people. `damaged`: what of it is not as it was written.
     """
 
     question: str
@@ -48,6 +49,7 @@ class Exchange:
     created: float | None = None
     trace: TokenTrace | None = None
     models: str = ""
+    damaged: frozenset[ExchangePart] = frozenset()
     _before: str = ""
     _parts: list[str] = field(default_factory=list)
     _stats: GenerationStats | None = None

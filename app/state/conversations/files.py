@@ -100,6 +100,8 @@ def _told(message: StoredMessage, ids: Mapping[int, int], traces: Mapping[int, b
         "problem": message.problem,
         "chosen": None if message.chosen is None else ids.get(message.chosen),
     }
+    if message.damaged:
+        told["damaged"] = True
     if message.id in traces:
         told["trace"] = base64.b64encode(traces[message.id]).decode("ascii")
     return told
@@ -208,6 +210,7 @@ class _Reader:
             _values(told, "stats"),
             _maybe_text(told, "finish_reason"),
             _maybe_text(told, "problem"),
+            damaged=_flag(told, "damaged"),
         )
         self._ids[number] = message.id
         if told.get("trace") is not None:

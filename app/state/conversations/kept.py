@@ -106,9 +106,13 @@ def exchanges(conversation: Conversation, shown: Iterable[Entry] = ()) -> list[E
 
 def _exchange(question: StoredMessage, reply: StoredMessage | None) -> Exchange:
     exchange = Exchange(question.text, question_id=question.id, created=question.created)
+    if question.damaged:
+        exchange.damaged |= {"question"}
     if reply is None:
         exchange.cancel()
         return exchange
+    if reply.damaged:
+        exchange.damaged |= {"reply"}
     exchange.reply_id = reply.id
     exchange.models = models(reply.target, reply.draft)
     exchange.add(reply.text)

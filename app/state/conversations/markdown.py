@@ -31,6 +31,7 @@ class Words:
             "interrupted": "interrupted",
         }
     )
+    damaged: str = "This message was damaged on the disk and may not read as it was written."
 
 
 def to_markdown(conversation: Conversation, words: Words | None = None) -> str:
@@ -43,6 +44,8 @@ def to_markdown(conversation: Conversation, words: Words | None = None) -> str:
             parts.append(f"*{figures}*")
         if message.text.strip():
             parts.append(_closed(message.text.strip("\n")))
+        if message.damaged:
+            parts.append(f"> {words.damaged}")
         if message.problem:
             parts.append("> " + "\n> ".join(message.problem.splitlines()))
     return "\n\n".join(parts) + "\n"

@@ -12,6 +12,7 @@ from app.state.chat.transcript import Action, Problem
 from app.views.markdown.auto_height_text import AutoHeightText
 from app.views.widgets.icons import icon
 from app.views.widgets.theme import Theme
+from app.words.damage import damage_note
 
 
 class DroppedLine(QWidget):
@@ -36,6 +37,16 @@ class DroppedLine(QWidget):
         rule.setObjectName("rule")
         rule.setFixedHeight(1)
         return rule
+
+
+class DamageLine(QLabel):
+    """Say beside a message that it is not as it was written."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(damage_note(), parent)
+        self.setObjectName("damage")
+        self.setWordWrap(True)
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
 
 
 Ask = Callable[[EntryIntent], None]

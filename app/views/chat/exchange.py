@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QT
 from app.state.chat.intents import Continue, Delete, Edit, LoadTrace, Regenerate, ShowVersion
 from app.state.chat.transcript import Exchange
 from app.views.chat.actions import ActionRow, HoverButton, question_row, reply_row
-from app.views.chat.entry import Ask, EntryView, ProblemView
+from app.views.chat.entry import Ask, DamageLine, EntryView, ProblemView
 from app.views.chat.question import QuestionBox
 from app.views.markdown.reply import ReplyView
 from app.views.tokens.reply import TokenReply
@@ -36,6 +36,7 @@ class ExchangeView(EntryView):
     ) -> None:
         super().__init__(ask, parent)
         self.exchange = exchange
+        self._damaged = exchange.damaged
         self._finished: str | None = None
         self._folds: tuple[bool, ...] = ()
         self.tokens: TokenReply | None = None
@@ -54,8 +55,12 @@ class ExchangeView(EntryView):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
         layout.addWidget(self.question, 0, Qt.AlignmentFlag.AlignRight)
+        if "question" in exchange.damaged:
+            layout.addWidget(DamageLine(self))
         layout.addWidget(self.question_actions)
         layout.addWidget(self.reply)
+        if "reply" in exchange.damaged:
+            layout.addWidget(DamageLine(self))
         layout.addWidget(self._footer)
         self.question.sent.connect(self._edited)
         self.question.closed.connect(self._show_actions)
@@ -116,6 +121,8 @@ class ExchangeView(EntryView):
     def shows(self, exchange: Exchange) -> bool:
         """Return whether it shows the current state of an exchange."""
         if exchange.question != self.exchange.question or exchange.problem is not self.exchange.problem:
+            return False
+        if exchange.damaged != self._damaged:
             return False
         if exchange.ended:
             return exchange.reply == self._finished
