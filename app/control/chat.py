@@ -69,6 +69,8 @@ class ChatController(QObject):
         models.failed.connect(self.report)
         conversations.failed.connect(self.report)
         conversations.removed.connect(self._removed)
+        conversations.files.imported.connect(self._show_imported)
+        conversations.files.activity_changed.connect(self.activity_changed)
 
     @property
     def metrics(self) -> Metrics:
@@ -78,7 +80,10 @@ class ChatController(QObject):
     @property
     def activity(self) -> Activity:
         """Return the current activity, for the progress bar."""
-        return self.replies.activity_for(self._shown_reply())
+        shown = self._shown_reply()
+        own, beside = self.replies.activity_for(shown), self.conversations.files.activity
+        free = own.work == "idle" or (own.work == "writing" and shown is None)
+        return beside if free and beside.work != "idle" else own
 
     @property
     def busy(self) -> bool:
@@ -125,10 +130,14 @@ class ChatController(QObject):
             self._show(found)
 
     def import_(self, path: Path) -> None:
-        """Add the conversation of a file, and show it."""
-        found = self.conversations.import_(path)
-        if found is not None:
-            self._show(found)
+        """Add the conversation of a file beside everything else, and show it when it is there."""
+        self.conversations.files.import_(path)
+
+    def _show_imported(self, conversation: Conversation, entries: list[Exchange]) -> None:
+        self.conversations.take_imported(conversation)
+        self.transcript.entries = [*entries]
+        self.opened.emit()
+        self._note_queue()
 
     def report(self, problem: Problem) -> None:
         """Show a problem that belongs to no question."""
@@ -237,9 +246,12 @@ class ChatController(QObject):
         A reply that is being written in another chat is left alone.
         """
         at_work = self.activity.work not in ("writing", "idle")
-        pending = self._shown_reply() or (self.replies.running if at_work else None)
+        beside = self.activity.work in ("importing", "exporting")
+        pending = self._shown_reply() or (self.replies.running if at_work and not beside else None)
         if pending is not None:
             self.replies.cancel(pending)
+        elif beside:
+            self.conversations.files.cancel()
         elif self.replies.running is None:
             self.models.cancel()
 

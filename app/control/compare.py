@@ -11,9 +11,9 @@ from typing import Any, Literal
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.bridge.bridge import EngineBridge, Job
+from app.bridge.tasks import Tasks
 from app.control.models import ModelController
 from app.control.problems import describe
-from app.control.tasks import Tasks
 from app.state.compare.compare import (
     ComparedModels,
     CompareKind,

@@ -10,17 +10,18 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.bridge.bridge import EngineBridge, Job
+from app.bridge.tasks import Tasks
 from app.control.attachments import Attachments
 from app.control.chat import ChatController
 from app.control.problems import describe
 from app.control.replies import PendingReply
-from app.control.tasks import Tasks
 from app.state.chat.context_use import ContextUse, TokenCount, use_of
-from app.state.chat.transcript import Exchange
+from app.state.chat.transcript import answered
 from engine import Cancelled, EngineError, Message
 
 WAIT_MS = 250
 LONG_WAIT_MS = 1_500
+_AT_ONCE = 1_000
 _LONG = 400_000
 """Characters of a conversation with its files from which on it is counted more rarely: it takes the engine a moment."""
 
@@ -51,6 +52,7 @@ class ContextController(QObject):
         self._typed = typed
         self._job: Job[TokenCount] | None = None
         self._history: tuple[Message, ...] | None = None
+        self._state = object()
         self._target: Path | None = None
         self._tasks = Tasks(loop)
         self._stopped = False
@@ -94,8 +96,12 @@ class ContextController(QObject):
         self._note_conversation()
 
     def _note_conversation(self) -> None:
-        self._history = None
+        self._forget_history()
         self.note_typed()
+
+    def _forget_history(self) -> None:
+        self._history = None
+        self._state = object()
 
     def _note_models(self) -> None:
         if self._bridge.loaded.target != self._target:
@@ -105,7 +111,7 @@ class ContextController(QObject):
         self.note_typed()
 
     def _note_busy(self, busy: bool) -> None:
-        self._history = None
+        self._forget_history()
         if busy:
             # At once: the engine is asked for the reply in a moment, and then counts nothing more.
             self._count()
@@ -121,6 +127,7 @@ class ContextController(QObject):
 
     def _count(self) -> None:
         self._timer.stop()
+        self._state = object()
         pending = self._controller.answering
         if pending is not None and pending.exchange.status != "waiting":
             return
@@ -134,7 +141,14 @@ class ContextController(QObject):
     async def _ask(self, pending: PendingReply | None) -> None:
         uncounted = [each.block for each in self._attachments.attachments if each.tokens is None]
         choice = self._controller.choices.own if pending is None else pending.choice
-        messages = (*self._read_history(), Message("user", self._typed())) if pending is None else pending.messages
+        messages = () if pending is None else pending.messages
+        if pending is None:
+            state = self._state
+            history = await self._read_history()
+            if state is not self._state:
+                return
+            self._history = history
+            messages = (*history, Message("user", self._typed()))
         job = self._job = self._bridge.count_tokens(choice.messages(messages), uncounted, choice.max_tokens)
         try:
             count = await job.result
@@ -154,10 +168,16 @@ class ContextController(QObject):
                 self._counted = use_of(count.fit)
                 self._show(self._counted)
 
-    def _read_history(self) -> tuple[Message, ...]:
-        if self._history is None:
-            self._history = self._controller.transcript.messages_for(Exchange(""))[:-1]
-        return self._history
+    async def _read_history(self) -> tuple[Message, ...]:
+        """Return what was said so far; of a long chat bit by bit, so that the window goes on."""
+        if self._history is not None:
+            return self._history
+        entries = self._controller.transcript.entries
+        found = answered(entries[:_AT_ONCE])
+        for start in range(_AT_ONCE, len(entries), _AT_ONCE):
+            await asyncio.sleep(0)
+            found += answered(entries[start : start + _AT_ONCE])
+        return tuple(found)
 
     def _show(self, use: ContextUse | None) -> None:
         if use != self.use:

@@ -12,10 +12,11 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
+from app.control.chat_files import ChatFiles
 from app.state.chat.trace import DamagedTrace, TokenTrace
 from app.state.chat.transcript import Exchange, Problem
 from app.state.conversations.conversation import Conversation, ConversationSummary, StoredMessage
-from app.state.conversations.files import ConversationRefused, ExportFailed, file_name
+from app.state.conversations.files import file_name
 from app.state.conversations.formats import FORMATS
 from app.state.conversations.list import ConversationItem, ConversationList, near_hit
 from app.state.conversations.markdown import Words
@@ -55,7 +56,7 @@ class ConversationController(QObject):
     """Hold the conversations of this run.
 
     Attributes: list (what the panel shows), open (the conversation in the middle, None for a chat in which nothing was
-    said yet).
+    said yet), files (imports and exports).
     Signals: list_changed(), open_changed() (another one is open), writing_changed() (others are being answered),
     removed(id), deleted_changed(), messages_deleted() (`restore_messages` undoes it),
     trouble(Problem) (it goes on without saving, or nothing can be saved for now), saving_again(), failed(Problem).
@@ -76,15 +77,18 @@ class ConversationController(QObject):
         super().__init__()
         self.list = ConversationList()
         self.open: Conversation | None = None
+        self.files = ChatFiles(loop, lambda: self.store)
         self._deleted: Deleted | None = None
         self._path = path
         self._loop = loop
         self._store: ConversationStore | None = None
         self._summaries: dict[int, ConversationSummary] = {}
+        self._said: dict[int, int] = {}
         self._gone: DeletedMessages | None = None
         self._unsaved: dict[int, TokenTrace] = {}
         self._told_traces: set[int] = set()
         self._query = ""
+        self.files.failed.connect(self.failed)
 
     @property
     def can_undelete(self) -> bool:
@@ -129,6 +133,7 @@ class ConversationController(QObject):
         """Write what waits and let go of the store. False where something could not be written (seconds)."""
         if self._store is None:
             return True
+        self.files.close(timeout)
         self.forget_deleted()
         return self._store.close(timeout)
 
@@ -207,7 +212,11 @@ class ConversationController(QObject):
 
     def summaries(self) -> list[ConversationSummary]:
         """Return all conversations, what was said last first."""
-        return sorted(self._summaries.values(), key=lambda each: (each.updated, each.id), reverse=True)
+        return sorted(self._summaries.values(), key=self._when, reverse=True)
+
+    def _when(self, summary: ConversationSummary) -> tuple[int, float, int]:
+        # What was said in this run is the latest, also where the clock was put back meanwhile.
+        return self._said.get(summary.id, 0), summary.updated, summary.id
 
     # The list ---------------------------------------------------------------------------------------------------------
 
@@ -215,6 +224,7 @@ class ConversationController(QObject):
         """Note that something was said in a conversation: it goes to the top."""
         if self._deleted is None or self._deleted.summary.id != conversation.id:
             self._summaries[conversation.id] = conversation.summary()
+            self._said[conversation.id] = max(self._said.values(), default=0) + 1
             self._show_list()
 
     def note_writing(self, conversations: frozenset[int]) -> None:
@@ -327,30 +337,21 @@ class ConversationController(QObject):
 
     def export_name(self, conversation: int, kind: str) -> str:
         """Return a name for the file of an export (`kind`: in FORMATS); empty where the conversation is gone."""
-        found = self._load(conversation)
+        found = self._summaries.get(conversation) or self.store.in_use(conversation)
         return "" if found is None else file_name(found, FORMATS[kind].suffix)
 
     def export(self, conversation: int, kind: str, path: Path) -> None:
-        """Write a conversation into a file, in a format of FORMATS."""
-        found = self._load(conversation)
-        if found is None:
-            return
-        try:
-            self.store.export(found, FORMATS[kind], path, self._words())
-        except (ExportFailed, StoreError) as error:
-            self.failed.emit(Problem(say_error(error)))
+        """Write a conversation as it is now into a file beside everything else, in a format of FORMATS."""
+        known, words = self.store.in_use(conversation), self._words()
+        source = conversation if known is None else known.copy()
+        self.files.export(path, lambda store: store.export(source, FORMATS[kind], path, words))
 
-    def import_(self, path: Path) -> Conversation | None:
-        """Add the conversation of a file, and open it. None where it can't be read (that is told)."""
-        try:
-            found = self.store.import_file(path)
-        except (ConversationRefused, StoreError) as error:
-            self.failed.emit(Problem(say_error(error)))
-            return None
+    def take_imported(self, found: Conversation) -> None:
+        """List a conversation that was imported, and open it."""
+        self.store.adopt(found)
         self._summaries[found.id] = found.summary()
         self._show_list()
         self._mark(found)
-        return found
 
     def _load(self, conversation: int) -> Conversation | None:
         try:

@@ -10,8 +10,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from app.bridge.bridge import EngineBridge, FolderListing, Job
+from app.bridge.tasks import Tasks
 from app.control.problems import describe
-from app.control.tasks import Tasks
 from app.state.chat.transcript import Problem
 from app.state.models.models import ModelList
 from app.system.folder_watch import FolderWatch

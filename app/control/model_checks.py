@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 from app.bridge.bridge import EngineBridge, Job
+from app.bridge.tasks import Tasks
 from app.control.problems import describe
-from app.control.tasks import Tasks
 from app.state.chat.transcript import Problem
 from app.state.models.models import ModelList
 from engine import Cancelled

@@ -12,11 +12,11 @@ from PySide6.QtCore import QMetaMethod, QObject, Signal
 
 import engine
 from app.bridge.bridge import EngineBridge, Job
+from app.bridge.tasks import Tasks
 from app.control.folders import FolderController
 from app.control.loading import Loader
 from app.control.model_checks import CostController, judge
 from app.control.problems import describe
-from app.control.tasks import Tasks
 from app.settings.model_choices import ModelMemory
 from app.settings.settings import Settings
 from app.state.models.library import Library

@@ -11,9 +11,9 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.bridge.bridge import EngineBridge, Job
+from app.bridge.tasks import Tasks
 from app.control.models import ModelController
 from app.control.problems import describe
-from app.control.tasks import Tasks
 from app.state.chat.activity import Activity
 from app.state.chat.trace import TokenTrace
 from app.state.chat.transcript import Exchange, Problem

@@ -58,8 +58,9 @@ def _connect_chat(program: Program) -> None:
     controller.reply_ended.connect(transcript.end)
     controller.cleared.connect(transcript.clear)
     controller.cleared.connect(lambda: window.show_chat(empty=True))
-    controller.opened.connect(lambda: transcript.show_all(controller.transcript.entries))
+    # First, so that a long chat is laid out once, in the size in which it is shown.
     controller.opened.connect(lambda: window.show_chat(empty=False))
+    controller.opened.connect(lambda: transcript.show_all(controller.transcript.entries))
     last = [0]
     controller.opened.connect(lambda: _spare_collections(program, last))
     controller.busy_changed.connect(window.show_busy)

@@ -8,11 +8,15 @@ import secrets
 import sqlite3
 import stat
 import sys
+import time
 from pathlib import Path
 
 from app.store.errors import StoreInUse
 
 _WAIT_S = 2.0
+_LOCK_S = 0.25
+"""A disk in a network gives no lock now and then; the window waits while it is tried again."""
+_LOOK_S = 0.01
 _NO_DATABASE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 
@@ -21,7 +25,7 @@ def connect(path: Path) -> sqlite3.Connection:
     # It is there: where it was taken away meanwhile, SQLite must not begin an empty one.
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=_WAIT_S, isolation_level=None)
     try:
-        connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        _use_log(connection)
         # A kill of the program loses nothing that was committed; a power cut may lose the last commits, never more.
         connection.execute("PRAGMA synchronous = NORMAL")
         # Only `Store.merge_log` waits for the disk, when nothing else is to be written.
@@ -33,6 +37,19 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _use_log(connection: sqlite3.Connection) -> None:
+    """Turn write-ahead logging on; for the locks of that SQLite does not wait by itself."""
+    limit = time.monotonic() + _LOCK_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > limit:
+                raise
+        time.sleep(_LOOK_S)
 
 
 def log_file(path: Path) -> Path:
@@ -144,7 +161,7 @@ def take_lock(path: Path) -> sqlite3.Connection:
 
 
 def _take_lock(path: Path) -> sqlite3.Connection:
-    lock = sqlite3.connect(lock_file(path), timeout=0, isolation_level=None)
+    lock = sqlite3.connect(lock_file(path), timeout=_LOCK_S, isolation_level=None)
     try:
         lock.execute("PRAGMA journal_mode = MEMORY").fetchone()
         lock.execute("BEGIN EXCLUSIVE")

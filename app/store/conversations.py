@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
+from app.state.chat.attachments import plain_name
 from app.state.conversations.conversation import (
     Conversation,
     ConversationSummary,
@@ -20,25 +21,15 @@ from app.state.conversations.conversation import (
     clean,
     title_from,
 )
-from app.state.conversations.files import Imported, write_file
+from app.state.conversations.files import Note, note_nothing, write_file
 from app.state.conversations.formats import ExportFormat, import_file
 from app.state.conversations.markdown import Words
 from app.store.errors import SearchDamaged, TraceDamaged
+from app.store.imports import keep_import
 from app.store.indexes import mend_index, rebuild_search
 from app.store.search import SearchHit
 from app.store.store import Store
 from app.store.writer import RETRY_S, Change, OnTrouble, StoreWriter
-
-
-def _add_all(
-    store: Store, head: ConversationSummary, chosen: int | None, messages: list[StoredMessage], imported: Imported
-) -> None:
-    store.add_conversation(head)
-    store.set_settings(head.id, imported.conversation.settings)
-    store.add_messages(head.id, messages)
-    store.choose(head.id, {None: chosen})
-    for message_id, trace in imported.traces.items():
-        store.save_trace(message_id, trace)
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,6 +39,16 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _FLUSH_S = 2.0
+
+
+def _traces(store: Store, conversation: Conversation) -> dict[int, bytes]:
+    found: dict[int, bytes] = {}
+    for message in conversation:
+        with contextlib.suppress(TraceDamaged):
+            trace = store.load_trace(message.id) if message.role == "assistant" else None
+            if trace is not None:
+                found[message.id] = trace
+    return found
 
 
 def now() -> float:
@@ -277,32 +278,42 @@ class ConversationStore:
 
     # Files --------------------------------------------------------------------------------------------------------
 
+    def in_use(self, conversation_id: int) -> Conversation | None:
+        """Return a conversation that is in use; None for one that is on the disk alone, and for none."""
+        return self._open.get(conversation_id)
+
     def export(
-        self, conversation: Conversation, export_format: ExportFormat, path: Path, words: Words | None = None
+        self, conversation: Conversation | int, export_format: ExportFormat, path: Path, words: Words | None = None
     ) -> None:
-        """Write a conversation into a file, without token records that are damaged. Raises ExportFailed, StoreError."""
-        traces = self._traces(conversation) if export_format.with_traces else {}
-        write_file(path, export_format.write(conversation, Words() if words is None else words, traces))
+        """Write a conversation into a file, on any thread; one that is in use as a copy that nobody changes.
 
-    def _traces(self, conversation: Conversation) -> dict[int, bytes]:
-        self.writer.flush(_FLUSH_S)
-        replies = [message.id for message in conversation if message.role == "assistant"]
-        found = {}
-        for reply_id in replies:
-            with contextlib.suppress(TraceDamaged):
-                found[reply_id] = self.load_trace(reply_id)
-        return {reply_id: trace for reply_id, trace in found.items() if trace is not None}
+        Token records that are damaged are left out. Of one that is not there any more nothing is written. Raises
+        ExportFailed, StoreError.
+        """
+        traces: dict[int, bytes] = {}
+        found = None if isinstance(conversation, int) else conversation
+        if found is None or export_format.with_traces:
+            self.writer.flush(_FLUSH_S)
+            with contextlib.closing(self.store.another()) as store:
+                found = store.load(conversation) if isinstance(conversation, int) else conversation
+                if found is not None and export_format.with_traces:
+                    traces = _traces(store, found)
+        if found is not None:
+            write_file(path, export_format.write(found, Words() if words is None else words, traces))
 
-    def import_file(self, path: Path) -> Conversation:
-        """Add the conversation of a file as a new one, all of it or nothing. Raises ConversationRefused."""
-        imported = import_file(path, lambda: next(self._ids))
-        conversation = imported.conversation
-        conversation.take_moved()
+    def import_file(self, path: Path, note: Note = note_nothing) -> Conversation:
+        """Add the conversation of a file as a new one, all of it or nothing, and return it when it is on the disk.
+
+        For a thread that may wait; until `adopt` nobody else may have it. `note` is told how much is done, and may
+        raise an error to end it. Raises ConversationRefused.
+        """
+        imported = import_file(path, lambda: next(self._ids), lambda share: note(share / 2))
+        keep_import(self.writer, imported, plain_name(path.name), lambda share: note((1 + share) / 2))
+        return imported.conversation
+
+    def adopt(self, conversation: Conversation) -> None:
+        """Take a conversation that was imported: from now on it is changed here."""
         self._open[conversation.id] = conversation
-        kept = [copy.copy(message) for message in conversation]
-        head, chosen = conversation.summary(), conversation.chosen
-        self.writer.submit(lambda store: _add_all(store, head, chosen, kept, imported), conversation)
-        return conversation
 
     # Inside -------------------------------------------------------------------------------------------------------
 

@@ -31,6 +31,8 @@ _SENSELESS = (sqlite3.Error, ArithmeticError, AttributeError, LookupError, Memor
 
 Change = Callable[[Store], None]
 OnTrouble = Callable[[StoreError | None], None]
+Written = Callable[[bool], None]
+"""Is called in the writing thread when a change is on the disk; False: it made no sense and was left out."""
 
 
 @dataclass(slots=True, eq=False)
@@ -43,6 +45,7 @@ class _Queued:
     change: Change
     conversation: Conversation | None
     bytes_of_trace: int = 0
+    written: Written | None = None
 
     def give_up(self) -> None:
         self.change = _no_change
@@ -98,9 +101,9 @@ class StoreWriter:
         with self._changed:
             return len(self._queue)
 
-    def submit(self, change: Change, conversation: Conversation | None = None) -> None:
+    def submit(self, change: Change, conversation: Conversation | None = None, written: Written | None = None) -> None:
         """Queue a change that is kept at once. What it uses must not change any more."""
-        self._put(_Queued(change, conversation), hurry=True)
+        self._put(_Queued(change, conversation, written=written), hurry=True)
 
     def append(self, message_id: int, text: str, conversation: Conversation | None = None) -> None:
         """Queue more text of a reply that is being written; kept within `INTERVAL_S`."""
@@ -270,7 +273,9 @@ class StoreWriter:
                     raise trouble from error
                 LOGGER.warning("a change could not be saved: %s", type(error).__name__)
                 self._on_trouble(trouble)
-            self._done(1)
+                self._done(1, kept=False)
+            else:
+                self._done(1)
 
     def _rebuild_indexes(self, store: Store, damage: Exception) -> None:
         """Build the indexes again, once: they may be what is damaged. Raises StoreError where it is more."""
@@ -299,14 +304,18 @@ class StoreWriter:
         self._done(0)
         return fresh
 
-    def _done(self, number: int) -> None:
+    def _done(self, number: int, *, kept: bool = True) -> None:
         with self._changed:
+            done = self._queue[:number]
             del self._queue[:number]
             self._taken -= number
             saved_again = self._failing and not self._taken
             if saved_again:
                 self._failing = False
             self._changed.notify_all()
+        for each in done:
+            if each.written is not None:
+                each.written(kept)
         if saved_again:
             LOGGER.info("conversations are saved again")
             self._on_trouble(None)

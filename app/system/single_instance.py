@@ -8,6 +8,7 @@ call_watcher.py), and waits until the call has been taken away. No port is opene
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import sys
@@ -20,6 +21,8 @@ from engine import write_whole
 ANSWER_S = 20.0
 """How long the first one may take to answer; it may have begun a moment ago itself."""
 _LOOK_S = 0.02
+_HOPE_S = 1.0
+"""How long a lock is tried that fails: a disk in a network gives none now and then."""
 _LARGEST = 2**16
 _LOCKED_AT = 2**20
 """Windows locks a byte, and who can't read it can't read the file: one past its end."""
@@ -76,10 +79,11 @@ def claim_or_call(store: Path, call: Call, patience: float = ANSWER_S) -> Claim 
 
     Raises NoAnswer if that process does not answer within `patience` (seconds).
     """
-    deadline = time.monotonic() + patience
+    began = time.monotonic()
+    deadline = began + patience
     called = False
     while True:
-        claim = _try_claim(store)
+        claim = _try_claim(store, hopeful=time.monotonic() < began + _HOPE_S)
         if claim is not None:
             # One that was made to a program that has ended since.
             claim.take_call()
@@ -103,8 +107,8 @@ def _call_file(store: Path) -> Path:
     return store.with_name(store.name + ".call")
 
 
-def _try_claim(store: Path) -> Claim | None:
-    """Return the claim, or None if another process has it."""
+def _try_claim(store: Path, *, hopeful: bool) -> Claim | None:
+    """Return the claim, or None if another process has it; `hopeful`: also if that cannot be told at the moment."""
     path = _lock_file(store)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -113,9 +117,11 @@ def _try_claim(store: Path) -> Claim | None:
         return Claim(store, None)
     try:
         taken = _lock(handle)
-    except OSError:
-        # A file system without locks: better a program without this than none.
+    except OSError as error:
         os.close(handle)
+        if hopeful and error.errno == errno.ENOLCK:
+            return None
+        # A file system without locks: better a program without this than none.
         return Claim(store, None)
     if not taken:
         os.close(handle)

@@ -143,6 +143,8 @@ def activity_word(activity: Activity) -> str:
         "scanning": QCoreApplication.translate("Activity", "Scanning {subject} for models"),
         "proving": QCoreApplication.translate("Activity", "Waiting for the measurement to finish"),
         "asking": QCoreApplication.translate("Activity", "Waiting for you to confirm loading {subject}"),
+        "importing": QCoreApplication.translate("Activity", "Importing {subject}"),
+        "exporting": QCoreApplication.translate("Activity", "Exporting {subject}"),
         "queued": QCoreApplication.translate("Activity", "Waiting for the reply in another chat"),
     }
     word = patterns.get(activity.work, "").format(subject=activity.subject)

@@ -111,6 +111,14 @@
             <translation>Wartet auf Ihre Bestätigung, {subject} zu laden</translation>
         </message>
         <message>
+            <source>Importing {subject}</source>
+            <translation>{subject} wird importiert</translation>
+        </message>
+        <message>
+            <source>Exporting {subject}</source>
+            <translation>{subject} wird exportiert</translation>
+        </message>
+        <message>
             <source>Waiting for the reply in another chat</source>
             <translation>Wartet auf die Antwort in einem anderen Chat</translation>
         </message>
@@ -2679,6 +2687,10 @@
             <translation>Benachrichtigungen</translation>
         </message>
         <message>
+            <source>it is not a chat exported by Outrider</source>
+            <translation>sie ist kein von Outrider exportierter Chat</translation>
+        </message>
+        <message>
             <source>Cannot import {name}: {reason}. Nothing was changed.</source>
             <translation>{name} kann nicht importiert werden: {reason}. Nichts wurde geändert.</translation>
         </message>
@@ -2699,24 +2711,8 @@
             <translation>sie ist kein gültiges JSON</translation>
         </message>
         <message>
-            <source>an object has a duplicate key</source>
-            <translation>ein Objekt enthält einen Schlüssel doppelt</translation>
-        </message>
-        <message>
-            <source>{constant} is not a number</source>
-            <translation>{constant} ist keine Zahl</translation>
-        </message>
-        <message>
-            <source>it is not a chat exported by Outrider</source>
-            <translation>sie ist kein von Outrider exportierter Chat</translation>
-        </message>
-        <message>
-            <source>it was written by a newer version of Outrider; import it there</source>
-            <translation>sie stammt aus einer neueren Version von Outrider; importieren Sie sie dort</translation>
-        </message>
-        <message>
-            <source>its format version is unknown</source>
-            <translation>ihre Formatversion ist unbekannt</translation>
+            <source>there is not enough memory</source>
+            <translation>der Arbeitsspeicher reicht nicht aus</translation>
         </message>
         <message>
             <source>it has no list of messages</source>
@@ -2761,6 +2757,14 @@
         <message>
             <source>the selected branch does not exist</source>
             <translation>der gewählte Zweig existiert nicht</translation>
+        </message>
+        <message>
+            <source>it was written by a newer version of Outrider; import it there</source>
+            <translation>sie stammt aus einer neueren Version von Outrider; importieren Sie sie dort</translation>
+        </message>
+        <message>
+            <source>its format version is unknown</source>
+            <translation>ihre Formatversion ist unbekannt</translation>
         </message>
         <message>
             <source>“{name}” is not a valid time</source>
@@ -2817,6 +2821,26 @@
         <message>
             <source>Chat (*.json)</source>
             <translation>Chat (*.json)</translation>
+        </message>
+        <message>
+            <source>a value is too large</source>
+            <translation>ein Wert ist zu groß</translation>
+        </message>
+        <message>
+            <source>an object has a duplicate key</source>
+            <translation>ein Objekt enthält einen Schlüssel doppelt</translation>
+        </message>
+        <message>
+            <source>{constant} is not a number</source>
+            <translation>{constant} ist keine Zahl</translation>
+        </message>
+        <message>
+            <source>an object has too many keys</source>
+            <translation>ein Objekt hat zu viele Schlüssel</translation>
+        </message>
+        <message>
+            <source>“{name}” is too large</source>
+            <translation>„{name}“ ist zu groß</translation>
         </message>
         <message>
             <source>{count} bytes</source>
@@ -3091,12 +3115,12 @@
             <translation>Eine Änderung konnte nicht gespeichert werden: {reason}.</translation>
         </message>
         <message>
-            <source>there is not enough memory</source>
-            <translation>der Arbeitsspeicher reicht nicht aus</translation>
-        </message>
-        <message>
             <source>the file is damaged ({reason})</source>
             <translation>die Datei ist beschädigt ({reason})</translation>
+        </message>
+        <message>
+            <source>it makes no sense to the store</source>
+            <translation>sie passt nicht zu den gespeicherten Chats</translation>
         </message>
         <message>
             <source>it belongs to another program</source>

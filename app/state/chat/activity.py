@@ -6,13 +6,27 @@ from dataclasses import dataclass
 from typing import Literal
 
 Work = Literal[
-    "idle", "checking", "loading", "measuring", "reading", "writing", "scanning", "proving", "queued", "asking"
+    "idle",
+    "checking",
+    "loading",
+    "measuring",
+    "reading",
+    "writing",
+    "scanning",
+    "proving",
+    "queued",
+    "asking",
+    "importing",
+    "exporting",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Name the work that is going on. `fraction` 0..1, None if not known; `subject`: name of the model or folder."""
+    """Name the work that is going on.
+
+    `fraction` 0..1, None if not known; `subject`: name of the model, folder or file.
+    """
 
     work: Work = "idle"
     subject: str = ""

@@ -6,7 +6,7 @@ can be corrected, and the entry at a place be found, in logarithmic time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.state.chat.attachments import split_question
@@ -19,6 +19,8 @@ _QUESTION_ROOM, _REPLY_ROOM = 60, 52
 """What an exchange needs beside its text: the box, the actions, the line below."""
 _FILE = 30
 """A file of a question, folded."""
+_MANY = 1_000
+"""Entries whose heights are estimated one by one: for many more the reader would have to wait."""
 _SHOWN = 20_000
 """Characters of a question that are shown at most."""
 
@@ -81,7 +83,7 @@ class Column:
         self._measured = {key: size for key, size in kept.items() if size is not None}
         self.entries = list(entries)
         self._places = {id(entry): place for place, entry in enumerate(self.entries)}
-        self._build(self._guess(entry) for entry in self.entries)
+        self._build(self._guesses())
 
     def append(self, entry: Entry) -> None:
         """Append one entry."""
@@ -93,7 +95,7 @@ class Column:
         """Set another width or font; every height is estimated anew."""
         if text_size != self._text_size:
             self._text_size = text_size
-            self._build(self._guess(entry) for entry in self.entries)
+            self._build(self._guesses())
 
     def place_of(self, entry: Entry) -> int | None:
         """Return the number of an entry, None if it isn't here."""
@@ -148,10 +150,24 @@ class Column:
         width, height = self._measured.get(id(entry), (0, 0))
         return height if width == self._text_size.width else self._text_size.height_of(entry)
 
-    def _build(self, heights: Iterable[int]) -> None:
-        self._heights, self._tree = [], [0]
-        for height in heights:
-            self._push(height)
+    def _guesses(self) -> list[int]:
+        """Return the heights of all: of very many entries, a sample tells how tall the others may be."""
+        entries = self.entries
+        if len(entries) <= _MANY:
+            return [self._guess(entry) for entry in entries]
+        sample = entries[:: len(entries) // _MANY]
+        heights = [sum(map(self._text_size.height_of, sample)) // len(sample)] * len(entries)
+        for place in (self._places[key] for key in self._measured):
+            heights[place] = self._guess(entries[place])
+        return heights
+
+    def _build(self, heights: list[int]) -> None:
+        self._heights = heights
+        self._tree = [0, *(height + self._gap for height in heights)]
+        for node, total in enumerate(self._tree):
+            above = node + (node & -node)
+            if node and above < len(self._tree):
+                self._tree[above] += total
 
     def _push(self, height: int) -> None:
         self._heights.append(height)
@@ -169,21 +185,21 @@ def same_entries(old: Sequence[Entry], new: Sequence[Entry]) -> dict[int, int]:
 
     They are the same object, or were kept as the same messages in the store.
     """
-    names = {name: place for place, entry in enumerate(new) for name in _names(entry)}
+    objects = {id(entry): place for place, entry in enumerate(new)} if old else {}
+    questions = {entry.question_id for entry in old if isinstance(entry, Exchange)} - {None}
+    kept = {
+        (entry.question_id, entry.reply_id): place
+        for place, entry in enumerate(new if questions else ())
+        if isinstance(entry, Exchange) and entry.question_id in questions
+    }
     found: dict[int, int] = {}
     for place, entry in enumerate(old):
-        for name in _names(entry):
-            if name in names:
-                found[place] = names[name]
-                break
+        same = objects.get(id(entry))
+        if same is None and isinstance(entry, Exchange):
+            same = kept.get((entry.question_id, entry.reply_id))
+        if same is not None:
+            found[place] = same
     return found
-
-
-def _names(entry: Entry) -> list[object]:
-    names: list[object] = [id(entry)]
-    if isinstance(entry, Exchange) and entry.question_id is not None:
-        names.append((entry.question_id, entry.reply_id))
-    return names
 
 
 def like_entry(entry: Entry, among: Sequence[Entry]) -> int | None:

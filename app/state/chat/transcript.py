@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
 from engine import FinishReason, GenerationResult, GenerationStats, Message
@@ -166,13 +167,17 @@ class Transcript:
         Questions without a reply (cancelled, failed) are left out: the model never answered them. Of a reply that is to
         be continued the last message is what there is of it, as the assistant's.
         """
-        messages: list[Message] = []
-        for entry in self.entries:
-            if entry is asked:
-                break
-            if isinstance(entry, Exchange) and entry.answered:
-                messages += [Message("user", entry.question), Message("assistant", entry.reply)]
+        messages = answered(takewhile(lambda entry: entry is not asked, self.entries))
         messages.append(Message("user", asked.question))
         if asked.reply:
             messages.append(Message("assistant", asked.reply))
         return tuple(messages)
+
+
+def answered(entries: Iterable[Entry]) -> list[Message]:
+    """Return the questions that have a reply, each with it."""
+    messages: list[Message] = []
+    for entry in entries:
+        if isinstance(entry, Exchange) and entry.answered:
+            messages += [Message("user", entry.question), Message("assistant", entry.reply)]
+    return messages

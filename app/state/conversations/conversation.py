@@ -152,6 +152,15 @@ class Conversation:
         """Return the line of the list."""
         return ConversationSummary(self.id, self.title, self.created, self.updated, self.pinned, len(self))
 
+    def copy(self) -> Conversation:
+        """Return the same messages for another thread; what is added, deleted or chosen later is not in it."""
+        same = Conversation(self.id, self.created, title=self.title, pinned=self.pinned)
+        same.updated, same.chosen, same.settings = self.updated, self.chosen, self.settings
+        same.damaged = set(self.damaged)
+        same._messages = dict(self._messages)
+        same._below = {parent: [*below] for parent, below in self._below.items()}
+        return same
+
     # Changing -----------------------------------------------------------------------------------------------------
 
     def add(self, message: StoredMessage) -> None:

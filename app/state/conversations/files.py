@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import base64
 import binascii
+import io
 import json
 import math
 import re
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, BinaryIO, TypeGuard
 
-from app.state.conversations.conversation import ROLES, STATUSES, UNFINISHED, Conversation, StoredMessage, clean
+from app.state.chat.attachments import plain_name
+from app.state.conversations.conversation import (
+    ROLES,
+    STATUSES,
+    UNFINISHED,
+    Conversation,
+    ConversationSummary,
+    StoredMessage,
+    clean,
+)
+from app.state.conversations.json_stream import JsonStream, Senseless, ValueTooLarge, member_value, members_told
 from engine import Translatable, write_whole
 
 FORMAT = "outrider-conversation"
@@ -24,6 +36,12 @@ _LARGEST_TRACE = 16 * 2**20
 _DEEPEST = 16
 _LAST_DAY = 253_402_300_799  # the end of the year 9999, in seconds since 1970
 _LONGEST_NAME = 80
+_LONGEST_TEXT = 32 * 2**20
+"""Characters: more than the largest question with all of its files has, and any token record."""
+_NOT_OURS = Translatable("it is not a chat exported by Outrider")
+
+Note = Callable[[float], None]
+"""Is told how much of something is done, 0 to 1, from time to time; whatever it raises ends the work."""
 _RESERVED = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)$", re.IGNORECASE)
 
 
@@ -112,91 +130,109 @@ def from_json(data: bytes, new_id: Callable[[], int], name: str = "the file") ->
 
     Raises ConversationRefused where anything in it makes no sense: then nothing of it is given.
     """
-    if len(data) > LARGEST_FILE:
-        raise ConversationRefused(name, Translatable("it is larger than {count} MiB", count=LARGEST_FILE // 2**20))
+    return _from_stream(io.BytesIO(data), len(data), new_id, name, note_nothing)
+
+
+def note_nothing(share: float) -> None:
+    """Pass over how much is done."""
+
+
+def _from_stream(file: BinaryIO, size: int, new_id: Callable[[], int], name: str, note: Note) -> Imported:
+    def note_bytes(done: int) -> None:
+        if max(done, size) > LARGEST_FILE:
+            raise Senseless(Translatable("it is larger than {count} MiB", count=LARGEST_FILE // 2**20))
+        note(min(done / max(size, 1), 1.0))
+
     try:
-        told = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_no_key_twice, parse_constant=_no_constant)
-        return _Reader(new_id).read(told)
-    except _Senseless as error:
+        note_bytes(0)
+        return _Reader(new_id).read(JsonStream(file, note_bytes))
+    except Senseless as error:
         raise ConversationRefused(name, error.args[0]) from error
     except UnicodeDecodeError as error:
         raise ConversationRefused(name, Translatable("it is not UTF-8 text")) from error
-    except (ValueError, RecursionError, MemoryError) as error:
+    except (ValueError, RecursionError) as error:
         raise ConversationRefused(name, Translatable("it is not valid JSON")) from error
-
-
-class _Senseless(ValueError):
-    """Say what is invalid in a file."""
-
-
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise _Senseless(Translatable("an object has a duplicate key"))
-    return found
-
-
-def _no_constant(constant: str) -> None:
-    raise _Senseless(Translatable("{constant} is not a number", constant=constant))
+    except MemoryError as error:
+        raise ConversationRefused(name, Translatable("there is not enough memory")) from error
 
 
 class _Reader:
-    """Check what a file says, value by value."""
+    """Check what a file says, value by value, while it is read."""
 
     def __init__(self, new_id: Callable[[], int]) -> None:
         self._new_id = new_id
+        self._conversation = Conversation(new_id(), 0.0)
         self._ids: dict[int, int] = {}
+        self._chosen: list[tuple[int, object]] = []
         self._traces: dict[int, bytes] = {}
 
-    def read(self, told: object) -> Imported:
-        if not isinstance(told, dict) or told.get("format") != FORMAT:
-            raise _Senseless(Translatable("it is not a chat exported by Outrider"))
-        version = told.get("version")
-        if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
-            raise _Senseless(Translatable("it was written by a newer version of Outrider; import it there"))
-        if version != VERSION or isinstance(version, bool):
-            raise _Senseless(Translatable("its format version is unknown"))
-        conversation = Conversation(
-            self._new_id(),
-            _time(told, "created"),
-            title=" ".join(_text(told, "title").split()),
-            pinned=_flag(told, "pinned"),
-        )
+    def read(self, stream: JsonStream) -> Imported:
+        told = self._told(stream)
+        stream.end()
+        _check_format(told)
+        if not isinstance(told.get("messages"), list):
+            raise Senseless(Translatable("it has no list of messages"))
+        conversation = self._conversation
+        conversation.created = _time(told, "created")
+        conversation.title = " ".join(_text(told, "title").split())
+        conversation.pinned = _flag(told, "pinned")
         conversation.settings = _values(told, "settings") or {}
         updated = _time(told, "updated")
-        messages = told.get("messages")
-        if not isinstance(messages, list):
-            raise _Senseless(Translatable("it has no list of messages"))
-        if len(messages) > _MOST_MESSAGES:
-            raise _Senseless(Translatable("it has more than {count} messages", count=_MOST_MESSAGES))
-        for place, each in enumerate(messages, 1):
-            try:
-                conversation.add(self._message(each))
-            except _Senseless as error:
-                raise _Senseless(
-                    Translatable("message {place}: {reason}", place=place, reason=error.args[0])
-                ) from error
-            except (ValueError, KeyError) as error:
-                raise _Senseless(
-                    Translatable("message {place} cannot follow the message that it names as its parent", place=place)
-                ) from error
-        self._choose(conversation, told, messages)
+        self._choose(None, told.get("chosen"))
+        for parent, chosen in self._chosen:
+            self._choose(parent, chosen)
         conversation.updated = updated
         return Imported(conversation, self._traces)
 
+    def _told(self, stream: JsonStream) -> dict[str, Any]:
+        """Return what stands beside the messages, which are added to the conversation as they come."""
+        told: dict[str, Any] = {}
+        try:
+            if stream.peek() != "{":
+                stream.value()
+                return told
+            for name, told in members_told(stream):
+                if name == "messages" and stream.peek() == "[":
+                    if {"format", "version"} <= told.keys():
+                        _check_format(told)
+                    self._read_messages(stream)
+                    told[name] = []
+                else:
+                    told[name] = member_value(stream, name, _LONGEST_TEXT)
+        except ValueTooLarge:
+            if told.get("format") != FORMAT:
+                raise Senseless(_NOT_OURS) from None
+            raise
+        return told
+
+    def _read_messages(self, stream: JsonStream) -> None:
+        for place in stream.items():
+            if place > _MOST_MESSAGES:
+                raise Senseless(Translatable("it has more than {count} messages", count=_MOST_MESSAGES))
+            try:
+                message = self._message(_message_told(stream))
+            except Senseless as error:
+                raise Senseless(Translatable("message {place}: {reason}", place=place, reason=error.args[0])) from error
+            try:
+                self._conversation.add(message)
+            except (ValueError, KeyError) as error:
+                raise Senseless(
+                    Translatable("message {place} cannot follow the message that it names as its parent", place=place)
+                ) from error
+
     def _message(self, told: object) -> StoredMessage:
         if not isinstance(told, dict):
-            raise _Senseless(Translatable("it is not an object"))
+            raise Senseless(Translatable("it is not an object"))
         number, parent = told.get("id"), told.get("parent")
         if not _is_id(number) or number in self._ids:
-            raise _Senseless(Translatable("its id is missing or not unique"))
+            raise Senseless(Translatable("its id is missing or not unique"))
         if parent is not None and (not _is_id(parent) or parent not in self._ids):
-            raise _Senseless(Translatable("its parent does not come before it"))
+            raise Senseless(Translatable("its parent does not come before it"))
         if told.get("role") not in ROLES:
-            raise _Senseless(Translatable("its role is unknown"))
+            raise Senseless(Translatable("its role is unknown"))
         status = told.get("status", "done")
         if status not in STATUSES or status in UNFINISHED:
-            raise _Senseless(Translatable("its status is unknown"))
+            raise Senseless(Translatable("its status is unknown"))
         message = StoredMessage(
             self._new_id(),
             None if parent is None else self._ids[parent],
@@ -213,23 +249,41 @@ class _Reader:
             damaged=_flag(told, "damaged"),
         )
         self._ids[number] = message.id
+        self._chosen.append((message.id, told.get("chosen")))
         if told.get("trace") is not None:
             if message.role != "assistant":
-                raise _Senseless(Translatable("a user message cannot have a token record"))
+                raise Senseless(Translatable("a user message cannot have a token record"))
             self._traces[message.id] = _bytes(told["trace"])
         return message
 
-    def _choose(self, conversation: Conversation, told: Mapping[str, Any], messages: list[dict[str, Any]]) -> None:
-        for place, each in enumerate([told, *messages]):
-            chosen = each.get("chosen")
-            parent = self._ids[each["id"]] if place else None
-            if chosen is None:
-                child = None
-            elif _is_id(chosen) and self._ids.get(chosen) in conversation.children(parent):
-                child = self._ids[chosen]
-            else:
-                raise _Senseless(Translatable("the selected branch does not exist"))
-            conversation.point(parent, child)
+    def _choose(self, parent: int | None, chosen: object) -> None:
+        child = self._ids.get(chosen) if _is_id(chosen) else None
+        if chosen is not None and (child is None or self._conversation[child].parent != parent):
+            raise Senseless(Translatable("the selected branch does not exist"))
+        self._conversation.point(parent, child)
+
+
+def _message_told(stream: JsonStream) -> object:
+    """Return what a file says of the next message: in one step, or member by member where it is large."""
+    try:
+        return stream.value()
+    except ValueTooLarge:
+        if stream.peek() != "{":
+            raise
+    told: dict[str, Any] = {}
+    for name, told in members_told(stream):
+        told[name] = member_value(stream, name, _LONGEST_TEXT)
+    return told
+
+
+def _check_format(told: Mapping[str, Any]) -> None:
+    if told.get("format") != FORMAT:
+        raise Senseless(_NOT_OURS)
+    version = told.get("version")
+    if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
+        raise Senseless(Translatable("it was written by a newer version of Outrider; import it there"))
+    if version != VERSION or isinstance(version, bool):
+        raise Senseless(Translatable("its format version is unknown"))
 
 
 def _is_id(value: object) -> TypeGuard[int]:
@@ -239,21 +293,21 @@ def _is_id(value: object) -> TypeGuard[int]:
 def _time(told: Mapping[str, Any], name: str) -> float:
     value = told.get(name)
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= _LAST_DAY:
-        raise _Senseless(Translatable("“{name}” is not a valid time", name=name))
+        raise Senseless(Translatable("“{name}” is not a valid time", name=name))
     return float(value)
 
 
 def _flag(told: Mapping[str, Any], name: str) -> bool:
     value = told.get(name, False)
     if not isinstance(value, bool):
-        raise _Senseless(Translatable("“{name}” must be true or false", name=name))
+        raise Senseless(Translatable("“{name}” must be true or false", name=name))
     return value
 
 
 def _text(told: Mapping[str, Any], name: str, default: str | None = None) -> str:
     value = told.get(name, default)
     if not isinstance(value, str) or clean(value) != value:
-        raise _Senseless(Translatable("“{name}” is not text", name=name))
+        raise Senseless(Translatable("“{name}” is not text", name=name))
     return value
 
 
@@ -266,7 +320,7 @@ def _values(told: Mapping[str, Any], name: str) -> dict[str, Any] | None:
     if value is None:
         return None
     if not isinstance(value, dict):
-        raise _Senseless(Translatable("“{name}” is not an object", name=name))
+        raise Senseless(Translatable("“{name}” is not an object", name=name))
     level: list[Any] = [value]
     for _ in range(_DEEPEST):
         inner: list[Any] = []
@@ -276,12 +330,12 @@ def _values(told: Mapping[str, Any], name: str) -> dict[str, Any] | None:
             elif isinstance(each, list):
                 inner += each
             elif isinstance(each, float) and not math.isfinite(each):
-                raise _Senseless(Translatable("a number in “{name}” is too large", name=name))
+                raise Senseless(Translatable("a number in “{name}” is too large", name=name))
             elif isinstance(each, str) and clean(each) != each:
-                raise _Senseless(Translatable("a text in “{name}” contains invalid characters", name=name))
+                raise Senseless(Translatable("a text in “{name}” contains invalid characters", name=name))
         level = inner
     if level:
-        raise _Senseless(Translatable("“{name}” is nested too deeply", name=name))
+        raise Senseless(Translatable("“{name}” is nested too deeply", name=name))
     return value
 
 
@@ -291,20 +345,23 @@ def _bytes(value: object) -> bytes:
             return base64.b64decode(value, validate=True)
     except (binascii.Error, ValueError):
         pass
-    raise _Senseless(Translatable("its token record is damaged"))
+    raise Senseless(Translatable("its token record is damaged"))
 
 
 # Files --------------------------------------------------------------------------------------------------------------
 
 
-def read_file(path: Path, new_id: Callable[[], int]) -> Imported:
-    """Return the conversation in a file. Raises ConversationRefused."""
+def read_file(path: Path, new_id: Callable[[], int], note: Note = note_nothing) -> Imported:
+    """Return the conversation in a file, read piece by piece on any thread. Raises ConversationRefused."""
+    name = plain_name(path.name)
     try:
+        # A pipe or a device would never end.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise ConversationRefused(name, Translatable("it cannot be read"))
         with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
+            return _from_stream(file, path.stat().st_size, new_id, name, note)
     except OSError as error:
-        raise ConversationRefused(path.name, error.strerror or Translatable("it cannot be read")) from error
-    return from_json(data, new_id, path.name)
+        raise ConversationRefused(name, error.strerror or Translatable("it cannot be read")) from error
 
 
 def write_file(path: Path, text: str) -> None:
@@ -315,7 +372,7 @@ def write_file(path: Path, text: str) -> None:
         raise ExportFailed(path, error.strerror or Translatable("it cannot be written")) from error
 
 
-def file_name(conversation: Conversation, suffix: str) -> str:
+def file_name(conversation: Conversation | ConversationSummary, suffix: str) -> str:
     """Return a name for an export that every system takes, from the title. `suffix`: with its dot."""
     name = re.sub(r"[^\w\-–— ()+,&']+", " ", conversation.title)
     name = " ".join(name.split())[:_LONGEST_NAME].strip(" -")

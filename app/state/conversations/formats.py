@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.state.conversations.conversation import Conversation
-from app.state.conversations.files import Imported, read_file, to_json
+from app.state.conversations.files import Imported, Note, note_nothing, read_file, to_json
 from app.state.conversations.markdown import Words, to_markdown
 from engine import Translatable
 
@@ -22,7 +22,8 @@ class ExportFormat:
     `name`: as commands and signals call it; `suffix`: of its files, with the dot; `menu`: the entry of menus and of the
     palette; `kind`: the line in the dialog that asks for a file (phrases). `write` gives the text of a file, with the
     words of the window's language and the traces, which it is given only `with_traces`. `read` gives the conversation
-    of a file, with ids from the function (see `read_file`); None: files of this format cannot be imported.
+    of a file, with ids from the function (see `read_file`), on any thread, and tells how much of it is read; None:
+    files of this format cannot be imported.
     """
 
     name: str
@@ -31,7 +32,7 @@ class ExportFormat:
     kind: str
     write: Callable[[Conversation, Words, Traces], str]
     with_traces: bool = False
-    read: Callable[[Path, Callable[[], int]], Imported] | None = None
+    read: Callable[[Path, Callable[[], int], Note], Imported] | None = None
 
 
 FORMATS = {
@@ -60,6 +61,6 @@ READERS = {each.suffix: each.read for each in FORMATS.values() if each.read is n
 """What reads the files that can be imported, by their suffix."""
 
 
-def import_file(path: Path, new_id: Callable[[], int]) -> Imported:
+def import_file(path: Path, new_id: Callable[[], int], note: Note = note_nothing) -> Imported:
     """Read the conversation in a file; one without a known suffix is taken for JSON. Raises ConversationRefused."""
-    return READERS.get(path.suffix.lower(), read_file)(path, new_id)
+    return READERS.get(path.suffix.lower(), read_file)(path, new_id, note)

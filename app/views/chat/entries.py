@@ -81,7 +81,9 @@ class EntryViews(QObject):
         for _, view in self._views.values():
             _discard(view)
         self._views = kept
-        self._folds = {id(entry): self._folds[id(entry)] for entry in entries if id(entry) in self._folds}
+        self._folds = (
+            {id(entry): self._folds[id(entry)] for entry in entries if id(entry) in self._folds} if self._folds else {}
+        )
 
     def mark_dropped(self, entry: Entry | None) -> None:
         """Draw the line below this entry that ends what the model is not shown any more; None: nowhere."""

@@ -1,5 +1,6 @@
 """A second start brings the first window to the front, and never opens the conversations twice."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 from app.shell.bootstrap import _hear_calls
 from app.store.store import Store
+from app.system import single_instance
 from app.system.single_instance import Call, NoAnswer, claim_or_call
 from helpers.decoding.scripted_decoder import Script
 from helpers.paths import ROOT
@@ -159,3 +161,30 @@ def running(store: Path) -> Iterator[subprocess.Popen[str]]:
         finally:
             if process.poll() is None:
                 process.kill()
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_a_lock_that_fails_now_and_then_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: bool
+) -> None:
+    store = tmp_path / "c.sqlite3"
+    first = claim_or_call(store, Call()) if taken else None
+    lock, failures = single_instance._lock, iter(range(3))
+
+    def fail_at_first(handle: int) -> bool:
+        if next(failures, None) is not None:
+            raise OSError(errno.ENOLCK, "No locks available")
+        return lock(handle)
+
+    monkeypatch.setattr(single_instance, "_lock", fail_at_first)
+    if taken:
+        assert first is not None
+        with pytest.raises(NoAnswer):
+            claim_or_call(store, Call(), patience=0.3)
+        first.release()
+    else:
+        claim = claim_or_call(store, Call())
+        assert claim is not None
+        assert claim.lock_file is not None
+        claim.release()
+    assert next(failures, None) is None

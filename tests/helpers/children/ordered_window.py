@@ -57,9 +57,15 @@ class OrderedWindow:
                 return 0
             self._ways()[kind](*rest)
             await asyncio.sleep(0)
-            while self.program.controller.busy:  # noqa: ASYNC110 - as a person looks
+            while self._at_work():
                 await asyncio.sleep(0.01)
             self.tell()
+
+    def _at_work(self) -> bool:
+        """Whether something is going on that does not wait for the disk."""
+        conversations = self.program.conversations
+        filed = conversations.files.activity.work != "idle" and not conversations.store.writer.failing
+        return self.program.controller.busy or filed
 
     def _ways(self) -> dict[str, Callable[..., object]]:
         controller, conversations = self.program.controller, self.program.conversations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import fields
+from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
 from PySide6.QtWidgets import QPushButton, QWidget
@@ -57,6 +58,16 @@ class Window:
         view = self.main.transcript.view_of(exchange)
         if view is not None and exchange.reply:
             self.wait(lambda: view.reply.is_settled)
+
+    def import_(self, path: Path, timeout: int = 30_000) -> None:
+        """Import a chat and wait until it is shown, or refused."""
+        self.controller.import_(path)
+        self.wait(lambda: self.program.conversations.files.activity.work == "idle", timeout)
+
+    def export(self, conversation: int, kind: str, path: Path) -> None:
+        """Export a chat and wait until it is written."""
+        self.program.conversations.export(conversation, kind, path)
+        self.wait(lambda: self.program.conversations.files.activity.work == "idle")
 
     def shown(self, exchange: Exchange) -> str:
         """The text of a reply as the window shows it."""

@@ -9,6 +9,7 @@ import pytest
 
 import app.shell.files
 import app.store.connection
+import app.store.conversations
 from app.settings.settings import Settings
 from app.state.chat.intents import Regenerate
 from app.state.conversations.conversation import ConversationSummary, StoredMessage
@@ -31,15 +32,19 @@ def test_export_and_import(open_window: OpenWindow, tmp_path: Path, monkeypatch:
         path = tmp_path / name
         monkeypatch.setattr(app.shell.files, "ask_where_to_save", lambda *_args, path=path: path)
         window.main.left.export_wanted.emit(conversation, kind)
+        window.wait(lambda: window.program.conversations.files.activity.work == "idle")
     assert "Reply to One" in (tmp_path / "a.md").read_text("utf-8")
     monkeypatch.setattr(app.shell.files, "ask_what_to_import", lambda *_args: tmp_path / "a.json")
+    files = window.program.conversations.files
     window.main.left.import_button.click()
+    window.wait(lambda: files.activity.work == "idle")
     assert titles(window) == ["Today", "One", "One"]
     assert window.program.conversations.list.open_id != conversation
     assert window.first().reply_branch == (2, 2)
     assert window.first().stats is not None
     (tmp_path / "a.json").write_text("{", "utf-8")
     window.main.left.import_button.click()
+    window.wait(lambda: files.activity.work == "idle")
     assert titles(window) == ["Today", "One", "One"]
     assert "Cannot import a.json" in window.notices()[-1]
 
@@ -192,3 +197,18 @@ def test_a_conversation_with_the_demo_pair(open_window: OpenWindow, demo_pair: t
     assert sum(exchange.trace.counts.values()) == stats.emitted
     second = again.ask("Tell me more.", 60_000)
     assert second.status == "done"
+
+
+def test_what_was_said_last_is_on_top_though_the_clock_was_put_back(
+    open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = open_window(Script(ECHO))
+    clock = app.store.conversations.now()
+    for title, wrong in (("Right", 0), ("Ahead", 90 * 86_400), ("Back", -3_600), ("Far back", -7_200)):
+        monkeypatch.setattr(app.store.conversations, "now", lambda wrong=wrong: clock + wrong)
+        window.main.new_chat_wanted.emit()
+        window.ask(title)
+    assert titles(window) == ["Today", "Far back", "Back", "Ahead", "Right"]
+    window.controller.open(number(window, "Right"))
+    window.ask("Again")
+    assert titles(window)[1] == "Right"

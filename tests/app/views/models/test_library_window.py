@@ -211,7 +211,7 @@ def test_a_conversation_that_is_dropped_is_imported(open_window: OpenWindow, tmp
     shown = window.program.conversations.open
     assert shown is not None
     path = tmp_path / "export.json"
-    window.program.conversations.export(shown.id, "json", path)
+    window.export(shown.id, "json", path)
     window.wait(path.exists)
     window.main.new_chat_wanted.emit()
     assert len(window.controller.transcript) == 0

@@ -156,17 +156,17 @@ def test_it_goes_with_an_export(open_window: OpenWindow, tmp_path: Path) -> None
     window.ask("One")
     conversation = window.program.conversations.open
     assert conversation is not None
-    window.program.conversations.export(conversation.id, "json", tmp_path / "one.json")
+    window.export(conversation.id, "json", tmp_path / "one.json")
     told = json.loads((tmp_path / "one.json").read_text(encoding="utf-8"))
     assert told["settings"]["system"] == "First."
-    window.controller.import_(tmp_path / "one.json")
+    window.import_(tmp_path / "one.json")
     window.ask("Two")
     assert window.program.conversations.open is not conversation
     assert first_option(script, "stop") == ("END",)
     # one of an older version has none: it is asked as new ones are
     del told["settings"]
     (tmp_path / "old.json").write_text(json.dumps(told), encoding="utf-8")
-    window.controller.import_(tmp_path / "old.json")
+    window.import_(tmp_path / "old.json")
     window.ask("Three")
     assert first_option(script, "temperature") == 0.0
 

@@ -1,0 +1,169 @@
+"""Import and export chats on a thread of their own, one file after the other, so that the window never waits."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from PySide6.QtCore import QObject, Signal
+
+from app.control.problems import describe
+from app.state.chat.activity import Activity
+from app.state.chat.attachments import plain_name
+from app.state.chat.transcript import Exchange, Problem
+from app.state.conversations.conversation import Conversation
+from app.state.conversations.files import ConversationRefused, ExportFailed, Note
+from app.state.conversations.kept import exchanges
+from app.store.conversations import ConversationStore
+from app.store.errors import StoreError
+from app.system.translation import say_error
+from engine import Cancelled
+
+_STEPS = 100
+"""How often at most one file tells how far it is."""
+_WRITE_S = 10.0
+"""How long a file that is being written when the window closes may take."""
+_Kind = Literal["importing", "exporting"]
+_Found = tuple[Conversation, list[Exchange]] | Problem | None
+"""What came of a file; None: it was written, or cancelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    kind: _Kind
+    name: str
+    work: Callable[[Note], _Found]
+
+
+class ChatFiles(QObject):
+    """Read files, keep what is in them and hand it over when all of it is kept; write files.
+
+    Attribute: activity (what is done with a file now).
+    Signals: activity_changed(), imported(Conversation, list[Exchange]) (the path through it), failed(Problem).
+    """
+
+    activity_changed = Signal()
+    imported = Signal(object, object)
+    failed = Signal(object)
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, store: Callable[[], ConversationStore]) -> None:
+        """Set up. `store` is called in the window's thread when there is something to do."""
+        super().__init__()
+        self.activity = Activity()
+        self._loop = loop
+        self._store = store
+        self._waiting: deque[_Job] = deque()
+        self._thread: threading.Thread | None = None
+        self._running: _Kind | None = None
+        self._cancelled = threading.Event()
+
+    def import_(self, path: Path) -> None:
+        """Import a file, after those that wait."""
+        store = self._store()
+        self._put(_Job("importing", plain_name(path.name), lambda note: _import(store, path, note)))
+
+    def export(self, path: Path, write: Callable[[ConversationStore], None]) -> None:
+        """Have a file written by `write`, on the thread; what that raises is told."""
+        store = self._store()
+
+        def work(note: Note) -> None:
+            note(0.0)
+            write(store)
+
+        self._put(_Job("exporting", plain_name(path.name), work))
+
+    def cancel(self) -> None:
+        """Import and export nothing more. Of a file that is being imported nothing stays."""
+        self._waiting.clear()
+        self._cancelled.set()
+
+    def close(self, timeout: float) -> None:
+        """Cancel everything, and wait so many seconds for the end of the thread, before the store is closed.
+
+        A file that is being written is wanted: that may take longer.
+        """
+        if self._running != "exporting":
+            self.cancel()
+        self._waiting.clear()
+        if self._thread is not None:
+            self._thread.join(_WRITE_S if self._running == "exporting" else timeout)
+
+    def _put(self, job: _Job) -> None:
+        self._waiting.append(job)
+        if self._thread is None:
+            self._begin()
+
+    def _begin(self) -> None:
+        job, told = self._waiting.popleft(), 0
+        self._running = job.kind
+        cancelled = self._cancelled = threading.Event()
+
+        def note(share: float) -> None:
+            nonlocal told
+            if cancelled.is_set():
+                raise Cancelled
+            if int(share * _STEPS) > told:
+                told = int(share * _STEPS)
+                self._tell(lambda: self._show(Activity(job.kind, job.name, share)))
+
+        def work() -> None:
+            found = _outcome(lambda: job.work(note))
+            self._tell(lambda: self._end(found))
+
+        self._show(Activity(job.kind, job.name))
+        self._thread = threading.Thread(target=work, name="outrider-chat-files", daemon=True)
+        self._thread.start()
+
+    def _tell(self, news: Callable[[], None]) -> None:
+        # The loop may be closed when a slow disk answers at last.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(news)
+
+    def _show(self, activity: Activity) -> None:
+        self.activity = activity
+        self.activity_changed.emit()
+
+    def _end(self, found: _Found) -> None:
+        self._thread = None
+        self._show(Activity())
+        if isinstance(found, Problem):
+            self.failed.emit(found)
+        elif found is not None:
+            self.imported.emit(*found)
+        if self._waiting and self._thread is None:
+            self._begin()
+
+
+@contextlib.contextmanager
+def _no_collections() -> Iterator[None]:
+    """Spare the window garbage collections that look through all that is being read: it is no garbage."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _import(store: ConversationStore, path: Path, note: Note) -> _Found:
+    with _no_collections():
+        conversation = store.import_file(path, note)
+        return conversation, exchanges(conversation)
+
+
+def _outcome(work: Callable[[], _Found]) -> _Found:
+    try:
+        return work()
+    except Cancelled:
+        return None
+    except (ConversationRefused, ExportFailed, StoreError) as error:
+        return Problem(say_error(error))
+    except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the window
+        return describe(error)

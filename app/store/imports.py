@@ -1,0 +1,102 @@
+"""Put an imported conversation on the disk in steps, so that what is said meanwhile need not wait for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from functools import partial
+from queue import Empty, SimpleQueue
+
+from app.state.conversations.conversation import StoredMessage
+from app.state.conversations.files import ConversationRefused, Imported, Note
+from app.store.store import Store
+from app.store.writer import Change, StoreWriter
+from engine import Translatable
+
+_MOST_MESSAGES = 500
+_MOST_CHARACTERS = 2**20
+"""What is written in one step; a single message may be longer."""
+_LOOK_S = 0.05
+
+
+def keep_import(writer: StoreWriter, imported: Imported, name: str, note: Note) -> None:
+    """Keep a conversation, and return when all of it is on the disk; not for the thread of the window or the writer.
+
+    Until then it counts as deleted: it is in no list, and the next start removes it where this one was killed. `note`
+    is told how much is written, also while the disk takes nothing, and may raise an error: then nothing of it stays.
+    Raises ConversationRefused (`name`: of its file) where it makes no sense to the store.
+    """
+    conversation, written = imported.conversation, 0
+    total = len(conversation) + 1
+    try:
+        for change, size in _steps(imported):
+            done: SimpleQueue[bool] = SimpleQueue()
+            writer.submit(change, None, done.put)
+            _wait(done, name, partial(note, written / total))
+            written += size
+    except BaseException:
+        # The last step may be on its way.
+        writer.submit(lambda store: store.delete(conversation.id, _now()))
+        writer.purge(conversation.id)
+        raise
+
+
+def _now() -> float:
+    return datetime.now(UTC).timestamp()
+
+
+def _wait(done: SimpleQueue[bool], name: str, note: Callable[[], None]) -> None:
+    while True:
+        note()
+        try:
+            kept = done.get(timeout=_LOOK_S)
+        except Empty:
+            continue
+        if not kept:
+            raise ConversationRefused(name, Translatable("it makes no sense to the store"))
+        return
+
+
+def _steps(imported: Imported) -> Iterator[tuple[Change, int]]:
+    """Yield the changes in their order, each with the number of messages in it."""
+    conversation = imported.conversation
+    conversation.take_moved()
+    head, chosen = conversation.summary(), conversation.chosen
+    settings = conversation.settings
+
+    def begin(store: Store) -> None:
+        store.add_conversation(head)
+        store.set_settings(head.id, settings)
+        store.delete(head.id, _now())
+
+    def show(store: Store) -> None:
+        store.choose(head.id, {None: chosen})
+        store.undelete(head.id)
+
+    yield begin, 0
+    for messages in _parts(imported):
+        yield _adding(head.id, messages, imported), len(messages)
+    yield show, 1
+
+
+def _parts(imported: Imported) -> Iterator[list[StoredMessage]]:
+    part: list[StoredMessage] = []
+    size = 0
+    for message in imported.conversation:
+        part.append(message)
+        size += len(message.text) + len(imported.traces.get(message.id, b""))
+        if len(part) == _MOST_MESSAGES or size > _MOST_CHARACTERS:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
+
+
+def _adding(conversation_id: int, messages: list[StoredMessage], imported: Imported) -> Change:
+    def add(store: Store) -> None:
+        store.add_messages(conversation_id, messages)
+        for message in messages:
+            if message.id in imported.traces:
+                store.save_trace(message.id, imported.traces[message.id])
+
+    return add
