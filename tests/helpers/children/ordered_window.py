@@ -57,7 +57,7 @@ class OrderedWindow:
                 return 0
             self._ways()[kind](*rest)
             await asyncio.sleep(0)
-            while self._at_work():
+            while self._at_work():  # noqa: ASYNC110 - as a person looks
                 await asyncio.sleep(0.01)
             self.tell()
 

@@ -55,7 +55,7 @@ def test_a_damaged_reply_is_marked_and_named(open_window: OpenWindow, tmp_path: 
     assert "“Old harbour”" in said
     assert "message 2 (“two harbouRs”)" in said
     out = tmp_path / "out.md"
-    window.program.conversations.export(1, "markdown", out)
+    window.export(1, "markdown", out)
     assert out.read_text("utf-8").count(f"> {NOTE}") == 1
 
 
@@ -91,11 +91,11 @@ def test_a_damaged_record_of_tokens_is_said_once(open_window: OpenWindow, tmp_pa
 def test_an_export_says_what_is_damaged(open_window: OpenWindow, tmp_path: Path, kind: str) -> None:
     window = _open(open_window, tmp_path, (b"two harbours", b"two harbouRs"))
     out = tmp_path / f"out.{kind}"
-    window.program.conversations.export(1, kind, out)
+    window.export(1, kind, out)
     told = out.read_text("utf-8")
     assert told.count('"damaged": true' if kind == "json" else NOTE) == 1
     if kind == "json":
-        window.controller.import_(out)
+        window.import_(out)
         shown = window.program.conversations.open
         assert shown is not None
         assert [message.damaged for message in shown.path] == [False, True, False, False]
