@@ -91,6 +91,7 @@ def test_a_few_damaged_stores_get_the_right_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.logs(r"conversations cannot be saved|a change could not be saved")
 @pytest.mark.timeout(1_800)
 def test_damaged_stores_get_the_right_sentence(tmp_path: Path, campaign: tuple[int, float]) -> None:
     _run(tmp_path, *campaign)
