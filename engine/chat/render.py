@@ -7,41 +7,28 @@ The child is kept warm while somebody wants it (`keep_warm`), so an honest templ
 
 from __future__ import annotations
 
-import atexit
 import datetime as dt
 import json
 import math
-import signal
-import subprocess
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import Any
-from weakref import WeakSet
 
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
+from engine.chat import limited_child
+from engine.chat.limited_child import OutOfTime
 from engine.config import Message
 from engine.errors import BackendClosed, ChatTemplateFailed
-from engine.system.child import MemoryWatch, child_command, end_child, start_child
-from engine.system.child_side import read_message, write_message
-from engine.system.hidden_commands import RENDERING
 from engine.translatable import Translatable, unpacked
 
 LIMIT_S = 2.0
 """How long all renderings of one call may take together; more where the conversation is long."""
 _LETTERS_PER_S = 1_000_000
-_START_LIMIT_S = 30.0
-_MEMORY_BYTES = 400 * 2**20
-"""The whole child, where it cannot limit itself."""
-_POLL_S = 0.02
-_END_BY_TIME = -getattr(signal, "SIGXCPU", 0)
 _ENDLESS = Translatable("it does not terminate")
-_END_S = 1.0
 _LETTERS_AT_LEAST, _LETTERS_A_LETTER, _LETTERS_A_MESSAGE = 500_000, 4, 1_000
 """How long a rendered text may be: whatever is longer takes too long to read."""
 _MOST_KEPT, _MOST_KEPT_LETTERS = 16, 200_000
@@ -102,23 +89,15 @@ class Renderer:
         return text
 
     def _ask(self, asked: Rendering) -> str:
-        child = _pool.take()
         try:
-            child.wait_until_ready(self._cancel)
-            self._began = self._began or monotonic()
-            limit = self._began + LIMIT_S + asked.letters / _LETTERS_PER_S
-            said = child.ask(asked, limit, self._cancel)
-        except _TooLong:
+            with limited_child.pool.lent() as child:
+                child.wait_until_ready(self._cancel)
+                self._began = self._began or monotonic()
+                limit = self._began + LIMIT_S + asked.letters / _LETTERS_PER_S
+                said = child.ask(asked.request, limit, self._cancel)
+        except OutOfTime:
             self.timed_out = True
-            child.end()
             raise ChatTemplateFailed(_ENDLESS) from None
-        except BaseException:
-            child.end()
-            raise
-        if "spent" in said:
-            child.end()
-        else:
-            _pool.give_back(child)
         if "text" in said:
             return str(said["text"])
         raise ChatTemplateFailed(unpacked(said["reason"]))
@@ -126,7 +105,7 @@ class Renderer:
 
 def keep_warm(owner: object) -> None:
     """Start a child if there is none, and keep it until `owner` and all others let go of it or are gone."""
-    _pool.keep_warm(owner)
+    limited_child.pool.keep_warm(owner)
 
 
 @contextmanager
@@ -148,167 +127,7 @@ def warming(owner: object, model: Callable[[], Backend | None], *, early: bool) 
 
 def let_go(owner: object) -> None:
     """End the child, unless somebody else keeps it."""
-    _pool.let_go(owner)
-
-
-class _TooLong(Exception):
-    """Report that the limit of time is reached."""
-
-
-class _Child:
-    """Talk to a process that renders."""
-
-    def __init__(self) -> None:
-        try:
-            self._process = start_child(child_command(RENDERING))
-        except OSError as error:
-            raise _unavailable(error.strerror or str(error)) from None
-        self._watch = MemoryWatch(self._process, _MEMORY_BYTES)
-        self._ready = False
-
-    @property
-    def alive(self) -> bool:
-        """Return whether it can be asked something."""
-        return self._process.poll() is None
-
-    def wait_until_ready(self, cancel: CancelToken | None) -> None:
-        """Wait until it has started. Raises ChatTemplateFailed, Cancelled."""
-        if self._ready:
-            return
-        try:
-            greeting = self._await(lambda: read_message(self._output, 100), monotonic() + _START_LIMIT_S, cancel)
-        except _TooLong:
-            raise _unavailable(Translatable("it took too long")) from None
-        if greeting is None:
-            raise _unavailable(f"it ended with {self._code()}")
-        self._ready = True
-
-    def ask(self, asked: Rendering, limit: float, cancel: CancelToken | None) -> dict[str, Any]:
-        """Return its answer to a request, until `limit` (monotonic). Raises _TooLong, ChatTemplateFailed, Cancelled."""
-        seconds = limit - monotonic()
-        if seconds <= 0:
-            raise _TooLong
-        request = asked.request(seconds)
-
-        def exchange() -> bytes | None:
-            write_message(self._input, request)
-            return read_message(self._output, 2**30)
-
-        answer = self._await(exchange, limit, cancel)
-        if answer is not None:
-            return dict(json.loads(answer))
-        if self._code() == _END_BY_TIME:
-            raise _TooLong
-        raise ChatTemplateFailed(Translatable("it crashes the process that renders it"))
-
-    def end(self) -> None:
-        """End it at once."""
-        end_child(self._process)
-        self._watch.close()
-
-    def _await(self, work: Callable[[], bytes | None], limit: float, cancel: CancelToken | None) -> bytes | None:
-        """Return what `work` gives, done on a thread; None where the child ends. Raises _TooLong, Cancelled.
-
-        Reading a pipe cannot be given up, on Windows in no way at all, but the child can be ended.
-        """
-        done: SimpleQueue[bytes | None] = SimpleQueue()
-        thread = threading.Thread(target=_deliver, args=(work, done), name="outrider-render", daemon=True)
-        thread.start()
-        try:
-            while True:
-                try:
-                    return done.get(timeout=_POLL_S)
-                except Empty:
-                    self._check(limit, cancel)
-        except BaseException:
-            self._process.kill()
-            raise
-        finally:
-            thread.join()
-
-    def _check(self, limit: float, cancel: CancelToken | None) -> None:
-        if cancel is not None:
-            cancel.check()
-        if monotonic() > limit:
-            raise _TooLong
-        if self._watch.exceeded():
-            raise ChatTemplateFailed(Translatable("it takes too much memory"))
-
-    def _code(self) -> int | None:
-        """Return how the process ended, which has closed its output."""
-        try:
-            return self._process.wait(_END_S)
-        except subprocess.TimeoutExpired:
-            return None
-
-    @property
-    def _input(self) -> Any:
-        return self._process.stdin
-
-    @property
-    def _output(self) -> Any:
-        return self._process.stdout
-
-
-def _deliver(work: Callable[[], bytes | None], done: SimpleQueue[bytes | None]) -> None:
-    try:
-        done.put(work())
-    except OSError:
-        done.put(None)
-
-
-def _unavailable(reason: str) -> ChatTemplateFailed:
-    return ChatTemplateFailed(Translatable("the process that renders it cannot be started ({reason})", reason=reason))
-
-
-class _Pool:
-    """Keep one child waiting for the next request. A request that finds it busy gets another one, which then ends."""
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._idle: _Child | None = None
-        self._keepers: WeakSet[Any] = WeakSet()
-
-    def take(self) -> _Child:
-        """Return a child that nobody else asks. Raises ChatTemplateFailed."""
-        with self._lock:
-            child, self._idle = self._idle, None
-        if child is not None and not child.alive:
-            child.end()
-            child = None
-        return child or _Child()
-
-    def give_back(self, child: _Child) -> None:
-        """Keep a child for the next request, or end it."""
-        with self._lock:
-            if self._idle is None and self._keepers:
-                self._idle = child
-                return
-        child.end()
-
-    def keep_warm(self, owner: object) -> None:
-        """Keep a child for `owner`, and start it. Where that fails, whoever asks it is told."""
-        with self._lock:
-            self._keepers.add(owner)
-            if self._idle is None:
-                try:
-                    self._idle = _Child()
-                except ChatTemplateFailed:
-                    return
-
-    def let_go(self, owner: object) -> None:
-        """End the child that waits, unless somebody else keeps it."""
-        with self._lock:
-            self._keepers.discard(owner)
-            if not self._keepers:
-                self.end()
-
-    def end(self) -> None:
-        """End the child that waits."""
-        with self._lock:
-            child, self._idle = self._idle, None
-        if child is not None:
-            child.end()
+    limited_child.pool.let_go(owner)
 
 
 _Key = tuple[Rendering, dt.datetime | None] | None
@@ -346,6 +165,4 @@ class _Kept:
                 self._texts.popitem(last=False)
 
 
-_pool = _Pool()
 _kept = _Kept()
-atexit.register(_pool.end)

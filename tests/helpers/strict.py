@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 import pytest
 
-from engine.chat import render
+from engine.chat import limited_child, render
 
 THREAD_GRACE_S = 2.0
 _popen = subprocess.Popen.__init__
@@ -70,7 +70,7 @@ def no_threads_left(request: pytest.FixtureRequest) -> Iterator[None]:
 def renderer() -> Iterator[None]:
     """Keep the process that renders chat templates from test to test: starting it takes longer than most tests."""
     owner = _Recorder()
-    render._pool._keepers.add(owner)  # It starts with the first test that needs it.
+    limited_child.pool._keepers.add(owner)  # It starts with the first test that needs it.
     yield
     render.let_go(owner)
 
@@ -88,7 +88,7 @@ def no_processes_left() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(subprocess.Popen, "__init__", start)
         yield
-        kept = render._pool._idle
+        kept = limited_child.pool._idle
         new = [each for each in _started if each not in before and (kept is None or each is not kept._process)]
         deadline = time.monotonic() + THREAD_GRACE_S
         while (left := [each for each in new if each.poll() is None]) and time.monotonic() < deadline:

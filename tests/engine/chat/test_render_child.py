@@ -12,7 +12,7 @@ from contextlib import suppress
 import psutil
 import pytest
 
-from engine.chat import render
+from engine.chat import limited_child, render
 from engine.chat.render import Renderer
 from engine.config import LoadConfig, Message
 from engine.decoder import SpeculativeDecoder
@@ -28,21 +28,21 @@ ENDLESS = awaiting(HOSTILE["words"])
 
 
 @pytest.fixture
-def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[render._Pool]:
+def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[limited_child.ChildPool]:
     """A pool that no other test uses, which nobody keeps warm."""
-    fresh = render._Pool()
-    monkeypatch.setattr(render, "_pool", fresh)
+    fresh = limited_child.ChildPool()
+    monkeypatch.setattr(limited_child, "pool", fresh)
     monkeypatch.setattr(render, "_kept", render._Kept())
     yield fresh
     fresh.end()
 
 
-def _process(pool: render._Pool) -> subprocess.Popen[bytes]:
+def _process(pool: limited_child.ChildPool) -> subprocess.Popen[bytes]:
     assert pool._idle is not None
     return pool._idle._process
 
 
-def test_a_child_stays_while_a_model_with_a_template_is_loaded(pool: render._Pool) -> None:
+def test_a_child_stays_while_a_model_with_a_template_is_loaded(pool: limited_child.ChildPool) -> None:
     first, second = SpeculativeDecoder(), SpeculativeDecoder()
     config = LoadConfig(bundled_pair()[0], context_length=256, threads=1, trusted=True)
     first.attach_target(config)
@@ -58,7 +58,7 @@ def test_a_child_stays_while_a_model_with_a_template_is_loaded(pool: render._Poo
     assert pool._idle is None
 
 
-def test_no_child_stays_for_a_model_without_a_template_or_one_that_fails(pool: render._Pool) -> None:
+def test_no_child_stays_for_a_model_without_a_template_or_one_that_fails(pool: limited_child.ChildPool) -> None:
     with SpeculativeDecoder() as decoder:
         decoder.attach_target(FakeBackend(8))
         assert pool._idle is None
@@ -67,13 +67,15 @@ def test_no_child_stays_for_a_model_without_a_template_or_one_that_fails(pool: r
         assert pool._idle is None
 
 
-def test_nobody_who_keeps_it_no_child(pool: render._Pool) -> None:
+def test_nobody_who_keeps_it_no_child(pool: limited_child.ChildPool) -> None:
     assert answers(awaiting(""))
     assert pool._idle is None
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_a_child_that_was_killed_while_it_waited_is_replaced(pool: render._Pool, how: signal.Signals) -> None:
+def test_a_child_that_was_killed_while_it_waited_is_replaced(
+    pool: limited_child.ChildPool, how: signal.Signals
+) -> None:
     render.keep_warm(pool)
     assert answers(awaiting(""))
     before = _process(pool)
@@ -84,7 +86,7 @@ def test_a_child_that_was_killed_while_it_waited_is_replaced(pool: render._Pool,
     render.let_go(pool)
 
 
-def test_a_child_that_is_killed_at_work_is_one_clear_error(pool: render._Pool) -> None:
+def test_a_child_that_is_killed_at_work_is_one_clear_error(pool: limited_child.ChildPool) -> None:
     render.keep_warm(pool)
     assert answers(ENDLESS)
     timer = threading.Timer(0.3, _process(pool).kill)
@@ -105,9 +107,9 @@ def test_a_child_that_is_killed_at_work_is_one_clear_error(pool: render._Pool) -
     ],
 )
 def test_a_child_that_cannot_be_started(
-    pool: render._Pool, monkeypatch: pytest.MonkeyPatch, command: list[str], words: str
+    pool: limited_child.ChildPool, monkeypatch: pytest.MonkeyPatch, command: list[str], words: str
 ) -> None:
-    monkeypatch.setattr(render, "child_command", lambda _hidden: command)
+    monkeypatch.setattr(limited_child, "child_command", lambda _hidden: command)
     render.keep_warm(pool)
     said, _ = refuse(ENDLESS, HI)
     assert "the process that renders it cannot be started" in said
@@ -115,13 +117,15 @@ def test_a_child_that_cannot_be_started(
     render.let_go(pool)
 
 
-def test_a_child_that_starts_for_ever(pool: render._Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(render, "child_command", lambda _hidden: [sys.executable, "-c", "import time; time.sleep(60)"])
-    monkeypatch.setattr(render, "_START_LIMIT_S", 0.3)
+def test_a_child_that_starts_for_ever(pool: limited_child.ChildPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        limited_child, "child_command", lambda _hidden: [sys.executable, "-c", "import time; time.sleep(60)"]
+    )
+    monkeypatch.setattr(limited_child, "_START_LIMIT_S", 0.3)
     assert "it took too long" in refuse(ENDLESS, HI)[0]
 
 
-def test_several_threads_at_once(pool: render._Pool) -> None:
+def test_several_threads_at_once(pool: limited_child.ChildPool) -> None:
     """Who comes while the child is at work has one of its own; nobody gets the other's text."""
     render.keep_warm(pool)
     wrong: list[str] = []
@@ -141,9 +145,11 @@ def test_several_threads_at_once(pool: render._Pool) -> None:
     render.let_go(pool)
 
 
-def test_where_a_process_cannot_limit_itself_it_is_watched(pool: render._Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_a_process_cannot_limit_itself_it_is_watched(
+    pool: limited_child.ChildPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(child, "LIMITS_ITSELF", False)
-    monkeypatch.setattr(render, "_MEMORY_BYTES", 120 * 2**20)
+    monkeypatch.setattr(limited_child, "_MEMORY_BYTES", 120 * 2**20)
     slowly = awaiting(
         "{% set ns = namespace(x=[]) %}{% for i in range(999999) %}{% set ns.x = [ns.x] * 9999 %}{% endfor %}"
     )
@@ -166,13 +172,13 @@ def test_the_child_ends_with_its_parent(at_work: bool) -> None:
     code = f"""
 import sys, threading, time
 sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / "tests")!r}]
-from engine.chat import render
+from engine.chat import limited_child, render
 from engine.config import Message
 from helpers.models.hostile_templates import HOSTILE, WORD, awaiting
 owner = threading.Thread()
 render.LIMIT_S = 0.5
 render.keep_warm(owner)
-process = render._pool._idle._process
+process = limited_child.pool._idle._process
 template = awaiting(HOSTILE["words"])
 render.Renderer().render(template, [Message("user", "Hi")], "", "")
 print(process.pid, flush=True)
@@ -192,7 +198,7 @@ time.sleep(60)
     assert not running(process)
 
 
-def test_ctrl_c_in_a_terminal_does_not_reach_it(pool: render._Pool) -> None:
+def test_ctrl_c_in_a_terminal_does_not_reach_it(pool: limited_child.ChildPool) -> None:
     render.keep_warm(pool)
     assert answers(awaiting(""))
     process = _process(pool)

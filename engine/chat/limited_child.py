@@ -1,0 +1,222 @@
+"""Ask a process of its own, with a limit of memory and of time, to run what a model file brings: its chat template.
+
+One child waits, warm, while somebody wants it (`ChildPool.keep_warm`), so asking it costs a message there and back.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import Any
+from weakref import WeakSet
+
+from engine.cancel import CancelToken
+from engine.errors import ChatTemplateFailed
+from engine.system.child import MemoryWatch, child_command, end_child, start_child
+from engine.system.child_side import read_message, write_message
+from engine.system.hidden_commands import RENDERING
+from engine.translatable import Translatable
+
+_START_LIMIT_S = 30.0
+_MEMORY_BYTES = 400 * 2**20
+"""The whole child, where it cannot limit itself."""
+_POLL_S = 0.02
+_END_BY_TIME = -getattr(signal, "SIGXCPU", 0)
+_END_S = 1.0
+
+
+class OutOfTime(Exception):
+    """Report that the limit of time is reached."""
+
+
+class LimitedChild:
+    """Talk to a process that renders templates.
+
+    Attribute: spent, whether it should be asked nothing more, since it has used up its memory.
+    """
+
+    def __init__(self) -> None:
+        try:
+            self._process = start_child(child_command(RENDERING))
+        except OSError as error:
+            raise _unavailable(error.strerror or str(error)) from None
+        self._watch = MemoryWatch(self._process, _MEMORY_BYTES)
+        self._ready = self.spent = False
+
+    @property
+    def alive(self) -> bool:
+        """Return whether it can be asked something."""
+        return self._process.poll() is None
+
+    def wait_until_ready(self, cancel: CancelToken | None) -> None:
+        """Wait until it has started. Raises ChatTemplateFailed, Cancelled."""
+        if self._ready:
+            return
+        try:
+            greeting = self._await(lambda: read_message(self._output, 100), monotonic() + _START_LIMIT_S, cancel)
+        except OutOfTime:
+            raise _unavailable(Translatable("it took too long")) from None
+        if greeting is None:
+            raise _unavailable(f"it ended with {self._code()}")
+        self._ready = True
+
+    def ask(self, request: Callable[[float], bytes], limit: float, cancel: CancelToken | None) -> dict[str, Any]:
+        """Return its answer to a request, until `limit` (monotonic).
+
+        `request` gives the message from the seconds that are left. Raises OutOfTime, ChatTemplateFailed, Cancelled.
+        """
+        seconds = limit - monotonic()
+        if seconds <= 0:
+            raise OutOfTime
+        asked = request(seconds)
+
+        def exchange() -> bytes | None:
+            write_message(self._input, asked)
+            return read_message(self._output, 2**30)
+
+        answer = self._await(exchange, limit, cancel)
+        if answer is not None:
+            said = dict(json.loads(answer))
+            self.spent = "spent" in said
+            return said
+        if self._code() == _END_BY_TIME:
+            raise OutOfTime
+        raise ChatTemplateFailed(Translatable("it crashes the process that renders it"))
+
+    def end(self) -> None:
+        """End it at once."""
+        end_child(self._process)
+        self._watch.close()
+
+    def _await(self, work: Callable[[], bytes | None], limit: float, cancel: CancelToken | None) -> bytes | None:
+        """Return what `work` gives, done on a thread; None where the child ends. Raises OutOfTime, Cancelled.
+
+        Reading a pipe cannot be given up, on Windows in no way at all, but the child can be ended.
+        """
+        done: SimpleQueue[bytes | None] = SimpleQueue()
+        thread = threading.Thread(target=_deliver, args=(work, done), name="outrider-render", daemon=True)
+        thread.start()
+        try:
+            while True:
+                try:
+                    return done.get(timeout=_POLL_S)
+                except Empty:
+                    self._check(limit, cancel)
+        except BaseException:
+            self._process.kill()
+            raise
+        finally:
+            thread.join()
+
+    def _check(self, limit: float, cancel: CancelToken | None) -> None:
+        if cancel is not None:
+            cancel.check()
+        if monotonic() > limit:
+            raise OutOfTime
+        if self._watch.exceeded():
+            raise ChatTemplateFailed(Translatable("it takes too much memory"))
+
+    def _code(self) -> int | None:
+        """Return how the process ended, which has closed its output."""
+        try:
+            return self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            return None
+
+    @property
+    def _input(self) -> Any:
+        return self._process.stdin
+
+    @property
+    def _output(self) -> Any:
+        return self._process.stdout
+
+
+def _deliver(work: Callable[[], bytes | None], done: SimpleQueue[bytes | None]) -> None:
+    try:
+        done.put(work())
+    except OSError:
+        done.put(None)
+
+
+def _unavailable(reason: str) -> ChatTemplateFailed:
+    return ChatTemplateFailed(Translatable("the process that renders it cannot be started ({reason})", reason=reason))
+
+
+class ChildPool:
+    """Keep one child waiting for the next request. A request that finds it busy gets another one, which then ends."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._idle: LimitedChild | None = None
+        self._keepers: WeakSet[Any] = WeakSet()
+
+    @contextmanager
+    def lent(self) -> Iterator[LimitedChild]:
+        """Give a child that nobody else asks, for the block. It ends where the block fails. Raises ChatTemplateFailed.
+
+        Raises what the block raises.
+        """
+        child = self._take()
+        try:
+            yield child
+        except BaseException:
+            child.end()
+            raise
+        if child.spent:
+            child.end()
+        else:
+            self._give_back(child)
+
+    def _take(self) -> LimitedChild:
+        """Return a child that nobody else asks. Raises ChatTemplateFailed."""
+        with self._lock:
+            child, self._idle = self._idle, None
+        if child is not None and not child.alive:
+            child.end()
+            child = None
+        return child or LimitedChild()
+
+    def _give_back(self, child: LimitedChild) -> None:
+        """Keep a child for the next request, or end it."""
+        with self._lock:
+            if self._idle is None and self._keepers:
+                self._idle = child
+                return
+        child.end()
+
+    def keep_warm(self, owner: object) -> None:
+        """Keep a child for `owner`, and start it. Where that fails, whoever asks it is told."""
+        with self._lock:
+            self._keepers.add(owner)
+            if self._idle is None:
+                try:
+                    self._idle = LimitedChild()
+                except ChatTemplateFailed:
+                    return
+
+    def let_go(self, owner: object) -> None:
+        """End the child that waits, unless somebody else keeps it."""
+        with self._lock:
+            self._keepers.discard(owner)
+            if not self._keepers:
+                self.end()
+
+    def end(self) -> None:
+        """End the child that waits."""
+        with self._lock:
+            child, self._idle = self._idle, None
+        if child is not None:
+            child.end()
+
+
+pool = ChildPool()
+"""The program's."""
+atexit.register(pool.end)
