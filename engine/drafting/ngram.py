@@ -200,6 +200,7 @@ class NgramDrafter(Drafter):
         self._stop_tokens = stop_tokens
         self._cost = cost
         self._index = SuffixIndex(self._options.max_match, self._options.most_places)
+        self.dozing = False  # A policy may say otherwise before the prompt is read.
         self._reset()
 
     def _reset(self) -> None:
@@ -213,7 +214,6 @@ class NgramDrafter(Drafter):
         """Where the source of a broken copy would have gone on, and the length of the text at that time."""
         self._allowance = self._options.allowance
         self._drafted = 0
-        self.dozing = False
         self._unread: list[int] = []
         """What was committed while it dozed."""
         self._chances: list[float] = []

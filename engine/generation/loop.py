@@ -83,6 +83,8 @@ class GenerationLoop:
 
     def _learn(self, draft: Draft, verdict: Verdict, times: tuple[float, float], rest_ms: float) -> None:
         """Tell the policy of a round. `rest_ms`: what it took since its tokens were handed out."""
+        if self._plan.policy.asleep:
+            return
         proposed, confidences = len(draft.tokens), tuple(map(exp, draft.logprobs))
         self._plan.policy.observe(proposed, min(verdict.accepted, proposed), *times, confidences, rest_ms)
 
@@ -179,7 +181,7 @@ class GenerationLoop:
                 self._tally.note_wait(self._ahead.settle(holds=holds))
         finally:  # The drafter learns what was committed even where its work ahead was cancelled or failed.
             self._truncate()
-            if self._finish is not None or not self._plan.policy.asleep:
+            if not self._plan.policy.asleep:
                 self._tell(all_of_it=self._finish is not None)
 
     def _leave(self) -> None:

@@ -21,8 +21,8 @@ class LookaheadPolicy(ABC):
     """Chooses K for each round and learns from its outcome.
 
     Attributes: speedup (expected of this round, in times of plain decoding; None: not estimated); source (the name of
-    the source that is to propose; None: whoever can); asleep (this round and the next one are plain: the drafter need
-    not even be told what was committed); resting (nothing will be proposed for a while: it need not follow each round);
+    the source that is to propose; None: whoever can); asleep (this round and the next one are plain: neither policy nor
+    drafter need be told of it); resting (nothing will be proposed for a while: it need not follow each round);
     limit (how many tokens a draft may have that asks `goes_on`; None: it does not ask, and has as many as chosen).
     """
 
@@ -123,7 +123,7 @@ class AutoLookahead(LookaheadPolicy):
         self._finding_out = self._surprised = self._scaled = False
         self._promised: Floats = ()
         self._exactly: int | None = None
-        self._plain, self._learning_ms, self.limit = self.costs.verify(1), 0.0, 0
+        self._plain, self._learning_ms, self.limit = self._cost_of_plain(), 0.0, 0
         self.asleep = self.resting = self._allowance.sleep > 0
         if not self.asleep:
             self._make_plan()
@@ -147,7 +147,7 @@ class AutoLookahead(LookaheadPolicy):
         elif self._draft and self._allowance.left > 0.0:
             chosen = self._find_out(chosen)
         if not chosen and self._pause and not self._allowance.sleep:
-            self._allowance.sleep, self.asleep = self._pause, True
+            self._allowance.sleep, self.asleep, self._proposed = self._pause, True, 0
             self._allowance.spend(-self._allowance.SHARE * self._pause)
         self.source = self._index.name if offered and self._index else self._draft
         self.speedup, self.lookahead = max(self._worth * self._plain, 1.0), chosen
@@ -170,14 +170,8 @@ class AutoLookahead(LookaheadPolicy):
     def observe(
         self, proposed: int, accepted: int, draft_ms: float, target_ms: float, sure: Floats = (), rest_ms: float = 0.0
     ) -> None:
-        before, self._proposed = self._proposed, proposed
-        if self.asleep:
-            if before:  # What a draft costs too: the first plain round behind it takes longer.
-                self._allowance.spend(target_ms / self._plain - 1.0)
-            elif self._allowance.sleep % self.AHEAD == 1:
-                self.costs.observe_verify(1, target_ms)
-            return
         began = perf_counter()
+        before, self._proposed = self._proposed, proposed
         if proposed or not before:  # A first plain round behind others takes longer, and plain decoding has none such.
             if self._finding_out and target_ms < (1.0 - self.SURPRISE) * self.costs.verify(proposed + 1):
                 self._try_at = self._plan_at = self._round
@@ -207,7 +201,7 @@ class AutoLookahead(LookaheadPolicy):
         """Find the K of the draft model with the best rate, and whether it pays."""
         costs = self.costs
         self._scaled = costs.knows(1)  # otherwise only the proportions of times mean something
-        before, self._plain = self._plain, costs.verify(1) + costs.rest[0]
+        before, self._plain = self._plain, self._cost_of_plain()
         if abs(self._plain - before) > self.SURPRISE * before:
             self._seen, self._surprised = {}, True
             self._allowance.spend(-2.0)
@@ -217,6 +211,9 @@ class AutoLookahead(LookaheadPolicy):
         drafted = range(MAX_LOOKAHEAD if self._draft else 0)
         self._best, self._planned = self._best_size(map(self.acceptance.at, drafted), costs.draft())
         self._judge()
+
+    def _cost_of_plain(self) -> float:
+        return self.costs.verify(1) + self.costs.rest[0]
 
     def _judge(self) -> None:
         """Correct the plan's rate by what rounds gave, and tell whether that is more than plain decoding."""

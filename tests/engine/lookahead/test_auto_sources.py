@@ -139,7 +139,8 @@ def test_where_nothing_pays_looks_take_a_share_of_the_time(spent: float, plain_m
     policy = AutoLookahead(costs, AcceptanceModel(prior=0.1, weight=1_000.0), allowance, index=index)
     for _ in range(224):
         proposed = policy.choose()
-        policy.observe(proposed, 0, plain_ms * proposed, verify[proposed + 1])
+        if not policy.asleep:
+            policy.observe(proposed, 0, plain_ms * proposed, verify[proposed + 1])
     assert index.looks == pytest.approx(looks, abs=2)
     index.chances = (0.99,) * 32
     waited = 0
@@ -149,6 +150,24 @@ def test_where_nothing_pays_looks_take_a_share_of_the_time(spent: float, plain_m
     assert waited <= 128
     assert not policy.asleep
     assert not index.dozing
+
+
+def test_a_reply_that_begins_is_no_surprise() -> None:
+    """What surrounds a forward belongs to the cost of plain decoding from the first plan on."""
+    costs, allowance = Fixed({n: 0.2 * n for n in range(1, 34)}, 0.2), Allowance()
+    costs.rest[0] = 0.1
+    allowance.spend(9.0)
+    AutoLookahead(costs, AcceptanceModel(prior=0.1, weight=1_000.0), allowance)
+    assert allowance.left == -7.0
+
+
+def test_a_reply_that_begins_asleep_lets_its_index_doze() -> None:
+    allowance, index = Allowance(), NgramDrafter()
+    allowance.sleep = 3
+    policy = AutoLookahead(allowance=allowance, index=index)
+    index.begin([1, 2, 3] * 4, CancelToken())
+    assert policy.asleep
+    assert index.dozing
 
 
 def _looks_beside_a_draft_that_pays(plain_ms: float) -> tuple[int, int]:
@@ -185,7 +204,8 @@ def test_a_draft_that_never_pays_is_looked_at_seldom_without_an_index_too() -> N
     for _ in range(400):
         proposed = policy.choose()
         proposals += proposed > 0
-        policy.observe(proposed, 0, 0.2 * proposed, verify[proposed + 1])
+        if not policy.asleep:
+            policy.observe(proposed, 0, 0.2 * proposed, verify[proposed + 1])
     assert proposals <= 4
     assert policy.speedup == 1.0
 
