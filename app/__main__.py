@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from app.system.console import spoken
-from app.system.places import describe, restore_environment
+from app.system.places import describe, restore_environment, tighten_folders
 from app.system.single_instance import Call, Claim, NoAnswer, claim_or_call
 from engine import Installation, InstallationDamaged, __version__, installation_folder, run_hidden_command
 
@@ -51,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if problem is not None:
         print(f"outrider: {problem}", file=sys.stderr)  # noqa: T201 - there is no window to say it in
         return EXIT_UNUSABLE
+    tighten_folders()
     try:
         claim = None if args.smoke_test else _claim(args)
     except NoAnswer:

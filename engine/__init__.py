@@ -86,8 +86,8 @@ if TYPE_CHECKING:
     from engine.sampling.acceptance import accept, residual_distribution
     from engine.sampling.distribution import distribution, sample
     from engine.stats import GenerationStats, MethodStats
-    from engine.system.cache_files import cache_folder
-    from engine.system.files import expanded, write_whole
+    from engine.system.cache_files import cache_folder, tighten_cache
+    from engine.system.files import expanded, private_file, private_folder, tighten, write_whole
     from engine.system.hidden_commands import run_hidden_command
     from engine.system.installation import EXIT_DAMAGED, Installation, check_installation, installation_folder
     from engine.system.machine import available_memory
@@ -97,7 +97,7 @@ _HOMES = {
     "engine.sampling.acceptance": ("accept", "residual_distribution"),
     "engine.backends.base": ("Backend", "Rewind", "Tokenizer"),
     "engine.bench.runs": ("Equality",),
-    "engine.system.cache_files": ("cache_folder",),
+    "engine.system.cache_files": ("cache_folder", "tighten_cache"),
     "engine.cancel": ("CancelToken",),
     "engine.library.compat": ("Fit", "judge_pair", "rank_drafts"),
     "engine.config": (
@@ -162,7 +162,7 @@ _HOMES = {
     "engine.library.memory_needs": ("MemoryNeeds", "gpu_offload", "memory_needs", "usable_cache_types"),
     "engine.library.presets": ("apply_preset", "find_preset"),
     "engine.formats.gguf.parts": ("first_part",),
-    "engine.system.files": ("expanded", "write_whole"),
+    "engine.system.files": ("expanded", "private_file", "private_folder", "tighten", "write_whole"),
     "engine.options": ("GenerationOptions", "LoadOptions"),
     "engine.system.hidden_commands": ("run_hidden_command",),
     "engine.system.installation": ("EXIT_DAMAGED", "Installation", "check_installation", "installation_folder"),
@@ -270,12 +270,16 @@ __all__ = [
     "load",
     "measure_ways",
     "memory_needs",
+    "private_file",
+    "private_folder",
     "rank_drafts",
     "residual_distribution",
     "resolve_source",
     "run_hidden_command",
     "sample",
     "scan_folder",
+    "tighten",
+    "tighten_cache",
     "usable_cache_types",
     "write_whole",
 ]

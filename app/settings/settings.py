@@ -34,7 +34,7 @@ from app.state.settings.fields import Option
 from app.state.settings.generation import GENERATION, GenerationChoice
 from app.system.places import settings_path
 from app.system.translation import LANGUAGES
-from engine import MAX_LOOKAHEAD, Translatable, write_whole
+from engine import MAX_LOOKAHEAD, Translatable, private_folder, write_whole
 
 FONT_POINTS = (6, 40)
 """The smallest and the largest size of the font that can be chosen."""
@@ -281,8 +281,8 @@ class SettingsFile:
         if self._keep_off:
             return False
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(self.path, json.dumps(settings.to_mapping(), indent=2).encode())
+            private_folder(self.path.parent)
+            write_whole(self.path, json.dumps(settings.to_mapping(), indent=2).encode(), private=True)
         except OSError as error:
             self.trouble = SettingsTrouble("unwritable", self.path, reason=error.strerror or "")
             return False

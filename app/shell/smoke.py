@@ -15,9 +15,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import QBuffer
+
 from app.state.chat.transcript import Exchange
 from app.system.places import is_frozen
-from engine import ModelFile, __version__
+from engine import ModelFile, __version__, write_whole
 
 if TYPE_CHECKING:
     from app.shell.program import Program
@@ -167,8 +169,13 @@ async def _drawn(program: Program, exchange: Exchange) -> None:
 
 async def _shoot(program: Program, path: Path) -> None:
     await asyncio.sleep(0.3)
-    if not program.window.grab().save(str(path)):
+    picture = QBuffer()
+    if not program.window.grab().save(picture, path.suffix[1:].upper() or "PNG"):
         raise SmokeFailed(f"cannot write the picture to {path}. Choose another file, ending in .png.")
+    try:
+        write_whole(path, bytes(picture.data().data()))
+    except OSError as error:
+        raise SmokeFailed(f"cannot write the picture to {path}: {error.strerror or error}.") from None
 
 
 def _fail(reason: str) -> int:

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 from app.store.errors import StoreInUse
+from engine import private_file, private_folder
 
 _WAIT_S = 2.0
 _LOCK_S = 0.25
@@ -92,7 +93,7 @@ class FilePlace:
         then the connection still has everything.
         """
         path = self.path
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
         part = path.with_name(f".{path.stem}-{secrets.token_hex(4)}.part")
         try:
             part.touch(0o600, exist_ok=False)
@@ -161,6 +162,7 @@ def take_lock(path: Path) -> sqlite3.Connection:
 
 
 def _take_lock(path: Path) -> sqlite3.Connection:
+    private_file(lock_file(path))
     lock = sqlite3.connect(lock_file(path), timeout=_LOCK_S, isolation_level=None)
     try:
         lock.execute("PRAGMA journal_mode = MEMORY").fetchone()

@@ -30,7 +30,7 @@ from app.store.rows import COLUMN_COUNT, COLUMNS, checksum, checksum_of_trace, m
 from app.store.schema import check_header, check_log, check_tables, migrate
 from app.store.search import SearchHit, search
 from app.system.places import data_folder
-from engine import Translatable
+from engine import Translatable, private_file, private_folder
 
 FILE_NAME = "conversations.sqlite3"
 _PURGED = 200
@@ -76,11 +76,10 @@ class Store:
         path = default_path() if path is None else path
         try:
             with contextlib.ExitStack() as held:
-                path.parent.mkdir(parents=True, exist_ok=True)
+                private_folder(path.parent)
                 check_header(path)
-                if not path.exists():
-                    # Conversations are nobody else's business; SQLite's other files take this one's mode.
-                    path.touch(mode=0o600)
+                # Conversations are nobody else's business; SQLite's other files take this one's mode.
+                private_file(path)
                 lock = held.enter_context(contextlib.closing(take_lock(path)))
                 check_log(path)
                 connection = held.enter_context(contextlib.closing(connect(path)))

@@ -12,9 +12,10 @@ import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from app.system.places import is_frozen
-from engine import __version__
+from engine import __version__, private_file, private_folder
 
 LOGGER = logging.getLogger("outrider")
 """Where the program logs. What other libraries log is left out: nobody knows what it quotes."""
@@ -144,8 +145,12 @@ def _make_handler(path: Path) -> logging.Handler:
         def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
             """Say nothing."""
 
+        def _open(self) -> Any:
+            private_file(path)
+            return super()._open()
+
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
     except OSError:
         return logging.NullHandler()
     handler = Quiet(path, maxBytes=_LARGEST, backupCount=_OLD_FILES, encoding="utf-8", errors="replace", delay=True)

@@ -13,7 +13,15 @@ from pathlib import Path
 
 from platformdirs import user_config_path, user_data_path, user_log_path
 
-from engine import Installation, InstallationDamaged, __version__, cache_folder, installation_folder
+from engine import (
+    Installation,
+    InstallationDamaged,
+    __version__,
+    cache_folder,
+    installation_folder,
+    tighten,
+    tighten_cache,
+)
 
 _NAME = "outrider"
 _LIBRARY_PATH = "LD_LIBRARY_PATH"
@@ -35,6 +43,15 @@ def data_folder() -> Path:
 def log_folder() -> Path:
     """Return the folder of the log. It may not exist."""
     return user_log_path(_NAME, appauthor=False)
+
+
+def tighten_folders() -> None:
+    """Take the program's own folders, and the files in them, from all others: earlier versions did not."""
+    logs = log_folder()
+    # On Linux the log is in a folder of its own within ours, on macOS among those of other programs.
+    ours = (logs, logs.parent) if logs.parent.name == _NAME else (logs,)
+    tighten(settings_path().parent, data_folder(), *ours)
+    tighten_cache()
 
 
 def is_frozen() -> bool:

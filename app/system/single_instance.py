@@ -16,7 +16,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from engine import write_whole
+from engine import private_folder, write_whole
 
 ANSWER_S = 20.0
 """How long the first one may take to answer; it may have begun a moment ago itself."""
@@ -111,7 +111,7 @@ def _try_claim(store: Path, *, hopeful: bool) -> Claim | None:
     """Return the claim, or None if another process has it; `hopeful`: also if that cannot be told at the moment."""
     path = _lock_file(store)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError:
         return Claim(store, None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import pairwise
 from math import ceil
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from engine.bench.figures import called, count_threads
 from engine.bench.runs import AUTO, NGRAM, PLAIN
 from engine.errors import InvalidRequest, NotAvailable
+from engine.system.files import write_whole
 from engine.system.installation import installation_folder
 
 if TYPE_CHECKING:
@@ -60,8 +62,10 @@ def draw_plot(report: Mapping[str, Any], path: Path) -> None:
 
     image = Image.new("RGB", (WIDTH * _FINE, HEIGHT * _FINE), "white")
     _Plot(ImageDraw.Draw(image), report).draw()
+    picture = BytesIO()
+    image.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS).save(picture, "PNG", optimize=True)
     try:
-        image.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS).save(path, "PNG", optimize=True)
+        write_whole(path, picture.getvalue())
     except OSError as error:
         raise InvalidRequest(f"Cannot write {path}: {error.strerror or error}.") from None
 

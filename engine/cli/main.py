@@ -83,6 +83,8 @@ def _run(argv: list[str]) -> int:
     if argv[:1] not in _SAID_BY_ANY:
         check_installation()
     args = _make_parser(argv[:1]).parse_args(argv)
+    # For the commands that have something to do: most of the time of the others goes into imports.
+    importlib.import_module("engine.system.cache_files").tighten_cache()
     return int(args.run(args))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from platformdirs import user_cache_path
 
-from engine.system.files import write_whole
+from engine.system.files import private_folder, tighten, write_whole
 
 _MOST_BYTES = 256 * 2**20
 
@@ -19,6 +19,13 @@ _MOST_BYTES = 256 * 2**20
 def cache_folder() -> Path:
     """Return the user's cache of this program: nothing in it is needed, all of it saves time. It may not exist."""
     return user_cache_path("outrider")
+
+
+def tighten_cache() -> None:
+    """Take the user's cache from all others, where an earlier version left it open to them."""
+    folder = cache_folder()
+    inside = folder.iterdir() if folder.is_dir() else ()
+    tighten(*(path for path in inside if path.is_dir() and not path.is_symlink()), folder)
 
 
 def library_place() -> Path:
@@ -49,7 +56,8 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def write_file(path: Path, content: bytes) -> None:
     """Write a file of the cache, and the folders around it. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
+    tighten_cache()
     write_whole(path, content, lasting=False, private=True)
 
 

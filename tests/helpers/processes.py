@@ -9,7 +9,7 @@ from helpers.paths import ROOT, TESTS
 
 
 def run_python(
-    *arguments: str, env: Mapping[str, str] | None = None, timeout: float = 120
+    *arguments: str, env: Mapping[str, str] | None = None, timeout: float = 120, umask: int = -1
 ) -> subprocess.CompletedProcess[str]:
     """Run this interpreter in the project's folder; the helpers are importable there."""
     environment = dict(os.environ if env is None else env)
@@ -23,6 +23,7 @@ def run_python(
         text=True,
         timeout=timeout,
         check=False,
+        umask=umask,
     )
 
 

@@ -66,7 +66,7 @@ class WindowUnderOrders:
     Attributes: told (what it told last), errors (what it wrote to standard error, at the end).
     """
 
-    def __init__(self, folder: Path, environment: dict[str, str] | None = None) -> None:
+    def __init__(self, folder: Path, environment: dict[str, str] | None = None, umask: int = -1) -> None:
         self.folder = folder
         self.told: dict[str, Any] = {}
         self.errors = ""
@@ -84,6 +84,7 @@ class WindowUnderOrders:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
+                umask=umask,
             )
 
     def __enter__(self) -> Self:
