@@ -32,7 +32,7 @@ from engine.library.scan import inspect_model
 from engine.system.cache_files import cache_folder, write_file
 from engine.system.child import child_command, start_child
 from engine.system.hidden_commands import TRIAL, VERDICT_MARK
-from engine.system.machine import available_memory
+from engine.system.machine import available_memory, tells_of_no_memory
 from engine.translatable import Translatable, as_clause, unpacked
 
 _POLL_S = 0.05
@@ -42,6 +42,13 @@ _KEPT_LINES = 40
 _TRIAL = 1
 """Counts up when the trial tries more than it did."""
 _REMEMBERED = 512
+_NO_MEMORY = Translatable(
+    "memory ran out while it was tested. Close other programs, or choose a shorter context or a smaller model."
+)
+_KILLED = {-9}
+"""The system does so where memory ran out; few others do."""
+_ILLEGAL = {-4, 0xC000001D}
+"""How a process ends at an instruction that the processor lacks: by SIGILL, on Windows with this status (untested)."""
 
 
 def check_model_file(
@@ -130,7 +137,7 @@ def _obey(path: Path, said: dict[str, Any]) -> None:
         raise ModelNotSupported(path, reason)
     if verdict == "broken":
         raise ModelFileBroken(path, reason)
-    raise LoadFailed(path, reason)
+    raise LoadFailed(path, _NO_MEMORY if verdict == "no memory" else reason)
 
 
 def _reason(said: object) -> str:
@@ -141,8 +148,18 @@ def _reason(said: object) -> str:
 
 
 def _death(path: Path, code: int, noise: list[str]) -> LoadFailed:
-    """Return the error for a child that ended without a verdict."""
-    if code == 1 and any(line.startswith("Traceback") for line in noise):
+    """Return the error for a child that ended without a verdict: the file is one of several that may be at fault."""
+    if code in _KILLED or any(tells_of_no_memory(line) for line in noise):
+        return LoadFailed(path, _NO_MEMORY)
+    if code in _ILLEGAL:
+        return LoadFailed(
+            path,
+            Translatable(
+                "this build of llama.cpp uses instructions that this processor lacks. Install Outrider again on this "
+                "computer (from its sources: make setup)."
+            ),
+        )
+    if any(line.startswith("Traceback") for line in noise):
         return LoadFailed(path, Translatable("the process that tests it failed ({noise}).", noise=noise[-1][:200]))
     words = ("GGML_ASSERT", "GGML_ABORT", "what():")
     complaints = [line for line in noise if any(word in line for word in words)]

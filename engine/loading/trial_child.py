@@ -31,6 +31,7 @@ from engine.errors import (
 )
 from engine.system.child_side import be_harmless, own_output
 from engine.system.hidden_commands import VERDICT_MARK
+from engine.system.machine import tells_of_no_memory
 from engine.translatable import Translatable, packed
 
 _UNKNOWN = re.compile(r"unknown (model architecture|pre-tokenizer type): '([^']{1,80})'")
@@ -79,14 +80,20 @@ def run(settings: str) -> int:
         verdict, reason = _explained(error.reason)
     except _Failed as error:
         verdict, reason = "broken", error.args[0]
-    except (EngineError, ArithmeticError, LookupError, TypeError, ValueError, MemoryError) as error:
+    except (EngineError, ArithmeticError, LookupError, TypeError, ValueError) as error:
         verdict, reason = "broken", Translatable("it cannot be run ({reason}).", reason=str(error))
+        if tells_of_no_memory(str(error)):
+            verdict = "no memory"
+    except MemoryError:
+        verdict, reason = "no memory", ""
     _say(out, verdict=verdict, reason=packed(reason))
     return 0
 
 
 def _explained(complaint: str) -> tuple[str, str]:
     """Return the verdict and the reason for a person in what llama.cpp complains of."""
+    if tells_of_no_memory(complaint):
+        return "no memory", complaint
     unknown = _UNKNOWN.search(complaint)
     if unknown is not None:
         return "not supported", Translatable(

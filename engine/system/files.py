@@ -36,6 +36,8 @@ def private_folder(folder: Path) -> None:
     try:
         folder.mkdir(_FOLDER)
     except FileNotFoundError:
+        if folder.parent.is_dir():
+            raise
         private_folder(folder.parent)
         private_folder(folder)
     except FileExistsError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
@@ -16,6 +17,11 @@ from engine._version import __version__
 _TINY_MODEL = 32 * 2**20
 _ROOT = Path("/sys/fs/cgroup")
 _OWN = Path("/proc/self/cgroup")
+_NO_MEMORY = re.compile(
+    r"bad_alloc|insufficient memory|out of memory|(failed|unable) to (allocate|reserve memory)|cannot allocate memory"
+    r"|MemoryError|failed to map segment|memory allocation (still )?failed|(mem_buffer|galloc\S*) != NULL",
+    re.IGNORECASE,
+)
 _LIBRARIES = ("llama-cpp-python", "numpy", "torch", "transformers")
 
 
@@ -115,6 +121,11 @@ def available_memory(root: Path = _ROOT, own: Path = _OWN) -> int:
     free = int(psutil.virtual_memory().available)
     left = [group_left for group in _groups(root, own) if (group_left := _left(group)) is not None]
     return max(0, min([free, *left]))
+
+
+def tells_of_no_memory(complaint: str) -> bool:
+    """Return whether a complaint of llama.cpp, C++, Python or the loader of libraries says that memory ran out."""
+    return _NO_MEMORY.search(complaint) is not None
 
 
 def _groups(root: Path, own: Path) -> list[Path]:

@@ -3379,10 +3379,6 @@
             <translation>{name} kann keinen der Prompts beantworten. Der erste: {why}</translation>
         </message>
         <message>
-            <source>it does not terminate</source>
-            <translation>sie endet nicht</translation>
-        </message>
-        <message>
             <source>it took too long</source>
             <translation>es dauerte zu lange</translation>
         </message>
@@ -3397,6 +3393,10 @@
         <message>
             <source>the process that renders it cannot be started ({reason})</source>
             <translation>der Prozess, der sie ausführt, lässt sich nicht starten ({reason})</translation>
+        </message>
+        <message>
+            <source>it does not terminate</source>
+            <translation>sie endet nicht</translation>
         </message>
         <message>
             <source>its text is far longer than the chat</source>
@@ -4259,12 +4259,20 @@
             <translation>Das Laden von safetensors-Modellen</translation>
         </message>
         <message>
+            <source>memory ran out while it was tested. Close other programs, or choose a shorter context or a smaller model.</source>
+            <translation>der Arbeitsspeicher reichte bei der Prüfung nicht aus. Schließen Sie andere Programme, oder wählen Sie einen kürzeren Kontext oder ein kleineres Modell.</translation>
+        </message>
+        <message>
             <source>it is not a model.</source>
             <translation>es ist kein Modell.</translation>
         </message>
         <message>
             <source>llama.cpp took too long to load it.</source>
             <translation>llama.cpp hat zu lange gebraucht, um es zu laden.</translation>
+        </message>
+        <message>
+            <source>this build of llama.cpp uses instructions that this processor lacks. Install Outrider again on this computer (from its sources: make setup).</source>
+            <translation>dieses llama.cpp verwendet Befehle, die diesem Prozessor fehlen. Installieren Sie Outrider auf diesem Computer neu (aus den Quellen: make setup).</translation>
         </message>
         <message>
             <source>the process that tests it failed ({noise}).</source>

@@ -20,6 +20,7 @@ from engine.errors import Cancelled, LoadFailed, ModelFileBroken, ModelNotSuppor
 from engine.formats.gguf import model as gguf_model
 from engine.formats.gguf import types
 from engine.loading import trial as probe
+from engine.loading import trial_child
 from engine.loading.trial import check_model_file
 from engine.system import machine
 from engine.system.hidden_commands import run_hidden_command
@@ -200,6 +201,12 @@ def test_a_child_that_hangs_is_ended(tiny: Path, monkeypatch: pytest.MonkeyPatch
         ("print('outrider-probe {not json')", ModelFileBroken, "cannot run"),
         ("print('outrider-probe []')", ModelFileBroken, "cannot run"),
         ("raise ImportError('no numpy')", LoadFailed, "no numpy"),
+        ("import os; os.kill(os.getpid(), 4)", LoadFailed, "instructions that this processor lacks. Install"),
+        ("import os; os.kill(os.getpid(), 9)", LoadFailed, "memory ran out while it was tested. Close"),
+        ("import os; print('what():  std::bad_alloc', flush=True); os.abort()", LoadFailed, "memory ran out"),
+        ("import os; print('x: out of memory', flush=True); os.kill(os.getpid(), 11)", LoadFailed, "memory ran out"),
+        ("raise MemoryError", LoadFailed, "memory ran out"),
+        ("""print('outrider-probe {"verdict": "no memory", "reason": ""}')""", LoadFailed, "memory ran out"),
         ("""print('outrider-probe {"verdict": "not supported", "reason": "why"}')""", ModelNotSupported, "why"),
         ("""print('outrider-probe {"verdict": "broken", "reason": "why"}')""", ModelFileBroken, "why"),
         ("""print('outrider-probe {"verdict": "???", "reason": "why"}')""", LoadFailed, "why"),
@@ -213,6 +220,40 @@ def test_what_a_child_may_say(
         check_model_file(LoadConfig(tiny))
     assert type(caught.value) is error
     assert len(str(caught.value)) < 500
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there a process can be kept from memory")
+def test_where_memory_runs_out_no_file_is_to_blame(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = (
+        "import os, resource, sys; size = int(sys.argv.pop(1)); resource.setrlimit(resource.RLIMIT_AS, (size, size));"
+    )
+    code += "os.execv(sys.argv[1], sys.argv[1:])"
+    real, said = probe._command, list[LoadFailed]()
+    for megabytes in (60, 80, 120, 160, 190, 200, 210, 225, 230):
+        limited = [sys.executable, "-c", code, str(megabytes * 2**20)]
+        monkeypatch.setattr(probe, "_command", lambda config, limited=limited: [*limited, *real(config)])
+        try:
+            check_model_file(LoadConfig(bundled_target, context_length=300 + megabytes))
+        except LoadFailed as error:
+            said.append(error)
+    monkeypatch.setattr(probe, "_command", real)
+    assert len(said) > 4
+    assert {type(error) for error in said} == {LoadFailed}, said
+    assert sum("memory ran out" in str(error) for error in said) > len(said) // 3, said
+    check_model_file(LoadConfig(bundled_target, context_length=300))
+
+
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        "error loading model: unable to allocate CPU buffer",
+        "failed to allocate buffer for kv cache",
+        "graph allocation: failed to reserve memory",
+        "ggml_aligned_malloc: insufficient memory (attempted to allocate 8192.00 MB)",
+    ],
+)
+def test_what_llama_cpp_says_where_memory_runs_out(complaint: str) -> None:
+    assert trial_child._explained(complaint)[0] == "no memory"
 
 
 def test_a_child_that_cannot_be_started(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
