@@ -52,8 +52,11 @@ else
 	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest $(ARGS)
 endif
 
+# A share of the tries of the campaigns that keeps the whole below 90 minutes on two cores; ARGS may have another one.
+SOAK_SHARE := 0.1
+
 soak: $(READY)
-	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -m soak $(ARGS)
+	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -m soak --share $(SOAK_SHARE) $(ARGS)
 
 # The walk of a new user, which is a test, with its pictures. Wants Xvfb and xdotool.
 screenshots: $(READY)

@@ -2,7 +2,6 @@
 
 import gc
 import os
-import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,13 +21,11 @@ from helpers.paths import BUNDLED_MODELS, SHARED_MODELS
 from helpers.strict import no_processes_left, no_threads_left, no_unexpected_logs, renderer
 
 __all__ = ["no_processes_left", "no_threads_left", "no_unexpected_logs", "renderer"]
+pytest_plugins = ["helpers.campaigns", "pytester"]
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Let campaigns be repeated and shortened; keep pytest-qt's settings known where there is no Qt."""
-    group = parser.getgroup("campaigns")
-    group.addoption("--seed", type=int, default=None, help="seed of the campaigns (default: another one each time)")
-    group.addoption("--share", type=float, default=1.0, help="share of a campaign's tries that is made (default: 1)")
+    """Keep pytest-qt's settings known where there is no Qt."""
     if not pluginmanager.hasplugin("pytest-qt"):
         parser.addini("qt_api", "not in use: there is no Qt")
         parser.addini("qt_log_level_fail", "not in use: there is no Qt")
@@ -39,13 +36,6 @@ def pytest_collection_finish() -> None:
     """Leave thousands of collected tests out of garbage collections: a window has no such heap to wait for."""
     gc.collect()
     gc.freeze()
-
-
-@pytest.fixture
-def campaign(request: pytest.FixtureRequest) -> tuple[int, float]:
-    """Give the seed of a campaign, and the share of its tries that is to be made."""
-    seed = request.config.getoption("--seed")
-    return random.randrange(2**32) if seed is None else int(seed), float(request.config.getoption("--share"))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from helpers.campaigns import Campaign
 from helpers.children.ordered_window import REPLY
 from helpers.window_orders import FullDisk, WindowUnderOrders, compiler, kept_in
 
@@ -116,23 +117,22 @@ class Scenario:
         return wrong
 
 
-def _run(folder: Path, seed: int, share: float, most: int | None = None) -> None:
-    drawn = random.Random(seed)
+def _run(folder: Path, campaign: Campaign, most: int | None = None) -> None:
+    drawn = random.Random(campaign.seed)
     scenario = Scenario(folder)
     writes = scenario.count()
     tries = [(first, drawn.choice((1, 2**60))) for first in range(1, writes + 1)]
-    number = len(tries) if share >= 1 else max(1, round(len(tries) * share))
-    for first, times in drawn.sample(tries, min(number, most or number)):
+    for first, times in drawn.sample(tries, min(most or writes, campaign.tries(writes), writes)):
         scenario.run(first, times)
-    print(f"\nseed {seed}: {writes} writes, {dict(scenario.ends)}")
-    assert not scenario.wrong, f"seed {seed}: {len(scenario.wrong)} wrong\n" + "\n".join(scenario.wrong)
+    campaign.note(writes=writes, **scenario.ends)
+    assert not scenario.wrong, f"seed {campaign.seed}: {len(scenario.wrong)} wrong\n" + "\n".join(scenario.wrong)
 
 
 def test_a_few_full_disks_lose_nothing(tmp_path: Path) -> None:
-    _run(tmp_path, 21, 1.0, most=2)
+    _run(tmp_path, Campaign(21, 1.0), most=2)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(5_400)
-def test_full_disks_lose_nothing(tmp_path: Path, campaign: tuple[int, float]) -> None:
-    _run(tmp_path, *campaign)
+def test_full_disks_lose_nothing(tmp_path: Path, campaign: Campaign) -> None:
+    _run(tmp_path, campaign)

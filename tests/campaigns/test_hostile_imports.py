@@ -6,7 +6,6 @@ run, `--share` shortens it.
 
 import json
 import os
-import random
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from helpers.campaigns import Campaign
 from helpers.children.hostile_imports import CASES, files
 from helpers.paths import ROOT, TESTS
 
@@ -66,14 +66,12 @@ def test_a_few_hostile_imports(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(3_600)
-def test_hostile_imports(tmp_path: Path, campaign: tuple[int, float]) -> None:
-    seed, share = campaign
-    names = random.Random(seed).sample([*CASES], max(1, round(len(CASES) * share)))
-    told = _import_all(tmp_path, seed, names)
-    print(f"\nseed {seed}: {len(told)} files, {sum(each['messages'] is None for each in told)} refused")
+def test_hostile_imports(tmp_path: Path, campaign: Campaign) -> None:
+    told = _import_all(tmp_path, campaign.seed, campaign.draw(CASES))
+    campaign.note(refused=sum(each["messages"] is None for each in told))
     for step in ("import", "scroll", "export", "edit", "open again"):
         longest = sorted((each["longest"].get(step, 0), each["name"]) for each in told)[::-1]
         late = sum(gap > 250 for gap, _ in longest)
-        print(f"  {step}: over 250 ms {late}; longest {', '.join(f'{gap} ms ({name})' for gap, name in longest[:4])}")
-    peaks = sorted((each["peak"], each["name"]) for each in told)[::-1]
-    print(f"  memory: {', '.join(f'{peak} MB ({name})' for peak, name in peaks[:4])}")
+        campaign.note(**{step: f"{late} over 250 ms, longest {longest[0][0]} ms ({longest[0][1]})"})
+    peak, name = max((each["peak"], each["name"]) for each in told)
+    campaign.note(most_memory=f"{peak} MB ({name})")

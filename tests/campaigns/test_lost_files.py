@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from helpers.campaigns import Campaign
 from helpers.children.ordered_window import REPLY
 from helpers.window_orders import WindowUnderOrders, kept_in
 
@@ -101,8 +102,8 @@ def _judge(folder: Path, name: Path, told: dict[str, Any], code: int, errors: st
     return wrong
 
 
-def _run(folder: Path, seed: int, share: float, names: tuple[str, ...] | None = None) -> None:
-    drawn = random.Random(seed)
+def _run(folder: Path, campaign: Campaign, names: tuple[str, ...] | None = None) -> None:
+    drawn = random.Random(campaign.seed)
     with _fill(folder) as window:
         found = _files(folder)
         window.quit()
@@ -115,20 +116,18 @@ def _run(folder: Path, seed: int, share: float, names: tuple[str, ...] | None = 
         for idle in (False, True)
     ]
     wrong = []
-    tried = cases if share >= 1 else drawn.sample(cases, max(1, round(len(cases) * share)))
-    for name, way, end, idle in tried:
+    for name, way, end, idle in drawn.sample(cases, min(len(cases), campaign.tries(len(cases)))):
         what = f"{name} {way}, {'idle' if idle else 'asked'}, {end}"
         wrong += [f"{what}: {each}" for each in _try(folder, name, way, end, idle=idle)]
-    print(f"\nseed {seed}: {len(found)} files, {len(tried)} tries")
-    assert not wrong, f"seed {seed}: {len(wrong)} wrong\n" + "\n".join(wrong)
+    campaign.note(files=len(found))
+    assert not wrong, f"seed {campaign.seed}: {len(wrong)} wrong\n" + "\n".join(wrong)
 
 
 def test_a_store_that_is_taken_away_is_written_again(tmp_path: Path) -> None:
-    _run(tmp_path / "profile", 21, 0.09, (_STORE, f"{_STORE}-wal"))
+    _run(tmp_path / "profile", Campaign(21, 0.09), (_STORE, f"{_STORE}-wal"))
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(5_400)
-def test_lost_files_lose_nothing(tmp_path: Path, campaign: tuple[int, float]) -> None:
-    seed, share = campaign
-    _run(tmp_path / "profile", seed, share)
+def test_lost_files_lose_nothing(tmp_path: Path, campaign: Campaign) -> None:
+    _run(tmp_path / "profile", campaign)

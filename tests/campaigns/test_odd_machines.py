@@ -15,6 +15,7 @@ from typing import Any, Self
 import pytest
 
 from app.store.store import Store
+from helpers.campaigns import Campaign
 from helpers.odd_machine import OddMachine, compiler
 from helpers.paths import ROOT, TESTS
 
@@ -147,18 +148,16 @@ def test_a_clock_that_jumps_a_few_times(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(1_800)
-def test_clocks_that_jump(tmp_path: Path, campaign: tuple[int, float]) -> None:
-    seed, share = campaign
-    jumps = max(1, round(JUMPS * share))
-    slowest = _jump(tmp_path, seed, jumps)
+def test_clocks_that_jump(tmp_path: Path, campaign: Campaign) -> None:
+    slowest = _jump(tmp_path, campaign.seed, campaign.tries(JUMPS))
     assert slowest < HANG_S
-    print(f"\nseed {seed}: {jumps} jumps, slowest answer {slowest:.1f} s")
+    campaign.note(slowest_answer_s=round(slowest, 1))
 
 
 # A slow disk ----------------------------------------------------------------------------------------------------------
 
 
-def _share_a_disk(workshop: Path, seed: int) -> tuple[str, float]:
+def _share_a_disk(workshop: Path, seed: int, questions: int = 4) -> tuple[str, float]:
     """One window works, another is started on its chats; gives what that said, and the slowest answer in seconds."""
     folder = workshop / "profile"
     folder.mkdir()
@@ -168,7 +167,7 @@ def _share_a_disk(workshop: Path, seed: int) -> tuple[str, float]:
     expected: dict[str, list[str]] = {}
     with Steered(folder, machine) as window:
         second = None
-        for number in range(4):
+        for number in range(questions):
             if number == 1:
                 second = _start_second(folder, machine)
             asked = f"Question {number}"
@@ -201,22 +200,21 @@ def _start_second(folder: Path, machine: OddMachine) -> subprocess.Popen[str]:
 
 @pytest.mark.alone
 def test_two_windows_on_a_slow_disk_once(tmp_path: Path) -> None:
-    said, slowest = _share_a_disk(tmp_path, 2)
+    said, slowest = _share_a_disk(tmp_path, 2, questions=2)
     assert said == _CALLED
     assert slowest < HANG_S
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3_600)
-def test_two_windows_on_a_slow_disk(tmp_path: Path, campaign: tuple[int, float]) -> None:
-    seed, share = campaign
+def test_two_windows_on_a_slow_disk(tmp_path: Path, campaign: Campaign) -> None:
     ends = []
-    for number in range(max(1, round(TWO_WINDOWS * share))):
+    for number in range(campaign.tries(TWO_WINDOWS)):
         workshop = tmp_path / str(number)
         workshop.mkdir()
-        ends.append(_share_a_disk(workshop, seed + number))
+        ends.append(_share_a_disk(workshop, campaign.seed + number))
     called, slowest = sum(said == _CALLED for said, _ in ends), max(slow for _, slow in ends)
-    print(f"\nseed {seed}: {len(ends)} starts, {called} called the window, slowest answer {slowest:.1f} s")
+    campaign.note(called_the_window=called, gave_up=len(ends) - called, slowest_answer_s=round(slowest, 1))
 
 
 _OPENINGS = """

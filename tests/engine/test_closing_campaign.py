@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.campaigns import Campaign
 from helpers.processes import run_python
 
 ENDS = ("close", "attach_target", "attach_draft")
@@ -53,13 +54,13 @@ print(json.dumps(ends))
 """
 
 
-def _run_campaign(how: str, pair: tuple[Path, Path], seed: int, tries: int) -> None:
+def _run_campaign(how: str, pair: tuple[Path, Path], seed: int, tries: int) -> dict[str, int]:
     done = run_python("-X", "faulthandler", "-c", _CAMPAIGN, *map(str, pair), how, str(seed), str(tries), timeout=900)
     assert done.returncode == 0, f"{how}, seed {seed}: exit {done.returncode}\n{done.stderr}"
-    ends = json.loads(done.stdout)
+    ends: dict[str, int] = json.loads(done.stdout)
     assert sum(ends.values()) == tries
     assert set(ends) <= {"cancelled", "Cancelled", "ModelNotLoaded", "DecoderBusy", "stop"}, ends
-    print(f"\n{how}: {tries} tries, seed {seed}: {ends}")
+    return ends
 
 
 @pytest.mark.parametrize("how", ENDS)
@@ -70,8 +71,5 @@ def test_a_few_tries_with_real_models(how: str, bundled_target: Path, bundled_dr
 @pytest.mark.soak
 @pytest.mark.timeout(1000)
 @pytest.mark.parametrize("how", ENDS)
-def test_many_tries_with_real_models(
-    how: str, bundled_target: Path, bundled_draft: Path, campaign: tuple[int, float]
-) -> None:
-    seed, share = campaign
-    _run_campaign(how, (bundled_target, bundled_draft), seed, max(1, round(TRIES * share)))
+def test_many_tries_with_real_models(how: str, bundled_target: Path, bundled_draft: Path, campaign: Campaign) -> None:
+    campaign.note(**_run_campaign(how, (bundled_target, bundled_draft), campaign.seed, campaign.tries(TRIES)))
