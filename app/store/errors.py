@@ -202,6 +202,11 @@ def is_damage(error: Exception) -> bool:
     return type(error) is sqlite3.OperationalError or isinstance(error, UnicodeDecodeError)
 
 
+def is_senseless(error: Exception) -> bool:
+    """Return whether SQLite made no sense of a question of ours: then the text of its schema is damaged."""
+    return _code(error) == sqlite3.SQLITE_ERROR
+
+
 def opening_error(path: Path, error: Exception) -> StoreError:
     """Return the error for a person when a store could not be opened or read."""
     if isinstance(error, OSError):

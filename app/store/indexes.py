@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from app.store.salvage import damage_passed_over
+from app.store.schema import make_search_again
 
 _MOST_PAGES = 65_536
 """256 MB: comparing more would hold up those who want to write."""
@@ -23,9 +24,11 @@ def mend_index(connection: sqlite3.Connection) -> None:
 
 
 def rebuild_search(connection: sqlite3.Connection) -> None:
-    """Build the indexes of the search from titles and messages again."""
-    for index in ("messages_fts", "titles_fts"):
-        connection.execute(f"INSERT INTO {index} ({index}) VALUES ('rebuild')")  # noqa: S608 - our names
+    """Build the indexes of the search from titles and messages again, with their tables.
+
+    SQLite describes those itself, and finds out only when it writes into them that their description is damaged.
+    """
+    make_search_again(connection)
 
 
 def rebuild_indexes(connection: sqlite3.Connection) -> None:

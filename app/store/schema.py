@@ -273,6 +273,17 @@ def migrate(connection: sqlite3.Connection) -> int:
     return before
 
 
+def make_search_again(connection: sqlite3.Connection) -> None:
+    """Make the tables of the search anew, from titles and messages, in a transaction of the caller's."""
+    triggers = [f"{table}_{what}" for table in ("messages", "titles") for what in ("inserted", "deleted", "changed")]
+    for trigger in triggers:
+        connection.execute(f"DROP TRIGGER IF EXISTS {trigger}")
+    for table in ("messages_fts", "titles_fts"):
+        connection.execute(f"DROP TABLE IF EXISTS {table}")
+    for statement in _statements(_SEARCH):
+        connection.execute(statement)
+
+
 def check_tables(path: Path, connection: sqlite3.Connection) -> None:
     """Look whether tables, indexes and triggers are described as they were made. Raises StoreDamaged.
 

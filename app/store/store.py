@@ -24,6 +24,7 @@ from app.store.errors import (
     StoreNotOpen,
     TraceDamaged,
     is_damage,
+    is_senseless,
     opening_error,
 )
 from app.store.rows import COLUMN_COUNT, COLUMNS, checksum, checksum_of_trace, message_of, row_of
@@ -145,7 +146,7 @@ class Store:
             try:
                 return search(self.connection, typed, limit)
             except UNREADABLE as error:
-                if is_damage(error):
+                if is_damage(error) or is_senseless(error):
                     raise SearchDamaged(self.path) from error
                 raise
 

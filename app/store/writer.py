@@ -14,7 +14,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.state.conversations.conversation import Conversation
-from app.store.errors import UNREADABLE, ChangeRefused, StoreError, StoreRestored, is_damage, writing_error
+from app.store.errors import (
+    UNREADABLE,
+    ChangeRefused,
+    StoreError,
+    StoreRestored,
+    is_damage,
+    is_senseless,
+    writing_error,
+)
 from app.store.indexes import rebuild_indexes
 from app.store.salvage import damage_passed_over
 from app.store.store import Store
@@ -253,7 +261,7 @@ class StoreWriter:
                 for queued in batch:
                     queued.change(store)
         except _SENSELESS as error:
-            if is_damage(error) and not self._indexes_rebuilt:
+            if (is_damage(error) or is_senseless(error)) and not self._indexes_rebuilt:
                 self._rebuild_indexes(store, error)
                 self._write(store, batch)
                 return
