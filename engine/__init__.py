@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         CacheType,
         GenerationRequest,
         LoadConfig,
-        Message,
         SamplingConfig,
         SpeculationConfig,
     )
@@ -81,6 +80,19 @@ if TYPE_CHECKING:
     from engine.library.names import bundled_pair, resolve_source
     from engine.library.presets import apply_preset, find_preset
     from engine.library.scan import inspect_model, scan_folder
+    from engine.messages.message import Message
+    from engine.messages.parts import (
+        FilePart,
+        ImagePart,
+        OtherField,
+        OtherPart,
+        Part,
+        ReasoningPart,
+        TextPart,
+        ToolCall,
+        ToolResult,
+    )
+    from engine.messages.read import parts_from_json
     from engine.methods import DRAFT_METHODS, METHODS, PLAIN, DraftMethod
     from engine.options import GenerationOptions, LoadOptions
     from engine.sampling.acceptance import accept, residual_distribution
@@ -107,11 +119,23 @@ _HOMES = {
         "GenerationRequest",
         "LoadConfig",
         "MAX_LOOKAHEAD",
-        "Message",
         "SamplingConfig",
         "SpeculationConfig",
     ),
     "engine.drafting.base": ("Draft", "Drafter", "DrafterContext", "GoesOn"),
+    "engine.messages.message": ("Message",),
+    "engine.messages.parts": (
+        "FilePart",
+        "ImagePart",
+        "OtherField",
+        "OtherPart",
+        "Part",
+        "ReasoningPart",
+        "TextPart",
+        "ToolCall",
+        "ToolResult",
+    ),
+    "engine.messages.read": ("parts_from_json",),
     "engine.methods": ("DRAFT_METHODS", "DraftMethod", "METHODS", "PLAIN"),
     "engine.decoder": ("SpeculativeDecoder", "load"),
     "engine.errors": (
@@ -199,6 +223,7 @@ __all__ = [
     "EngineError",
     "Equality",
     "Event",
+    "FilePart",
     "FinishReason",
     "Finished",
     "Fit",
@@ -208,6 +233,7 @@ __all__ = [
     "GenerationResult",
     "GenerationStats",
     "GoesOn",
+    "ImagePart",
     "IncompatiblePair",
     "Installation",
     "InstallationDamaged",
@@ -230,10 +256,14 @@ __all__ = [
     "ModelTooLarge",
     "NotAvailable",
     "Origin",
+    "OtherField",
+    "OtherPart",
     "PairWarning",
+    "Part",
     "Phrase",
     "PromptFit",
     "PromptProgress",
+    "ReasoningPart",
     "Rewind",
     "RewindNotSupported",
     "RoundEvent",
@@ -242,9 +272,12 @@ __all__ = [
     "SpeculativeDecoder",
     "Spread",
     "TextNotEncodable",
+    "TextPart",
     "TokenEvent",
     "TokenOutOfRange",
     "Tokenizer",
+    "ToolCall",
+    "ToolResult",
     "Translatable",
     "UnknownMethod",
     "UnknownPreset",
@@ -270,6 +303,7 @@ __all__ = [
     "load",
     "measure_ways",
     "memory_needs",
+    "parts_from_json",
     "private_file",
     "private_folder",
     "rank_drafts",

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypedDict
 
 from engine.checks import bias_pairs, check_number, check_whole, is_whole, token_ids
 from engine.errors import InvalidLookahead, InvalidRequest, UnknownMethod
+from engine.messages.message import Message
 from engine.methods import DRAFT_MODEL, METHODS, SOURCES, DraftMethod
 from engine.sampling_rules import RULES
 from engine.translatable import Translatable
@@ -39,34 +40,7 @@ Acceptance = Literal["rejection", "exact"]
 Overlap = Literal["on", "off", "auto"]
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
-    """Hold one turn of a conversation. `role` is system, user or assistant."""
-
-    role: str
-    content: str
-
-    def __post_init__(self) -> None:
-        if self.role not in ("system", "user", "assistant"):
-            raise InvalidRequest(
-                Translatable("A message's role must be system, user or assistant, not {role!r}.", role=self.role)
-            )
-        if not isinstance(self.content, str):
-            raise InvalidRequest(
-                Translatable("A message's content must be text, not {name}.", name=type(self.content).__name__)
-            )
-
-    @classmethod
-    def from_mapping(cls, data: object) -> Message:
-        """Return a message from {"role": …, "content": …}."""
-        if isinstance(data, Message):
-            return data
-        if not isinstance(data, Mapping) or not {"role", "content"} <= set(data):
-            raise InvalidRequest(Translatable('A message must be an object with "role" and "content".'))
-        return cls(data["role"], data["content"])
-
-
-Prompt = str | Sequence[Message | Mapping[str, str]] | Sequence[int]
+Prompt = str | Sequence[Message | Mapping[str, Any]] | Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)

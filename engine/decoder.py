@@ -17,7 +17,6 @@ from engine.chat.render import let_go, warming
 from engine.config import (
     GenerationRequest,
     LoadConfig,
-    Message,
     Prompt,
     SamplingConfig,
     SpeculationConfig,
@@ -33,6 +32,7 @@ from engine.library.compat import Fit, judge_backends, require_usable
 from engine.loading.open import ModelSource, notes_on_models
 from engine.loading.sharing import Holder
 from engine.lookahead.knowledge import PairKnowledge, learn_pair
+from engine.messages.message import Message
 from engine.methods import PLAIN, find_method
 from engine.options import GenerationOptions, LoadOptions, load_config
 from engine.stats import GenerationStats
@@ -301,7 +301,7 @@ class SpeculativeDecoder:
 
     def fit(
         self,
-        messages: Sequence[Message | Mapping[str, str]],
+        messages: Sequence[Message | Mapping[str, Any]],
         *,
         max_tokens: int | None = None,
         cancel: CancelToken | None = None,

@@ -39,7 +39,15 @@ GROUPS = (
     Group(
         "Requests",
         "What `generate`, `stream` and `astream` take. Every configuration checks itself when it is made.",
-        ("GenerationRequest", "GenerationOptions", "Message", "SamplingConfig", "SpeculationConfig", "CancelToken"),
+        ("GenerationRequest", "GenerationOptions", "SamplingConfig", "SpeculationConfig", "CancelToken"),
+    ),
+    Group(
+        "Messages",
+        "Who says what in a conversation: text, and what lies beside it.",
+        (
+            *("Message", "Part", "TextPart", "ReasoningPart", "ToolCall", "ToolResult", "FilePart", "ImagePart"),
+            *("OtherPart", "OtherField", "parts_from_json"),
+        ),
     ),
     Group(
         "Events and results",
@@ -130,6 +138,7 @@ VALUES = {
     "METHODS": "Every method that has a name; those that are planned raise `NotAvailable`.",
     "GoesOn": "Asked after each token of a draft: how many there are now, and the probability that the draft gave it.",
     "Origin": "Where a token came from.",
+    "Part": "One part of a `Message`, of any kind.",
     "PLAIN": "The name of the method that is plain decoding.",
     "__version__": "The version of Outrider, as text.",
 }

@@ -30,9 +30,10 @@ from engine.bench.runs import (
     prepare,
 )
 from engine.cancel import CancelToken
-from engine.config import GenerationRequest, Message, SamplingConfig, check_lookahead, freeze_prompt
+from engine.config import GenerationRequest, SamplingConfig, check_lookahead, freeze_prompt
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled, InvalidRequest, ModelNotLoaded
+from engine.messages.message import Message
 from engine.methods import DRAFT_MODEL
 from engine.system.machine import OtherPrograms, describe_machine
 from engine.translatable import Translatable

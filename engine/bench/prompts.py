@@ -9,8 +9,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from engine.config import Message
 from engine.errors import InvalidRequest
+from engine.messages.message import Message
 
 ALL = "all"
 """The category of prompts that have none."""

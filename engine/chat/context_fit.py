@@ -10,8 +10,8 @@ from engine.backends.base import Tokenizer
 from engine.cancel import CancelToken
 from engine.chat.render import Renderer
 from engine.chat.template import encode_prompt
-from engine.config import Message
 from engine.errors import ContextFull
+from engine.messages.message import Message
 
 _LETTERS = 16
 """Characters a token from which on a conversation is suspected to be many times too long."""
@@ -80,8 +80,8 @@ def fit_turns(
         tokens = encode_prompt(messages, tokenizer, raw=False, renderer=renderer)
         if len(tokens) <= limit:
             return tokens, 0
-    system = [message for message in messages if message.role == "system"]
-    turns = [message for message in messages if message.role != "system"]
+    system = [message for message in messages if message.instructs]
+    turns = [message for message in messages if not message.instructs]
     if not turns:
         return _all_or_nothing(system, tokenizer, context_length, renderer)
     starts = [index for index, message in enumerate(turns) if message.role == "user"] or [0]

@@ -21,8 +21,8 @@ from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.chat import limited_child
 from engine.chat.limited_child import OutOfTime
-from engine.config import Message
 from engine.errors import BackendClosed, ChatTemplateFailed
+from engine.messages.message import Message
 from engine.translatable import Translatable, unpacked
 
 LIMIT_S = 2.0
@@ -46,13 +46,13 @@ class Rendering:
     @property
     def letters(self) -> int:
         """Return the length of the conversation."""
-        return sum(len(message.content) for message in self.messages)
+        return sum(message.letters for message in self.messages)
 
     def request(self, seconds: float) -> bytes:
         """Return the message that asks the child for it; it computes for `seconds` at most."""
         room = _LETTERS_AT_LEAST + _LETTERS_A_LETTER * self.letters + _LETTERS_A_MESSAGE * len(self.messages)
         variables = {
-            "messages": [{"role": message.role, "content": message.content} for message in self.messages],
+            "messages": [message.as_template_dict() for message in self.messages],
             "bos_token": self.bos_token,
             "eos_token": self.eos_token,
             "add_generation_prompt": True,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from engine.backends.base import Tokenizer
 from engine.chat.render import Renderer
-from engine.config import Message
 from engine.errors import InvalidRequest
+from engine.messages.message import Message
 from engine.translatable import Translatable
 
 _ANCHOR = "\n"

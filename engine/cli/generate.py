@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ from engine.cli.common import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, r
 from engine.config import (
     GenerationRequest,
     Lookahead,
-    Message,
     SamplingConfig,
     SpeculationConfig,
     freeze_prompt,
@@ -27,6 +27,7 @@ from engine.decoder import SpeculativeDecoder, load
 from engine.errors import Cancelled, InvalidLookahead, InvalidRequest, NotAvailable, PairWarning
 from engine.events import Finished, GenerationResult, LoadProgress, TokenEvent
 from engine.library.presets import apply_preset
+from engine.messages.message import Message
 from engine.methods import AUTO, PLAIN, SOURCES
 
 _LATER = "it is planned for a later version"
@@ -75,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--messages",
         type=Path,
         metavar="FILE",
-        help='JSON list of {"role", "content"}; each user message is answered',
+        help='JSON list of {"role", "content"}; each user message and tool result is answered',
     )
     add("--json", action="store_true", help="print one line of JSON per reply")
     add("prompt", nargs="?", metavar="PROMPT")
@@ -278,13 +279,16 @@ def _answer_turns(
     console: Console,
     options: dict[str, Any],
 ) -> int:
-    """Answer each user turn in order; an assistant turn in the file takes the place of our answer in the history."""
+    """Answer each user turn and the results of tools in order.
+
+    An assistant turn in the file takes the place of our answer in the history.
+    """
     history: list[Message] = []
-    for turn in turns:
+    for turn, following in zip_longest(turns, turns[1:]):
         if turn.role == "assistant" and history and history[-1].role == "assistant":
             history.pop()
         history.append(turn)
-        if turn.role == "user":
+        if turn.role == "user" or (turn.role == "tool" and getattr(following, "role", "") != "tool"):
             result = _answer(decoder, history, as_json, cancel, console, options)
             history.append(Message("assistant", result.text))
             if result.finish_reason == "cancelled":

@@ -16,7 +16,6 @@ from engine.chat.template import encode_prompt
 from engine.config import (
     GenerationRequest,
     Lookahead,
-    Message,
     Prompt,
     SamplingConfig,
     SpeculationConfig,
@@ -33,6 +32,7 @@ from engine.generation.verifier import Verifier
 from engine.lookahead.costs import measured_cost
 from engine.lookahead.knowledge import PairKnowledge
 from engine.lookahead.policy import AutoLookahead, LookaheadPolicy, make_policy
+from engine.messages.message import Message
 from engine.methods import AUTO, DRAFT_METHODS, DRAFT_MODEL, NGRAM, PLAIN, DraftMethod, find_method
 from engine.options import GenerationOptions, check_names
 from engine.sampling.rows import NUMPY, Rows

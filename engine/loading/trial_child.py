@@ -21,7 +21,7 @@ from engine.backends.base import Backend
 from engine.backends.llama_cpp.backend import LlamaCppBackend
 from engine.chat.render import Renderer, keep_warm
 from engine.chat.template import encode_prompt
-from engine.config import MAX_LOOKAHEAD, LoadConfig, Message
+from engine.config import MAX_LOOKAHEAD, LoadConfig
 from engine.errors import (
     ChatTemplateFailed,
     EngineError,
@@ -29,6 +29,7 @@ from engine.errors import (
     ModelNotSupported,
     TextNotEncodable,
 )
+from engine.messages.message import Message
 from engine.system.child_side import be_harmless, own_output
 from engine.system.hidden_commands import VERDICT_MARK
 from engine.system.machine import tells_of_no_memory

@@ -3451,18 +3451,6 @@
             <translation>eine ganze Zahl von 0 bis 2^64 - 1</translation>
         </message>
         <message>
-            <source>A message's role must be system, user or assistant, not {role!r}.</source>
-            <translation>Die Rolle einer Nachricht muss system, user oder assistant sein, nicht {role!r}.</translation>
-        </message>
-        <message>
-            <source>A message's content must be text, not {name}.</source>
-            <translation>Der Inhalt einer Nachricht muss Text sein, nicht {name}.</translation>
-        </message>
-        <message>
-            <source>A message must be an object with "role" and "content".</source>
-            <translation>Eine Nachricht muss ein Objekt mit "role" und "content" sein.</translation>
-        </message>
-        <message>
             <source>Overlap must be 'on', 'off' or 'auto', not {overlap!r}.</source>
             <translation>Die Überlappung muss 'on', 'off' oder 'auto' sein, nicht {overlap!r}.</translation>
         </message>
@@ -4305,6 +4293,58 @@
         <message>
             <source>it computes no usable numbers: its weights are damaged.</source>
             <translation>es berechnet keine brauchbaren Zahlen: Seine Gewichte sind beschädigt.</translation>
+        </message>
+        <message>
+            <source>A message's role must be system, developer, user, assistant or tool, not {role!r}.</source>
+            <translation>Die Rolle einer Nachricht muss system, developer, user, assistant oder tool sein, nicht {role!r}.</translation>
+        </message>
+        <message>
+            <source>A message of the role {role} cannot hold a part of the kind {name}.</source>
+            <translation>Eine Nachricht der Rolle {role} kann keinen Teil der Art {name} haben.</translation>
+        </message>
+        <message>
+            <source>A message of a tool must hold one result.</source>
+            <translation>Eine Nachricht eines Werkzeugs muss ein Ergebnis haben.</translation>
+        </message>
+        <message>
+            <source>The arguments of the tool call {name!r} must be a JSON object.</source>
+            <translation>Die Argumente des Werkzeugaufrufs {name!r} müssen ein JSON-Objekt sein.</translation>
+        </message>
+        <message>
+            <source>A part's {field} must be text, not {name}.</source>
+            <translation>{field} eines Teils muss Text sein, nicht {name}.</translation>
+        </message>
+        <message>
+            <source>{name!r} in a message holds what JSON cannot say.</source>
+            <translation>{name!r} in einer Nachricht enthält etwas, das JSON nicht ausdrücken kann.</translation>
+        </message>
+        <message>
+            <source>A message must be an object with "role" and "content".</source>
+            <translation>Eine Nachricht muss ein Objekt mit "role" und "content" sein.</translation>
+        </message>
+        <message>
+            <source>A tool call must be an object with a "function" that has a "name" and "arguments".</source>
+            <translation>Ein Werkzeugaufruf muss ein Objekt mit einer „function“ sein, die „name“ und „arguments“ hat.</translation>
+        </message>
+        <message>
+            <source>A message's content must be text or a list of parts, not {name}.</source>
+            <translation>Der Inhalt einer Nachricht muss Text oder eine Liste von Teilen sein, nicht {name}.</translation>
+        </message>
+        <message>
+            <source>A part of a message must be an object with a "type".</source>
+            <translation>Ein Teil einer Nachricht muss ein Objekt mit einem „type“ sein.</translation>
+        </message>
+        <message>
+            <source>A part of type {kind!r} is incomplete or malformed.</source>
+            <translation>Ein Teil der Art {kind!r} ist unvollständig oder fehlerhaft.</translation>
+        </message>
+        <message>
+            <source>A message's {name} must be text.</source>
+            <translation>{name} einer Nachricht muss Text sein.</translation>
+        </message>
+        <message>
+            <source>A message's tool_calls must be a list.</source>
+            <translation>tool_calls einer Nachricht muss eine Liste sein.</translation>
         </message>
         <message>
             <source>Draft model</source>

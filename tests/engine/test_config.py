@@ -12,13 +12,13 @@ import pytest
 from engine.config import (
     GenerationRequest,
     LoadConfig,
-    Message,
     SamplingConfig,
     SpeculationConfig,
     check_lookahead,
     freeze_prompt,
 )
 from engine.errors import InvalidLookahead, InvalidRequest, InvalidSampling, UnknownMethod
+from engine.messages.message import Message
 from engine.translatable import Translatable
 
 

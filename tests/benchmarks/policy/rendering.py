@@ -23,7 +23,7 @@ if __name__ == "__main__":
 
 from engine.chat import sandbox
 from engine.chat.render import Renderer, keep_warm, let_go
-from engine.config import Message
+from engine.messages.message import Message
 
 MUST_MS = 3.0
 TURNS, LETTERS = 40, 600

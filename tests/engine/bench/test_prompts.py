@@ -8,9 +8,9 @@ import pytest
 
 from engine.bench.prompts import ALL, BenchPrompt, bundled_prompts, read_prompts
 from engine.bench.runs import LeftOut, prepare
-from engine.config import Message
 from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidRequest
+from engine.messages.message import Message
 from helpers.decoding.fake_backend import FakeBackend
 
 

@@ -6,10 +6,11 @@ import pytest
 
 from engine.chat.context_fit import PromptFit, fit_turns, measure_turns
 from engine.chat.template import encode_prompt
-from engine.config import LoadConfig, Message
+from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import ContextFull
 from engine.library.names import bundled_pair
+from engine.messages.message import Message
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.fakes import PieceTokenizer
 

@@ -8,9 +8,10 @@ import pytest
 
 from engine.chat.context_fit import fit_turns
 from engine.chat.template import encode_prompt
-from engine.config import LoadConfig, Message
+from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.library.names import bundled_pair
+from engine.messages.message import Message
 from helpers.decoding.fakes import PieceTokenizer, ScriptedBackend, recite
 from helpers.paths import SHARED_MODELS
 

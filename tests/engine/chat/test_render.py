@@ -11,9 +11,9 @@ import pytest
 from engine.cancel import CancelToken
 from engine.chat import render
 from engine.chat.context_fit import fit_turns
-from engine.config import Message
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled, ChatTemplateFailed, EngineError
+from engine.messages.message import Message
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.fakes import PieceTokenizer
 from helpers.decoding.rendering import HI, SAID, answers, refuse, rendered

@@ -14,10 +14,11 @@ import pytest
 
 from engine.chat import limited_child, render
 from engine.chat.render import Renderer
-from engine.config import LoadConfig, Message
+from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import ModelFileBroken
 from engine.library.names import bundled_pair
+from engine.messages.message import Message
 from engine.system import child
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.rendering import HI, SAID, answers, refuse, rendered
@@ -173,7 +174,7 @@ def test_the_child_ends_with_its_parent(at_work: bool) -> None:
 import sys, threading, time
 sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / "tests")!r}]
 from engine.chat import limited_child, render
-from engine.config import Message
+from engine.messages.message import Message
 from helpers.models.hostile_templates import HOSTILE, WORD, awaiting
 owner = threading.Thread()
 render.LIMIT_S = 0.5

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from engine.chat.render import Renderer
 from engine.chat.reply_text import ReplyText
 from engine.chat.template import encode_prompt
-from engine.config import Message
 from engine.errors import ChatTemplateFailed, InvalidRequest
+from engine.messages.message import Message
 from helpers.decoding.fakes import PieceTokenizer
 from helpers.properties import quick
 

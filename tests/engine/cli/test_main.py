@@ -117,6 +117,23 @@ def test_messages_are_answered_in_one_process(models: Models, tmp_path: Path) ->
         assert reply["prompt_evaluated"] < reply["prompt_tokens"]
 
 
+def test_results_of_tools_are_answered(models: Models, tmp_path: Path) -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "now", "arguments": "{}"}}
+    turns = [
+        {"role": "user", "content": [{"type": "text", "text": "What time is it?"}]},
+        {"role": "assistant", "content": None, "reasoning_content": "I ask twice.", "tool_calls": [call, call]},
+        {"role": "tool", "tool_call_id": "a", "content": "Noon"},
+        {"role": "tool", "tool_call_id": "a", "content": "Late"},
+    ]
+    path = tmp_path / "turns.json"
+    path.write_text(json.dumps(turns), "utf-8")
+    done = run_engine("generate", "--json", *models, "--max-tokens", "4", "--messages", str(path))
+    assert done.returncode == 0, done.stderr
+    # One reply to the question, and one to both results.
+    first, second = (json.loads(line) for line in done.stdout.splitlines())
+    assert second["prompt_tokens"] > first["prompt_tokens"]
+
+
 def test_people_get_text_and_a_line_of_statistics(generate: Generate, models: Models) -> None:
     reply = generate(*models, "--max-tokens", "20", "--raw", "Once upon a time")
     done = run_engine("generate", *models, "--max-tokens", "20", "--raw", "Once upon a time")

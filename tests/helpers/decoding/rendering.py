@@ -6,8 +6,8 @@ import pytest
 
 from engine.cancel import CancelToken
 from engine.chat.render import Renderer
-from engine.config import Message
 from engine.errors import ChatTemplateFailed
+from engine.messages.message import Message
 from helpers.models.hostile_templates import WORD
 
 HI, SAID = [Message("user", "Hi")], [Message("user", f"open {WORD}")]
