@@ -29,14 +29,14 @@ help:
 
 setup: $(READY)
 
-# The stamp names the folder that it was made for; in any other folder it does not count.
-ifneq ($(shell cat $(READY) 2>/dev/null),$(CURDIR))
+# The stamp names the folder and the processor that it was made for; with any other it does not count.
+ifneq ($(strip $(shell cat $(READY) 2>/dev/null)),$(strip $(CURDIR) $(shell sh $(SETUP)/processor.sh)))
 .PHONY: $(READY)
 endif
 
 KERNELS := $(foreach kind,cmake cpp h,$(wildcard engine/backends/llama_cpp/kernels/*.$(kind))) engine/sampling_rules.def
 
-$(READY): pyproject.toml constraints.txt $(wildcard $(SETUP)/*.py) $(SETUP)/find_python.sh $(KERNELS)
+$(READY): pyproject.toml constraints.txt $(wildcard $(SETUP)/*.py) $(SETUP)/find_python.sh $(SETUP)/processor.sh $(KERNELS)
 	@python=$$(sh $(SETUP)/find_python.sh "$(PYTHON)") && exec "$$python" -B $(SETUP)/set_up.py
 
 run: $(READY)

@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from engine.system.hidden_commands import run_hidden_command
     from engine.system.installation import EXIT_DAMAGED, Installation, check_installation, installation_folder
     from engine.system.machine import available_memory
+    from engine.system.processor import check_processor
     from engine.translatable import Phrase, Translatable
 
 _HOMES = {
@@ -187,6 +188,7 @@ _HOMES = {
     "engine.library.presets": ("apply_preset", "find_preset"),
     "engine.formats.gguf.parts": ("first_part",),
     "engine.system.files": ("expanded", "private_file", "private_folder", "tighten", "write_whole"),
+    "engine.system.processor": ("check_processor",),
     "engine.options": ("GenerationOptions", "LoadOptions"),
     "engine.system.hidden_commands": ("run_hidden_command",),
     "engine.system.installation": ("EXIT_DAMAGED", "Installation", "check_installation", "installation_folder"),
@@ -292,6 +294,7 @@ __all__ = [
     "bundled_pair",
     "cache_folder",
     "check_installation",
+    "check_processor",
     "distribution",
     "expanded",
     "find_preset",

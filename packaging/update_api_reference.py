@@ -115,6 +115,7 @@ GROUPS = (
                 "tighten_cache",
                 "installation_folder",
                 "check_installation",
+                "check_processor",
                 "Installation",
             ),
             *("EXIT_DAMAGED", "run_hidden_command", "__version__"),

@@ -59,6 +59,7 @@ from engine import (
     InstallationDamaged,
     PairWarning,
     bundled_pair,
+    check_processor,
     expanded,
 )
 
@@ -200,6 +201,7 @@ def _begin(program: Program, problems: list[Problem]) -> None:
 
 def _begin_work(program: Program, problems: list[Problem]) -> None:
     """Begin the heavy work."""
+    _or_none(check_processor, problems)
     for problem in problems:
         program.controller.report(problem)
     program.models.begin([expanded(folder) for folder in program.settings.models_folders])

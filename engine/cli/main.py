@@ -38,11 +38,12 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         print(f"Outrider {__version__}")
         try:
+            importlib.import_module("engine.system.processor").check_processor()
             library = importlib.import_module("engine.backends.llama_cpp.library")
             library.prepare_library()
             note = None if library.has_kernels() else library.STOCK_BUILD
         except Exception as error:  # noqa: BLE001 - a program without a working llama.cpp has a version too
-            note = f"llama.cpp cannot be used: {error}"
+            note = str(error) if isinstance(error, EngineError) else f"llama.cpp cannot be used: {error}"
         if note is not None:
             print(note)
         parser.exit()

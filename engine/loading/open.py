@@ -29,6 +29,7 @@ from engine.methods import DRAFT_METHODS
 from engine.options import load_config
 from engine.system.files import expanded
 from engine.system.installation import extra_advice
+from engine.system.processor import check_processor
 from engine.translatable import Translatable
 
 ModelSource = str | Path | LoadConfig | Backend
@@ -119,6 +120,7 @@ def open_backend(
         return _backend("transformers").open(config, progress=_stage(progress, "loading"), cancel=cancel)
     gpu_layers = 0 if config.device == "cpu" else config.gpu_layers
     config = replace(config, path=path, gpu_layers=gpu_layers)
+    check_processor()
     check_model_file(config, cancel=cancel, progress=_stage(progress, "checking"))
     return _backend("llama.cpp").open(config, progress=_stage(progress, "loading"), cancel=cancel)
 

@@ -1,10 +1,12 @@
 """How llama.cpp is compiled, for `make setup` and for the installers alike."""
 
 import hashlib
+import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = ROOT / "engine" / "backends" / "llama_cpp" / "kernels"
+PROCESSOR = Path(__file__).parent / "processor.sh"
 RULES = ROOT / "engine" / "sampling_rules.def"
 
 
@@ -24,8 +26,19 @@ def kernel_files() -> list[Path]:
 
 
 def digest() -> str:
-    """Changes with everything of ours that the result depends on, but not with the folder it lies in."""
+    """Changes with everything of ours that the result depends on, but not with folder or processor."""
     told = hashlib.sha256(repr(sorted(settings().keys())).encode())
     for path in kernel_files():
         told.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return told.hexdigest()[:12]
+
+
+def processor() -> str:
+    """The instruction sets of this processor that the compiler may use, in one line; empty where Linux tells none."""
+    done = subprocess.run(["/bin/sh", str(PROCESSOR)], capture_output=True, text=True, check=False)
+    return done.stdout.strip()
+
+
+def digest_for_here() -> str:
+    """Changes with the processor too: what is compiled here is for processors that have what this one has."""
+    return f"{digest()}-{hashlib.sha256(processor().encode()).hexdigest()[:8]}"

@@ -20,7 +20,8 @@ from pip_runner import pip_install
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
-# Holds the folder that the environment was made for: a moved checkout sets up again.
+# Holds the folder and the processor that the environment was made for: with another one it is set up again. The
+# Makefile compares it too.
 READY = VENV / ".ready"
 UNFINISHED = VENV / ".unfinished"
 # Tells how the llama.cpp in there was compiled.
@@ -65,7 +66,8 @@ def _set_up() -> None:
         raise
     UNFINISHED.unlink()
     _verify()
-    READY.write_text(f"{ROOT}\n", encoding="utf-8")
+    _record_processor()
+    READY.write_text(_stamp(), encoding="utf-8")
     say("Outrider is set up.")
 
 
@@ -79,10 +81,14 @@ def _lock(descriptor: int) -> None:
 
 def _is_ready() -> bool:
     """Whether a set-up that we waited for has done the work."""
-    if not READY.is_file() or READY.read_text(encoding="utf-8").strip() != str(ROOT):
+    if not READY.is_file() or READY.read_text(encoding="utf-8") != _stamp():
         return False
     sources = [ROOT / "pyproject.toml", CONSTRAINTS, *Path(__file__).parent.glob("*.*"), *llama_build.kernel_files()]
     return all(source.stat().st_mtime <= READY.stat().st_mtime for source in sources)
+
+
+def _stamp() -> str:
+    return f"{ROOT}\n{llama_build.processor()}\n"
 
 
 def _make_environment() -> None:
@@ -131,13 +137,22 @@ def _install() -> None:
 
 def _install_llama(pinned: tuple[str, ...]) -> None:
     options = [f"--config-settings=cmake.define.{name}={value}" for name, value in llama_build.settings().items()]
-    built = llama_build.digest()
+    built = llama_build.digest_for_here()
     build = ("-v", "--build-constraint", str(CONSTRAINTS), *options, *_own_cache(built))
     if not COMPILED.is_file() or COMPILED.read_text(encoding="utf-8").strip() != built:
         COMPILED.unlink(missing_ok=True)
         build = (*build, "--force-reinstall", "--no-deps")
     pip_install(PYTHON, *pinned, *build, _pin_of("llama_cpp_python"), log=VENV / "setup-llama.log")
     COMPILED.write_text(f"{built}\n", encoding="utf-8")
+
+
+def _record_processor() -> None:
+    """Leave beside llama.cpp for which processor it was compiled: on another one it would end the program."""
+    code = "import sys; from engine.system.processor import record_processor; record_processor(sys.argv[1].split())"
+    command = [str(PYTHON), "-c", code, llama_build.processor()]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SetupError(f"the processor cannot be recorded:\n{done.stderr[-2000:]}")
 
 
 def _own_cache(built: str) -> tuple[str, ...]:

@@ -4382,5 +4382,9 @@
             <source>PyTorch and transformers are not installed. Install them with: pip install "outrider[torch]"</source>
             <translation>PyTorch und transformers sind nicht installiert. Installieren Sie sie mit: pip install "outrider[torch]"</translation>
         </message>
+        <message>
+            <source>llama.cpp was compiled on another computer, for a processor with instructions that this one lacks ({names}). Install Outrider again on this computer (from its sources: make setup).</source>
+            <translation>llama.cpp wurde auf einem anderen Computer kompiliert, für einen Prozessor mit Befehlen, die diesem fehlen ({names}). Installieren Sie Outrider auf diesem Computer neu (aus den Quellen: make setup).</translation>
+        </message>
     </context>
 </TS>

@@ -1,10 +1,13 @@
 """The set-up: what it finds, what it says, and how it shows a compilation."""
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import llama_build
 import pip_runner
 import pytest
 import set_up
@@ -125,6 +128,61 @@ def test_failing_pip_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixtu
     with pytest.raises(SetupError, match="the disk is full"):
         pip_runner.pip_install(python, "thing", log=tmp_path / "log")
     assert "No space left" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux tells what its processor has")
+def test_the_processor_is_what_a_compiler_may_use(tmp_path: Path) -> None:
+    script, told = ROOT / "packaging" / "setup" / "processor.sh", tmp_path / "cpuinfo"
+    told.write_text(
+        "processor\t: 0\nflags\t\t: fpu mmx avx2 avx512_vnni pni smep ibrs fma bmi2\n\nprocessor\t: 1\nflags\t\t: avx\n"
+    )
+    done = subprocess.run(["/bin/sh", script, told], capture_output=True, text=True, timeout=20, check=False)
+    assert done.stdout.split() == ["avx2", "avx512_vnni", "bmi2", "fma", "pni"]
+    here = llama_build.processor()
+    assert here
+    assert set(here.split()) <= set(Path("/proc/cpuinfo").read_text().split())
+
+
+def test_another_processor_is_set_up_for_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ready = tmp_path / ".ready"
+    monkeypatch.setattr(set_up, "READY", ready)
+    ready.write_text(set_up._stamp(), encoding="utf-8")
+    assert set_up._is_ready()
+    before = llama_build.digest_for_here()
+    portable = llama_build.digest()
+    monkeypatch.setattr(llama_build, "processor", lambda: "avx avx512f")
+    assert not set_up._is_ready()
+    assert llama_build.digest_for_here() != before, "the compiled wheel of another processor must not be taken"
+    assert llama_build.digest() == portable, "what runs on all processors does not depend on this one"
+    ready.write_text(f"{ROOT}\n", encoding="utf-8")
+    assert not set_up._is_ready(), "made by an earlier version"
+
+
+def test_the_processor_is_recorded_beside_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "llama_cpp"
+    (package / "lib").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(set_up, "PYTHON", Path(sys.executable))
+    monkeypatch.setattr(llama_build, "processor", lambda: "fma avx")
+    set_up._record_processor()
+    assert json.loads((package / "lib" / "outrider-processor.json").read_text())["features"] == ["avx", "fma"]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+def test_make_looks_at_the_processor_too(tmp_path: Path) -> None:
+    ready = tmp_path / ".ready"
+
+    def wanted() -> str:
+        command = ["make", "-n", "setup", f"READY={ready}"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+        return done.stdout
+
+    assert "set_up.py" in wanted()
+    ready.write_text(set_up._stamp(), encoding="utf-8")
+    assert "set_up.py" not in wanted()
+    ready.write_text(f"{ROOT}\navx512f\n", encoding="utf-8")
+    assert "set_up.py" in wanted()
 
 
 @pytest.mark.parametrize("package", ["llama_cpp_python", "PySide6_Essentials", "torch", "pip", "hatchling"])
