@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from platformdirs import user_cache_path
 from engine.system.files import private_folder, tighten, write_whole
 
 _MOST_BYTES = 256 * 2**20
+_OLD_S = 60.0
 
 
 def cache_folder() -> Path:
@@ -59,6 +62,16 @@ def write_file(path: Path, content: bytes) -> None:
     private_folder(path.parent)
     tighten_cache()
     write_whole(path, content, lasting=False, private=True)
+    _sweep(path.parent)
+
+
+def _sweep(folder: Path) -> None:
+    """Take away what killed programs had half written, long enough ago that nobody is writing it."""
+    now = datetime.now(UTC).timestamp()
+    with suppress(OSError):
+        for part in folder.glob(".*.part"):
+            if now - part.stat().st_mtime > _OLD_S:
+                part.unlink()
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
