@@ -2,23 +2,20 @@
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from app.state.conversations.conversation import Conversation, StoredMessage
-from app.store.conversations import ConversationStore
 from app.store.errors import (
-    SearchDamaged,
     StoreDamaged,
-    StoreError,
     StoreTooNew,
     TraceDamaged,
     is_damage,
     writing_error,
 )
-from app.store.indexes import mend_index, rebuild_search
+from app.store.indexes import mend_index
 from app.store.schema import APPLICATION_ID, MIGRATIONS, VERSION
 from app.store.store import FILE_NAME, Store
 from helpers.children.stores import fill
@@ -311,42 +308,6 @@ def test_an_index_that_lacks_messages_is_built_again(path: Path) -> None:
         with store.changes():
             mend_index(store.connection)
         assert len(_loaded(store, 77)) == 4
-
-
-def test_a_damaged_search_says_so_and_is_built_again(store: Store) -> None:
-    fill(store, 1, "an old lantern")
-    store.connection.execute("UPDATE messages_fts_data SET block = x'ffffffffffff'")
-    with pytest.raises(SearchDamaged, match="building it again"):
-        store.search("lantern")
-    with store.changes():
-        rebuild_search(store.connection)
-    assert len(store.search("lantern")) == 1
-
-
-@pytest.mark.parametrize(
-    ("name", "damaged"),
-    [
-        (b"pgno, PRIMARY", b"pgoo, PRIMARY"),
-        (b"sz BLOB", b"sx BLOB"),
-    ],
-)
-def test_a_search_whose_tables_are_damaged_is_made_again(path: Path, name: bytes, damaged: bytes) -> None:
-    """SQLite describes these tables itself, and finds out when they are used."""
-    with _reopened(path) as store:
-        fill(store, 1, "an old lantern")
-    _replace(path, name, damaged)
-    troubles: list[StoreError | None] = []
-    keeper = ConversationStore(Store.open(path), troubles.append)
-    try:
-        keeper.ask(keeper.new(), "a new lantern")
-        assert keeper.writer.flush(5.0)
-        with suppress(SearchDamaged):
-            keeper.search("lantern")
-        assert keeper.writer.flush(5.0)
-        assert len(keeper.search("lantern")) == 2
-        assert not troubles
-    finally:
-        keeper.close(5.0)
 
 
 def test_ids_that_no_program_gave_are_not_counted_on(store: Store) -> None:
