@@ -3,7 +3,11 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
+from contextlib import suppress
+
+import psutil
 
 from helpers.paths import ROOT, TESTS
 
@@ -30,3 +34,24 @@ def run_python(
 def run_engine(*arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
     """Run the command line, `python -m engine …`."""
     return run_python("-m", "engine", *arguments, timeout=timeout)
+
+
+MARK = "OUTRIDER_TEST_MARK"
+"""What a test puts into the environment of a process, whose children have it too."""
+
+
+def left_of(mark: str, patience: float = 20.0) -> list[str]:
+    """Wait until no process with this mark is there; give those that are still there after so long (seconds)."""
+    deadline = time.monotonic() + patience
+    while (found := _marked(mark)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return found
+
+
+def _marked(mark: str) -> list[str]:
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.status() != psutil.STATUS_ZOMBIE and process.environ().get(MARK) == mark:
+                found.append(" ".join(process.cmdline()))
+    return found

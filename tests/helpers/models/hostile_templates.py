@@ -145,7 +145,87 @@ _UNREADABLE = {
     "a null byte": "{{ '\x00' }}{{ \x00 }}",
     "half a character": "{{ '\\ud800' }}",
 }
-HOSTILE: dict[str, str] = {**_CRASHING, **_LARGE, **_ENDLESS, **_UNREADABLE}
+_MORE_CRASHING = {
+    "nested namespaces": (
+        "{% set ns = namespace(x=1) %}{% for i in range(300000) %}{% set ns.x = namespace(x=ns.x) %}{% endfor %}"
+        "{{ ns.x }}"
+    ),
+    "nested pair of list and tuple": _nested("{{ ns.x | string | length }}", "[(", ",)]", 200_000),
+    "nested list summed": _nested("{{ [ns.x, ns.x] | sum(start=[]) | length }}", "[", "]", 400_000),
+    "nested list sorted": _nested("{{ [ns.x, ns.x] | sort | length }}", "[", "]", 400_000),
+    "nested list compared for the least": _nested("{{ [ns.x, ns.x] | min | length }}", "[", "]", 400_000),
+    "nested tuple searched": _nested("{{ ns.x in [(ns.x, 1)[0]] }}", "(", ",)", 400_000),
+    "nested dictionary sorted": _nested("{{ ns.x | dictsort }}", "{'a': ", "}", 300_000),
+    "nested dictionary as attributes": _nested("{{ ns.x | xmlattr }}", "{'a': ", "}", 300_000),
+    "nested list formatted": _nested("{{ '%s' % [ns.x] }}{{ '{}'.format(ns.x) }}", "[", "]", 400_000),
+    "nested list joined": _nested("{{ ns.x | join(',') }}", "[", "]", 400_000),
+    "nested lists escaped": _nested("{{ ns.x | escape }}", "[", "]", 400_000),
+    "nested reversals": _doubled("ns.x | reverse", "['a']", 300_000, "{{ ns.x | list }}"),
+    "nested batches": _doubled("ns.x | batch(1)", "['a']", 100_000, "{{ ns.x | list | length }}"),
+    "nested slices": _doubled("ns.x | map('list') | list", "[['a']]", 200_000, "{{ ns.x }}"),
+}
+_MORE_LARGE = {
+    "doubled by a captured block": (
+        "{% set ns = namespace(x='ab') %}{% for i in range(60) %}{% set y %}{{ ns.x }}{{ ns.x }}{% endset %}"
+        "{% set ns.x = y %}{% endfor %}{{ ns.x | length }}"
+    ),
+    "doubled by a macro": (
+        "{% macro m(t) %}{{ t }}{{ t }}{% endmacro %}" + _doubled("m(ns.x)") + "{{ ns.x | length }}"
+    ),
+    "doubled by a filter block": (
+        "{% set ns = namespace(x='ab') %}{% for i in range(60) %}{% set ns.x %}{% filter upper %}{{ ns.x }}{{ ns.x }}"
+        "{% endfilter %}{% endset %}{% endfor %}{{ ns.x | length }}"
+    ),
+    "doubled by escaping": _doubled("ns.x | forceescape", "'&'", 400),
+    "doubled by urlencode": _doubled("ns.x | urlencode", "'%'", 60),
+    "doubled by tojson": _doubled("ns.x | tojson", "'\\\\'", 60),
+    "doubled by indent": _doubled("ns.x | indent(999, true)", "'a\\n'", 60),
+    "doubled by a product": _doubled("ns.x * 2"),
+    "doubled list by a product": _doubled("ns.x * 2", "[1]"),
+    "doubled messages": _doubled("ns.x + ns.x", "messages"),
+    "a long list of numbers": "{{ range(10 ** 9) | list | length }}",
+    "a long list of pairs": "{{ range(10 ** 8) | map('string') | list | length }}",
+    "many ranges": "{{ range(99999) | map('string') | join('x' * 99999) | length }}",
+    "groups of a long range": "{{ range(10 ** 8) | groupby('real') | list | length }}",
+    "a long range sorted": "{{ range(10 ** 8) | sort(reverse=true) | length }}",
+    "a long product of the filter": "{{ ('x' * 999999) | batch(1) | map('join', 'y' * 9999) | join | length }}",
+    "replace of nothing": "{{ ('x' * 999999).replace('', 'y' * 9999) | length }}",
+    "the filter replace of nothing": "{{ ('x' * 999999) | replace('', 'y' * 9999) | length }}",
+    "join by a long text": "{{ ('y' * 99999).join('x' * 99999) | length }}",
+    "split into letters": "{% for i in range(999) %}{% set x = ('x ' * 9999999).split() %}{% endfor %}",
+    "lines": "{{ ('\\n' * 99999999).splitlines() | length }}",
+    "encoded": "{{ ('ä' * 999999999).encode('utf-32') | length }}",
+    "% of a long name": "{{ '%(a)2000000000s' % {'a': 1} }}",
+    "a truncated giant": "{{ ('x' * 9999999999) | truncate(5) }}",
+    "wordwrap of words": "{{ ('x ' * 9999999) | wordwrap(1) | length }}",
+    "filesizes": "{{ (10 ** 99999) | filesizeformat }}",
+    "rounded": "{{ 1.5 | round(10 ** 9) }}",
+}
+_MORE_ENDLESS = {
+    "a loop over a loop's own list": (
+        "{% set x = [1] %}{% for a in x %}{% set _ = x.append(a) %}{% endfor %}{{ x | length }}"
+    ),
+    "a generator that feeds itself": "{% set c = cycler('a', 'b') %}" + _loops(6, "range(999)"),
+    "joined loops": _loops(5, "('x' * 9999) | list"),
+    "filters in loops": _loops(3, "('x' * 9999) | map('upper') | select | list"),
+    "a long product": "{{ 7 ** 9999999 }}",
+    "products of long numbers": "{% for i in range(9999) %}{% set x = (7 ** 99999) * (3 ** 99999) %}{% endfor %}",
+    "long numbers divided": "{% for i in range(9999) %}{% set x = (7 ** 99999) // (3 ** 9999) %}{% endfor %}",
+    "long numbers as text": "{% for i in range(9999) %}{{ 7 ** 4999 }}{% endfor %}",
+    "unique of a long text": "{% for i in range(9999) %}{% set x = (" + _LONG + ") | unique | list %}{% endfor %}",
+    "case of a long text": "{% for i in range(99999) %}{% set x = (" + _LONG + ") | swapcase %}{% endfor %}",
+    "stripped": "{% for i in range(99999) %}{% set x = (" + _LONG + ").strip('x') %}{% endfor %}",
+    "split by a rare text": "{% for i in range(99999) %}{{ (" + _LONG + ").split('x' * 9999 ~ 'y') }}{% endfor %}",
+    "two macros that call each other": (
+        "{% macro a(n) %}{{ b(n) }}{{ b(n) }}{% endmacro %}{% macro b(n) %}{% if n < 99 %}{{ a(n + 1) }}{% endif %}"
+        "{% endmacro %}{{ a(0) }}"
+    ),
+    "a call block that calls itself": "{% macro m() %}{% call m() %}{{ caller() }}{% endcall %}{% endmacro %}{{ m() }}",
+}
+HOSTILE: dict[str, str] = {
+    **_CRASHING, **_LARGE, **_ENDLESS, **_UNREADABLE,
+    **_MORE_CRASHING, **_MORE_LARGE, **_MORE_ENDLESS,
+}  # fmt: skip
 """What each does when the word is said."""
 
 
