@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ import psutil
 import pytest
 
 from engine.system.hidden_commands import RENDERING
+from helpers.campaigns import Campaign
 from helpers.models.hostile_templates import HOSTILE, WORD, write_hostile
 from helpers.paths import ROOT
 
@@ -90,15 +92,33 @@ def test_ctrl_c_ends_a_template_without_end(hostile: Path) -> None:
     assert "Traceback" not in ended.errors
 
 
+def ask_each(names: Iterable[str], model: Path, folder: Path, *, always: bool = False) -> dict[str, object]:
+    """Ask a model with each of these templates; gives figures of how it ended."""
+    answered, slowest, largest = 0, (0.0, ""), (0, "")
+    wrong = []
+    for name in names:
+        text = "hello" if always else f"open {WORD}"
+        ended = ask(write_hostile(model, folder / "hostile.gguf", HOSTILE[name], always=always), text)
+        try:
+            check(ended)
+        except AssertionError:
+            wrong.append(f"{name}: {ended}")
+        answered += ended.code == 0
+        slowest, largest = max(slowest, (ended.seconds, name)), max(largest, (ended.peak, name))
+    assert not wrong, "\n".join(wrong)
+    slow, large = f"{slowest[0]:.1f} s ({slowest[1]})", f"{largest[0] / 1e6:.0f} MB ({largest[1]})"
+    return {"answered": answered, "slowest": slow, "most_memory": large}
+
+
 @pytest.mark.soak
-@pytest.mark.parametrize("name", HOSTILE)
-def test_every_hostile_template(bundled_draft: Path, tmp_path: Path, name: str) -> None:
+@pytest.mark.timeout(3_600)
+def test_every_hostile_template(bundled_draft: Path, tmp_path: Path, campaign: Campaign) -> None:
     """The first call has the trial too, which the template passes."""
-    check(ask(write_hostile(bundled_draft, tmp_path / "hostile.gguf", HOSTILE[name]), f"open {WORD}"))
+    campaign.note(**ask_each(campaign.draw(HOSTILE), bundled_draft, tmp_path))
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("name", list(HOSTILE)[::4])
-def test_templates_that_are_hostile_from_the_beginning(bundled_draft: Path, tmp_path: Path, name: str) -> None:
+@pytest.mark.timeout(3_600)
+def test_templates_that_are_hostile_from_the_beginning(bundled_draft: Path, tmp_path: Path, campaign: Campaign) -> None:
     """They meet the trial: the file is refused, or each question is."""
-    check(ask(write_hostile(bundled_draft, tmp_path / "hostile.gguf", HOSTILE[name], always=True), "hello"))
+    campaign.note(**ask_each(campaign.draw(HOSTILE), bundled_draft, tmp_path, always=True))
