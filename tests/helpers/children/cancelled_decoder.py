@@ -4,7 +4,6 @@ Run as `python -m helpers.children.cancelled_decoder TARGET DRAFT SEED NUMBER`. 
 often what ended how), slowest_end_s (from the cancel to the end), grown_mib (of memory, after the first tenth).
 """
 
-import gc
 import json
 import random
 import sys
@@ -15,9 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from engine import Cancelled, CancelToken, LoadConfig, load
+from helpers.processes import memory_in_use
 
 _PROMPT = "Tell me a story. "
 _SHORT: dict[str, Any] = {"max_tokens": 6, "temperature": 0.0, "lookahead": 4}
@@ -59,7 +57,7 @@ class Cancelling:
         def abandon() -> str:
             events = decoder.stream(prompt, cancel=cancel, **options)
             for _ in range(draw.randrange(1, 30)):
-                next(events)
+                next(events, None)  # The cancel may come first.
             events.close()
             return "abandoned"
 
@@ -120,16 +118,13 @@ class Cancelling:
 
 def main(target: str, draft: str, seed: int, number: int) -> None:
     """Cancel so often, and tell."""
-    process = psutil.Process()
     cancelling = Cancelling(target, draft, seed)
     before = 0
     for count in range(number):
         if count == min(100, number // 2):
-            gc.collect()
-            before = process.memory_info().rss
+            before = memory_in_use()
         cancelling.once()
-    gc.collect()
-    grown = (process.memory_info().rss - before) / 2**20
+    grown = (memory_in_use() - before) / 2**20
     cancelling.decoder.close()
     told = {"ends": dict(sorted(cancelling.ends.items())), "slowest_end_s": round(cancelling.slowest_end_s, 2)}
     sys.stdout.write(json.dumps(told | {"grown_mib": round(grown, 1)}) + "\n")

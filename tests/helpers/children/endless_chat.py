@@ -5,7 +5,6 @@ shifts (replies whose prompt left turns out), differing (replies of the fixed ki
 alike), grown_mib (of memory, after the first tenth), tokens_per_s.
 """
 
-import gc
 import json
 import random
 import sys
@@ -13,9 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from engine import LoadConfig, Message, SpeculativeDecoder
+from helpers.processes import memory_in_use
 
 _CONTEXT = 192
 _WORDS = ("tide", "river", "lantern", "ferry", "harbour", "salt", "gull", "rope", "mist", "tower", "bell", "island")
@@ -66,18 +64,15 @@ class EndlessChat:
 
 def main(target: str, draft: str, seed: int, tokens: int) -> None:
     """Chat so long, and tell."""
-    process = psutil.Process()
     chat = EndlessChat(target, draft, seed)
     before, began = 0, time.perf_counter()
     while chat.emitted < tokens:
         if not before and chat.emitted >= tokens / 10:
-            gc.collect()
-            before = process.memory_info().rss
+            before = memory_in_use()
         chat.once()
     seconds = time.perf_counter() - began
-    gc.collect()
     told = {name: getattr(chat, name) for name in ("emitted", "replies", "shifts", "differing")}
-    told |= {"grown_mib": round((process.memory_info().rss - before) / 2**20, 1)}
+    told |= {"grown_mib": round((memory_in_use() - before) / 2**20, 1)}
     chat.decoder.close()
     sys.stdout.write(json.dumps(told | {"tokens_per_s": round(chat.emitted / seconds)}) + "\n")
 
