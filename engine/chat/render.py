@@ -12,7 +12,7 @@ import json
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from time import monotonic
@@ -20,6 +20,7 @@ from time import monotonic
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.chat import limited_child
+from engine.chat.inputs import PLAIN_INPUT, TemplateMessage, letters_in
 from engine.chat.limited_child import OutOfTime
 from engine.errors import BackendClosed, ChatTemplateFailed
 from engine.messages.message import Message
@@ -34,53 +35,65 @@ _LETTERS_AT_LEAST, _LETTERS_A_LETTER, _LETTERS_A_MESSAGE = 500_000, 4, 1_000
 _MOST_KEPT, _MOST_KEPT_LETTERS = 16, 200_000
 
 
+class Refused(ChatTemplateFailed):
+    """Report that a template ran and raised an error of its own: it may take the conversation in another form."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """Hold all that a template's text depends on, beside the clock."""
+    """Hold all that a template's text depends on, beside the clock.
+
+    `variables`: all that it reads, as JSON; `letters`: the length of the texts in it; `messages`: their number.
+    """
 
     template: str
-    messages: tuple[Message, ...]
-    bos_token: str
-    eos_token: str
-
-    @property
-    def letters(self) -> int:
-        """Return the length of the conversation."""
-        return sum(message.letters for message in self.messages)
+    variables: str
+    letters: int
+    messages: int
 
     def request(self, seconds: float) -> bytes:
         """Return the message that asks the child for it; it computes for `seconds` at most."""
-        room = _LETTERS_AT_LEAST + _LETTERS_A_LETTER * self.letters + _LETTERS_A_MESSAGE * len(self.messages)
-        variables = {
-            "messages": [message.as_template_dict() for message in self.messages],
-            "bos_token": self.bos_token,
-            "eos_token": self.eos_token,
-            "add_generation_prompt": True,
-            "tools": None,
-        }
-        asked = {"template": self.template, "variables": variables, "letters": room, "seconds": math.ceil(seconds) + 1}
-        return json.dumps(asked).encode()
+        room = _LETTERS_AT_LEAST + _LETTERS_A_LETTER * self.letters + _LETTERS_A_MESSAGE * self.messages
+        limits = json.dumps({"template": self.template, "letters": room, "seconds": math.ceil(seconds) + 1})
+        return f'{limits[:-1]}, "variables": {self.variables}}}'.encode()
 
 
 class Renderer:
     """Render the templates of one call, which share its limit of time and its cancel token.
 
-    Attribute: timed_out, whether that limit was reached.
+    Attributes: timed_out, whether that limit was reached; notes, what a person should know of how conversations were
+    rendered, each once.
     """
 
     def __init__(self, cancel: CancelToken | None = None) -> None:
         self._cancel = cancel
         self._began: float | None = None
         self.timed_out = False
+        self.notes: tuple[str, ...] = ()
 
-    def render(self, template: str, messages: Sequence[Message], bos_token: str, eos_token: str) -> str:
+    def note(self, *notes: str) -> None:
+        """Keep notes, each once."""
+        self.notes = tuple(dict.fromkeys([*self.notes, *notes]))
+
+    def render(
+        self, template: str, messages: Sequence[Message | TemplateMessage], bos_token: str, eos_token: str
+    ) -> str:
         """Return the text of a conversation, ready for the assistant's next turn. Raises ChatTemplateFailed, Cancelled.
 
         After a failure the next call finds a new child.
         """
+        return self.render_variables(template, PLAIN_INPUT.variables(messages, bos_token, eos_token))
+
+    def render_variables(self, template: str, variables: Mapping[str, object]) -> str:
+        """Return the text of a template with these variables, plain JSON values. `messages` is among them.
+
+        Raises Refused, ChatTemplateFailed, Cancelled, as `render` does.
+        """
         if self._cancel is not None:
             self._cancel.check()
-        asked = Rendering(template, tuple(messages), bos_token, eos_token)
+        messages = variables["messages"]
+        count = len(messages) if isinstance(messages, Sequence) else 0
+        asked = Rendering(template, json.dumps(variables), letters_in(variables), count)
         key = _kept.key(asked)
         text = _kept.find(key)
         if text is None:
@@ -100,7 +113,8 @@ class Renderer:
             raise ChatTemplateFailed(_ENDLESS) from None
         if "text" in said:
             return str(said["text"])
-        raise ChatTemplateFailed(unpacked(said["reason"]))
+        kind = Refused if "raised" in said else ChatTemplateFailed
+        raise kind(unpacked(said["reason"]))
 
 
 def keep_warm(owner: object) -> None:

@@ -58,7 +58,7 @@ def _answer(data: bytes) -> bytes:
     except RecursionError:
         said = {"reason": packed(Translatable("it nests too deeply"))}
     except Exception as error:  # noqa: BLE001 - a template can raise whatever Python can
-        said = {"reason": _reason(error)}
+        said = {"reason": _reason(error), "raised": True}
     return json.dumps(said).encode()
 
 

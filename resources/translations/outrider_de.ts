@@ -3407,6 +3407,38 @@
             <translation>sie ist zu tief verschachtelt</translation>
         </message>
         <message>
+            <source>The chat template cannot describe these tools; they were described in the system prompt.</source>
+            <translation>Die Chatvorlage kann diese Werkzeuge nicht beschreiben; sie wurden im System-Prompt beschrieben.</translation>
+        </message>
+        <message>
+            <source>The chat template needs tools; it was given an empty list of them.</source>
+            <translation>Die Chatvorlage braucht Werkzeuge; sie hat eine leere Liste bekommen.</translation>
+        </message>
+        <message>
+            <source>The chat template takes arguments of tools as text only; they were given as JSON.</source>
+            <translation>Die Chatvorlage nimmt Argumente von Werkzeugen nur als Text; sie wurden als JSON übergeben.</translation>
+        </message>
+        <message>
+            <source>The chat template takes one system prompt, at the beginning; all of them were joined there.</source>
+            <translation>Die Chatvorlage nimmt einen System-Prompt, am Anfang; alle wurden dort verbunden.</translation>
+        </message>
+        <message>
+            <source>The chat template takes no system prompt; it was put at the beginning of the first question.</source>
+            <translation>Die Chatvorlage nimmt keinen System-Prompt; er wurde an den Anfang der ersten Frage gestellt.</translation>
+        </message>
+        <message>
+            <source>The chat template takes no empty replies; they were left out.</source>
+            <translation>Die Chatvorlage nimmt keine leeren Antworten; sie wurden weggelassen.</translation>
+        </message>
+        <message>
+            <source>The chat template cannot write the tool calls; they were written as plain text.</source>
+            <translation>Die Chatvorlage kann die Werkzeugaufrufe nicht schreiben; sie wurden als einfacher Text geschrieben.</translation>
+        </message>
+        <message>
+            <source>The chat template wants questions and replies in turns; those that follow each other were joined.</source>
+            <translation>Die Chatvorlage will Fragen und Antworten im Wechsel; aufeinanderfolgende wurden verbunden.</translation>
+        </message>
+        <message>
             <source>Messages need the chat template: omit raw.</source>
             <translation>Nachrichten brauchen die Chatvorlage: Lassen Sie raw weg.</translation>
         </message>

@@ -1,0 +1,206 @@
+"""Render conversations that a template refuses in a form that it takes, and say what was changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, groupby
+from typing import Any
+
+from engine.chat.inputs import TemplateInput
+from engine.chat.render import Refused, Renderer
+from engine.translatable import Translatable
+
+_MOST_ATTEMPTS = 64
+_BETWEEN = "\n\n"
+"""What stands between texts that were joined."""
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateChat:
+    """Hold what a template is asked to render: messages in the form of templates, and what is given beside them."""
+
+    messages: Sequence[Mapping[str, Any]]
+    given: TemplateInput
+    bos_token: str = ""
+    eos_token: str = ""
+
+
+_Repair = Callable[[TemplateChat], TemplateChat]
+
+
+def render_usable(renderer: Renderer, template: str, asked: TemplateChat) -> str:
+    """Return the text of a conversation, changed where the template refuses it as it is; the renderer notes how.
+
+    The fewest changes that the template takes are made. Raises ChatTemplateFailed where it takes none of them, with
+    the reason why it refused the conversation as it is; Cancelled.
+    """
+    try:
+        return _render(renderer, template, asked)
+    except Refused as error:
+        first = error
+    for notes, repaired in _variants(asked):
+        try:
+            text = _render(renderer, template, repaired)
+        except Refused:
+            continue
+        renderer.note(*notes)
+        return text
+    raise first
+
+
+def _render(renderer: Renderer, template: str, asked: TemplateChat) -> str:
+    variables = asked.given.variables(asked.messages, asked.bos_token, asked.eos_token)
+    return renderer.render_variables(template, variables)
+
+
+def _variants(asked: TemplateChat) -> Iterator[tuple[tuple[str, ...], TemplateChat]]:
+    """Give changed conversations, those with the fewest changes first."""
+    fitting = [(note, repair) for note, repair in _REPAIRS if repair(asked) != asked]
+    tried, seen = 0, [asked]
+    for count in range(1, len(_REPAIRS) + 1):
+        for chosen in combinations(fitting if count == 1 else _REPAIRS, count):
+            made, notes = asked, []
+            for note, repair in chosen:
+                before, made = made, repair(made)
+                notes += [note] if made != before else []
+            if made in seen:
+                continue
+            seen.append(made)
+            yield tuple(notes), made
+            tried += 1
+            if tried == _MOST_ATTEMPTS:
+                return
+
+
+# Repairs, each of which returns an equal conversation where there is nothing for it to do ---------------------------
+
+
+def _expected_variables(asked: TemplateChat) -> TemplateChat:
+    """Give an empty list of tools where there are none, and the tools as text under a name that one family reads."""
+    tools = list(asked.given.tools or [])
+    arguments = {"functions": json.dumps(tools, ensure_ascii=False), "datetime": "", **asked.given.arguments}
+    return replace(asked, given=replace(asked.given, tools=tools, arguments=arguments))
+
+
+def _arguments_as_text(asked: TemplateChat) -> TemplateChat:
+    return replace(asked, messages=[_with_text_arguments(message) for message in asked.messages])
+
+
+def _with_text_arguments(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not message.get("tool_calls"):
+        return message
+    calls = []
+    for call in message["tool_calls"]:
+        function = dict(call["function"])
+        if not isinstance(function["arguments"], str):
+            function["arguments"] = json.dumps(function["arguments"], ensure_ascii=False)
+        calls.append({**call, "function": function})
+    return {**message, "tool_calls": calls}
+
+
+def _one_system(asked: TemplateChat) -> TemplateChat:
+    """Join all system messages at the beginning."""
+    system = [message for message in asked.messages if message["role"] == "system"]
+    rest = [message for message in asked.messages if message["role"] != "system"]
+    if not system:
+        return asked
+    return replace(asked, messages=[_joined(system), *rest])
+
+
+def _system_to_user(asked: TemplateChat) -> TemplateChat:
+    """Put all system messages at the beginning of the first user turn, or make one of them."""
+    system = [message for message in asked.messages if message["role"] == "system"]
+    if not system:
+        return asked
+    rest = [message for message in asked.messages if message["role"] != "system"]
+    place = next((index for index, message in enumerate(rest) if message["role"] == "user"), None)
+    if place is None:
+        return replace(asked, messages=[{**_joined(system), "role": "user"}, *rest])
+    rest[place] = {**_joined([*system, rest[place]]), "role": "user"}
+    return replace(asked, messages=rest)
+
+
+def _alternating(asked: TemplateChat) -> TemplateChat:
+    """Join turns of the same role that follow each other."""
+    made: list[Mapping[str, Any]] = []
+    for (role, plain), turns in groupby(asked.messages, lambda each: (each["role"], not each.get("tool_calls"))):
+        together = list(turns)
+        made += [_joined(together)] if plain and role in ("user", "assistant") and len(together) > 1 else together
+    return replace(asked, messages=made)
+
+
+def _without_empty_replies(asked: TemplateChat) -> TemplateChat:
+    kept = [each for each in asked.messages if each["role"] != "assistant" or each.get("content") or len(each) > 2]
+    return replace(asked, messages=kept)
+
+
+def _calls_as_text(asked: TemplateChat) -> TemplateChat:
+    """Write tool calls into the replies that made them, and the results of tools as user turns."""
+    return replace(asked, messages=[_in_words(message) for message in asked.messages])
+
+
+def _in_words(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    if message["role"] == "tool":
+        named = f" of {message['name']}" if message.get("name") else ""
+        return {"role": "user", "content": f"Result{named}:\n{message.get('content') or ''}"}
+    if not message.get("tool_calls"):
+        return message
+    calls = [json.dumps(call["function"], ensure_ascii=False) for call in message["tool_calls"]]
+    text = "\n".join(filter(None, [message.get("content"), *calls]))
+    return {**{name: value for name, value in message.items() if name != "tool_calls"}, "content": text}
+
+
+def _tools_as_text(asked: TemplateChat) -> TemplateChat:
+    """Describe the tools in the system prompt."""
+    if not asked.given.tools:
+        return asked
+    lines = [json.dumps(tool, ensure_ascii=False) for tool in asked.given.tools]
+    words = {"role": "system", "content": "\n".join(["These functions can be called:", *lines])}
+    return _one_system(replace(asked, messages=[words, *asked.messages], given=replace(asked.given, tools=None)))
+
+
+def _joined(messages: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return one message of several, which has the texts of all."""
+    texts = [message["content"] for message in messages if message.get("content")]
+    together = _BETWEEN.join(texts) if all(isinstance(text, str) for text in texts) else _parts(texts)
+    return {**messages[0], "content": together}
+
+
+def _parts(contents: Sequence[Any]) -> list[Any]:
+    """Return contents of which some are lists of parts as one list."""
+    made: list[Any] = []
+    for content in contents:
+        made += [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return made
+
+
+_REPAIRS: tuple[tuple[str, _Repair], ...] = (
+    (
+        Translatable("The chat template cannot describe these tools; they were described in the system prompt."),
+        _tools_as_text,
+    ),
+    (Translatable("The chat template needs tools; it was given an empty list of them."), _expected_variables),
+    (
+        Translatable("The chat template takes arguments of tools as text only; they were given as JSON."),
+        _arguments_as_text,
+    ),
+    (
+        Translatable("The chat template takes one system prompt, at the beginning; all of them were joined there."),
+        _one_system,
+    ),
+    (
+        Translatable("The chat template takes no system prompt; it was put at the beginning of the first question."),
+        _system_to_user,
+    ),
+    (Translatable("The chat template takes no empty replies; they were left out."), _without_empty_replies),
+    (Translatable("The chat template cannot write the tool calls; they were written as plain text."), _calls_as_text),
+    (
+        Translatable(
+            "The chat template wants questions and replies in turns; those that follow each other were joined."
+        ),
+        _alternating,
+    ),
+)
+"""In the order in which several of them are applied; of as many as each other, the earlier are tried first."""
