@@ -16,6 +16,7 @@ from app.control.chat import ChatController
 from app.control.problems import describe
 from app.control.replies import PendingReply
 from app.state.chat.context_use import ContextUse, TokenCount, use_of
+from app.state.chat.said import asked_messages
 from app.state.chat.transcript import answered
 from engine import Cancelled, EngineError, Message
 
@@ -148,7 +149,7 @@ class ContextController(QObject):
             if state is not self._state:
                 return
             self._history = history
-            messages = (*history, Message("user", self._typed()))
+            messages = (*history, *asked_messages(self._typed()))
         job = self._job = self._bridge.count_tokens(choice.messages(messages), uncounted, choice.max_tokens)
         try:
             count = await job.result

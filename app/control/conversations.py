@@ -378,6 +378,12 @@ class ConversationController(QObject):
                 "interrupted": interrupted,
             },
             damaged=damage_note(),
+            instruction=self.tr("Instruction"),
+            thought=self.tr("Thought"),
+            tool_call=self.tr("Tool call"),
+            tool_result=self.tr("Result of a tool"),
+            image=self.tr("Image"),
+            other=self.tr("Other content"),
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.control.conversations import ConversationController
+from app.state.chat.said import edited
 from app.state.chat.transcript import Exchange
 from app.state.conversations.conversation import Conversation
 from app.state.conversations.kept import models, stats_to_kept
@@ -35,14 +36,15 @@ class KeptMessages:
 
     def ask_in_other_words(self, conversation: Conversation, question: int, text: str) -> int:
         """Keep another version of a question beside it; return its id."""
-        parent = conversation[question].parent
-        return self._store.ask(conversation, text.strip("\n"), parent, first=parent is None).id
+        asked, text = conversation[question], text.strip("\n")
+        said = edited(asked.said, text)
+        return self._store.ask(conversation, text, asked.parent, first=asked.parent is None, said=said).id
 
     def show(self, conversation: Conversation, question: int) -> Exchange:
         """Show the branch of a question; return an exchange that is to have its next reply."""
         self._store.choose(conversation, question)
         message = conversation[question]
-        exchange = Exchange(message.text, question_id=question, created=message.created)
+        exchange = Exchange(message.text, question_id=question, created=message.created, asked=message.said)
         exchange.question_branch = conversation.branch(question)
         if message.damaged:
             exchange.damaged = frozenset({"question"})
@@ -96,6 +98,7 @@ class KeptMessages:
             stats=stats_to_kept(exchange),
             finish_reason=exchange.finish_reason,
             problem=None if exchange.problem is None else exchange.problem.text,
+            said=exchange.said,
         )
         if exchange.trace is not None:
             self._conversations.keep_trace(reply, exchange.trace)

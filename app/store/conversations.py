@@ -13,6 +13,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from app.state.chat.attachments import plain_name
+from app.state.chat.said import Said
 from app.state.conversations.conversation import (
     Conversation,
     ConversationSummary,
@@ -155,18 +156,24 @@ class ConversationStore:
     # Messages -----------------------------------------------------------------------------------------------------
 
     def ask(
-        self, conversation: Conversation, text: str, parent: int | None = None, *, first: bool = False
+        self,
+        conversation: Conversation,
+        text: str,
+        parent: int | None = None,
+        *,
+        first: bool = False,
+        said: Said = (),
     ) -> StoredMessage:
         """Add a question and show it: below `parent`, by default the last message shown. `first`: at the beginning.
 
         To edit a question, give the parent that it has, and `first` where that is None. The first question of a
-        conversation without a title gives it one.
+        conversation without a title gives it one. `said`: what it says beside its text.
         """
         text = clean(text)
         leaf = conversation.leaf
         if parent is None and not first and leaf is not None:
             parent = leaf.id
-        message = StoredMessage(next(self._ids), parent, "user", text, now())
+        message = StoredMessage(next(self._ids), parent, "user", text, now(), said=said)
         before: list[Change] = []
         if not len(conversation):
             head, settings = conversation.summary(), conversation.settings
@@ -226,12 +233,16 @@ class ConversationStore:
         stats: Mapping[str, Any] | None = None,
         finish_reason: str | None = None,
         problem: str | None = None,
+        said: Said = (),
     ) -> StoredMessage | None:
-        """End a reply with its whole text, in place of what was appended, and return it. Of a deleted one: None."""
+        """End a reply with its whole text, in place of what was appended, and return it. Of a deleted one: None.
+
+        `said`: what it says beside its text.
+        """
         if reply_id not in conversation:
             return None
         reply = conversation[reply_id]
-        reply.text, reply.status = clean(text), status
+        reply.text, reply.status, reply.said = clean(text), status, said
         reply.stats = None if stats is None else _plain(stats)
         reply.finish_reason, reply.problem = finish_reason, problem
         conversation.updated = when = now()

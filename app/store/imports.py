@@ -84,7 +84,9 @@ def _parts(imported: Imported) -> Iterator[list[StoredMessage]]:
     size = 0
     for message in imported.conversation:
         part.append(message)
-        size += len(message.text) + len(imported.traces.get(message.id, b""))
+        size += (
+            len(message.text) + sum(each.letters for each in message.said) + len(imported.traces.get(message.id, b""))
+        )
         if len(part) == _MOST_MESSAGES or size > _MOST_CHARACTERS:
             yield part
             part, size = [], 0

@@ -8,12 +8,17 @@ from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
+from app.state.chat.said import Said, said_from_json, said_to_json, words_beside
 from app.state.conversations.conversation import ROLES, STATUSES, StoredMessage, clean
+from engine import EngineError
 
 COLUMNS = (
-    "id, parent, role, text, created, status, target, draft, settings, stats, finish_reason, problem, chosen, checksum"
+    "id, parent, role, text, created, status, target, draft, settings, stats, finish_reason, problem, chosen, "
+    "checksum, parts"
 )
-COLUMN_COUNT = COLUMNS.count(",") + 1
+"""What is read of a message."""
+WRITTEN = f"{COLUMNS}, beside"
+"""What is written of it: besides, the words that only its parts say, for the search."""
 DAMAGED = -1
 """The checksum of what is known to be damaged: no real one is negative."""
 
@@ -49,14 +54,34 @@ def row_of(message: StoredMessage) -> tuple[object, ...]:
         None if message.problem is None else clean(message.problem),
         message.chosen,
     )
+    parts = json.dumps(said_to_json(message.said)) if message.said else None
     # Status and branch change by themselves: they are checked by what they may be.
-    return (*told, DAMAGED if message.damaged else checksum(*told[:5], *told[6:12]))
+    kept = DAMAGED if message.damaged else checksum(*told[:5], *told[6:12], *([] if parts is None else [parts]))
+    return (*told, kept, parts, clean(words_beside(message.said, message.text)))
 
 
 def message_of(row: Sequence[Any]) -> StoredMessage:
     """Return a row as its message: whatever is in it. What is not as it was written is marked as damaged."""
-    number, parent, role, text, created, status, target, draft, settings, stats, reason, problem, chosen, kept = row
+    (
+        number,
+        parent,
+        role,
+        text,
+        created,
+        status,
+        target,
+        draft,
+        settings,
+        stats,
+        reason,
+        problem,
+        chosen,
+        kept,
+        parts,
+    ) = row
     told = f"{number}\0{parent}\0{role}\0{text}\0{created}\0{target}\0{draft}\0{settings}\0{stats}\0{reason}\0{problem}"
+    if parts is not None:
+        told = f"{told}\0{parts}"
     if kept != crc32(told.encode("utf-8", "surrogatepass")):
         return _message_of_damaged(row)
     # Nothing within is ever changed in place.
@@ -66,9 +91,12 @@ def message_of(row: Sequence[Any]) -> StoredMessage:
         status = "interrupted" if role == "assistant" else "done"
     if not isinstance(chosen, int):
         chosen = None
-    return StoredMessage(
+    message = StoredMessage(
         number, parent, role, text, created, status, target, draft, values, figures, reason, problem, chosen
     )
+    if parts is not None:
+        message.said = said_of(parts)
+    return message
 
 
 @functools.lru_cache(maxsize=64)
@@ -79,7 +107,7 @@ def _settings(told: str) -> dict[str, Any]:
 
 
 def _message_of_damaged(row: Sequence[Any]) -> StoredMessage:
-    number, parent, role, text, created, status, target, draft, settings, stats, reason, problem, chosen, _ = row
+    number, parent, role, text, created, status, target, draft, settings, stats, reason, problem, chosen, _, parts = row
     return StoredMessage(
         number,
         parent if isinstance(parent, int) else None,
@@ -95,6 +123,7 @@ def _message_of_damaged(row: Sequence[Any]) -> StoredMessage:
         text_of(problem) or None,
         chosen if isinstance(chosen, int) else None,
         damaged=True,
+        said=said_of(parts),
     )
 
 
@@ -110,6 +139,14 @@ def settings_of(told: object) -> dict[str, Any]:
     except (ValueError, RecursionError):
         settings = None
     return settings if isinstance(settings, dict) else {}
+
+
+def said_of(told: object) -> Said:
+    """Return the messages beside a text as stored. Unreadable ones count as none."""
+    try:
+        return () if told is None else said_from_json(json.loads(text_of(told)))
+    except (ValueError, RecursionError, EngineError):
+        return ()
 
 
 def text_of(told: object) -> str:

@@ -118,6 +118,8 @@ def add_pieces(connection: sqlite3.Connection, message: StoredMessage) -> None:
     rows = connection.execute("SELECT text, checksum FROM pieces WHERE message = ? ORDER BY number", (message.id,))
     for text, kept in rows:
         message.text += text_of(text)
+        # They were those of the shorter text.
+        message.said = ()
         message.damaged |= kept != checksum(message.id, text)
 
 

@@ -110,6 +110,28 @@ ALTER TABLE messages ADD COLUMN checksum INTEGER;
 ALTER TABLE pieces ADD COLUMN checksum INTEGER;
 ALTER TABLE traces ADD COLUMN checksum INTEGER;
 """
+_SEARCH_BESIDE = """
+CREATE VIEW messages_beside AS SELECT id, beside FROM messages WHERE beside <> '';
+CREATE VIRTUAL TABLE beside_fts USING fts5 (
+    beside, content = 'messages_beside', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2',
+    prefix = '1 2 3'
+);
+CREATE TRIGGER beside_inserted AFTER INSERT ON messages WHEN new.beside <> '' BEGIN
+    INSERT INTO beside_fts (rowid, beside) VALUES (new.id, new.beside);
+END;
+CREATE TRIGGER beside_deleted AFTER DELETE ON messages WHEN old.beside <> '' BEGIN
+    INSERT INTO beside_fts (beside_fts, rowid, beside) VALUES ('delete', old.id, old.beside);
+END;
+CREATE TRIGGER beside_changed AFTER UPDATE OF beside ON messages BEGIN
+    INSERT INTO beside_fts (beside_fts, rowid, beside) SELECT 'delete', old.id, old.beside WHERE old.beside <> '';
+    INSERT INTO beside_fts (rowid, beside) SELECT new.id, new.beside WHERE new.beside <> '';
+END;
+"""
+_PARTS = f"""
+ALTER TABLE messages ADD COLUMN parts TEXT;
+ALTER TABLE messages ADD COLUMN beside TEXT NOT NULL DEFAULT '';
+{_SEARCH_BESIDE}
+"""
 _FIRST_CHECKSUMS = (
     ("conversations", "id", "title_checksum = checksum(id, title), settings_checksum = checksum(id, settings)"),
     (
@@ -150,7 +172,7 @@ def _is_unreadable(error: Exception) -> bool:
     return is_damage(error) or getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_ERROR
 
 
-MIGRATIONS: tuple[str, ...] = (_TABLES, _SEARCH, _SETTINGS, _CHECKSUMS)
+MIGRATIONS: tuple[str, ...] = (_TABLES, _SEARCH, _SETTINGS, _CHECKSUMS, _PARTS)
 """MIGRATIONS[n] brings a file of version n to version n + 1. A step that was released is never changed."""
 
 _COMPLETIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {4: _fill_checksums}
@@ -275,13 +297,14 @@ def migrate(connection: sqlite3.Connection) -> int:
 
 def make_search_again(connection: sqlite3.Connection) -> None:
     """Make the tables of the search anew, from titles and messages, in a transaction of the caller's."""
-    triggers = [f"{table}_{what}" for table in ("messages", "titles") for what in ("inserted", "deleted", "changed")]
-    for trigger in triggers:
-        connection.execute(f"DROP TRIGGER IF EXISTS {trigger}")
-    for table in ("messages_fts", "titles_fts"):
-        connection.execute(f"DROP TABLE IF EXISTS {table}")
-    for statement in _statements(_SEARCH):
+    for source in ("messages", "titles", "beside"):
+        for what in ("inserted", "deleted", "changed"):
+            connection.execute(f"DROP TRIGGER IF EXISTS {source}_{what}")
+        connection.execute(f"DROP TABLE IF EXISTS {source}_fts")
+    connection.execute("DROP VIEW IF EXISTS messages_beside")
+    for statement in _statements(_SEARCH + _SEARCH_BESIDE):
         connection.execute(statement)
+    connection.execute("INSERT INTO beside_fts (beside_fts) VALUES ('rebuild')")
 
 
 def check_tables(path: Path, connection: sqlite3.Connection) -> None:

@@ -10,6 +10,10 @@ from dataclasses import dataclass
 
 from app.store.rows import text_of
 
+_COLUMNS = {"messages_fts": "text", "beside_fts": "beside", "titles_fts": "title"}
+INDEXES = tuple(_COLUMNS)
+"""What is searched: messages by their texts and by what their parts say beside it, conversations by their titles."""
+_INDEXES_OF = {"messages": ("messages_fts", "beside_fts"), "conversations": ("titles_fts",)}
 _MOST_WORDS = 16
 _NEWEST = 10_000
 _BEFORE, _AFTER = 30, 90
@@ -53,17 +57,19 @@ def search(connection: sqlite3.Connection, typed: str, limit: int) -> list[Searc
         return []
     messages = {
         conversation: message
-        for message, conversation in _matches(connection, words, "messages", "text", _NEWEST_OF_EACH, limit)
+        for message, conversation in _matches(connection, words, "messages", _NEWEST_OF_EACH, limit)
     }
-    titles = [row[0] for row in _matches(connection, words, "conversations", "title", _TITLES, limit)]
+    titles = [row[0] for row in _matches(connection, words, "conversations", _TITLES, limit)]
     found = []
     for conversation in list(dict.fromkeys([*titles, *messages]))[:limit]:
         message = messages.get(conversation)
         text = ""
         if message is not None:
             # As bytes: damaged ones may be no text.
-            row = connection.execute("SELECT CAST(text AS BLOB) FROM messages WHERE id = ?", (message,)).fetchone()
-            text = "" if row is None else text_of(row[0])
+            select = "SELECT CAST(text AS BLOB), CAST(beside AS BLOB) FROM messages WHERE id = ?"
+            row = connection.execute(select, (message,)).fetchone()
+            texts = ["", ""] if row is None else [text_of(each) for each in row]
+            text = texts[0] if _holds(texts[0], words) or not texts[1] else texts[1]
         found.append(SearchHit(conversation, message, *snippet(text, words)))
     return found
 
@@ -80,23 +86,28 @@ WHERE c.deleted IS NULL ORDER BY c.updated DESC LIMIT ?
 
 
 def _matches(
-    connection: sqlite3.Connection, words: Sequence[str], table: str, column: str, outer: str, limit: int
+    connection: sqlite3.Connection, words: Sequence[str], table: str, outer: str, limit: int
 ) -> Iterator[tuple[int, ...]]:
-    """Return the rows of `outer` for the ids of `table` whose `column` has all of the words."""
+    """Return the rows of `outer` for the ids of `table` one of whose searched columns has all of the words."""
     spaced = [word for word in words if not _SPACELESS.search(word)]
     within = [word for word in words if _SPACELESS.search(word)]
-    if not within:
-        index = {"messages": "messages_fts", "conversations": "titles_fts"}[table]
-        # Of a word that nearly every message has, the newest are enough.
-        matching = f"SELECT rowid AS id FROM {index} WHERE {index} MATCH ? ORDER BY rowid DESC LIMIT {_NEWEST}"  # noqa: S608
-        return connection.execute(outer.format(matching=matching), (quoted(spaced), limit))
-    matching = f"SELECT id FROM {table} WHERE " + " AND ".join(f"instr({column}, ?)" for _ in within)  # noqa: S608
-    values: list[str | int] = list(within)
-    if spaced:
-        index = {"messages": "messages_fts", "conversations": "titles_fts"}[table]
-        matching += f" AND id IN (SELECT rowid FROM {index} WHERE {index} MATCH ?)"  # noqa: S608
-        values.append(quoted(spaced))
+    indexes = _INDEXES_OF[table]
+    # Of a word that nearly every message has, the newest are enough.
+    newest = f"SELECT rowid AS id FROM {{0}} WHERE {{0}} MATCH ? ORDER BY rowid DESC LIMIT {_NEWEST}"  # noqa: S608
+    matching = " UNION ".join(f"SELECT id FROM ({newest.format(index)})" for index in indexes)  # noqa: S608
+    values: list[str | int] = [quoted(spaced)] * len(indexes) if spaced else []
+    if within:
+        holds = " OR ".join(f"instr({_COLUMNS[index]}, ?)" for index in indexes)
+        conditions = [*[f"({holds})"] * len(within), *([f"id IN ({matching})"] if spaced else [])]
+        matching = f"SELECT id FROM {table} WHERE {' AND '.join(conditions)}"  # noqa: S608
+        values = [*(word for word in within for _ in indexes), *values]
     return connection.execute(outer.format(matching=matching), (*values, limit))
+
+
+def _holds(text: str, words: Sequence[str]) -> bool:
+    """Return whether each of the words is found in a text."""
+    plain = _bare(text)
+    return all(re.search(_pattern(_bare(word)), plain, re.IGNORECASE) for word in words)
 
 
 def snippet(text: str, words: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:

@@ -27,9 +27,9 @@ from app.store.errors import (
     is_senseless,
     opening_error,
 )
-from app.store.rows import COLUMN_COUNT, COLUMNS, checksum, checksum_of_trace, message_of, row_of
+from app.store.rows import COLUMNS, WRITTEN, checksum, checksum_of_trace, message_of, row_of
 from app.store.schema import check_header, check_log, check_tables, migrate
-from app.store.search import SearchHit, search
+from app.store.search import INDEXES, SearchHit, search
 from app.system.places import data_folder
 from engine import Translatable, private_file, private_folder
 
@@ -273,17 +273,17 @@ class Store:
         """
         before = self.connection.total_changes
         pages = -_MERGED if first else _MERGED
-        for index in ("messages_fts", "titles_fts"):
+        for index in INDEXES:
             self.connection.execute(f"INSERT INTO {index} ({index}, rank) VALUES ('merge', ?)", (pages,))  # noqa: S608
         # A step that has nothing to do changes one row for each.
-        return self.connection.total_changes - before > 2
+        return self.connection.total_changes - before > len(INDEXES)
 
     # Changing: messages -------------------------------------------------------------------------------------------
 
     def add_messages(self, conversation_id: int, messages: Iterable[StoredMessage]) -> None:
         """Add messages, parents before what is below them."""
         self.connection.executemany(
-            f"INSERT INTO messages (conversation, {COLUMNS}) VALUES (?{', ?' * COLUMN_COUNT})",  # noqa: S608
+            f"INSERT INTO messages (conversation, {WRITTEN}) VALUES (?{', ?' * (WRITTEN.count(',') + 1)})",  # noqa: S608
             ((conversation_id, *row_of(message)) for message in messages),
         )
 
@@ -317,8 +317,8 @@ class Store:
         row = row_of(message)
         self.connection.execute(
             "UPDATE messages SET text = ?, status = ?, target = ?, draft = ?, settings = ?, stats = ?, "
-            "finish_reason = ?, problem = ?, checksum = ? WHERE id = ?",
-            (row[3], *row[5:12], row[-1], message.id),
+            "finish_reason = ?, problem = ?, checksum = ?, parts = ?, beside = ? WHERE id = ?",
+            (row[3], *row[5:12], *row[13:], message.id),
         )
 
     def delete_messages(self, message_ids: Iterable[int]) -> None:

@@ -371,6 +371,30 @@
             <source>acceptance rate {rate:.0%}</source>
             <translation>Annahmequote {rate:.0%}</translation>
         </message>
+        <message>
+            <source>Instruction</source>
+            <translation>Anweisung</translation>
+        </message>
+        <message>
+            <source>Thought</source>
+            <translation>Gedanke</translation>
+        </message>
+        <message>
+            <source>Tool call</source>
+            <translation>Werkzeugaufruf</translation>
+        </message>
+        <message>
+            <source>Result of a tool</source>
+            <translation>Ergebnis eines Werkzeugs</translation>
+        </message>
+        <message>
+            <source>Image</source>
+            <translation>Bild</translation>
+        </message>
+        <message>
+            <source>Other content</source>
+            <translation>Anderer Inhalt</translation>
+        </message>
     </context>
     <context>
         <name>ConversationPainter</name>
@@ -2767,44 +2791,16 @@
             <translation>ihre Formatversion ist unbekannt</translation>
         </message>
         <message>
-            <source>“{name}” is not a valid time</source>
-            <translation>„{name}“ ist keine gültige Zeit</translation>
-        </message>
-        <message>
-            <source>“{name}” must be true or false</source>
-            <translation>„{name}“ muss wahr oder falsch sein</translation>
-        </message>
-        <message>
-            <source>“{name}” is not text</source>
-            <translation>„{name}“ ist kein Text</translation>
-        </message>
-        <message>
-            <source>“{name}” is not an object</source>
-            <translation>„{name}“ ist kein Objekt</translation>
-        </message>
-        <message>
-            <source>a number in “{name}” is too large</source>
-            <translation>eine Zahl in „{name}“ ist zu groß</translation>
-        </message>
-        <message>
-            <source>a text in “{name}” contains invalid characters</source>
-            <translation>ein Text in „{name}“ enthält ungültige Zeichen</translation>
-        </message>
-        <message>
-            <source>“{name}” is nested too deeply</source>
-            <translation>„{name}“ ist zu tief verschachtelt</translation>
-        </message>
-        <message>
-            <source>its token record is damaged</source>
-            <translation>ihre Token-Aufzeichnung ist beschädigt</translation>
-        </message>
-        <message>
             <source>it cannot be read</source>
             <translation>sie ist nicht lesbar</translation>
         </message>
         <message>
             <source>it cannot be written</source>
             <translation>sie kann nicht geschrieben werden</translation>
+        </message>
+        <message>
+            <source>it has no question</source>
+            <translation>sie hat keine Frage</translation>
         </message>
         <message>
             <source>Export as Markdown…</source>
@@ -2841,6 +2837,38 @@
         <message>
             <source>“{name}” is too large</source>
             <translation>„{name}“ ist zu groß</translation>
+        </message>
+        <message>
+            <source>“{name}” is not a valid time</source>
+            <translation>„{name}“ ist keine gültige Zeit</translation>
+        </message>
+        <message>
+            <source>“{name}” must be true or false</source>
+            <translation>„{name}“ muss wahr oder falsch sein</translation>
+        </message>
+        <message>
+            <source>“{name}” is not text</source>
+            <translation>„{name}“ ist kein Text</translation>
+        </message>
+        <message>
+            <source>“{name}” is not an object</source>
+            <translation>„{name}“ ist kein Objekt</translation>
+        </message>
+        <message>
+            <source>a number in “{name}” is too large</source>
+            <translation>eine Zahl in „{name}“ ist zu groß</translation>
+        </message>
+        <message>
+            <source>a text in “{name}” contains invalid characters</source>
+            <translation>ein Text in „{name}“ enthält ungültige Zeichen</translation>
+        </message>
+        <message>
+            <source>“{name}” is nested too deeply</source>
+            <translation>„{name}“ ist zu tief verschachtelt</translation>
+        </message>
+        <message>
+            <source>its token record is damaged</source>
+            <translation>ihre Token-Aufzeichnung ist beschädigt</translation>
         </message>
         <message>
             <source>{count} bytes</source>

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
+from app.state.chat.said import Said, asked_messages, reply_messages
 from engine import FinishReason, GenerationResult, GenerationStats, Message
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Exchange:
     `question_branch`, `reply_branch`: which of how many versions is shown, counted from 1.
     `created`: when the question was asked, in seconds since 1970. `trace`: the reply's tokens, one by one.
     `models`: what wrote the reply, for people. `damaged`: what of it is not as it was written.
+    `asked`, `said`: what question and reply say beside their texts (app.state.chat.said).
     """
 
     question: str
@@ -51,6 +53,8 @@ class Exchange:
     trace: TokenTrace | None = None
     models: str = ""
     damaged: frozenset[ExchangePart] = frozenset()
+    asked: Said = ()
+    said: Said = ()
     _before: str = ""
     _parts: list[str] = field(default_factory=list)
     _stats: GenerationStats | None = None
@@ -92,7 +96,7 @@ class Exchange:
     @property
     def answered(self) -> bool:
         """Return whether the model reads it: it has a reply, perhaps a partial one."""
-        return self.ended and bool(self.reply.strip())
+        return self.ended and bool(self.said or self.reply.strip())
 
     def add(self, text: str) -> None:
         """Append more text to the reply."""
@@ -101,7 +105,8 @@ class Exchange:
 
     def continue_(self) -> None:
         """Go on with the reply: new text follows what is there."""
-        self._before = self.reply
+        # It goes on as the model wrote it.
+        self._before, self.said = self.reply, ()
         self.status, self.problem, self.stats, self.finish_reason = "waiting", None, None, None
 
     def end(self, result: GenerationResult) -> None:
@@ -168,7 +173,7 @@ class Transcript:
         be continued the last message is what there is of it, as the assistant's.
         """
         messages = answered(takewhile(lambda entry: entry is not asked, self.entries))
-        messages.append(Message("user", asked.question))
+        messages += asked_messages(asked.question, asked.asked)
         if asked.reply:
             messages.append(Message("assistant", asked.reply))
         return tuple(messages)
@@ -179,5 +184,5 @@ def answered(entries: Iterable[Entry]) -> list[Message]:
     messages: list[Message] = []
     for entry in entries:
         if isinstance(entry, Exchange) and entry.answered:
-            messages += [Message("user", entry.question), Message("assistant", entry.reply)]
+            messages += asked_messages(entry.question, entry.asked) + reply_messages(entry.reply, entry.said)
     return messages

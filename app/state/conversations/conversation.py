@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from app.state.chat.attachments import split_question
+from app.state.chat.said import Said
 
 Role = Literal["user", "assistant"]
 ConversationPart = Literal["title", "settings"]
@@ -32,7 +33,7 @@ class StoredMessage:
     `parent` None: it begins the conversation. `created`: seconds since 1970, UTC. `status` "interrupted": the program
     ended while the reply was being written. `target`, `draft`: what wrote it, as names. `settings`, `stats`: what JSON
     can say. `problem`: what went wrong, for a person. `chosen`: the message below it that was last on the screen.
-    `damaged`: what is kept of it is not what was written.
+    `damaged`: what is kept of it is not what was written. `said`: what it says beside its text (app.state.chat.said).
     """
 
     id: int
@@ -49,6 +50,7 @@ class StoredMessage:
     problem: str | None = None
     chosen: int | None = None
     damaged: bool = False
+    said: Said = ()
 
 
 @dataclass(slots=True)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import io
 import json
-import math
 import re
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO, TypeGuard
+from typing import Any, BinaryIO, NoReturn
 
 from app.state.chat.attachments import plain_name
+from app.state.chat.said import said_to_json
 from app.state.conversations.conversation import (
     ROLES,
     STATUSES,
@@ -25,16 +24,34 @@ from app.state.conversations.conversation import (
     StoredMessage,
     clean,
 )
-from app.state.conversations.json_stream import JsonStream, Senseless, ValueTooLarge, member_value, members_told
+from app.state.conversations.foreign import ForeignChat, is_foreign
+from app.state.conversations.json_stream import (
+    JsonStream,
+    Senseless,
+    ValueTooLarge,
+    large_value,
+    member_value,
+    members_told,
+)
+from app.state.conversations.values import (
+    bytes_of,
+    check_values,
+    flag_in,
+    is_id,
+    maybe_text_in,
+    said_in,
+    text_in,
+    time_in,
+    values_in,
+)
 from engine import Translatable, write_whole
 
 FORMAT = "outrider-conversation"
-VERSION = 1
+VERSION = 2
+_WITHOUT_PARTS = 1
+"""Files of the first version hold texts alone; so do those of chats that have nothing else."""
 LARGEST_FILE = 256 * 2**20
 _MOST_MESSAGES = 200_000
-_LARGEST_TRACE = 16 * 2**20
-_DEEPEST = 16
-_LAST_DAY = 253_402_300_799  # the end of the year 9999, in seconds since 1970
 _LONGEST_NAME = 80
 _LONGEST_TEXT = 32 * 2**20
 """Characters: more than the largest question with all of its files has, and any token record."""
@@ -88,7 +105,7 @@ def to_json(conversation: Conversation, traces: Mapping[int, bytes] | None = Non
     ids = {message.id: number for number, message in enumerate(messages, 1)}
     told = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if any(message.said for message in messages) else _WITHOUT_PARTS,
         "title": conversation.title,
         "created": conversation.created,
         "updated": conversation.updated,
@@ -120,6 +137,8 @@ def _told(message: StoredMessage, ids: Mapping[int, int], traces: Mapping[int, b
     }
     if message.damaged:
         told["damaged"] = True
+    if message.said:
+        told["messages"] = said_to_json(message.said)
     if message.id in traces:
         told["trace"] = base64.b64encode(traces[message.id]).decode("ascii")
     return told
@@ -165,19 +184,23 @@ class _Reader:
         self._ids: dict[int, int] = {}
         self._chosen: list[tuple[int, object]] = []
         self._traces: dict[int, bytes] = {}
+        self._foreign: ForeignChat | None = None
 
     def read(self, stream: JsonStream) -> Imported:
         told = self._told(stream)
         stream.end()
+        if self._foreign is not None and "format" not in told:
+            self._foreign.end()
+            return Imported(self._conversation, self._traces)
         _check_format(told)
         if not isinstance(told.get("messages"), list):
             raise Senseless(Translatable("it has no list of messages"))
         conversation = self._conversation
-        conversation.created = _time(told, "created")
-        conversation.title = " ".join(_text(told, "title").split())
-        conversation.pinned = _flag(told, "pinned")
-        conversation.settings = _values(told, "settings") or {}
-        updated = _time(told, "updated")
+        conversation.created = time_in(told, "created")
+        conversation.title = " ".join(text_in(told, "title").split())
+        conversation.pinned = flag_in(told, "pinned")
+        conversation.settings = values_in(told, "settings") or {}
+        updated = time_in(told, "updated")
         self._choose(None, told.get("chosen"))
         for parent, chosen in self._chosen:
             self._choose(parent, chosen)
@@ -188,6 +211,9 @@ class _Reader:
         """Return what stands beside the messages, which are added to the conversation as they come."""
         told: dict[str, Any] = {}
         try:
+            if stream.peek() == "[":
+                self._read_messages(stream, may_be_ours=False)
+                return told
             if stream.peek() != "{":
                 stream.value()
                 return told
@@ -195,7 +221,7 @@ class _Reader:
                 if name == "messages" and stream.peek() == "[":
                     if {"format", "version"} <= told.keys():
                         _check_format(told)
-                    self._read_messages(stream)
+                    self._read_messages(stream, may_be_foreign="format" not in told)
                     told[name] = []
                 else:
                     told[name] = member_value(stream, name, _LONGEST_TEXT)
@@ -205,13 +231,22 @@ class _Reader:
             raise
         return told
 
-    def _read_messages(self, stream: JsonStream) -> None:
+    def _read_messages(self, stream: JsonStream, *, may_be_ours: bool = True, may_be_foreign: bool = True) -> None:
         for place in stream.items():
             if place > _MOST_MESSAGES:
                 raise Senseless(Translatable("it has more than {count} messages", count=_MOST_MESSAGES))
             try:
-                message = self._message(_message_told(stream))
+                told = _message_told(stream)
+                if place == 1 and may_be_foreign and is_foreign(told):
+                    self._foreign = ForeignChat(self._conversation, self._new_id)
+                if self._foreign is not None:
+                    check_values(told, "message")
+                    self._foreign.add(told)
+                    continue
+                message = self._message(told) if may_be_ours else _refuse()
             except Senseless as error:
+                if error.args[0] is _NOT_OURS:
+                    raise
                 raise Senseless(Translatable("message {place}: {reason}", place=place, reason=error.args[0])) from error
             try:
                 self._conversation.add(message)
@@ -224,9 +259,9 @@ class _Reader:
         if not isinstance(told, dict):
             raise Senseless(Translatable("it is not an object"))
         number, parent = told.get("id"), told.get("parent")
-        if not _is_id(number) or number in self._ids:
+        if not is_id(number) or number in self._ids:
             raise Senseless(Translatable("its id is missing or not unique"))
-        if parent is not None and (not _is_id(parent) or parent not in self._ids):
+        if parent is not None and (not is_id(parent) or parent not in self._ids):
             raise Senseless(Translatable("its parent does not come before it"))
         if told.get("role") not in ROLES:
             raise Senseless(Translatable("its role is unknown"))
@@ -237,30 +272,35 @@ class _Reader:
             self._new_id(),
             None if parent is None else self._ids[parent],
             told["role"],
-            _text(told, "text"),
-            _time(told, "created"),
+            text_in(told, "text"),
+            time_in(told, "created"),
             status,
-            _text(told, "target", ""),
-            _text(told, "draft", ""),
-            _values(told, "settings") or {},
-            _values(told, "stats"),
-            _maybe_text(told, "finish_reason"),
-            _maybe_text(told, "problem"),
-            damaged=_flag(told, "damaged"),
+            text_in(told, "target", ""),
+            text_in(told, "draft", ""),
+            values_in(told, "settings") or {},
+            values_in(told, "stats"),
+            maybe_text_in(told, "finish_reason"),
+            maybe_text_in(told, "problem"),
+            damaged=flag_in(told, "damaged"),
+            said=said_in(told),
         )
         self._ids[number] = message.id
         self._chosen.append((message.id, told.get("chosen")))
         if told.get("trace") is not None:
             if message.role != "assistant":
                 raise Senseless(Translatable("a user message cannot have a token record"))
-            self._traces[message.id] = _bytes(told["trace"])
+            self._traces[message.id] = bytes_of(told["trace"])
         return message
 
     def _choose(self, parent: int | None, chosen: object) -> None:
-        child = self._ids.get(chosen) if _is_id(chosen) else None
+        child = self._ids.get(chosen) if is_id(chosen) else None
         if chosen is not None and (child is None or self._conversation[child].parent != parent):
             raise Senseless(Translatable("the selected branch does not exist"))
         self._conversation.point(parent, child)
+
+
+def _refuse() -> NoReturn:
+    raise Senseless(_NOT_OURS)
 
 
 def _message_told(stream: JsonStream) -> object:
@@ -272,7 +312,8 @@ def _message_told(stream: JsonStream) -> object:
             raise
     told: dict[str, Any] = {}
     for name, told in members_told(stream):
-        told[name] = member_value(stream, name, _LONGEST_TEXT)
+        parted = name in ("messages", "content", "tool_calls")
+        told[name] = large_value(stream, _LONGEST_TEXT) if parted else member_value(stream, name, _LONGEST_TEXT)
     return told
 
 
@@ -282,70 +323,8 @@ def _check_format(told: Mapping[str, Any]) -> None:
     version = told.get("version")
     if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
         raise Senseless(Translatable("it was written by a newer version of Outrider; import it there"))
-    if version != VERSION or isinstance(version, bool):
+    if version not in (VERSION, _WITHOUT_PARTS) or isinstance(version, bool):
         raise Senseless(Translatable("its format version is unknown"))
-
-
-def _is_id(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _time(told: Mapping[str, Any], name: str) -> float:
-    value = told.get(name)
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= _LAST_DAY:
-        raise Senseless(Translatable("“{name}” is not a valid time", name=name))
-    return float(value)
-
-
-def _flag(told: Mapping[str, Any], name: str) -> bool:
-    value = told.get(name, False)
-    if not isinstance(value, bool):
-        raise Senseless(Translatable("“{name}” must be true or false", name=name))
-    return value
-
-
-def _text(told: Mapping[str, Any], name: str, default: str | None = None) -> str:
-    value = told.get(name, default)
-    if not isinstance(value, str) or clean(value) != value:
-        raise Senseless(Translatable("“{name}” is not text", name=name))
-    return value
-
-
-def _maybe_text(told: Mapping[str, Any], name: str) -> str | None:
-    return None if told.get(name) is None else _text(told, name)
-
-
-def _values(told: Mapping[str, Any], name: str) -> dict[str, Any] | None:
-    value = told.get(name)
-    if value is None:
-        return None
-    if not isinstance(value, dict):
-        raise Senseless(Translatable("“{name}” is not an object", name=name))
-    level: list[Any] = [value]
-    for _ in range(_DEEPEST):
-        inner: list[Any] = []
-        for each in level:
-            if isinstance(each, dict):
-                inner += [*each, *each.values()]
-            elif isinstance(each, list):
-                inner += each
-            elif isinstance(each, float) and not math.isfinite(each):
-                raise Senseless(Translatable("a number in “{name}” is too large", name=name))
-            elif isinstance(each, str) and clean(each) != each:
-                raise Senseless(Translatable("a text in “{name}” contains invalid characters", name=name))
-        level = inner
-    if level:
-        raise Senseless(Translatable("“{name}” is nested too deeply", name=name))
-    return value
-
-
-def _bytes(value: object) -> bytes:
-    try:
-        if isinstance(value, str) and len(value) <= 2 * _LARGEST_TRACE:
-            return base64.b64decode(value, validate=True)
-    except (binascii.Error, ValueError):
-        pass
-    raise Senseless(Translatable("its token record is damaged"))
 
 
 # Files --------------------------------------------------------------------------------------------------------------

@@ -18,6 +18,10 @@ _LONGEST_KEY = 1_000
 _LONGEST_NAME = 20
 """Of a key that is named to a person."""
 _MOST_KEYS = 100
+_MOST_ITEMS = 256
+_LARGEST_INSIDE = 2**16
+_DEEPEST = 8
+"""What a value may have whose texts are large: items, characters of a value in it, and levels."""
 _NUMBER_PART = 3
 """Characters after a whole number that may make it longer if one more follows."""
 _ESCAPE = 6
@@ -93,8 +97,8 @@ class JsonStream:
             self._pass(",")
             number += 1
 
-    def value(self) -> Any:
-        """Return a value of any kind. Raises ValueTooLarge beyond LARGEST_VALUE: then it still comes next."""
+    def value(self, largest: int = LARGEST_VALUE) -> Any:
+        """Return a value of any kind. Raises ValueTooLarge beyond `largest` characters: then it still comes next."""
         self.peek()
         while True:
             try:
@@ -109,7 +113,7 @@ class JsonStream:
                 if self._ended or len(self._buffer) - end >= _NUMBER_PART:
                     self._at = end
                     return found
-            if len(self._buffer) - self._at > LARGEST_VALUE:
+            if len(self._buffer) - self._at > largest:
                 raise ValueTooLarge(Translatable("a value is too large"))
             self._fill()
 
@@ -174,6 +178,31 @@ def members_told(stream: JsonStream) -> Iterator[tuple[str, dict[str, Any]]]:
         if len(told) == _MOST_KEYS:
             raise Senseless(Translatable("an object has too many keys"))
         yield name, told
+
+
+def large_value(stream: JsonStream, longest: int, largest: int = LARGEST_VALUE, depth: int = _DEEPEST) -> Any:
+    """Return a value whose texts may be large, `longest` characters each: an image in a message is one.
+
+    Raises ValueTooLarge where it is large in another way.
+    """
+    try:
+        return stream.text(longest) if stream.peek() == '"' else stream.value(largest)
+    except ValueTooLarge:
+        sign = stream.peek()
+        if not depth or sign not in ("{", "["):
+            raise
+    # What is no text takes far more memory than its characters.
+    inside = (stream, longest, _LARGEST_INSIDE, depth - 1)
+    if sign == "[":
+        found = []
+        for number in stream.items():
+            if number > _MOST_ITEMS:
+                raise ValueTooLarge(Translatable("a value is too large"))
+            found.append(large_value(*inside))
+        return found
+    for name, told in members_told(stream):
+        told[name] = large_value(*inside)
+    return told
 
 
 def member_value(stream: JsonStream, name: str, longest: int) -> Any:

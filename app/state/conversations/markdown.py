@@ -6,9 +6,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from app.state.chat.said import beside
 from app.state.conversations.conversation import Conversation, StoredMessage
 from app.state.conversations.kept import stats_from_kept
+from engine import FilePart, ImagePart, OtherField, OtherPart, ReasoningPart, TextPart, ToolCall, ToolResult
 
+_TICKS = re.compile(r"`{3,}")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
 
 
@@ -32,6 +35,12 @@ class Words:
         }
     )
     damaged: str = "This message was damaged on the disk and may not read as it was written."
+    instruction: str = "Instruction"
+    thought: str = "Thought"
+    tool_call: str = "Tool call"
+    tool_result: str = "Result of a tool"
+    image: str = "Image"
+    other: str = "Other content"
 
 
 def to_markdown(conversation: Conversation, words: Words | None = None) -> str:
@@ -44,11 +53,39 @@ def to_markdown(conversation: Conversation, words: Words | None = None) -> str:
             parts.append(f"*{figures}*")
         if message.text.strip():
             parts.append(_closed(message.text.strip("\n")))
+        parts += _beside(message, words)
         if message.damaged:
             parts.append(f"> {words.damaged}")
         if message.problem:
             parts.append("> " + "\n> ".join(message.problem.splitlines()))
     return "\n\n".join(parts) + "\n"
+
+
+def _beside(message: StoredMessage, words: Words) -> list[str]:
+    """Return what a message says beside its text: named, what is long between fences."""
+    told = []
+    for part in beside(message.said, message.text):
+        match part:
+            case TextPart(text):
+                told += [f"**{words.instruction}**", _closed(text.strip("\n"))]
+            case ReasoningPart(text):
+                told += [f"**{words.thought}**", "> " + "\n> ".join(text.splitlines())]
+            case FilePart():
+                told.append(part.quoted)
+            case ToolCall(name=name):
+                told += [f"**{words.tool_call}** `{name}`", _fenced(part.arguments_json, "json")]
+            case ToolResult(name=name, text=text):
+                told += [f"**{words.tool_result}**" + (f" `{name}`" if name else ""), _fenced(text, "")]
+            case ImagePart(url):
+                told.append(f"![{words.image}](<{url}>)")
+            case OtherPart() | OtherField():
+                told += [f"**{words.other}**", _fenced(part.json, "json")]
+    return told
+
+
+def _fenced(text: str, language: str) -> str:
+    fence = "`" * max(3, max(map(len, _TICKS.findall(text)), default=0) + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
 
 
 def _figures(message: StoredMessage, words: Words) -> str:

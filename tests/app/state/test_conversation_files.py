@@ -167,7 +167,7 @@ def _without(place: int | None, name: str) -> Damage:
 
 DAMAGES: dict[str, Damage] = {
     "another format": _set(None, "format", "something"),
-    "a newer version": _set(None, "version", 2),
+    "a newer version": _set(None, "version", conversation_files.VERSION + 1),
     "version true": _set(None, "version", True),
     "version 0": _set(None, "version", 0),
     "no title": _without(None, "title"),

@@ -133,7 +133,7 @@ CASES: dict[str, tuple[bool, Callable[[random.Random], bytes]]] = {
     "roles of other programs": (REFUSED, lambda draw: _changed(role=draw.choice(["system", "tool", "USER", None, 3]))),
     "messages that are none": (REFUSED, lambda draw: _json(_alone(draw.choice([None, 1, "text", []])))),
     "another program's format": (REFUSED, lambda draw: _json({"mapping": {}, "conversations": [[]] * 1000})),
-    "a newer version": (REFUSED, lambda draw: _json(chain(2) | {"version": 2**draw.randint(1, 60)})),
+    "a newer version": (REFUSED, lambda draw: _json(chain(2) | {"version": VERSION + 2**draw.randint(0, 60)})),
     "half a pair": (REFUSED, lambda draw: _said("\ud83d")),
     "halves of pairs in a row": (TAKEN, lambda draw: _said("\ud83d\ude00" * draw.randint(1, 500_000))),
     "right to left": (TAKEN, lambda draw: _said("\u202e\u2066abc\u202d" * 2_000, title="\u202egnp.exe\u2069")),

@@ -1,0 +1,134 @@
+"""Hold what a question or a reply says as messages of parts, where its text does not say everything.
+
+A question or a reply is one text: as it was typed, with its files quoted, or as the model wrote it, markers included.
+Beside it there may be messages: images, what was thought, tool calls and what tools gave back, instructions in the
+middle of a chat. The text is what is shown, searched and continued; the messages, where there are any, are what a
+model reads later. So nothing is lost, whichever of the two a reader understands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from app.state.chat.attachments import split_question
+from app.state.chat.thoughts import CLOSING, OPENING
+from engine import FilePart, Message, Part, ReasoningPart, TextPart, ToolCall, ToolResult
+
+Said = tuple[Message, ...]
+"""Messages beside a text; (): the text says everything."""
+
+_GAP = "\n\n"
+
+
+def asked_messages(text: str, said: Said = ()) -> Said:
+    """Return what a model reads of a question."""
+    return said or (Message("user", _typed(text)),)
+
+
+def reply_messages(text: str, said: Said = ()) -> Said:
+    """Return what a model reads of a reply that has ended."""
+    return said or (Message("assistant", text),)
+
+
+def edited(said: Said, text: str) -> Said:
+    """Return what a question says with another text: what lies beside its text goes with it."""
+    kept: list[Message] = []
+    for message in said:
+        if message.role != "user":
+            kept.append(message)
+        elif rest := [part for part in message.parts if not isinstance(part, TextPart | FilePart)]:
+            kept.append(Message("user", rest))
+    if not kept:
+        return ()
+    if kept[-1].role == "user":
+        return (*kept[:-1], Message("user", (*_typed(text), *kept[-1].parts)))
+    return (*kept, Message("user", _typed(text)))
+
+
+def text_of_said(messages: Iterable[Message]) -> str:
+    """Return the text of a question or a reply that came as messages: thoughts between their markers."""
+    texts = []
+    for message in messages:
+        if message.role not in ("user", "assistant"):
+            continue
+        if message.reasoning:
+            texts.append(f"{OPENING}\n{message.reasoning}\n{CLOSING}")
+        texts.append(message.content)
+    return _GAP.join(text for text in texts if text)
+
+
+def beside(said: Said, text: str) -> Iterator[Part]:
+    """Return the parts that the text does not say."""
+    for message in said:
+        for part in message.parts:
+            if not _is_said(part, text):
+                yield part
+
+
+def words_beside(said: Said, text: str) -> str:
+    """Return the words of the parts that the text does not say, for a search."""
+    return "\n".join(filter(None, map(_words, beside(said, text))))
+
+
+def said_to_json(said: Said) -> list[dict[str, Any]]:
+    """Return messages as JSON says them: in the form of OpenAI's chat interface, where that says everything."""
+    return [_told(message) for message in said]
+
+
+def said_from_json(told: object) -> Said:
+    """Return the messages that `said_to_json` told. Raises InvalidRequest (of the engine)."""
+    return tuple(map(Message.from_mapping, told if isinstance(told, list) else [told]))
+
+
+@lru_cache(maxsize=64)
+def _typed(text: str) -> tuple[Part, ...]:
+    """Return a question as parts that read exactly as its text."""
+    typed, files = split_question(text)
+    parts: list[Part] = [FilePart(each.name, each.text) for each in files]
+    parts += [TextPart(typed)] if typed or not files else []
+    return tuple(parts) if Message("user", parts).content == text else (TextPart(text),)
+
+
+def _told(message: Message) -> dict[str, Any]:
+    told = message.to_dict()
+    if Message.from_mapping(told) == message:
+        return told
+    return {"role": message.role, "content": [part.to_dict() for part in message.parts]}
+
+
+def _is_said(part: Part, text: str) -> bool:
+    match part:
+        case TextPart(said) | ReasoningPart(said):
+            return said.strip() in text
+        case FilePart():
+            return part.quoted in text
+        case ToolCall(name=name):
+            return name in text and all(value in text for value in _leaves(part.arguments))
+        case _:
+            return False
+
+
+def _leaves(value: object) -> Iterator[str]:
+    """Return the texts and numbers within JSON."""
+    if isinstance(value, Mapping):
+        for each in value.values():
+            yield from _leaves(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _leaves(each)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+def _words(part: Part) -> str:
+    match part:
+        case TextPart(said) | ReasoningPart(said) | ToolResult(text=said):
+            return said
+        case FilePart(name, said):
+            return f"{name}\n{said}"
+        case ToolCall(name=name):
+            return " ".join((name, *_leaves(part.arguments)))
+        case _:
+            return ""

@@ -1,0 +1,94 @@
+"""Make a conversation of messages as OpenAI's chat interface has them: roles, parts, tool calls and their results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from app.state.chat.said import Said, asked_messages, reply_messages, text_of_said
+from app.state.conversations.conversation import Conversation, Role, StoredMessage, title_from
+from app.state.conversations.json_stream import Senseless
+from engine import EngineError, Message, TextPart, Translatable
+
+_LONGEST_SYSTEM = 100_000
+"""Characters of an instruction that a person may edit as the system prompt; a longer one stays a message."""
+
+
+def is_foreign(told: object) -> bool:
+    """Return whether an object is a message of that interface, and none that Outrider exported."""
+    return (
+        isinstance(told, dict) and "role" in told and "text" not in told and bool({"content", "tool_calls"} & {*told})
+    )
+
+
+class ForeignChat:
+    """Add messages to a conversation as they come: questions, each with the reply to it.
+
+    What stands before a question belongs to it (instructions in the middle of a chat, another question), calls of
+    tools and their results to the reply. The first instruction becomes the system prompt of the conversation.
+    """
+
+    def __init__(self, conversation: Conversation, new_id: Callable[[], int]) -> None:
+        self._conversation = conversation
+        self._new_id = new_id
+        self._created = datetime.now(UTC).timestamp()
+        self._role: Role = "user"
+        self._group: list[Message] = []
+        conversation.created = self._created
+        # Without one it would get that of new chats.
+        conversation.settings = {"system": ""}
+
+    def add(self, told: object) -> None:
+        """Add the next message. Raises Senseless."""
+        try:
+            message = Message.from_mapping(told)
+        except EngineError as error:
+            raise Senseless(error.message) from error
+        if self._is_system_prompt(message):
+            self._conversation.settings = {"system": message.content}
+            return
+        asked = self._role == "assistant" or any(each.role == "user" for each in self._group)
+        role: Role = "assistant" if asked and message.role in ("assistant", "tool") else "user"
+        if role != self._role:
+            self._keep()
+        self._role = role
+        self._group.append(message)
+
+    def end(self) -> None:
+        """Add what is left, and give the conversation a title. Raises Senseless where nobody asked anything."""
+        last = self._conversation.leaf
+        if self._role == "user" and all(each.role != "user" for each in self._group):
+            if last is None:
+                raise Senseless(Translatable("it has no question"))
+            before = reply_messages if last.role == "assistant" else asked_messages
+            last.said = (*before(last.text, last.said), *self._group) if self._group else last.said
+        else:
+            self._keep()
+        first = next(iter(self._conversation))
+        self._conversation.title = title_from(first.text)
+
+    def _is_system_prompt(self, message: Message) -> bool:
+        first = not len(self._conversation) and not self._group and not self._conversation.settings["system"]
+        plain = len(message.parts) == 1 and isinstance(message.parts[0], TextPart) and message.role == "system"
+        return first and plain and 0 < len(message.content.strip()) <= len(message.content) <= _LONGEST_SYSTEM
+
+    def _keep(self) -> None:
+        leaf, said = self._conversation.leaf, tuple(self._group)
+        text = text_of_said(each for each in said if self._role == "assistant" or each.role == "user")
+        self._conversation.add(
+            StoredMessage(
+                self._new_id(),
+                None if leaf is None else leaf.id,
+                self._role,
+                text,
+                self._created,
+                said=_beside(self._role, text, said),
+            )
+        )
+        self._group = []
+
+
+def _beside(role: Role, text: str, said: Said) -> Said:
+    """Return nothing where the text says everything."""
+    plain = (asked_messages if role == "user" else reply_messages)(text)
+    return () if plain == said else said
