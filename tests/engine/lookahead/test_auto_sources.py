@@ -152,24 +152,6 @@ def test_where_nothing_pays_looks_take_a_share_of_the_time(spent: float, plain_m
     assert not index.dozing
 
 
-def test_a_reply_that_begins_is_no_surprise() -> None:
-    """What surrounds a forward belongs to the cost of plain decoding from the first plan on."""
-    costs, allowance = Fixed({n: 0.2 * n for n in range(1, 34)}, 0.2), Allowance()
-    costs.rest[0] = 0.1
-    allowance.spend(9.0)
-    AutoLookahead(costs, AcceptanceModel(prior=0.1, weight=1_000.0), allowance)
-    assert allowance.left == -7.0
-
-
-def test_a_reply_that_begins_asleep_lets_its_index_doze() -> None:
-    allowance, index = Allowance(), NgramDrafter()
-    allowance.sleep = 3
-    policy = AutoLookahead(allowance=allowance, index=index)
-    index.begin([1, 2, 3] * 4, CancelToken())
-    assert policy.asleep
-    assert index.dozing
-
-
 def _looks_beside_a_draft_that_pays(plain_ms: float) -> tuple[int, int]:
     """How often 80 rounds look at an index without a promise, and how many rounds later a promise is taken."""
     verify = {n: plain_ms * (1.0 + 0.05 * n) for n in range(1, 34)}
