@@ -34,7 +34,8 @@ ifneq ($(strip $(shell cat $(READY) 2>/dev/null)),$(strip $(CURDIR) $(shell sh $
 .PHONY: $(READY)
 endif
 
-KERNELS := $(foreach kind,cmake cpp h,$(wildcard engine/backends/llama_cpp/kernels/*.$(kind))) engine/sampling_rules.def
+KERNELS := $(foreach kind,cmake cpp h,$(wildcard engine/backends/llama_cpp/kernels/*.$(kind) engine/chat/door/*.$(kind))) \
+	engine/sampling_rules.def
 
 $(READY): pyproject.toml constraints.txt $(wildcard $(SETUP)/*.py) $(SETUP)/find_python.sh $(SETUP)/processor.sh $(KERNELS)
 	@python=$$(sh $(SETUP)/find_python.sh "$(PYTHON)") && exec "$$python" -B $(SETUP)/set_up.py

@@ -229,9 +229,10 @@ class TextNotEncodable(EngineError):
 
 
 class ChatTemplateFailed(EngineError):
-    """Report a chat template of the model that refused the conversation or is broken."""
+    """Report a chat template of the model that refused the conversation or is broken. Attribute: reason (why)."""
 
     def __init__(self, reason: str) -> None:
+        self.reason = reason
         super().__init__(
             Translatable(
                 "The model's chat template failed: {reason}. Send plain text (--raw) or choose another model.",

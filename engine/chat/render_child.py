@@ -10,7 +10,7 @@ import json
 import os
 from typing import Any
 
-from engine.chat import sandbox
+from engine.chat import door_child, sandbox
 from engine.system.child_side import (
     be_harmless,
     limit_memory,
@@ -49,6 +49,8 @@ def _answer(data: bytes) -> bytes:
     try:
         asked = json.loads(data)
         limit_seconds(asked["seconds"])
+        if "reply" in asked:
+            return json.dumps(door_child.answer(asked)).encode()
         text = sandbox.render(asked["template"], asked["variables"])
         if len(text) <= asked["letters"]:
             return json.dumps({"text": text}).encode()

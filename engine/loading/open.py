@@ -46,6 +46,7 @@ LAZY_MODULES = (
     "engine.cli.calibrate",
     "engine.cli.generate",
     "engine.cli.models",
+    "engine.cli.parse",
     "engine.cli.presets",
     "engine.backends.llama_cpp.library",
     "engine.chat.render_child",

@@ -7,6 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = ROOT / "engine" / "backends" / "llama_cpp" / "kernels"
 PROCESSOR = Path(__file__).parent / "processor.sh"
+DOOR = ROOT / "engine" / "chat" / "door"
 RULES = ROOT / "engine" / "sampling_rules.def"
 
 
@@ -21,8 +22,9 @@ def settings() -> dict[str, str]:
 
 def kernel_files() -> list[Path]:
     """What is compiled into llama.cpp, in a fixed order."""
-    kernels = sorted(path for path in KERNELS.iterdir() if path.suffix in (".cmake", ".cpp", ".h"))
-    return [*kernels, RULES]
+    sources = (path for folder in (KERNELS, DOOR) for path in folder.iterdir())
+    compiled = (path for path in sources if path.suffix in (".cmake", ".cpp", ".h"))
+    return [*sorted(compiled, key=lambda path: path.name), RULES]
 
 
 def digest() -> str:

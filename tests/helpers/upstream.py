@@ -8,9 +8,11 @@ import pytest
 from helpers.paths import ROOT
 
 _SOURCE = Path(os.environ.get("OUTRIDER_LLAMA_SOURCE", ROOT / "build" / "llama-cpp-python"))
-_MODELS = _SOURCE / "vendor" / "llama.cpp" / "models"
+LLAMA_CPP = _SOURCE / "vendor" / "llama.cpp"
+_MODELS = LLAMA_CPP / "models"
 
 TEMPLATES = sorted((_MODELS / "templates").glob("*.jinja"))
+TEST_CHAT = LLAMA_CPP / "tests" / "test-chat.cpp"
 VOCABULARIES = sorted(_MODELS.glob("ggml-vocab-*.gguf"))
 
 needs_source = pytest.mark.skipif(

@@ -116,6 +116,7 @@ def test_works_without_what_is_left_out(module: str, arguments: list[str]) -> No
         ("libgomp.so.1", True),
         ("libxcb-cursor.so.0", True),
         ("llama_cpp/lib/libggml-cpu-zen4.so", True),
+        ("llama_cpp/lib/liboutrider_chat.so", True),
         ("libcuda.so.1", False),
         ("torch/lib/libtorch_cpu.so", True),
         ("torch/bin/torch_shm_manager", True),

@@ -38,3 +38,6 @@ endfunction()
 
 # At the end of ggml's own directory, when its targets are there.
 cmake_language(DEFER CALL outrider_add_kernels)
+
+# A library of its own, beside those of ggml and llama.cpp.
+include("${CMAKE_CURRENT_LIST_DIR}/../../../chat/door/door.cmake")

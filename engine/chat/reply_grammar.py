@@ -1,0 +1,234 @@
+"""Part the text of a reply by what its chat template says: the grammar that llama.cpp makes of it, or thought tags.
+
+llama.cpp knows how the families of models mark reasoning, answers and tool calls, and finds it out of the template
+where it does not. It runs the template for that, so it is asked in the child that renders templates (door_child).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import Any, Literal, NamedTuple, Protocol
+
+from engine.chat import limited_child
+from engine.chat.limited_child import OutOfTime
+from engine.errors import ChatTemplateFailed
+from engine.translatable import Translatable, unpacked
+
+Place = Literal["reasoning", "content", "tool", ""]
+"""A part of a reply; '' between two of them."""
+Ends = Mapping[str, tuple[str, ...] | None]
+"""The markers before which each part ends; None where it can end otherwise."""
+
+_WITHOUT_DOOR = Translatable(
+    "This llama.cpp was compiled without Outrider's sources: replies are parted by think tags alone, and tool calls "
+    "are not recognised. Install Outrider from its sources (make setup) or with an installer."
+)
+_LIMIT_S = 2.0
+_LETTERS_PER_S = 1_000_000
+_MOST_KEPT = 16
+
+
+class SeenCall(NamedTuple):
+    """Hold a call of a tool as the text has it. `arguments`: JSON, as far as it is there; `id`: '' where there is none."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Parted(NamedTuple):
+    """Hold the parts of a text. `place`: what more text goes on with; `last`: the last part that there was.
+
+    `settled`: how many characters have become part of one; `whole`: whether all of it was understood, otherwise these
+    are the parts of its longest beginning that was.
+    """
+
+    reasoning: str = ""
+    content: str = ""
+    calls: tuple[SeenCall, ...] = ()
+    place: Place = ""
+    last: Place = ""
+    settled: int = 0
+    whole: bool = True
+
+
+class Grammar(Protocol):
+    """Part a text. `begun`: the end of the prompt that it expects; `ends`: the markers before which parts end."""
+
+    begun: str
+    ends: Ends
+
+    def part(self, text: str) -> Parted:
+        """Return the parts of a reply, or of its beginning. Raises ChatTemplateFailed."""
+
+
+@dataclass(frozen=True, slots=True)
+class GrammarRequest:
+    """Hold what the grammar of a model's replies depends on.
+
+    `tools`: descriptions of functions that the model was given; `thinking`: whether it may think; `options`: further
+    variables of the template by name.
+    """
+
+    template: str
+    bos_token: str = ""
+    eos_token: str = ""
+    tools: Sequence[Mapping[str, Any]] = ()
+    thinking: bool = True
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what door.cpp reads."""
+        return {
+            "template": self.template,
+            "bos": self.bos_token,
+            "eos": self.eos_token,
+            "tools": list(self.tools),
+            "thinking": self.thinking,
+            "kwargs": dict(self.options),
+            "messages": [{"role": "user", "content": "Hello"}],
+        }
+
+
+class TemplateGrammar:
+    """Part replies as llama.cpp does for a template (see Grammar)."""
+
+    def __init__(self, asked: dict[str, Any], grammar: Mapping[str, Any]) -> None:
+        self._asked = asked
+        self.begun = str(grammar["begun"])
+        self.ends: Ends = {place: _markers(grammar[place]) for place in ("reasoning", "content")}
+
+    def part(self, text: str) -> Parted:
+        """Return the parts of a reply, or of its beginning. Raises ChatTemplateFailed."""
+        said = _ask(self._asked, text)["parts"]
+        data = text.encode("utf-8", "replace")
+        settled = len(data[: said["settled"]].decode("utf-8", "replace"))
+        calls = tuple(SeenCall(call["id"], call["name"], call["arguments"]) for call in said["calls"])
+        return Parted(said["reasoning"], said["content"], calls, said["place"], said["last"], settled, said["whole"])
+
+
+def _markers(listed: Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if listed is None else tuple(listed)
+
+
+class TagGrammar:
+    """Part replies whose thoughts are in think tags (see Grammar). `opened`: the prompt opened the thought."""
+
+    _OPENING, _CLOSING = "<think>", "</think>"
+
+    def __init__(self, *, opened: bool = False) -> None:
+        self._opened = opened
+        self.begun = self._OPENING if opened else ""
+        self.ends: Ends = {"reasoning": (self._CLOSING,), "content": ()}
+
+    def part(self, text: str) -> Parted:
+        """Return the parts of a reply, or of its beginning."""
+        start = 0
+        if not self._opened:
+            start = len(text) - len(text.lstrip())
+            if self._OPENING.startswith(text[start:]) and len(text) - start < len(self._OPENING):
+                return Parted()
+            if not text.startswith(self._OPENING, start):
+                return Parted(content=text, place="content", last="content", settled=len(text))
+            start += len(self._OPENING)
+        thought, closing, said = text[start:].partition(self._CLOSING)
+        if not closing:
+            kept = len(text) - beginning_of(text, (self._CLOSING,))
+            thought = text[start:kept]
+            thought = thought if thought.strip() else ""
+            return Parted(thought, place="reasoning" if kept == len(text) else "", last="reasoning", settled=kept)
+        thought, said = thought if thought.strip() else "", said.lstrip("\n")
+        return Parted(thought, said, (), "content" if said else "", "content", len(text))
+
+
+def beginning_of(text: str, markers: Sequence[str]) -> int:
+    """Return how many characters at the end of a text may begin one of the markers."""
+    for size in range(min(max(map(len, markers), default=1) - 1, len(text)), 0, -1):
+        if any(len(marker) > size and marker.startswith(text[-size:]) for marker in markers):
+            return size
+    return 0
+
+
+class _Kept:
+    """Keep the grammars that were opened last, and whether the door is there."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._grammars: OrderedDict[str, TemplateGrammar] = OrderedDict()
+
+    def find(self, key: str) -> TemplateGrammar | None:
+        with self._lock:
+            if key in self._grammars:
+                self._grammars.move_to_end(key)
+            return self._grammars.get(key)
+
+    def keep(self, key: str, grammar: TemplateGrammar) -> None:
+        with self._lock:
+            self._grammars[key] = grammar
+            while len(self._grammars) > _MOST_KEPT:
+                self._grammars.popitem(last=False)
+
+
+_kept = _Kept()
+
+
+def open_grammar(request: GrammarRequest) -> TemplateGrammar | None:
+    """Return the grammar of a template; None where llama.cpp was compiled without the door.
+
+    Raises ChatTemplateFailed where llama.cpp cannot make one.
+    """
+    asked = request.to_json()
+    key = json.dumps(asked)
+    found = _kept.find(key)
+    if found is None:
+        said = _ask(asked, "")
+        if "lacking" in said:
+            return None
+        found = TemplateGrammar(asked, said["grammar"])
+        _kept.keep(key, found)
+    return found
+
+
+def usable_grammar(request: GrammarRequest, prompt_end: str | None = None) -> tuple[Grammar, Translatable | None]:
+    """Return the grammar of a template, and why it knows think tags alone where that is so.
+
+    `prompt_end`: the end of the prompt that the reply follows, where it is known. It decides whether the prompt opened
+    a thought, whatever the request says.
+    """
+    note = _WITHOUT_DOOR
+    try:
+        grammar = open_grammar(request)
+        if grammar is not None and prompt_end is not None and not prompt_end.endswith(grammar.begun):
+            other = open_grammar(replace(request, thinking=not request.thinking))
+            grammar = other if other is not None and prompt_end.endswith(other.begun) else grammar
+        if grammar is not None:
+            return grammar, None
+    except ChatTemplateFailed as error:
+        note = Translatable(
+            "Replies are parted by think tags alone, because llama.cpp cannot use the chat template: {reason}.",
+            reason=error.reason,
+        )
+    return TagGrammar(opened=prompt_end is not None and prompt_end.rstrip().endswith("<think>")), note
+
+
+def _ask(grammar: dict[str, Any], text: str) -> dict[str, Any]:
+    """Return what the child says. Raises ChatTemplateFailed."""
+
+    def request(seconds: float) -> bytes:
+        return json.dumps({"grammar": grammar, "reply": text, "seconds": math.ceil(seconds) + 1}).encode()
+
+    try:
+        with limited_child.pool.lent() as child:
+            child.wait_until_ready(None)
+            said = child.ask(request, monotonic() + _LIMIT_S + len(text) / _LETTERS_PER_S, None)
+    except OutOfTime:
+        raise ChatTemplateFailed(Translatable("it does not terminate")) from None
+    if "reason" in said:
+        raise ChatTemplateFailed(unpacked(said["reason"]))
+    return said

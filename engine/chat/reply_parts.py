@@ -1,0 +1,174 @@
+"""Part a reply into reasoning, content and tool calls while its text comes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.chat.reply_grammar import Grammar, Parted, Place, SeenCall, beginning_of
+from engine.errors import ChatTemplateFailed
+
+Channel = Literal["reasoning", "content", "tool"]
+Delta = tuple[Channel, str]
+"""A part of a reply, and what is added to it."""
+
+_SHARE, _CALL_SHARE, _CALL_LETTERS, _AT_ONCE = 256, 64, 32, 16
+"""A text is parted anew when it has grown by this share, within a call at least by so many characters; between two
+parts so many times at once. So the cost of a token does not grow with the reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyParts:
+    """Hold the parts of a reply, without the markers between them."""
+
+    reasoning: str = ""
+    content: str = ""
+    tool_calls: tuple[SeenCall, ...] = ()
+
+
+class PartedReply:
+    """Take the text of a reply as it comes and give what is added to its parts. Nothing that was given is taken back.
+
+    Within reasoning and content, text that holds none of the markers that end the part belongs to it; only at a marker
+    the whole text is parted anew. What may become a marker is held back.
+
+    `before`: the beginning of the reply, which was written earlier; it is in no delta, but in the parts.
+    """
+
+    def __init__(self, grammar: Grammar, before: str = "") -> None:
+        self._grammar = grammar
+        self._patterns = {place: _pattern(ends) for place, ends in grammar.ends.items()}
+        self._pieces: list[str] = []
+        self._length = self._parted_at = self._released = 0
+        self._between = 0
+        self._shown = {"reasoning": 0, "content": 0}
+        self._grown: dict[str, list[str]] = {"reasoning": [], "content": []}
+        self._parted = Parted()
+        self._place: Place = ""
+        self._held = ""
+        self._lost = False
+        self._ended = False
+        # What the prompt has of the reply already.
+        self._first = self._anew()
+        if before:
+            self.feed(before)
+
+    @property
+    def channel(self) -> Channel:
+        """Return the part that the reply is in, or was in last; content where there is none yet."""
+        return self._place or self._parted.last or "content"
+
+    @property
+    def tool_calls(self) -> tuple[SeenCall, ...]:
+        """Return the calls that were seen so far; the last one may be growing still."""
+        return self._parted.calls
+
+    def feed(self, text: str) -> list[Delta]:
+        """Take more text; return what it adds to the parts."""
+        if not text:
+            return []
+        first, self._first = self._first, []
+        return first + self._take(text)
+
+    def _take(self, text: str) -> list[Delta]:
+        self._pieces.append(text)
+        self._length += len(text)
+        if self._lost:
+            return self._give("content", text)
+        if self._place in ("reasoning", "content"):
+            return self._go_on(self._place, text)
+        return self._anew() if self._length - self._parted_at >= self._least() else []
+
+    def _least(self) -> int:
+        """Return by how many characters the text grows before it is parted anew."""
+        if self._place == "tool":
+            return max(_CALL_LETTERS, self._length // _CALL_SHARE)
+        self._between += 1
+        return 1 if self._between <= _AT_ONCE else self._length // _SHARE
+
+    def flush(self, *, ended: bool = True) -> list[Delta]:
+        """End the text; return what was held back. `ended`: the model ended it, so that half a marker is text."""
+        if self._ended:
+            return []
+        self._ended = True
+        deltas = [] if self._lost else self._anew()
+        tail = self._text()[self._parted.settled :]
+        last = self._parted.last
+        if ended and not self._lost and last in ("reasoning", "content") and tail:
+            ends = self._grammar.ends[last] or ()
+            if beginning_of(tail, ends) == len(tail):
+                deltas += self._give(last, tail)
+        self._place = ""
+        return deltas
+
+    def finish(self, *, ended: bool = True) -> ReplyParts:
+        """End the text, and return its parts."""
+        self.flush(ended=ended)
+        return ReplyParts("".join(self._grown["reasoning"]), "".join(self._grown["content"]), self._parted.calls)
+
+    def _go_on(self, place: Literal["reasoning", "content"], text: str) -> list[Delta]:
+        """Take more text within a part whose ends are known."""
+        held = self._held + text
+        pattern = self._patterns[place]
+        if pattern is not None and pattern.search(held):
+            return self._anew()
+        if place == "reasoning" and not self._shown["reasoning"]:
+            # Blanks alone are no thought.
+            if held.isspace():
+                self._held = held
+                return []
+            return self._anew()
+        kept = beginning_of(held, self._grammar.ends[place] or ())
+        self._held, self._released = held[len(held) - kept :], self._length - kept
+        return self._give(place, held[: len(held) - kept])
+
+    def _give(self, channel: Literal["reasoning", "content"], text: str) -> list[Delta]:
+        if not text:
+            return []
+        self._shown[channel] += len(text)
+        self._grown[channel].append(text)
+        return [(channel, text)]
+
+    def _text(self) -> str:
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
+
+    def _anew(self) -> list[Delta]:
+        """Part the whole text."""
+        text = self._text()
+        self._parted_at = len(text)
+        try:
+            self._parted = parted = self._grammar.part(text)
+        except ChatTemplateFailed:
+            return self._lose(self._released)
+        deltas = self._grow("reasoning", parted.reasoning) + self._grow("content", parted.content)
+        if not parted.whole:
+            return deltas + self._lose(parted.settled)
+        self._place, self._held, self._released = parted.place, "", parted.settled
+        tail = text[parted.settled :]
+        if not self._place and parted.last in ("reasoning", "content") and tail:
+            # Perhaps a marker, and perhaps not: the part goes on where it is none.
+            ends = self._grammar.ends[parted.last] or ()
+            if beginning_of(tail, ends) == len(tail):
+                self._place, self._held = parted.last, tail
+        if self._place in ("reasoning", "content") and self._grammar.ends[self._place] is None:
+            self._place = ""
+        if self._place in ("reasoning", "content"):
+            self._between = 0
+        return deltas
+
+    def _grow(self, channel: Literal["reasoning", "content"], text: str) -> list[Delta]:
+        """Give what a part has more than was given of it."""
+        return self._give(channel, text[self._shown[channel] :])
+
+    def _lose(self, settled: int) -> list[Delta]:
+        """Give what is not settled, and all that comes, as content: the grammar does not fit the reply."""
+        self._lost, self._place = True, "content"
+        return self._give("content", self._text()[settled:])
+
+
+def _pattern(ends: Sequence[str] | None) -> re.Pattern[str] | None:
+    return re.compile("|".join(map(re.escape, ends))) if ends else None

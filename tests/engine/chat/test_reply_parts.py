@@ -1,0 +1,118 @@
+"""Reasoning, content and calls of a reply while it comes, with grammars that need no model and no llama.cpp."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from engine.chat.reply_grammar import Ends, Parted, Place, SeenCall, TagGrammar, beginning_of
+from engine.chat.reply_parts import Delta, PartedReply, ReplyParts
+from engine.errors import ChatTemplateFailed
+
+
+class CallGrammar:
+    """Part text into content and calls between [ and ]; what does not fit is a call without a name."""
+
+    begun = ""
+
+    def __init__(self, fails_from: int = 10**9) -> None:
+        self.ends: Ends = {"reasoning": (), "content": ("[[",)}
+        self.asked = 0
+        self._fails_from = fails_from
+
+    def part(self, text: str) -> Parted:
+        self.asked += 1
+        if len(text) >= self._fails_from:
+            raise ChatTemplateFailed("it crashes")
+        said, opening, rest = text.partition("[[")
+        if not opening:
+            kept = len(text) - beginning_of(text, ("[[",))
+            return Parted("", text[:kept], (), "content" if 0 < kept == len(text) else "", "content", kept)
+        name, closing, more = rest.partition("]]")
+        if not name.isidentifier() and name:
+            return Parted("", said, (), "tool", "tool", len(said), False)
+        if not closing:
+            return Parted("", said, (SeenCall("", name, "{"),), "tool", "tool", len(said))
+        place: Place = "content" if more else ""
+        return Parted("", said + more, (SeenCall("", name, "{}"),), place, place or "tool", len(text))
+
+
+def fed(parted: PartedReply, pieces: Sequence[str]) -> list[Delta]:
+    return [delta for piece in pieces for delta in parted.feed(piece)]
+
+
+def joined(deltas: Sequence[Delta], channel: str) -> str:
+    return "".join(text for name, text in deltas if name == channel)
+
+
+@pytest.mark.parametrize(
+    ("opened", "reply", "reasoning", "content"),
+    [
+        (False, "<think>so</think>\n\nHello", "so", "Hello"),
+        (False, "\n<think>\n</think>\n\nHello", "", "Hello"),
+        (False, "Hello <think> no </think>", "", "Hello <think> no </think>"),
+        (False, "<thin is in", "", "<thin is in"),
+        (True, "so</think>Hello", "so", "Hello"),
+        (True, "so < that", "so < that", ""),
+        (True, "so <", "so <", ""),
+        (True, "\n\n</think>Hello", "", "Hello"),
+        (False, "", "", ""),
+    ],
+)
+def test_thoughts_in_tags(opened: bool, reply: str, reasoning: str, content: str) -> None:
+    for pieces in ([reply], list(reply), [reply[at : at + 5] for at in range(0, len(reply), 5)]):
+        parted = PartedReply(TagGrammar(opened=opened))
+        deltas = fed(parted, pieces)
+        assert "<" not in joined(deltas, "reasoning")[-1:]
+        deltas += parted.flush()
+        assert (joined(deltas, "reasoning"), joined(deltas, "content")) == (reasoning, content)
+        assert parted.finish() == ReplyParts(reasoning, content)
+
+
+def test_a_thought_that_the_prompt_opened_is_one_from_its_first_token_on() -> None:
+    parted = PartedReply(TagGrammar(opened=True))
+    assert parted.feed("Let") == [("reasoning", "Let")]
+    assert parted.channel == "reasoning"
+
+
+def test_half_a_marker_is_text_only_where_the_model_ended_the_reply() -> None:
+    for ended, content in ((True, "a ["), (False, "a ")):
+        parted = PartedReply(CallGrammar())
+        parted.feed("a [")
+        assert parted.finish(ended=ended).content == content
+
+
+def test_a_call_is_its_own_channel_and_content_may_follow() -> None:
+    parted = PartedReply(CallGrammar())
+    deltas = fed(parted, ["Let me ", "see.[", "[look"])
+    assert joined(deltas, "content") == "Let me see."
+    assert parted.channel == "tool"
+    assert [call.name for call in parted.tool_calls] == ["look"]
+    deltas += fed(parted, ["]]", "x" * 40, "!"])
+    assert parted.finish() == ReplyParts("", "Let me see." + "x" * 40 + "!", (SeenCall("", "look", "{}"),))
+
+
+def test_what_does_not_fit_is_content_as_it_stands() -> None:
+    for pieces in (["so [[1 2]] and on"], list("so [[1 2]] and on")):
+        parted = PartedReply(CallGrammar())
+        deltas = fed(parted, pieces) + parted.flush()
+        assert joined(deltas, "content") == "so [[1 2]] and on"
+        assert parted.finish() == ReplyParts("", "so [[1 2]] and on")
+
+
+def test_a_child_that_dies_loses_nothing_of_the_reply() -> None:
+    parted = PartedReply(CallGrammar(fails_from=12))
+    deltas = fed(parted, ["so it goes ", "[", "[look]]", " on"]) + parted.flush()
+    assert joined(deltas, "content") == "so it goes [[look]] on"
+
+
+def test_text_without_a_marker_is_parted_once() -> None:
+    grammar = CallGrammar()
+    parted = PartedReply(grammar)
+    fed(parted, ["so it goes [1] on and "] * 1000)
+    assert grammar.asked < 5
+
+
+def test_what_was_written_earlier_is_in_the_parts_and_shown_no_more() -> None:
+    parted = PartedReply(TagGrammar(), "<think>so</think>Hel")
+    assert parted.feed("lo") == [("content", "lo")]
+    assert parted.finish() == ReplyParts("so", "Hello")
