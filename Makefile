@@ -54,7 +54,7 @@ else
 endif
 
 # A share of the tries of the campaigns that keeps the whole below 90 minutes on two cores; ARGS may have another one.
-SOAK_SHARE := 0.1
+SOAK_SHARE := 0.2
 
 soak: $(READY)
 	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -m soak -o faulthandler_timeout=0 --share $(SOAK_SHARE) $(ARGS)
