@@ -13,6 +13,7 @@ from typing import Any, Literal, Self, Unpack
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.chat.context_fit import PromptFit, measure_turns
+from engine.chat.plain_text import encode_written
 from engine.chat.render import let_go, warming
 from engine.config import (
     GenerationRequest,
@@ -318,7 +319,7 @@ class SpeculativeDecoder:
         target = self._loaded()
         if not isinstance(text, str):
             raise InvalidRequest(f"A text must be a string, not {type(text).__name__}.")
-        return len(target.tokenizer.encode(text, add_special=False, parse_special=False))
+        return len(encode_written(text, target.tokenizer))
 
     def _loaded(self) -> Backend:
         if self.target is None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +30,34 @@ class Rewind:
     depth: int | None = None
 
 
+class AddedToken(NamedTuple):
+    """Describe a token that stands for its text wherever that is read. `control`: it marks, and is no text itself.
+
+    Other added tokens are user-defined: they are read in any text, and written as it.
+    """
+
+    id: int
+    control: bool
+
+
 class Tokenizer(Protocol):
     """Convert text to token ids and back, for one model."""
 
     @property
+    def chat_templates(self) -> Mapping[str, str]:
+        """Return the model's own chat templates (Jinja), untrusted, by their names; the usual one is "default"."""
+
+    @property
+    def added_tokens(self) -> Mapping[str, AddedToken]:
+        """Return the added tokens by their texts: control tokens, the unknown token, and user-defined ones."""
+
+    @property
+    def ends(self) -> int:
+        """Return how many tokens `add_special` puts behind a text: an end token in some models."""
+
+    @property
     def chat_template(self) -> str | None:
-        """Return the model's own chat template (Jinja), untrusted; None if it has none."""
+        """Return the usual one of the chat templates; None if there is none."""
 
     @property
     def bos_token(self) -> str:
@@ -48,8 +70,8 @@ class Tokenizer(Protocol):
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         """Return the token ids of `text`. Raises TextNotEncodable.
 
-        `add_special` puts the begin token in front where the model wants one; `parse_special` reads the text of
-        control tokens as those tokens.
+        `add_special` puts the begin token in front and the end token behind, where the model wants one;
+        `parse_special` reads the text of control tokens as those tokens.
         """
 
     def piece(self, token: int) -> bytes:

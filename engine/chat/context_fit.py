@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 from engine.backends.base import Tokenizer
 from engine.cancel import CancelToken
+from engine.chat.plain_text import encode_written
 from engine.chat.render import Renderer
 from engine.chat.template import encode_prompt
 from engine.errors import ContextFull
@@ -52,7 +53,7 @@ def measure_turns(
     """
     if not messages:
         return PromptFit(0, 0, context_length)
-    typed = len(tokenizer.encode(messages[-1].content, add_special=False, parse_special=False))
+    typed = len(encode_written(messages[-1].content, tokenizer))
     try:
         tokens, dropped = fit_turns(messages, tokenizer, context_length, max_tokens, cancel)
     except ContextFull as error:
@@ -117,7 +118,7 @@ def _size(turn: Message, tokenizer: Tokenizer) -> int:
     if size is None:
         if len(known) >= _MOST_SIZES:
             known.clear()
-        size = known[turn.content] = len(tokenizer.encode(turn.content, add_special=False, parse_special=False))
+        size = known[turn.content] = len(encode_written(turn.content, tokenizer))
     return size
 
 

@@ -1,19 +1,56 @@
-"""Render chat templates, encode prompts, decode incrementally and find stop strings."""
+"""Turn prompts into token ids: messages through the chat template, text as it is."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
 
 from engine.backends.base import Tokenizer
 from engine.chat.inputs import PLAIN_INPUT, TemplateInput, template_message
+from engine.chat.plain_text import (
+    NOTHING,
+    CutText,
+    Disguise,
+    encode_behind,
+    encode_cut,
+    lookalikes_of,
+    reply_cuts,
+)
 from engine.chat.render import Renderer
 from engine.chat.repairs import TemplateChat, render_usable
 from engine.errors import InvalidRequest
 from engine.messages.message import Message
 from engine.translatable import Translatable
 
-_ANCHOR = "\n"
-"""A text before another one that no tokenizer writes with one token for both."""
+_DEFAULT, _FOR_TOOLS = "default", "tool_use"
+"""Names of chat templates, of which one for tools is taken where there are tools."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptText:
+    """Hold what a model reads of a conversation. `written`: the begun reply behind it, which is continued."""
+
+    before: CutText
+    written: CutText = NOTHING
+    plain: bool = False
+
+    @property
+    def text(self) -> str:
+        """Return all of it."""
+        return self.before.text + self.written.text
+
+    def tokens(self, tokenizer: Tokenizer) -> list[int]:
+        """Return the token ids: one begin token where template or model want one, and no end token at the end.
+
+        Raises TextNotEncodable.
+        """
+        tokens = _encode_begun(self.before, tokenizer, parse_special=not self.plain)
+        places = [0, *self.written.cuts, len(self.written.text)]
+        for begin, end in pairwise(places):
+            tokens += encode_behind(self.written.text[begin:end], tokenizer) if end > begin else []
+        return tokens
 
 
 def encode_prompt(
@@ -27,61 +64,75 @@ def encode_prompt(
     """Return the token ids of a prompt: of text as it is (`raw`), of one user turn, of messages, or the ids themselves.
 
     Where the last of several messages is the assistant's, the reply goes on with it instead of beginning a new turn.
-    `renderer`: of the call that this is a part of; its `notes` say what the template made change in the conversation.
-    `given`: what the template reads beside the messages. Raises ChatTemplateFailed, TextNotEncodable, InvalidRequest,
-    Cancelled.
+    What messages and texts say never becomes a control token. `renderer`: of the call that this is a part of; its
+    `notes` say what the template made change in the conversation. `given`: what the template reads beside the
+    messages. Raises ChatTemplateFailed, TextNotEncodable, InvalidRequest, Cancelled.
     """
-    renderer = renderer or Renderer()
     if isinstance(prompt, str):
         if raw:
-            return tokenizer.encode(prompt, add_special=True, parse_special=False)
-        return _encode_messages((Message("user", prompt),), tokenizer, renderer, given)
-    if isinstance(prompt[0], Message):
-        if raw:
-            raise InvalidRequest(Translatable("Messages need the chat template: omit raw."))
-        return _encode_messages(prompt, tokenizer, renderer, given)  # type: ignore[arg-type]
-    return [int(token) for token in prompt]  # type: ignore[arg-type]
+            return PromptText(_cut(prompt, tokenizer), plain=True).tokens(tokenizer)
+        prompt = (Message("user", prompt),)
+    if not isinstance(prompt[0], Message):
+        return [int(token) for token in prompt]  # type: ignore[arg-type]
+    if raw:
+        raise InvalidRequest(Translatable("Messages need the chat template: omit raw."))
+    return render_prompt(prompt, tokenizer, renderer or Renderer(), given).tokens(tokenizer)  # type: ignore[arg-type]
 
 
-def _encode_messages(
-    messages: Sequence[Message], tokenizer: Tokenizer, renderer: Renderer, given: TemplateInput
-) -> list[int]:
-    if len(messages) > 1 and messages[-1].role == "assistant":
-        # Apart, as the reply was written: what it says is never read as a control token.
-        reply = messages[-1].content
-        before = _encode_messages(messages[:-1], tokenizer, renderer, given)
-        return before + (_encode_behind(reply, tokenizer) if reply else [])
-    if tokenizer.chat_template is None:
-        text = "\n".join(message.content for message in messages)
-        return tokenizer.encode(text, add_special=True, parse_special=False)
-    asked = TemplateChat([*map(template_message, messages)], given, tokenizer.bos_token, tokenizer.eos_token)
-    text = render_usable(renderer, tokenizer.chat_template, asked)
-    begun = bool(tokenizer.bos_token) and text.startswith(tokenizer.bos_token)
-    return tokenizer.encode(text, add_special=not begun, parse_special=True)
+def render_prompt(
+    messages: Sequence[Message | Mapping[str, Any]],
+    tokenizer: Tokenizer,
+    renderer: Renderer,
+    given: TemplateInput = PLAIN_INPUT,
+) -> PromptText:
+    """Return what a model reads of a conversation. Raises ChatTemplateFailed, Cancelled."""
+    told = [template_message(message) for message in messages]
+    if len(told) > 1 and told[-1]["role"] == "assistant":
+        # Apart, as the reply was written.
+        prompt = render_prompt(told[:-1], tokenizer, renderer, given)
+        reply = str(told[-1].get("content") or "")
+        cuts = reply_cuts(reply, prompt.before.text, lookalikes_of(tokenizer))
+        return replace(prompt, written=CutText(reply, tuple(cuts)))
+    template = choose_template(tokenizer.chat_templates, given)
+    if template is None:
+        return PromptText(_cut("\n".join(str(each.get("content") or "") for each in told), tokenizer), plain=True)
+    return PromptText(render_cut(template, told, tokenizer, renderer, given))
 
 
-def _encode_behind(text: str, tokenizer: Tokenizer) -> list[int]:
-    """Return the token ids of a text that stands behind other tokens.
-
-    They leave out the space that some tokenizers put in front.
-
-    Where that space cannot be kept out it stays.
-    """
-    plain, data = _encode_plain(text, tokenizer), text.encode("utf-8", "replace")
-    if _join(plain, tokenizer) != b" " + data:
-        return plain
-    if text.startswith(" "):
-        bare = _encode_plain(text[1:], tokenizer)
-        return bare if _join(bare, tokenizer) == data else plain
-    anchor = _encode_plain(_ANCHOR, tokenizer)
-    both = _encode_plain(_ANCHOR + text, tokenizer)
-    rest = both[len(anchor) :]
-    return rest if both[: len(anchor)] == anchor and _join(rest, tokenizer) == data else plain
+def render_cut(
+    template: str,
+    messages: Sequence[Mapping[str, Any]],
+    tokenizer: Tokenizer,
+    renderer: Renderer,
+    given: TemplateInput,
+) -> CutText:
+    """Return what a template makes of messages in the form of templates. Raises ChatTemplateFailed, Cancelled."""
+    disguise = Disguise(lookalikes_of(tokenizer), [template, messages, given.tools, given.documents])
+    tools: Any = disguise.value(given.tools)
+    documents: Any = disguise.value(given.documents)
+    hidden = replace(given, tools=tools, documents=documents)
+    asked = TemplateChat(disguise.put_on(messages), hidden, tokenizer.bos_token, tokenizer.eos_token)
+    return disguise.take_off(render_usable(renderer, template, asked))
 
 
-def _encode_plain(text: str, tokenizer: Tokenizer) -> list[int]:
-    return tokenizer.encode(text, add_special=False, parse_special=False)
+def choose_template(templates: Mapping[str, str], given: TemplateInput) -> str | None:
+    """Return the template for tools where there are tools and it exists, otherwise the usual one, or the only one."""
+    if given.tools is not None and _FOR_TOOLS in templates:
+        return templates[_FOR_TOOLS]
+    return templates.get(_DEFAULT, next(iter(templates.values()), None))
 
 
-def _join(tokens: Sequence[int], tokenizer: Tokenizer) -> bytes:
-    return b"".join(map(tokenizer.piece, tokens))
+def _cut(text: str, tokenizer: Tokenizer) -> CutText:
+    return CutText(text, tuple(lookalikes_of(tokenizer).cuts(text)))
+
+
+def _encode_begun(text: CutText, tokenizer: Tokenizer, *, parse_special: bool) -> list[int]:
+    bos = tokenizer.bos_token
+    begin = len(text.text) - len(text.text.lstrip())
+    begun = parse_special and bool(bos) and text.text.startswith(bos, begin)
+    begun = begun and not any(begin < cut < begin + len(bos) for cut in text.cuts)
+    tokens = encode_cut(text, tokenizer, add_special=not begun, parse_special=parse_special)
+    known = tokenizer.added_tokens.get(bos)
+    while known is not None and tokens[:2] == [known.id] * 2:
+        del tokens[0]
+    return tokens

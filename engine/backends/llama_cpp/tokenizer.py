@@ -12,6 +12,7 @@ from typing import Any
 
 import llama_cpp
 
+from engine.backends.base import AddedToken
 from engine.errors import BackendClosed, BackendFailure, InvalidRequest, TextNotEncodable
 from engine.translatable import Translatable
 
@@ -20,6 +21,10 @@ _SPACE = "\u2581"
 
 
 _stack_lock = threading.Lock()
+_LONGEST_NAME = 256
+_TEMPLATE_NAMED = "tokenizer.chat_template."
+_CONTROL = llama_cpp.LLAMA_TOKEN_ATTR_CONTROL | llama_cpp.LLAMA_TOKEN_ATTR_UNKNOWN
+_USER_DEFINED = llama_cpp.LLAMA_TOKEN_ATTR_USER_DEFINED
 _SHORT_TEXT = 8192
 _LONGEST_TEXT = 2**22
 _STACK_A_CHARACTER = 1024
@@ -41,9 +46,13 @@ class LlamaCppTokenizer:
         self._size = int(llama_cpp.llama_vocab_n_tokens(self._vocab))
         self._pieces: dict[int, bytes] = {}
         self._known: frozenset[str] | None = None
+        self._added: dict[str, AddedToken] | None = None
+        self._templates: dict[str, str] | None = None
         self.bos_token = self._text(llama_cpp.llama_vocab_bos(self._vocab))
         self.eos_token = self._text(llama_cpp.llama_vocab_eos(self._vocab))
         self._needs_guard = self._lacks_byte_tokens()
+        begins = bool(self.bos_token) and bool(llama_cpp.llama_vocab_get_add_bos(self._vocab))
+        self.ends = max(len(self._tokenize("", True, False)) - begins, 0)
 
     @contextmanager
     def _open(self) -> Iterator[None]:
@@ -72,10 +81,45 @@ class LlamaCppTokenizer:
 
     @property
     def chat_template(self) -> str | None:
-        """Return the chat template in the file, or None. Raises BackendClosed."""
+        """Return the usual chat template in the file, or None. Raises BackendClosed."""
+        return self.chat_templates.get("default")
+
+    @property
+    def chat_templates(self) -> dict[str, str]:
+        """Return the chat templates in the file by their names. Raises BackendClosed."""
+        if self._templates is None:
+            with self._open():
+                self._templates = self._read_templates()
         with self._open():
-            template = llama_cpp.llama_model_chat_template(self._model, None)
-        return template.decode("utf-8", "replace") if template else None
+            return self._templates
+
+    def _read_templates(self) -> dict[str, str]:
+        """Return `tokenizer.chat_template` and those whose names follow it, separated by a dot."""
+        found = {}
+        usual = llama_cpp.llama_model_chat_template(self._model, None)
+        if usual:
+            found["default"] = usual.decode("utf-8", "replace")
+        for index in range(llama_cpp.llama_model_meta_count(self._model)):
+            name = ctypes.create_string_buffer(_LONGEST_NAME)
+            llama_cpp.llama_model_meta_key_by_index(self._model, index, name, _LONGEST_NAME)
+            key, _, rest = name.value.decode("utf-8", "replace").partition(_TEMPLATE_NAMED)
+            if not key and rest and rest not in found:
+                text = llama_cpp.llama_model_chat_template(self._model, rest.encode())
+                found |= {rest: text.decode("utf-8", "replace")} if text else {}
+        return found
+
+    @property
+    def added_tokens(self) -> dict[str, AddedToken]:
+        """Return the tokens that llama.cpp looks for in texts before all others. Raises BackendClosed."""
+        with self._open():
+            if self._added is None:
+                self._added = {}
+                for token in range(self._size):
+                    kind = int(llama_cpp.llama_vocab_get_attr(self._vocab, token))
+                    if kind & (_CONTROL | _USER_DEFINED):
+                        self._added.setdefault(self._text(token), AddedToken(token, bool(kind & _CONTROL)))
+                self._added.pop("", None)
+            return self._added
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         """Return the token ids of `text`. Raises TextNotEncodable, BackendFailure, BackendClosed."""

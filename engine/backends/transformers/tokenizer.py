@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn, Protocol
 
 import transformers
 
-from engine.backends.base import Tokenizer
+from engine.backends.base import AddedToken, Tokenizer
 from engine.errors import BackendClosed, ModelFileBroken, NotAvailable, TextNotEncodable
 from engine.translatable import Translatable
 
@@ -93,11 +94,17 @@ class TransformersTokenizer:
         added = tokenizer.added_tokens_decoder
         self._silent = {token for token, entry in added.items() if entry.special} | set(tokenizer.all_special_ids)
         self._pieces: dict[int, bytes] = {}
-        self.chat_template = _template(tokenizer.chat_template)
+        self.added_tokens = {
+            str(entry.content): AddedToken(int(token), token in self._silent) for token, entry in added.items()
+        }
+        self.chat_templates = _templates(tokenizer.chat_template)
+        self.chat_template = self.chat_templates.get("default")
         self.bos_token = str(tokenizer.bos_token or "")
         self.eos_token = str(tokenizer.eos_token or "")
         end = tokenizer.eos_token_id
         self.eos_token_ids = frozenset() if end is None else frozenset({int(end)})
+        around = self._fast.encode("", add_special_tokens=True).ids
+        self.ends = len(around) - bool(around and around[0] == tokenizer.bos_token_id)
         self._lost_bytes = self._find_lost_bytes()
         self._may_lose = not all(self._fast.encode(rare, add_special_tokens=False).ids for rare in _RARE)
 
@@ -150,6 +157,9 @@ class ByteTokenizer:
     """Map each byte of a text to a token, as in models of 256 tokens without a tokenizer."""
 
     chat_template: str | None = None
+    chat_templates: Mapping[str, str] = MappingProxyType({})
+    added_tokens: Mapping[str, AddedToken] = MappingProxyType({})
+    ends = 0
     bos_token = ""
     eos_token = ""
     eos_token_ids: frozenset[int] = frozenset()
@@ -167,6 +177,9 @@ class NoTokenizer:
     """Stand in for the tokenizer of a model that takes token ids only. `reason`: why there is none, in words."""
 
     chat_template: str | None = None
+    chat_templates: Mapping[str, str] = MappingProxyType({})
+    added_tokens: Mapping[str, AddedToken] = MappingProxyType({})
+    ends = 0
     bos_token = ""
     eos_token = ""
     eos_token_ids: frozenset[int] = frozenset()
@@ -199,7 +212,7 @@ class ClosedTokenizer:
         """Raise BackendClosed."""
         raise BackendClosed
 
-    bos_token = eos_token = chat_template
+    bos_token = eos_token = chat_templates = added_tokens = ends = chat_template
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> NoReturn:
         """Raise BackendClosed."""
@@ -215,11 +228,10 @@ def _first_line(error: BaseException) -> str:
     return lines[0].strip().rstrip(".")[:200] if lines else type(error).__name__
 
 
-def _template(template: object) -> str | None:
-    """Return the chat template, of several the one for plain chats."""
-    if isinstance(template, dict):
-        template = template.get("default")
-    return template if isinstance(template, str) and template else None
+def _templates(template: object) -> dict[str, str]:
+    """Return the chat templates by their names; one alone is the usual one."""
+    named = template if isinstance(template, dict) else {"default": template}
+    return {str(name): text for name, text in named.items() if isinstance(text, str) and text}
 
 
 # Tokens to bytes ------------------------------------------------------------------------------------------------------

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
-from engine.backends.base import Backend, Logits, Rewind
+from engine.backends.base import AddedToken, Backend, Logits, Rewind
 from engine.errors import ContextFull, RewindNotSupported, TokenOutOfRange
 
 
@@ -15,8 +16,11 @@ class FakeTokenizer:
     """Token i is the i-th letter; there is no template."""
 
     chat_template: str | None = None
+    chat_templates: Mapping[str, str] = MappingProxyType({})
+    added_tokens: Mapping[str, AddedToken] = MappingProxyType({})
     bos_token = ""
     eos_token = ""
+    ends = 0
 
     def __init__(self, vocab_size: int) -> None:
         self._vocab_size = vocab_size

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.backends.base import Logits
+from engine.backends.base import AddedToken, Logits
 from helpers.decoding.fake_backend import FakeBackend
 
 
@@ -14,10 +14,13 @@ class PieceTokenizer:
 
     bos_token = ""
     eos_token = ""
+    ends = 0
 
     def __init__(self, pieces: Sequence[bytes], chat_template: str | None = None) -> None:
         self._pieces = list(pieces)
         self.chat_template = chat_template
+        self.chat_templates = {} if chat_template is None else {"default": chat_template}
+        self.added_tokens: dict[str, AddedToken] = {}
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         """Token ids; what no piece can write is left out."""
