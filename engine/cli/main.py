@@ -1,4 +1,4 @@
-"""Run the command line: generate, bench, models, presets, calibrate and parse.
+"""Run the command line: generate, bench, models, presets, calibrate, template and parse.
 
 Exit codes: 0 done, 2 wrong usage or unusable model (one line on stderr), 3 a damaged installation, 130 cancelled.
 """
@@ -146,6 +146,9 @@ def _make_parser(command: list[str]) -> argparse.ArgumentParser:
     )
     if command == ["calibrate"]:
         importlib.import_module("engine.cli.calibrate").add_arguments(calibrate)
+    template = commands.add_parser("template", help="print what a model reads of a conversation", allow_abbrev=False)
+    if command == ["template"]:
+        importlib.import_module("engine.cli.template").add_arguments(template)
     parse = commands.add_parser(
         "parse", help="part a raw reply into reasoning, content and tool calls", allow_abbrev=False
     )

@@ -48,6 +48,7 @@ LAZY_MODULES = (
     "engine.cli.models",
     "engine.cli.parse",
     "engine.cli.presets",
+    "engine.cli.template",
     "engine.backends.llama_cpp.library",
     "engine.chat.render_child",
     "engine.loading.trial_child",
