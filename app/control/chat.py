@@ -60,6 +60,8 @@ class ChatController(QObject):
         self.choices = choices
         self.replies = ReplyQueue(loop, bridge, models, self._selection)
         choices.changed.connect(self.replies.note_choice)
+        models.selection_changed.connect(self._note_target)
+        models.list_changed.connect(self._note_target)
         self._messages = KeptMessages(conversations)
         self._was_busy = False
         self.replies.grew.connect(self._grew)
@@ -308,6 +310,9 @@ class ChatController(QObject):
                 settings=as_kept(pending.choice, pending.lookahead),
             )
         return pending
+
+    def _note_target(self) -> None:
+        self.choices.note_target(self.models.list.by_path(self.models.list.selection.target))
 
     def _selection(self) -> Selection:
         """Return the chosen models and settings, as the next reply uses them."""

@@ -9,8 +9,18 @@ from PySide6.QtCore import QObject, Signal
 
 from app.control.conversations import ConversationController
 from app.settings.settings import Settings
+from app.state.conversations.conversation import Conversation
 from app.state.models.models import Lookahead, Selection
-from app.state.settings.generation import CONVERSATION, FIELDS, NEEDS_DRAFT, SPECULATION, GenerationChoice
+from app.state.settings.generation import (
+    CHOSEN,
+    CONVERSATION,
+    FIELDS,
+    NEEDS_DRAFT,
+    SAMPLING,
+    SPECULATION,
+    GenerationChoice,
+)
+from engine import ModelFile
 
 
 class Choices(QObject):
@@ -18,6 +28,8 @@ class Choices(QObject):
 
     A new conversation begins with the defaults, or with what was chosen for it before its first question; from then on
     it keeps what it has. They are built when something is chosen or another conversation is opened, and kept.
+    Where nobody chose a sampling, a model that thinks is sampled as it recommends: several of them repeat themselves
+    without end where each token is the most likely one.
 
     Attributes: defaults (the settings that new chats start with), own (the settings for the next reply of the shown
     chat). Signal: changed().
@@ -27,6 +39,7 @@ class Choices(QObject):
 
     def __init__(self, settings: Settings, conversations: ConversationController) -> None:
         super().__init__()
+        self._target: ModelFile | None = None
         self._settings = settings
         self._conversations = conversations
         self._build()
@@ -50,7 +63,9 @@ class Choices(QObject):
     def choose(self, choice: GenerationChoice) -> None:
         """Ask the next replies of the chat on the screen with this; its speculation is that of all chats."""
         shown = self._conversations.open
-        told = choice.to_mapping()
+        told = self._told(choice, self.own, self._base, self._is_chosen(shown))
+        if choice is self.defaults:
+            told = self._begins_with()
         if shown is None:
             self._settings.next_sampling = told
         elif told != shown.settings:
@@ -59,7 +74,9 @@ class Choices(QObject):
 
     def choose_defaults(self, choice: GenerationChoice) -> None:
         """Begin new conversations with this; its speculation is that of all chats."""
-        self._settings.sampling = choice.to_mapping()
+        self._settings.sampling = self._told(
+            choice, self.defaults, self.defaults, bool(self._settings.sampling.get(CHOSEN))
+        )
         self.choose_speculation(choice)
 
     def choose_speculation(self, choice: GenerationChoice) -> None:
@@ -76,17 +93,64 @@ class Choices(QObject):
         shown = self._conversations.open
         kept = self._settings.next_sampling if shown is None else shown.settings
         told = {name: kept[name] for name in CONVERSATION if name in kept}
-        self.own = GenerationChoice.from_mapping(told, self.defaults)
+        self._base = self.own = GenerationChoice.from_mapping(told, self.defaults)
+        if not self._is_chosen(shown) and _same_sampling(self._base, GenerationChoice()):
+            self.own = self._as_recommended(self._base)
         self._by_method = {self.own.method: self.own}
 
     def _opened(self) -> None:
         shown = self._conversations.open
         if shown is not None and not len(shown) and not shown.settings:
-            begins_with = self._settings.next_sampling or self.defaults.to_mapping()
-            self._conversations.set_settings(shown, begins_with)
+            self._conversations.set_settings(shown, self._settings.next_sampling or self._begins_with())
         self._settings.next_sampling = {}
         self._build()
         self.changed.emit()
+
+    # As the model recommends ------------------------------------------------------------------------------------------
+
+    def note_target(self, target: ModelFile | None) -> None:
+        """Note the model that is to answer: how it is sampled may depend on it."""
+        if target != self._target:
+            self._target = target
+            self._build()
+            self.changed.emit()
+
+    @property
+    def recommended(self) -> GenerationChoice | None:
+        """Return what the model that is to answer recommends, everything else as it is; None where it says nothing."""
+        sampling = None if self._target is None else self._target.recommended_sampling
+        if sampling is None:
+            return None
+        values = {name: getattr(sampling, name) for name in SAMPLING if name != "seed"}
+        return replace(self._base, **values)
+
+    def _as_recommended(self, choice: GenerationChoice) -> GenerationChoice:
+        recommended = self.recommended
+        return choice if recommended is None or self._target is None or not self._target.thinks else recommended
+
+    def _is_chosen(self, shown: Conversation | None) -> bool:
+        if shown is not None:
+            return bool(shown.settings.get(CHOSEN))
+        kept = self._settings.next_sampling
+        return bool((kept or self._settings.sampling).get(CHOSEN))
+
+    def _begins_with(self) -> dict[str, Any]:
+        chosen = {CHOSEN: True} if self._settings.sampling.get(CHOSEN) else {}
+        return {**self.defaults.to_mapping(), **chosen}
+
+    def _told(
+        self, choice: GenerationChoice, shown: GenerationChoice, base: GenerationChoice, chosen: bool
+    ) -> dict[str, Any]:
+        """Return a choice as it is kept; `shown`: what it was made of, `base`: as that is kept."""
+        if not chosen and _same_sampling(choice, shown):
+            unchanged = {name: getattr(base, name) for name in SAMPLING if name != "seed"}
+            return replace(choice, **unchanged).to_mapping()
+        return {**choice.to_mapping(), CHOSEN: True}
+
+
+def _same_sampling(one: GenerationChoice, other: GenerationChoice) -> bool:
+    """Return whether both draw in the same way, with whatever seed."""
+    return all(getattr(one, name) == getattr(other, name) for name in SAMPLING if name != "seed")
 
 
 def as_kept(choice: GenerationChoice, lookahead: Lookahead) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from app.settings.entry import (
 )
 from app.state.models.models import DRAFTINGS, Lookahead
 from app.state.settings.fields import Option
-from app.state.settings.generation import GENERATION, GenerationChoice
+from app.state.settings.generation import CHOSEN, GENERATION, GenerationChoice
 from app.system.places import settings_path
 from app.system.translation import LANGUAGES
 from engine import MAX_LOOKAHEAD, Translatable, private_folder, write_whole
@@ -51,7 +51,10 @@ def _points(size: int) -> str:
 
 
 def _sampling(value: object) -> dict[str, Any]:
-    return GenerationChoice.from_mapping(value).to_mapping() if isinstance(value, Mapping) and value else {}
+    if not isinstance(value, Mapping) or not value:
+        return {}
+    chosen = {CHOSEN: True} if value.get(CHOSEN) is True else {}
+    return {**GenerationChoice.from_mapping(value).to_mapping(), **chosen}
 
 
 def _speculation(name: str) -> Mapping[str, Setting]:

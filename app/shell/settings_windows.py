@@ -17,6 +17,7 @@ from app.state.settings.presets import (
     SystemPrompt,
     presets,
     prompts,
+    with_recommended,
 )
 from engine import write_whole
 
@@ -88,6 +89,7 @@ class SettingsWindows(QObject):
         if self.dialog is not None:
             self.dialog.show_settings(self._program.settings)
             choices = self._program.controller.choices
+            with_recommended(self.dialog.generation.presets.shelf, choices.recommended)
             self.dialog.show_choices(choices.own, choices.defaults, anew=True)
 
     def _show_settings(self) -> None:
@@ -97,6 +99,7 @@ class SettingsWindows(QObject):
     def _show_choices(self) -> None:
         if self.dialog is not None and self.dialog.isVisible():
             choices = self._program.controller.choices
+            with_recommended(self.dialog.generation.presets.shelf, choices.recommended)
             self.dialog.show_choices(choices.own, choices.defaults)
 
     # Presets and prompts ----------------------------------------------------------------------------------------------

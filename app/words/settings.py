@@ -58,6 +58,7 @@ def preset_names() -> dict[str, str]:
     """Return the names of the bundled presets by their keys."""
     return {
         "greedy": QCoreApplication.translate("Settings", "Greedy"),
+        "recommended": QCoreApplication.translate("Settings", "As the model recommends"),
         "balanced": QCoreApplication.translate("Settings", "Balanced"),
         "creative": QCoreApplication.translate("Settings", "Creative"),
         "unrepeated": QCoreApplication.translate("Settings", "Without repeats"),

@@ -26,7 +26,7 @@ from engine.config import (
 from engine.decoder import SpeculativeDecoder, load
 from engine.errors import Cancelled, InvalidLookahead, InvalidRequest, NotAvailable, PairWarning
 from engine.events import Finished, GenerationResult, LoadProgress, TokenEvent
-from engine.library.presets import apply_preset
+from engine.library.presets import RECOMMENDED, apply_preset, recommended_sampling
 from engine.messages.message import Message
 from engine.methods import AUTO, PLAIN, SOURCES
 
@@ -136,7 +136,11 @@ def _add_speculation(parser: argparse.ArgumentParser) -> None:
     spec.add_argument(
         "--sources", type=_names, metavar="LIST", help=f"sources, asked in this order: {','.join(SOURCES)}"
     )
-    spec.add_argument("--preset", metavar="NAME", help="use a known pair with its settings (see presets)")
+    spec.add_argument(
+        "--preset",
+        metavar="NAME",
+        help=f"use a known pair with its settings (see presets); {RECOMMENDED}: as the target itself recommends",
+    )
     spec.add_argument(
         "--folder", type=Path, metavar="F", help="folder with the preset's models (default: the Hugging Face cache)"
     )
@@ -196,11 +200,13 @@ def _refuse_later(args: argparse.Namespace) -> None:
 def _settings(args: argparse.Namespace) -> _Settings:
     """Return the settings of the preset, overridden by those of the command."""
     settings = _Settings(args.target, args.draft, SpeculationConfig(), SamplingConfig())
-    if args.preset is not None:
+    if args.preset not in (None, RECOMMENDED):
         target, draft, speculation, sampling = apply_preset(args.preset, args.folder)
         settings = _Settings(args.target or target, args.draft or draft or "none", speculation, sampling)
     elif args.target is None and args.draft is None:
         settings = replace(settings, draft="demo")
+    if args.preset == RECOMMENDED:
+        settings = replace(settings, sampling=recommended_sampling(settings.target or "demo"))
     if isinstance(args.lookahead, str) and args.lookahead not in ("adaptive", "auto", "default"):
         raise InvalidLookahead(args.lookahead)
     given = {name: value for name, value in vars(args).items() if value is not None}

@@ -60,6 +60,8 @@ def _model_to_dict(model: ModelFile, pairs: Pairs) -> dict[str, Any]:
         "size_bytes": model.size_bytes,
         "memory_bytes": model.memory_needed(),
         "chat_template": model.has_chat_template,
+        "recommended_sampling": dict(model.recommended) or None,
+        "thinks": model.thinks,
         "vocabulary": None if vocabulary is None else {"type": vocabulary.kind, "size": vocabulary.size},
         "usable": model.usable,
         "problem": model.problem,

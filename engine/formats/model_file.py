@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from engine.config import SamplingConfig
 from engine.errors import LoadFailed
+from engine.formats.recommended import Recommended, sampling_of
 from engine.translatable import Translatable, as_sentence
 
 if TYPE_CHECKING:
@@ -37,7 +39,9 @@ class ModelFile:
     a "model" writes text. `cache_per_token` (with what the working space grows by for each token), `state_bytes`,
     `compute_bytes`: bytes beside the weights. `cache_elements`: numbers in the cache for each token, `row_elements`:
     the fewest of them that lie together, `float32_cache`: whether they are kept in float32; `layers`: how many could go
-    to a GPU one by one. `file_format`: what it is stored as, which decides the backend.
+    to a GPU one by one. `file_format`: what it is stored as, which decides the backend. `recommended`: how its makers
+    recommend to sample from it, fields of a SamplingConfig with their values. `thinks`: whether its chat template
+    speaks of thoughts before the answer.
     """
 
     path: Path
@@ -59,11 +63,18 @@ class ModelFile:
     row_elements: int = 0
     float32_cache: bool = False
     layers: int = 0
+    recommended: Recommended = ()
+    thinks: bool = False
 
     @property
     def usable(self) -> bool:
         """Return whether it can be loaded as a target or a draft, as far as can be told without loading it."""
         return self.problem is None and self.role == "model"
+
+    @property
+    def recommended_sampling(self) -> SamplingConfig | None:
+        """Return how its makers recommend to sample from it; None where they say nothing."""
+        return sampling_of(self.recommended)
 
     def context_held(self, wanted: int | None = None) -> int:
         """Return tokens of context that it is loaded with where so many are wanted: as both backends reckon it."""

@@ -7,6 +7,7 @@ that Outrider does not have, such as Mirostat's, are passed over. Safetensors: g
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from engine.config import SamplingConfig
@@ -33,6 +34,11 @@ _CONFIG = {
     "presence_penalty": "presence_penalty",
     "frequency_penalty": "frequency_penalty",
 }
+_THOUGHTS = re.compile(
+    r"</?\w*:?think|enable_thinking|reasoning_content|reasoning_effort|\[/?THINK\]|<\|channel\|?>|START_THINKING|of_thought",
+    re.IGNORECASE,
+)
+"""What chat templates of models that think say of it, as families mark it."""
 _UNLESS_SAID = 1.0
 """The temperature where only other rules are recommended: transformers' own."""
 
@@ -52,6 +58,11 @@ def recommended_in_config(config: Mapping[str, object]) -> Recommended:
     drawn = _UNLESS_SAID if config.get("do_sample") is True else None
     temperature = drawn if found["temperature"] is None else found["temperature"]
     return _sensible({**found, "temperature": temperature, "penalty_window": window})
+
+
+def thinks(template: object) -> bool:
+    """Return whether a chat template speaks of thoughts: then the model may think before it answers."""
+    return isinstance(template, str) and _THOUGHTS.search(template) is not None
 
 
 def sampling_of(recommended: Recommended) -> SamplingConfig | None:

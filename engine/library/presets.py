@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from engine.config import SamplingConfig, SpeculationConfig
-from engine.errors import LoadFailed, ModelFileBroken, UnknownPreset
+from engine.errors import LoadFailed, ModelFileBroken, NotAvailable, UnknownPreset
 from engine.formats.model_file import ModelFile
 from engine.library.compat import judge_pair, rank_drafts
-from engine.library.names import QUANTISATIONS, bundled_pair, hub_cache
+from engine.library.names import QUANTISATIONS, bundled_pair, hub_cache, resolve_source
 from engine.library.scan import inspect_model, scan_folder
 
+RECOMMENDED = "recommended"
+"""The name of what is no pair: the sampling that the makers of a model recommend in its files."""
 _NOT_ALONE = r"(?<![a-z])(?:eagle|medusa|lora|mmproj)(?![a-z])"
 
 
@@ -123,6 +125,18 @@ def apply_preset(name: str, folder: Path | None = None) -> tuple[Path, Path | No
     if found.problem is not None or found.target is None:
         raise ModelFileBroken(Path(preset.target.name), f"the preset {preset.name} cannot be run. {found.problem}")
     return found.target, found.draft, preset.speculation, preset.sampling
+
+
+def recommended_sampling(name: str | Path) -> SamplingConfig:
+    """Return how the makers of a model recommend to sample from it; `name`: as `resolve_source` takes it.
+
+    Raises NotAvailable where its files say nothing, LoadFailed and its kinds.
+    """
+    path = resolve_source(name)
+    model = inspect_model(path)
+    if model.recommended_sampling is None:
+        raise NotAvailable(f"The preset {RECOMMENDED}", f"{model.path.name} does not say how to sample from it.")
+    return model.recommended_sampling
 
 
 def match_presets(presets: Sequence[Preset], folder: Path | None = None) -> list[PresetFiles]:

@@ -71,6 +71,7 @@ class LibraryCache:
             if name is not None and vocabulary is None:
                 return None
             figures = dict(zip(_FIGURES, found["figures"], strict=True))
+            figures["recommended"] = tuple((str(name), number) for name, number in figures["recommended"])
             if figures["problem"] is not None:
                 figures["problem"] = unpacked(figures["problem"])
             return Entry(stamps, ModelFile(path=Path(path), vocabulary=vocabulary, **figures))

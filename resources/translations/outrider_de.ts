@@ -2096,6 +2096,10 @@
             <translation>Greedy</translation>
         </message>
         <message>
+            <source>As the model recommends</source>
+            <translation>Wie das Modell empfiehlt</translation>
+        </message>
+        <message>
             <source>Balanced</source>
             <translation>Ausgewogen</translation>
         </message>
@@ -2871,6 +2875,18 @@
             <translation>ihre Token-Aufzeichnung ist beschädigt</translation>
         </message>
         <message>
+            <source>{file}
+It thinks, so it is sampled as it recommends, unless you choose otherwise: {told}</source>
+            <translation>{file}
+Es denkt und antwortet deshalb mit dem Sampling, das es empfiehlt, wenn Sie nichts anderes wählen: {told}</translation>
+        </message>
+        <message>
+            <source>{file}
+Its makers recommend to sample with {told}</source>
+            <translation>{file}
+Seine Hersteller empfehlen als Sampling {told}</translation>
+        </message>
+        <message>
             <source>{count} bytes</source>
             <translation>{count} Bytes</translation>
         </message>
@@ -3467,6 +3483,14 @@
             <translation>Die Chatvorlage will Fragen und Antworten im Wechsel; aufeinanderfolgende wurden verbunden.</translation>
         </message>
         <message>
+            <source>This llama.cpp was compiled without Outrider's sources: replies are parted by think tags alone, and tool calls are not recognised. Install Outrider from its sources (make setup) or with an installer.</source>
+            <translation>Dieses llama.cpp wurde ohne die Quellen von Outrider übersetzt: Antworten werden nur an think-Tags geteilt, und Werkzeugaufrufe werden nicht erkannt. Installieren Sie Outrider aus seinen Quellen (make setup) oder mit einem Installer.</translation>
+        </message>
+        <message>
+            <source>Replies are parted by think tags alone, because llama.cpp cannot use the chat template: {reason}.</source>
+            <translation>Antworten werden nur an think-Tags geteilt, denn llama.cpp kann die Chatvorlage nicht verwenden: {reason}.</translation>
+        </message>
+        <message>
             <source>Messages need the chat template: omit raw.</source>
             <translation>Nachrichten brauchen die Chatvorlage: Lassen Sie raw weg.</translation>
         </message>
@@ -3477,6 +3501,14 @@
         <message>
             <source>token ids, whole numbers of 0 or more</source>
             <translation>Token-Nummern, ganze Zahlen ab 0</translation>
+        </message>
+        <message>
+            <source>Parting the replies of this model</source>
+            <translation>Das Teilen der Antworten dieses Modells</translation>
+        </message>
+        <message>
+            <source>it has no chat template.</source>
+            <translation>es hat keine Chatvorlage.</translation>
         </message>
         <message>
             <source>a number from 0 to 1</source>

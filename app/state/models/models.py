@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from app.state.models.load_options import AS_THE_ENGINE_DOES, LoadChoice, needs_with
-from app.state.models.names import file_label, hint, labels
+from app.state.models.names import file_label, hint, labels, with_recommendation
 from engine import DRAFT_METHODS, MAX_LOOKAHEAD, PLAIN, ModelFile, Translatable
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ class ModelList:
                 model.path,
                 names[model.path],
                 model.problem,
-                hint(model),
+                with_recommendation(model),
                 shortage=self._shortage(model),
                 away=self._is_out_of_reach(model.path),
             )

@@ -36,6 +36,21 @@ def hint(model: ModelFile) -> str:
     return Translatable("{file} · {size}", file=model.path.name, size=size) if size else model.path.name
 
 
+def with_recommendation(model: ModelFile) -> str:
+    """Return the hint of a target: with how its makers recommend to sample from it, and whether chats do so."""
+    if not model.recommended:
+        return hint(model)
+    told = ", ".join(f"{name} {value:g}" for name, value in model.recommended if name != "penalty_window")
+    file = hint(model)
+    if model.thinks:
+        return Translatable(
+            "{file}\nIt thinks, so it is sampled as it recommends, unless you choose otherwise: {told}",
+            file=file,
+            told=told,
+        )
+    return Translatable("{file}\nIts makers recommend to sample with {told}", file=file, told=told)
+
+
 def file_label(path: Path) -> str:
     """Name a model before it is read. The dot in a folder's name, as in Qwen2.5-0.5B, begins no suffix."""
     return path.stem if path.suffix.lower() in (".gguf", ".safetensors") else path.name

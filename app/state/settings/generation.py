@@ -356,6 +356,8 @@ PRESET = _named("sampling", "reply")
 """What a preset holds."""
 CONVERSATION = _named("sampling", "reply", "system")
 """What each conversation has of its own."""
+CHOSEN = "chosen"
+"""Marks, beside them, a sampling that a person chose, were it the one that everything begins with."""
 SPECULATION = _named("speculation")
 """What is the same for all conversations."""
 

@@ -253,6 +253,12 @@ def prompts(own: Iterable[object] = ()) -> Shelf[SystemPrompt]:
     return Shelf(BUILT_IN_PROMPTS, _prompt, PROMPTS_FORMAT, own)
 
 
+def with_recommended(shelf: Shelf[GenerationPreset], values: GenerationChoice | None) -> None:
+    """Offer what a model recommends, first of all, or no longer where it says nothing."""
+    recommended = () if values is None else (GenerationPreset("As the model recommends", values, "recommended"),)
+    shelf.built_in = (*recommended, *BUILT_IN)
+
+
 def _preset(told: Mapping[str, Any], place: int) -> GenerationPreset:
     name = _name(told, place)
     choice = GenerationChoice()

@@ -67,6 +67,11 @@ class GgufFile:
         self.data_start = 0
         self._lists = lists
 
+    def value(self, key: str) -> object:
+        """Return what stands at `key` by itself, or None."""
+        value = self.metadata.get(key)
+        return None if value is None else value.content
+
     def text(self, key: str) -> str | None:
         """Return the string at `key`, or None."""
         value = self.metadata.get(key)

@@ -17,6 +17,7 @@ from engine.formats.gguf.pieces import KnownPieces
 from engine.formats.gguf.reader import GgufFile, read_gguf
 from engine.formats.gguf.vocabulary import TOKENS_KEY, vocabulary_of_file
 from engine.formats.model_file import ROLE_PROBLEMS, ModelFile, Role, file_title, printable, problem_of
+from engine.formats.recommended import recommended_in_header, thinks
 from engine.formats.vocabulary import Vocabulary
 from engine.translatable import Translatable
 
@@ -132,6 +133,8 @@ def describe(header: GgufFile, others: Sequence[GgufFile], vocabulary: Vocabular
         row_elements=memory.row,
         float32_cache=memory.exact,
         layers=min(max(header.number(f"{architecture}.block_count") or 0, 0), _MOST_LAYERS) if role == "model" else 0,
+        recommended=recommended_in_header(header.value),
+        thinks=thinks(header.text("tokenizer.chat_template")),
     )
 
 

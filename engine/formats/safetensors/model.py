@@ -6,13 +6,15 @@ Whether transformers can run the architecture is not asked here: the backend say
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from engine.config import MAX_LOOKAHEAD
 from engine.errors import LoadFailed, ModelNotSupported
 from engine.formats.model_file import ROLE_PROBLEMS, ModelFile, Role, file_title, is_lasting, printable, problem_of
+from engine.formats.recommended import Recommended, recommended_in_config, thinks
 from engine.formats.safetensors.reader import (
     SafetensorsModel,
     StoredTensor,
@@ -25,6 +27,7 @@ from engine.formats.vocabulary import Vocabulary, vocabulary_from_tokens
 from engine.translatable import Translatable, as_clause
 
 _MAX_TOKENIZER = 256 * 2**20
+_MAX_TEMPLATE = 2**20
 
 _ENCODERS = frozenset(
     {"albert", "bert", "big_bird", "camembert", "canine", "convbert", "deberta", "deberta-v2", "distilbert", "dpr"}
@@ -130,6 +133,8 @@ def _with_weights(model: ModelFile, config: Config) -> ModelFile:
         quantisation=_quantisation(config) or weights.dtype,
         size_bytes=weights.size_bytes,
         has_chat_template=_has_chat_template(folder),
+        recommended=_recommended(folder),
+        thinks=any(map(thinks, _templates(folder))),
         vocabulary=_vocabulary(folder, _number(text, "vocab_size")),
         cache_per_token=cache,
         state_bytes=state,
@@ -184,6 +189,27 @@ def _has_chat_template(folder: Path) -> bool:
     if any(is_there(folder / name) for name in ("chat_template.jinja", "chat_template.json")):
         return True
     return bool(_small(folder / "tokenizer_config.json").get("chat_template"))
+
+
+def _templates(folder: Path) -> Iterator[object]:
+    """Yield the chat templates, as far as they can be read."""
+    path = folder / "chat_template.jinja"
+    with suppress(OSError):
+        if is_there(path) and path.stat().st_size <= _MAX_TEMPLATE:
+            yield path.read_text("utf-8", "replace")
+    with suppress(LoadFailed):
+        found = _small(folder / "tokenizer_config.json").get("chat_template")
+        # Several named ones are a list.
+        for each in found if isinstance(found, list) else [{"template": found}]:
+            yield each.get("template") if isinstance(each, Mapping) else None
+
+
+def _recommended(folder: Path) -> Recommended:
+    """Return nothing where the file is damaged: the model runs without it."""
+    try:
+        return recommended_in_config(_small(folder / "generation_config.json"))
+    except LoadFailed:
+        return ()
 
 
 def _vocabulary(folder: Path, vocab_size: int) -> Vocabulary | None:
