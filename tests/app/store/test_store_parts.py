@@ -184,3 +184,16 @@ def test_older_stores_are_brought_up_and_keep_parts_then(path: Path, version: in
     store.delete_messages([2, 3, 4, 5])
     assert store.search("harbour") == store.search("lantern") == []
     store.close()
+
+
+def test_words_beside_a_text_that_changed_are_found_no_more(path: Path) -> None:
+    store = Store.open(path)
+    store.add_conversation(Conversation(1, 1.0).summary())
+    reply = StoredMessage(3, 2, "assistant", "There", 1.0, said=(Message("tool", "in a harbour"),))
+    store.add_messages(1, [StoredMessage(2, None, "user", "Where?", 1.0), reply])
+    for words, found in (("on a hill", ["hill"]), ("on a hill", ["hill"]), ("", []), ("by a river", ["river"])):
+        reply.said = (Message("tool", words),) if words else ()
+        store.save_message(reply)
+        assert [word for word in ("harbour", "hill", "river") if store.search(word)] == found
+        store.connection.execute("INSERT INTO beside_fts (beside_fts, rank) VALUES ('integrity-check', 1)")
+    store.close()
