@@ -92,15 +92,16 @@ def run(args: argparse.Namespace) -> int:
             renderer.note("The model has no chat template: it reads the texts as they are.")
         if prompt.written.text:
             renderer.note("The last message is the assistant's: the reply goes on with it.")
+        notes = [str(note) for note in renderer.notes]
         report = {
             "prompt": prompt.text,
             "tokens": None if args.target is None else prompt.tokens(tokenizer),
             "thinking": {"switch": thinking.switch, "open": opens_thought(prompt.text)},
-            "notes": [str(note) for note in renderer.notes],
+            "notes": notes,
         }
         shown = json.dumps(report) if args.json else _marked(prompt, tokenizer)
     sys.stdout.write(shown + "\n")
-    for note in report["notes"] if not args.json else ():
+    for note in notes if not args.json else ():
         sys.stderr.write(f"outrider-engine: {note}\n")
     return EXIT_DONE
 
