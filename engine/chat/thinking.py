@@ -11,9 +11,13 @@ from engine.errors import ChatTemplateFailed
 
 Switch = Literal["none", "on-off", "effort"]
 EFFORTS = ("low", "medium", "high")
-_ON_OFF = ("enable_thinking", "thinking", "enable_reasoning")
+_ON_OFF: Mapping[str, tuple[object, object]] = {
+    **dict.fromkeys(("enable_thinking", "thinking", "enable_reasoning"), (True, False)),
+    "thinking_mode": ("enabled", "disabled"),
+    "thinking_budget": (-1, 0),
+}
+"""Variables by which families switch thinking, with their values for on and off. Which a template reads is tried."""
 _EFFORT = ("reasoning_effort", "thinking_effort")
-"""Variables by which families switch thinking. Which of them a template reads is tried."""
 _OPENED = re.compile(
     r"(<[^<>/\s]*think(ing)?[^<>/\s]*>|\[THINK\]|<thought>|<\|channel>thought|<\|START_THINKING\|>"
     r"|<\|channel\|>analysis<\|message\|>|Here are my reasoning steps:)\s*$",
@@ -34,7 +38,8 @@ class Thinking:
         given: dict[str, object] = {}
         for name, kind in self.names.items():
             if kind == "on-off":
-                given[name] = wanted != "off"
+                on, off = _ON_OFF[name]
+                given[name] = off if wanted == "off" else on
             elif wanted in EFFORTS:
                 given[name] = wanted
         by_effort, by_switch = "effort" in self.names.values(), "on-off" in self.names.values()
@@ -50,7 +55,7 @@ def find_thinking(template: str, render: Callable[[Mapping[str, object]], str]) 
     names: dict[str, Switch] = {}
     for name in (*_ON_OFF, *_EFFORT):
         kind: Switch = "on-off" if name in _ON_OFF else "effort"
-        values: tuple[object, object] = (True, False) if kind == "on-off" else (EFFORTS[0], EFFORTS[-1])
+        values: tuple[object, object] = _ON_OFF.get(name, (EFFORTS[0], EFFORTS[-1]))
         if re.search(rf"\b{name}\b", template) is None:
             continue
         try:

@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
         }
         shown = json.dumps(report) if args.json else _marked(prompt, tokenizer)
     sys.stdout.write(shown + "\n")
-    for note in notes if not args.json else ():
+    for note in () if args.json else notes:
         sys.stderr.write(f"outrider-engine: {note}\n")
     return EXIT_DONE
 
