@@ -2723,6 +2723,10 @@
             <translation>{name} kann nicht importiert werden: {reason}. Nichts wurde geändert.</translation>
         </message>
         <message>
+            <source>Cannot import {name}: {reason} Nothing was changed.</source>
+            <translation>{name} kann nicht importiert werden: {reason} Nichts wurde geändert.</translation>
+        </message>
+        <message>
             <source>Cannot write {path}: {reason}. Choose another folder, or free some space.</source>
             <translation>{path} kann nicht geschrieben werden: {reason}. Wählen Sie einen anderen Ordner oder schaffen Sie Platz.</translation>
         </message>
@@ -2801,6 +2805,10 @@
         <message>
             <source>it cannot be written</source>
             <translation>sie kann nicht geschrieben werden</translation>
+        </message>
+        <message>
+            <source>a turn has more than {count} messages</source>
+            <translation>ein Beitrag hat mehr als {count} Nachrichten</translation>
         </message>
         <message>
             <source>it has no question</source>

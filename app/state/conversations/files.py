@@ -68,7 +68,11 @@ class ConversationRefused(Exception):
     def __init__(self, name: str, reason: str) -> None:
         self.name = name
         self.reason = reason
-        super().__init__(Translatable("Cannot import {name}: {reason}. Nothing was changed.", name=name, reason=reason))
+        told = Translatable("Cannot import {name}: {reason}. Nothing was changed.", name=name, reason=reason)
+        if reason.endswith("."):
+            # A whole sentence, such as the engine's.
+            told = Translatable("Cannot import {name}: {reason} Nothing was changed.", name=name, reason=reason)
+        super().__init__(told)
 
 
 class ExportFailed(Exception):

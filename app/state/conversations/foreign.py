@@ -13,6 +13,8 @@ from engine import EngineError, Message, TextPart, Translatable
 _LONGEST_SYSTEM = 100_000
 """Characters of an instruction that a person may edit as the system prompt; a longer one stays a message."""
 
+_MOST_IN_A_TURN = 2_000
+
 
 def is_foreign(told: object) -> bool:
     """Return whether an object is a message of that interface, and none that Outrider exported."""
@@ -34,6 +36,8 @@ class ForeignChat:
         self._created = datetime.now(UTC).timestamp()
         self._role: Role = "user"
         self._group: list[Message] = []
+        self._asked = False
+        self._last: StoredMessage | None = None
         conversation.created = self._created
         # Without one it would get that of new chats.
         conversation.settings = {"system": ""}
@@ -47,16 +51,18 @@ class ForeignChat:
         if self._is_system_prompt(message):
             self._conversation.settings = {"system": message.content}
             return
-        asked = self._role == "assistant" or any(each.role == "user" for each in self._group)
-        role: Role = "assistant" if asked and message.role in ("assistant", "tool") else "user"
+        self._asked |= message.role == "user"
+        role: Role = "assistant" if self._asked and message.role in ("assistant", "tool") else "user"
         if role != self._role:
             self._keep()
+        if len(self._group) == _MOST_IN_A_TURN:
+            raise Senseless(Translatable("a turn has more than {count} messages", count=_MOST_IN_A_TURN))
         self._role = role
         self._group.append(message)
 
     def end(self) -> None:
         """Add what is left, and give the conversation a title. Raises Senseless where nobody asked anything."""
-        last = self._conversation.leaf
+        last = self._last
         if self._role == "user" and all(each.role != "user" for each in self._group):
             if last is None:
                 raise Senseless(Translatable("it has no question"))
@@ -73,18 +79,13 @@ class ForeignChat:
         return first and plain and 0 < len(message.content.strip()) <= len(message.content) <= _LONGEST_SYSTEM
 
     def _keep(self) -> None:
-        leaf, said = self._conversation.leaf, tuple(self._group)
+        said = tuple(self._group)
         text = text_of_said(each for each in said if self._role == "assistant" or each.role == "user")
-        self._conversation.add(
-            StoredMessage(
-                self._new_id(),
-                None if leaf is None else leaf.id,
-                self._role,
-                text,
-                self._created,
-                said=_beside(self._role, text, said),
-            )
+        above = None if self._last is None else self._last.id
+        self._last = StoredMessage(
+            self._new_id(), above, self._role, text, self._created, said=_beside(self._role, text, said)
         )
+        self._conversation.add(self._last)
         self._group = []
 
 

@@ -72,6 +72,21 @@ def _siblings(count: int) -> Told:
     return chat([_message(1, "Root"), *(_message(2 * number, "Reply", 1) for number in range(1, count + 1))])
 
 
+def _foreign(count: int, content: Any = "Q", arguments: Any = "{}") -> list[dict[str, Any]]:
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": arguments}}
+    asked, called = {"role": "user", "content": content}, {"role": "assistant", "content": None, "tool_calls": [call]}
+    return [
+        asked,
+        called,
+        {"role": "tool", "tool_call_id": "a", "content": "R"},
+        {"role": "assistant", "content": "A"},
+    ] * count
+
+
+def _picture(data: str) -> list[dict[str, Any]]:
+    return [{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}]
+
+
 def _cut(draw: random.Random) -> bytes:
     data = _json(chain(200))
     return data[: draw.randrange(1, len(data) - 1)]
@@ -152,6 +167,14 @@ CASES: dict[str, tuple[bool, Callable[[random.Random], bytes]]] = {
     "300,000 messages": (REFUSED, lambda draw: _json(chat([_message(2 * n + 1, "") for n in range(300_000)]))),
     "a record that is none": (REFUSED, lambda draw: _changed(trace="!" * draw.randint(1, 10_000))),
     "a record of noise": (TAKEN, lambda draw: _changed(trace=base64.b64encode(draw.randbytes(100_000)).decode())),
+    "a chat of another program": (TAKEN, lambda draw: _json(_foreign(draw.randint(1, 20_000)))),
+    "an image of another program": (TAKEN, lambda draw: _json(_foreign(1, _picture("A" * 20_000_000)))),
+    "a million nodes of another program": (REFUSED, lambda draw: _json(_foreign(1, [[]] * 1_000_000))),
+    "many large nodes of another program": (REFUSED, lambda draw: _json(_foreign(1, [[[]] * 20_000] * 2_000))),
+    "a million questions of another program": (REFUSED, lambda draw: _json(_foreign(1)[:1] * 1_000_000)),
+    "a million answers of another program": (REFUSED, lambda draw: _json(_foreign(1)[1:] * 1_000_000)),
+    "deep arguments of another program": (REFUSED, lambda draw: _json(_foreign(1, arguments=_nested(100)))),
+    "arguments that are none": (REFUSED, lambda draw: _json(_foreign(1, arguments=draw.choice(["{", "[]", 7])))),
     "no messages": (TAKEN, lambda draw: _json(chat([]))),
 }  # fmt: skip
 

@@ -136,6 +136,8 @@ def test_odd_orders_lose_nothing() -> None:
         ([{"role": "robot", "content": "x"}], "message 1: a message's role must be"),
         ([{"role": "user", "content": "x"}, {"role": "user", "content": 7}], "message 2: a message's content must be"),
         ([{"role": "assistant", "content": "x"}], "it has no question"),
+        ([{"role": "user", "content": "x"}] * 2_001, "a turn has more than 2000 messages"),
+        ([{"role": "user", "content": 7}], "not int. Nothing was changed."),
         ([{"role": "user", "content": "x"}, 7], "message 2"),
         ([7], "not a chat exported by Outrider"),
         ({"messages": [{"role": "user", "content": "x"}], "format": "odd"}, "not a chat exported by Outrider"),
