@@ -8,10 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from engine.messages.parts import ToolCall
 from engine.stats import GenerationStats
 
 Origin = Literal["accepted", "correction", "bonus", "plain"]
 FinishReason = Literal["stop", "length", "context", "cancelled", "error"]
+Channel = Literal["reasoning", "content", "tool"]
+"""A part of a reply: what the model thinks, what it says, and its calls of tools."""
 
 
 class LoadProgress(NamedTuple):
@@ -36,6 +39,8 @@ class TokenEvent(NamedTuple):
     end token). `position` counts the reply's tokens from 0, `round` the rounds from 1. `logprob` and `draft_logprob`
     are natural logarithms of the probability by the models' own logits (temperature 1, nothing cut off); the draft's
     only for tokens that it proposed. `top`: up to five (token, logprob) of the target, best first, when asked for.
+    `channel`: the part of the reply that it is in with this token; `added`: what the token adds to the reasoning and to
+    the content, without markers; as in `text`, what may become one is held back.
     """
 
     token: int
@@ -46,6 +51,8 @@ class TokenEvent(NamedTuple):
     logprob: float
     draft_logprob: float | None = None
     top: tuple[tuple[int, float], ...] = ()
+    channel: Channel = "content"
+    added: tuple[tuple[Channel, str], ...] = ()
 
 
 class RoundEvent(NamedTuple):
@@ -70,7 +77,9 @@ class GenerationResult:
     """Hold a finished reply.
 
     `prompt_evaluated`: prompt tokens that had to be read, the rest was in the cache. `dropped_turns`: oldest turns of
-    the conversation that were left out because the context does not hold them.
+    the conversation that were left out because the context does not hold them. `reasoning`, `content`, `tool_calls`:
+    the parts of the reply, without the markers between them, while `text` is the reply as it was written; a call that
+    is not complete is left out.
     """
 
     text: str
@@ -82,6 +91,9 @@ class GenerationResult:
     lookahead: int | str
     stats: GenerationStats
     dropped_turns: int = 0
+    reasoning: str = ""
+    content: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
 
     @property
     def advice(self) -> str | None:
@@ -92,6 +104,9 @@ class GenerationResult:
         """Return the stable JSON form of the command line."""
         return {
             "text": self.text,
+            "reasoning": self.reasoning,
+            "content": self.content,
+            "tool_calls": [call.to_dict() for call in self.tool_calls],
             "tokens": list(self.tokens),
             "prompt_tokens": self.prompt_tokens,
             "prompt_evaluated": self.prompt_evaluated,

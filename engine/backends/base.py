@@ -77,6 +77,9 @@ class Tokenizer(Protocol):
     def piece(self, token: int) -> bytes:
         """Return the bytes that `token` adds to a text; control tokens add none."""
 
+    def marker(self, token: int) -> str:
+        """Return the text that stands for a control token, such as `<|im_start|>`; '' for any other token."""
+
 
 class Backend(ABC):
     """Hold one loaded causal model. Not thread-safe: one thread at a time.

@@ -35,7 +35,7 @@ _MOST_KEPT = 16
 
 
 class SeenCall(NamedTuple):
-    """Hold a call of a tool as text has it. `arguments`: JSON, so far; `id`: '' where there is none."""
+    """Hold a call of a tool as the text has it. `arguments`: JSON, as far as it is there; `id`: '' for none."""
 
     id: str
     name: str

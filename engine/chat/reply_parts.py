@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
 from engine.chat.reply_grammar import Grammar, Parted, Place, SeenCall, beginning_of
-from engine.errors import ChatTemplateFailed
+from engine.errors import ChatTemplateFailed, InvalidRequest
+from engine.events import Channel
+from engine.messages.parts import ToolCall
 
-Channel = Literal["reasoning", "content", "tool"]
 Delta = tuple[Channel, str]
 """A part of a reply, and what is added to it."""
 
@@ -26,6 +28,15 @@ class ReplyParts:
     reasoning: str = ""
     content: str = ""
     tool_calls: tuple[SeenCall, ...] = ()
+
+    @property
+    def complete_calls(self) -> tuple[ToolCall, ...]:
+        """Return the calls whose arguments are whole, as parts of a message."""
+        calls = []
+        for call in self.tool_calls:
+            with suppress(InvalidRequest):
+                calls.append(ToolCall(call.id, call.name, call.arguments or "{}"))
+        return tuple(calls)
 
 
 class PartedReply:

@@ -23,6 +23,9 @@ class ReplyText:
         self._whole = not self._stop
         """Whether neither half a character nor the beginning of a stop string may be held back."""
         self._shown: list[str] = []
+        self._length = 0
+        self._markers: list[tuple[int, str]] = []
+        """Control tokens whose place in the text was not released yet, with that place."""
         self.stopped = False
 
     @property
@@ -37,8 +40,13 @@ class ReplyText:
             text = piece.decode("ascii")
             if text:
                 self._shown.append(text)
+                self._length += len(text)
+            else:
+                self._note(token)
             return text
         self._held += self._decoder.decode(piece)
+        if not piece:
+            self._note(token)
         released = self._release(self._cut())
         self._whole = not (self._stop or self._held or self._decoder.getstate()[0])
         return released
@@ -46,6 +54,22 @@ class ReplyText:
     def finish(self) -> str:
         """Return the rest that was held back for a stop string that did not come. Half a character is dropped."""
         return self._release(len(self._held))
+
+    def marked(self, released: str) -> str:
+        """Return the text that was released last, with the control tokens that stand in it, which have no text."""
+        if not self._markers:
+            return released
+        pieces, start, done = [], self._length - len(released), 0
+        while self._markers and self._markers[0][0] <= self._length:
+            place, marker = self._markers.pop(0)
+            pieces += [released[done : place - start], marker]
+            done = max(place - start, 0)
+        return "".join([*pieces, released[done:]])
+
+    def _note(self, token: int) -> None:
+        marker = self._tokenizer.marker(token)
+        if marker:
+            self._markers.append((self._length + len(self._held), marker))
 
     def _cut(self) -> int:
         """Return how much of the held text can be released; sets `stopped`."""
@@ -65,4 +89,5 @@ class ReplyText:
         released, self._held = self._held[:count], self._held[count:]
         if released:
             self._shown.append(released)
+            self._length += len(released)
         return released

@@ -7,9 +7,10 @@ from math import exp
 from time import perf_counter
 
 from engine.backends.prefix import keep_prefix, read
+from engine.chat.reply_parts import Delta
 from engine.drafting.base import Draft
 from engine.errors import Cancelled, ContextFull, EngineError
-from engine.events import Event, Finished, FinishReason, PromptProgress, TokenEvent
+from engine.events import Channel, Event, Finished, FinishReason, PromptProgress, TokenEvent
 from engine.generation.overlap import AheadDrafting
 from engine.generation.plan import Plan
 from engine.generation.tally import Tally
@@ -152,6 +153,7 @@ class GenerationLoop:
                 verdict.logprobs[index],
                 verdict.draft_logprobs[index] if index < len(verdict.draft_logprobs) else None,
                 verdict.top[index] if verdict.top else (),
+                *self._part(text),
             )
             if wanted is False and self._finish is None:
                 self._finish = "stop"
@@ -172,6 +174,14 @@ class GenerationLoop:
         elif len(self._committed) > plan.target.context_length:
             self._finish = "context"
         return text + plan.reply.finish() if self._finish else text
+
+    def _part(self, text: str) -> tuple[Channel, tuple[Delta, ...]]:
+        """Return the part that the reply is in, and what is added to its parts by the text that was released last."""
+        plan = self._plan
+        added = plan.parted.feed(plan.reply.marked(text))
+        if self._finish is not None:
+            added += plan.parted.flush(ended=self._finish == "stop")
+        return plan.parted.channel, tuple(added)
 
     def _settle(self, verdict: Verdict) -> None:
         """Settle the caches after a round: they hold no token that was not committed, but for live proposals."""

@@ -7,6 +7,8 @@ from time import perf_counter
 
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
+from engine.chat.reply_grammar import TagGrammar
+from engine.chat.reply_parts import PartedReply
 from engine.chat.reply_text import ReplyText
 from engine.drafting.base import Drafter
 from engine.generation.verifier import Verifier
@@ -17,10 +19,11 @@ from engine.lookahead.policy import LookaheadPolicy
 class Plan:
     """Hold one reply to be written: who takes part, and where it ends.
 
-    Attributes: target, drafter, verifier, policy; prompt (token ids, one at least); reply; stop_tokens; max_tokens
-    (None: no limit); one_token (verify one token at a time, so that nothing is ever taken back); cancel; method and
-    lookahead (names for the result); overlap (whether the drafter works ahead); dropped_turns (oldest turns that were
-    left out of the prompt); plain_tokens_per_second (measured, or None); started (time of the request).
+    Attributes: target, drafter, verifier, policy; prompt (token ids, one at least); reply; stop_tokens;
+    max_tokens (None: no limit); one_token (verify one token at a time, so that nothing is ever taken back); cancel;
+    method and lookahead (names for the result); parted (the parts of the reply); overlap (whether the drafter works
+    ahead); dropped_turns (oldest turns that were left out of the prompt); plain_tokens_per_second (measured, or None);
+    started (time of the request).
     """
 
     target: Backend
@@ -35,6 +38,7 @@ class Plan:
     cancel: CancelToken
     method: str
     lookahead: int | str
+    parted: PartedReply = field(default_factory=lambda: PartedReply(TagGrammar()))
     overlap: bool = False
     dropped_turns: int = 0
     plain_tokens_per_second: float | None = None

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar, cast
 
-from engine.backends.base import Backend
+from engine.backends.base import Backend, Tokenizer
 from engine.cancel import CancelToken
 from engine.chat.context_fit import fit_turns
 from engine.chat.render import Renderer
+from engine.chat.reply_grammar import GrammarRequest, TagGrammar, usable_grammar
+from engine.chat.reply_parts import PartedReply
 from engine.chat.reply_text import ReplyText
 from engine.chat.template import encode_prompt
 from engine.config import (
@@ -39,6 +41,8 @@ from engine.sampling.rows import NUMPY, Rows
 from engine.stats import GenerationStats
 from engine.translatable import Translatable
 
+_PROMPT_END = 64
+"""Tokens from which is seen how a prompt begins the reply."""
 Config = TypeVar("Config", SamplingConfig, SpeculationConfig)
 
 
@@ -162,6 +166,7 @@ def make_plan(
         policy=policy,
         prompt=tokens,
         reply=ReplyText(target.tokenizer, request.stop),
+        parted=_parted(request, target.tokenizer, tokens),
         stop_tokens=stop_tokens,
         max_tokens=request.max_tokens,
         one_token=speculation.force_n1 or target.rewind.kind == "none",
@@ -249,6 +254,22 @@ def _encode(request: GenerationRequest, target: Backend, cancel: CancelToken) ->
         return fit_turns(prompt, target.tokenizer, target.context_length, request.max_tokens, cancel)
     tokens = encode_prompt(prompt, target.tokenizer, raw=request.raw, renderer=Renderer(cancel))
     return tokens, 0
+
+
+def _parted(request: GenerationRequest, tokenizer: Tokenizer, prompt: Sequence[int]) -> PartedReply:
+    """Return what parts the reply to a prompt, of these tokens, by what the chat template says."""
+    asked, before = request.prompt, ""
+    if isinstance(asked, tuple) and len(asked) > 1 and isinstance(asked[-1], Message):
+        before = asked[-1].content if asked[-1].role == "assistant" else ""
+    seen = prompt if before else prompt[-_PROMPT_END:]
+    data = b"".join(tokenizer.piece(token) or tokenizer.marker(token).encode() for token in seen)
+    end = data.decode("utf-8", "replace").removesuffix(before)
+    template = tokenizer.chat_template
+    chat = isinstance(asked, str) or isinstance(asked[0], Message)
+    if template is None or request.raw or not chat:
+        return PartedReply(TagGrammar(opened=end.rstrip().endswith("<think>")), before)
+    grammar, _ = usable_grammar(GrammarRequest(template, tokenizer.bos_token, tokenizer.eos_token), end)
+    return PartedReply(grammar, before)
 
 
 def _check_token_ids(request: GenerationRequest, vocab_size: int) -> None:

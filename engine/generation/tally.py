@@ -62,6 +62,7 @@ class Tally:
             draft_forwards=plan.drafter.forwards,
             plain_tokens_per_second=plan.plain_tokens_per_second,
         )
+        parts = plan.parted.finish(ended=finish == "stop")
         return GenerationResult(
             text=plan.reply.text,
             tokens=tuple(committed[len(plan.prompt) :]),
@@ -72,4 +73,7 @@ class Tally:
             lookahead=plan.lookahead,
             dropped_turns=plan.dropped_turns,
             stats=self._stats.snapshot(),
+            reasoning=parts.reasoning,
+            content=parts.content,
+            tool_calls=parts.complete_calls,
         )

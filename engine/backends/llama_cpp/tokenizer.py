@@ -158,11 +158,18 @@ class LlamaCppTokenizer:
                 known = self._pieces[token] = self._read_piece(token)
         return known
 
-    def _read_piece(self, token: int) -> bytes:
+    def marker(self, token: int) -> str:
+        """Return the text that stands for a control token; '' for any other token. Raises BackendClosed."""
+        if self.piece(token):
+            return ""
+        with self._open():
+            return self._read_piece(token, special=True).decode("utf-8", "replace")
+
+    def _read_piece(self, token: int, *, special: bool = False) -> bytes:
         room = 64
         while True:
             buffer = ctypes.create_string_buffer(room)
-            count = int(llama_cpp.llama_token_to_piece(self._vocab, token, buffer, room, 0, False))
+            count = int(llama_cpp.llama_token_to_piece(self._vocab, token, buffer, room, 0, special))
             if count >= 0:
                 return buffer.raw[:count]
             room = -count

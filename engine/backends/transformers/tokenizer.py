@@ -126,6 +126,10 @@ class TransformersTokenizer:
             known = self._pieces[token] = self._read_piece(token)
         return known
 
+    def marker(self, token: int) -> str:
+        """Return the text that stands for a control token; '' for any other token."""
+        return str(self._fast.id_to_token(token) or "") if token in self._silent else ""
+
     def _read_piece(self, token: int) -> bytes:
         text = None if token in self._silent else self._fast.id_to_token(token)
         written: str | bytes = text or b""
@@ -172,6 +176,10 @@ class ByteTokenizer:
         """Return the byte itself."""
         return bytes((token,))
 
+    def marker(self, token: int) -> str:
+        """Return nothing: no token is one of control."""
+        return ""
+
 
 class NoTokenizer:
     """Stand in for the tokenizer of a model that takes token ids only. `reason`: why there is none, in words."""
@@ -201,6 +209,10 @@ class NoTokenizer:
         """Return nothing: no text is known for any token."""
         return b""
 
+    def marker(self, token: int) -> str:
+        """Return nothing, likewise."""
+        return ""
+
 
 class ClosedTokenizer:
     """Stand in for the tokenizer of a model that was closed: whatever is asked of it raises BackendClosed."""
@@ -219,6 +231,10 @@ class ClosedTokenizer:
         raise BackendClosed
 
     def piece(self, token: int) -> NoReturn:
+        """Raise BackendClosed."""
+        raise BackendClosed
+
+    def marker(self, token: int) -> NoReturn:
         """Raise BackendClosed."""
         raise BackendClosed
 

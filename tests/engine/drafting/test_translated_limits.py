@@ -213,6 +213,9 @@ def test_the_vocabulary_is_indexed_before_the_first_draft() -> None:
             asked.append(token)
             return super().piece(token)
 
+        def marker(self, token: int) -> str:
+            return ""
+
     tokenizer = Watched([*WORDS, *(b"word %d" % number for number in range(500))])
     backend = reciter(LETTERS, "The cat sat.")
     for expected in (True, False):

@@ -33,6 +33,9 @@ class FakeTokenizer:
         """The letter of the token."""
         return chr(ord("a") + token % 26).encode()
 
+    def marker(self, token: int) -> str:
+        return ""
+
 
 class FakeBackend(Backend):
     """Logits are a fixed random function of `seed` and of every token in the cache, in order.

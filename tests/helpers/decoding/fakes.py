@@ -1,6 +1,6 @@
 """Backends without a model that say what they are told to."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,17 @@ from helpers.decoding.fake_backend import FakeBackend
 
 
 class PieceTokenizer:
-    """Token i adds `pieces[i]`; text is read a piece at a time, the longest first."""
+    """Token i adds `pieces[i]`; text is read a piece at a time, the longest first. `markers`: the control tokens."""
 
     bos_token = ""
     eos_token = ""
     ends = 0
 
-    def __init__(self, pieces: Sequence[bytes], chat_template: str | None = None) -> None:
+    def __init__(
+        self, pieces: Sequence[bytes], chat_template: str | None = None, markers: Mapping[int, str] | None = None
+    ) -> None:
         self._pieces = list(pieces)
+        self._markers = dict(markers or {})
         self.chat_template = chat_template
         self.chat_templates = {} if chat_template is None else {"default": chat_template}
         self.added_tokens: dict[str, AddedToken] = {}
@@ -37,6 +40,10 @@ class PieceTokenizer:
         """The bytes of the token."""
         return self._pieces[token]
 
+    def marker(self, token: int) -> str:
+        """The text of a control token."""
+        return self._markers.get(token, "")
+
 
 class ScriptedBackend(FakeBackend):
     """After any history, the token that `script` names is far ahead; None makes the row not a number."""
@@ -47,10 +54,11 @@ class ScriptedBackend(FakeBackend):
         script: Callable[[Sequence[int]], int | None],
         *,
         chat_template: str | None = None,
+        markers: Mapping[int, str] | None = None,
         **options: Any,
     ) -> None:
         super().__init__(len(pieces), **options)
-        self.tokenizer = PieceTokenizer(pieces, chat_template)
+        self.tokenizer = PieceTokenizer(pieces, chat_template, markers)
         self._script = script
 
     def row(self, history: Sequence[int]) -> Logits:
