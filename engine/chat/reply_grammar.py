@@ -32,6 +32,9 @@ _WITHOUT_DOOR = Translatable(
 _LIMIT_S = 2.0
 _LETTERS_PER_S = 1_000_000
 _MOST_KEPT = 16
+_OPENING, _CLOSING = "<think>", "</think>"
+_FAILED_S = 60.0
+"""Seconds after which a template that failed is tried again."""
 
 
 class SeenCall(NamedTuple):
@@ -120,31 +123,47 @@ def _markers(listed: Sequence[str] | None) -> tuple[str, ...] | None:
 class TagGrammar:
     """Part replies whose thoughts are in think tags (see Grammar). `opened`: the prompt opened the thought."""
 
-    _OPENING, _CLOSING = "<think>", "</think>"
-
     def __init__(self, *, opened: bool = False) -> None:
         self._opened = opened
-        self.begun = self._OPENING if opened else ""
-        self.ends: Ends = {"reasoning": (self._CLOSING,), "content": ()}
+        self.begun = _OPENING if opened else ""
+        self.ends: Ends = {"reasoning": (_CLOSING,), "content": ()}
 
     def part(self, text: str) -> Parted:
         """Return the parts of a reply, or of its beginning."""
         start = 0
         if not self._opened:
             start = len(text) - len(text.lstrip())
-            if self._OPENING.startswith(text[start:]) and len(text) - start < len(self._OPENING):
+            if _OPENING.startswith(text[start:]) and len(text) - start < len(_OPENING):
                 return Parted()
-            if not text.startswith(self._OPENING, start):
+            if not text.startswith(_OPENING, start):
                 return Parted(content=text, place="content", last="content", settled=len(text))
-            start += len(self._OPENING)
-        thought, closing, said = text[start:].partition(self._CLOSING)
+            start += len(_OPENING)
+        thought, closing, said = text[start:].partition(_CLOSING)
         if not closing:
-            kept = len(text) - beginning_of(text, (self._CLOSING,))
+            kept = len(text) - beginning_of(text, (_CLOSING,))
             thought = text[start:kept]
             thought = thought if thought.strip() else ""
             return Parted(thought, place="reasoning" if kept == len(text) else "", last="reasoning", settled=kept)
         thought, said = thought if thought.strip() else "", said.lstrip("\n")
         return Parted(thought, said, (), "content" if said else "", "content", len(text))
+
+
+class ThoughtBefore:
+    """Part off a thought in think tags before the reply that a grammar without thoughts reads (see Grammar)."""
+
+    def __init__(self, grammar: Grammar, *, opened: bool) -> None:
+        self._grammar, self._tags = grammar, TagGrammar(opened=opened)
+        self.begun = grammar.begun
+        self.ends: Ends = {**grammar.ends, "reasoning": self._tags.ends["reasoning"]}
+
+    def part(self, text: str) -> Parted:
+        """Return the parts of a reply, or of its beginning. Raises ChatTemplateFailed."""
+        tags = self._tags.part(text)
+        if not tags.content:
+            return tags
+        start = len(text) - len(tags.content)
+        rest = self._grammar.part(tags.content)
+        return rest._replace(reasoning=tags.reasoning + rest.reasoning, settled=start + rest.settled)
 
 
 def beginning_of(text: str, markers: Sequence[str]) -> int:
@@ -156,11 +175,24 @@ def beginning_of(text: str, markers: Sequence[str]) -> int:
 
 
 class _Kept:
-    """Keep the grammars that were opened last, and whether the door is there."""
+    """Keep the grammars that were opened last; for a while also why there is none, since finding out may take long."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._grammars: OrderedDict[str, TemplateGrammar] = OrderedDict()
+        self._failures: dict[str, tuple[float, ChatTemplateFailed]] = {}
+
+    def refuse(self, key: str) -> None:
+        """Raise ChatTemplateFailed where that failed a short time ago."""
+        with self._lock:
+            self._failures = {k: kept for k, kept in self._failures.items() if kept[0] > monotonic()}
+            known = self._failures.get(key)
+        if known is not None:
+            raise ChatTemplateFailed(known[1].reason)
+
+    def keep_failure(self, key: str, error: ChatTemplateFailed) -> None:
+        with self._lock:
+            self._failures[key] = monotonic() + _FAILED_S, error
 
     def find(self, key: str) -> TemplateGrammar | None:
         with self._lock:
@@ -187,7 +219,12 @@ def open_grammar(request: GrammarRequest) -> TemplateGrammar | None:
     key = json.dumps(asked)
     found = _kept.find(key)
     if found is None:
-        said = _ask(asked, "")
+        _kept.refuse(key)
+        try:
+            said = _ask(asked, "")
+        except ChatTemplateFailed as error:
+            _kept.keep_failure(key, error)
+            raise
         if "lacking" in said:
             return None
         found = TemplateGrammar(asked, said["grammar"])
@@ -207,6 +244,10 @@ def usable_grammar(request: GrammarRequest, prompt_end: str | None = None) -> tu
         if grammar is not None and prompt_end is not None and not prompt_end.endswith(grammar.begun):
             other = open_grammar(replace(request, thinking=not request.thinking))
             grammar = other if other is not None and prompt_end.endswith(other.begun) else grammar
+        if grammar is not None and grammar.ends["reasoning"] == ():
+            # Of a template that drops the thoughts of earlier turns llama.cpp does not see that the model thinks.
+            end = grammar.begun if prompt_end is None else prompt_end
+            return ThoughtBefore(grammar, opened=end.rstrip().endswith(_OPENING)), None
         if grammar is not None:
             return grammar, None
     except ChatTemplateFailed as error:
@@ -214,7 +255,7 @@ def usable_grammar(request: GrammarRequest, prompt_end: str | None = None) -> tu
             "Replies are parted by think tags alone, because llama.cpp cannot use the chat template: {reason}.",
             reason=error.reason,
         )
-    return TagGrammar(opened=prompt_end is not None and prompt_end.rstrip().endswith("<think>")), note
+    return TagGrammar(opened=prompt_end is not None and prompt_end.rstrip().endswith(_OPENING)), note
 
 
 def _ask(grammar: dict[str, Any], text: str) -> dict[str, Any]:

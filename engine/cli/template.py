@@ -47,6 +47,10 @@ class TemplateTokenizer:
         """Return nothing."""
         return b""
 
+    def marker(self, token: int) -> str:
+        """Return nothing, likewise."""
+        return ""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `template`."""

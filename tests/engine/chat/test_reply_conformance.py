@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from engine.chat import render
-from engine.chat.reply_grammar import Grammar, GrammarRequest, open_grammar
+from engine.chat.reply_grammar import Grammar, GrammarRequest, open_grammar, usable_grammar
 from engine.chat.reply_parts import PartedReply, ReplyParts
 from helpers.upstream import LLAMA_CPP, TEST_CHAT, needs_source
 from helpers.upstream_replies import Expected, UpstreamCase, read_cases
@@ -39,8 +39,8 @@ def cases() -> list[UpstreamCase]:
 
 def grammar_of(case: UpstreamCase) -> Grammar:
     template = (LLAMA_CPP / case.template).read_text(encoding="utf-8")
-    grammar = open_grammar(GrammarRequest(template, tools=case.tools, thinking=case.thinking))
-    assert grammar is not None
+    grammar, note = usable_grammar(GrammarRequest(template, tools=case.tools, thinking=case.thinking))
+    assert note is None
     return grammar
 
 

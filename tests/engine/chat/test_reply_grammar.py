@@ -1,0 +1,65 @@
+"""The grammar of a template: which one fits a prompt, and what becomes of templates that are hostile to llama.cpp."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from engine.chat import render
+from engine.chat.reply_grammar import GrammarRequest, TagGrammar, TemplateGrammar, open_grammar, usable_grammar
+
+THINKING = """{%- for m in messages %}{{- '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{%- endfor %}
+{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}
+{%- if enable_thinking is defined and enable_thinking is false %}{{- '<think>\\n\\n</think>\\n\\n' }}
+{%- else %}{{- '<think>\\n' }}{%- endif %}{%- endif %}"""
+START = "<|im_start|>assistant\n"
+
+
+@pytest.fixture(autouse=True)
+def child() -> Iterator[None]:
+    render.keep_warm(usable_grammar)
+    if open_grammar(GrammarRequest(THINKING)) is None:
+        render.let_go(usable_grammar)
+        pytest.skip("llama.cpp was compiled without the door")
+    yield
+    render.let_go(usable_grammar)
+
+
+@pytest.mark.parametrize("thinking", [True, False])
+def test_the_prompt_decides_whether_it_opened_a_thought(thinking: bool) -> None:
+    request = GrammarRequest(THINKING, thinking=thinking)
+    opened, note = usable_grammar(request, f"Hello<|im_end|>\n{START}<think>\n")
+    assert (opened.begun, note) == (START + "<think>\n", None)
+    assert opened.part("so</think>\n\nHi")[:2] == ("so", "Hi")
+    closed, _ = usable_grammar(request, f"Hello<|im_end|>\n{START}<think>\n\n</think>\n\n")
+    assert closed.part("Hi")[:2] == ("", "Hi")
+    asked, _ = usable_grammar(request)
+    assert asked.begun == (opened if thinking else closed).begun
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}",
+        "{% macro f(x) %}{{ f(x) }}{% endmacro %}{{ f(1) }}",
+        "{{ " + "(" * 100_000 + "1" + ")" * 100_000 + " }}",
+        "{% if",
+        "",
+    ],
+    ids=["endless", "recursive", "nested", "broken", "empty"],
+)
+def test_a_hostile_template_ends_no_process_of_ours_and_is_tried_once(template: str) -> None:
+    request = GrammarRequest(template)
+    grammar, note = usable_grammar(request)
+    assert isinstance(grammar, TagGrammar)
+    assert note is not None
+    assert "think tags alone" in note
+    began = time.perf_counter()
+    usable_grammar(request)
+    assert time.perf_counter() - began < 0.1
+    assert isinstance(open_grammar(GrammarRequest(THINKING)), TemplateGrammar)
+
+
+def test_a_thought_that_the_prompt_opened_is_known_without_a_grammar_too() -> None:
+    grammar, _ = usable_grammar(GrammarRequest("{% if"), f"{START}<think>\n")
+    assert grammar.part("so</think>Hi")[:2] == ("so", "Hi")
