@@ -20,15 +20,18 @@ if TYPE_CHECKING:
     from engine.bench.runs import Equality
     from engine.cancel import CancelToken
     from engine.chat.context_fit import PromptFit
+    from engine.chat.thinking import Switch
     from engine.config import (
         CACHE_TYPES,
         DEFAULT_LOOKAHEAD,
         MAX_LOOKAHEAD,
+        THINKING_MODES,
         CacheType,
         GenerationRequest,
         LoadConfig,
         SamplingConfig,
         SpeculationConfig,
+        ThinkingMode,
     )
     from engine.decoder import SpeculativeDecoder, load
     from engine.drafting.base import Draft, Drafter, DrafterContext, GoesOn
@@ -75,6 +78,7 @@ if TYPE_CHECKING:
     )
     from engine.formats.gguf.parts import first_part
     from engine.formats.model_file import ModelFile
+    from engine.generation.questions import ReadPrompt
     from engine.library.compat import Fit, judge_pair, rank_drafts
     from engine.library.memory_needs import MemoryNeeds, gpu_offload, memory_needs, usable_cache_types
     from engine.library.names import bundled_pair, resolve_source
@@ -122,6 +126,8 @@ _HOMES = {
         "MAX_LOOKAHEAD",
         "SamplingConfig",
         "SpeculationConfig",
+        "THINKING_MODES",
+        "ThinkingMode",
     ),
     "engine.drafting.base": ("Draft", "Drafter", "DrafterContext", "GoesOn"),
     "engine.messages.message": ("Message",),
@@ -137,6 +143,8 @@ _HOMES = {
         "ToolResult",
     ),
     "engine.messages.read": ("parts_from_json",),
+    "engine.chat.thinking": ("Switch",),
+    "engine.generation.questions": ("ReadPrompt",),
     "engine.methods": ("DRAFT_METHODS", "DraftMethod", "METHODS", "PLAIN"),
     "engine.decoder": ("SpeculativeDecoder", "load"),
     "engine.errors": (
@@ -208,6 +216,7 @@ __all__ = [
     "MAX_LOOKAHEAD",
     "METHODS",
     "PLAIN",
+    "THINKING_MODES",
     "Backend",
     "BackendClosed",
     "BackendFailure",
@@ -265,6 +274,7 @@ __all__ = [
     "Phrase",
     "PromptFit",
     "PromptProgress",
+    "ReadPrompt",
     "ReasoningPart",
     "Rewind",
     "RewindNotSupported",
@@ -273,8 +283,10 @@ __all__ = [
     "SpeculationConfig",
     "SpeculativeDecoder",
     "Spread",
+    "Switch",
     "TextNotEncodable",
     "TextPart",
+    "ThinkingMode",
     "TokenEvent",
     "TokenOutOfRange",
     "Tokenizer",

@@ -22,6 +22,8 @@ MAX_TOP = 5
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 CacheType = Literal["f16", "q8_0", "q4_0"]
 CACHE_TYPES: tuple[CacheType, ...] = ("f16", "q8_0", "q4_0")
+ThinkingMode = Literal["default", "off", "on", "low", "medium", "high"]
+THINKING_MODES: tuple[ThinkingMode, ...] = ("default", "off", "on", "low", "medium", "high")
 # Made once: a configuration is checked far more often than it is wrong.
 _RANGES = {
     "[0, 1]": Translatable("a number from 0 to 1"),
@@ -256,6 +258,8 @@ class GenerationRequest:
     `prompt` is text, a tuple of messages, or a tuple of token ids. Text goes through the chat template as one user
     turn unless `raw`. `max_tokens` counts new tokens, None: until the end of the context. `stop` are texts and
     `stop_tokens` token ids that end the reply. `top` asks for the best alternatives (0..5) on each TokenEvent.
+    `thinking`: whether the model thinks before it answers, "on" or "off", or how hard, "low", "medium" or "high", where
+    its chat template can be told; "default": as the template does by itself.
     Raises InvalidRequest.
     """
 
@@ -267,8 +271,10 @@ class GenerationRequest:
     stop: tuple[str, ...] = ()
     stop_tokens: tuple[int, ...] = ()
     top: int = 0
+    thinking: ThinkingMode = "default"
 
     def __post_init__(self) -> None:
+        check_thinking(self.thinking)
         if self.max_tokens is not None and (not is_whole(self.max_tokens) or self.max_tokens < 1):
             raise InvalidRequest(
                 Translatable(
@@ -289,6 +295,16 @@ class GenerationRequest:
                     "top must be a whole number from 0 to {max_top}, not {top!r}.", max_top=MAX_TOP, top=self.top
                 )
             )
+
+
+def check_thinking(value: object) -> ThinkingMode:
+    """Return the thinking mode itself, or raise InvalidRequest."""
+    for mode in THINKING_MODES:
+        if value == mode:
+            return mode
+    raise InvalidRequest(
+        Translatable("Thinking must be one of {modes}, not {value!r}.", modes=", ".join(THINKING_MODES), value=value)
+    )
 
 
 def require(name: str, value: object, kind: type) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import closing, suppress
 from dataclasses import replace
 from time import perf_counter
@@ -12,8 +12,6 @@ from typing import Any, Literal, Self, Unpack
 
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
-from engine.chat.context_fit import PromptFit, measure_turns
-from engine.chat.plain_text import encode_written
 from engine.chat.render import let_go, warming
 from engine.config import (
     GenerationRequest,
@@ -21,19 +19,18 @@ from engine.config import (
     Prompt,
     SamplingConfig,
     SpeculationConfig,
-    freeze_messages,
 )
-from engine.errors import BackendFailure, Cancelled, IncompatiblePair, InvalidRequest, ModelNotLoaded, TokenOutOfRange
+from engine.errors import BackendFailure, Cancelled, IncompatiblePair
 from engine.events import Event, Finished, GenerationResult, LoadProgress, TokenEvent
 from engine.generation.async_reply import AsyncReply
 from engine.generation.loop import Events, GenerationLoop
 from engine.generation.occupancy import Occupancy, ReplyRef, RunningReply
 from engine.generation.planner import Models, make_plan, make_request, settle_lookahead
+from engine.generation.questions import TargetQuestions
 from engine.library.compat import Fit, judge_backends, require_usable
 from engine.loading.open import ModelSource, notes_on_models
 from engine.loading.sharing import Holder
 from engine.lookahead.knowledge import PairKnowledge, learn_pair
-from engine.messages.message import Message
 from engine.methods import PLAIN, find_method
 from engine.options import GenerationOptions, LoadOptions, load_config
 from engine.stats import GenerationStats
@@ -45,7 +42,7 @@ _REPLYING = Translatable("This decoder is already generating a reply. Wait for i
 _BUSY = Translatable("This decoder is generating a reply. Wait for it, or cancel it.")
 
 
-class SpeculativeDecoder:
+class SpeculativeDecoder(TargetQuestions):
     """Hold a target, perhaps a draft, and write replies with both.
 
     Attributes: target, draft (the loaded backends or None); cancel_token (ends the call that is running); stats
@@ -286,45 +283,6 @@ class SpeculativeDecoder:
         configs = self._configs.get("target"), self._configs.get("draft")
         self._knowledge = learn_pair(target, self.draft, configs, cancel)
         self._calibrated = True
-
-    def token_text(self, token: int) -> str:
-        r"""Return the text of one token of the target alone.
-
-        '' for a control token; bytes of half a character as \xf0\x9f.
-
-        Raises ModelNotLoaded, TokenOutOfRange.
-        """
-        target = self._loaded()
-        given: object = token
-        if not isinstance(given, int) or not 0 <= token < target.vocab_size:
-            raise TokenOutOfRange(token, target.vocab_size)
-        return target.tokenizer.piece(token).decode("utf-8", "backslashreplace")
-
-    def fit(
-        self,
-        messages: Sequence[Message | Mapping[str, Any]],
-        *,
-        max_tokens: int | None = None,
-        cancel: CancelToken | None = None,
-    ) -> PromptFit:
-        """Return how much of these messages a reply of `max_tokens` would read, and what is left out. Reads nothing.
-
-        Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed, TextNotEncodable, Cancelled.
-        """
-        target = self._loaded()
-        return measure_turns(freeze_messages(messages), target.tokenizer, target.context_length, max_tokens, cancel)
-
-    def count(self, text: str) -> int:
-        """Return how many tokens of the target a text has. Raises ModelNotLoaded, InvalidRequest, TextNotEncodable."""
-        target = self._loaded()
-        if not isinstance(text, str):
-            raise InvalidRequest(f"A text must be a string, not {type(text).__name__}.")
-        return len(encode_written(text, target.tokenizer))
-
-    def _loaded(self) -> Backend:
-        if self.target is None:
-            raise ModelNotLoaded("target")
-        return self.target
 
     # Figures ----------------------------------------------------------------------------------------------------------
 

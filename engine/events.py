@@ -79,7 +79,7 @@ class GenerationResult:
     `prompt_evaluated`: prompt tokens that had to be read, the rest was in the cache. `dropped_turns`: oldest turns of
     the conversation that were left out because the context does not hold them. `reasoning`, `content`, `tool_calls`:
     the parts of the reply, without the markers between them, while `text` is the reply as it was written; a call that
-    is not complete is left out.
+    is not complete is left out. `notes`: sentences that a person should know of how the prompt was made, mostly none.
     """
 
     text: str
@@ -94,6 +94,7 @@ class GenerationResult:
     reasoning: str = ""
     content: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def advice(self) -> str | None:
@@ -115,6 +116,7 @@ class GenerationResult:
             "lookahead": self.lookahead,
             "dropped_turns": self.dropped_turns,
             "advice": self.advice,
+            "notes": [str(note) for note in self.notes],
             "stats": self.stats.to_dict(),
         }
 

@@ -17,6 +17,7 @@ from engine.config import (
     SamplingConfig,
     SamplingOptions,
     SpeculationConfig,
+    ThinkingMode,
 )
 from engine.errors import InvalidRequest
 from engine.methods import DraftMethod
@@ -30,6 +31,7 @@ class GenerationOptions(SamplingOptions, total=False):
     stop: str | Sequence[str] | None
     stop_tokens: int | Sequence[int] | None
     top: int
+    thinking: ThinkingMode
     sampling: SamplingConfig | None
     speculation: SpeculationConfig | None
     method: str | DraftMethod

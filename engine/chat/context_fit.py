@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from engine.backends.base import Tokenizer
 from engine.cancel import CancelToken
+from engine.chat.inputs import PLAIN_INPUT, TemplateInput
 from engine.chat.plain_text import encode_written
 from engine.chat.render import Renderer
 from engine.chat.template import encode_prompt
 from engine.errors import ContextFull
 from engine.messages.message import Message
 
+_Encode = Callable[[Sequence[Message]], list[int]]
 _LETTERS = 16
 """Characters a token from which on a conversation is suspected to be many times too long."""
 _SAMPLE, _SAMPLE_LETTERS = 16, 200_000
@@ -46,6 +49,7 @@ def measure_turns(
     context_length: int,
     max_tokens: int | None,
     cancel: CancelToken | None = None,
+    given: TemplateInput = PLAIN_INPUT,
 ) -> PromptFit:
     """Return how a conversation would be read by `fit_turns` with the same arguments.
 
@@ -55,7 +59,7 @@ def measure_turns(
         return PromptFit(0, 0, context_length)
     typed = len(encode_written(messages[-1].content, tokenizer))
     try:
-        tokens, dropped = fit_turns(messages, tokenizer, context_length, max_tokens, cancel)
+        tokens, dropped = fit_turns(messages, tokenizer, context_length, max_tokens, Renderer(cancel), given)
     except ContextFull as error:
         return PromptFit(error.needed, typed, context_length, fits=False)
     return PromptFit(len(tokens), typed, context_length, dropped)
@@ -66,33 +70,35 @@ def fit_turns(
     tokenizer: Tokenizer,
     context_length: int,
     max_tokens: int | None,
-    cancel: CancelToken | None = None,
+    renderer: Renderer | None = None,
+    given: TemplateInput = PLAIN_INPUT,
 ) -> tuple[list[int], int]:
     """Return the prompt of a conversation with room left for a reply, and how many of its oldest turns were left out.
 
     System turns and the last user turn with what follows it always stay. Once a conversation has outgrown the
     context, turns are dropped until half of it is free, so that the following replies begin with the same tokens and
-    find them in the cache. Raises ContextFull where even what must stay does not fit, and what encoding it raises.
+    find them in the cache. `renderer`: of the call that this is a part of; `given`: what the template reads beside the
+    messages. Raises ContextFull where even what must stay does not fit, and what encoding it raises.
     """
-    renderer = Renderer(cancel)
+    encode = partial(encode_prompt, tokenizer=tokenizer, raw=False, renderer=renderer or Renderer(), given=given)
     room = context_length // _ROOM
     limit = context_length - (room if max_tokens is None else min(room, max_tokens))
     if not _surely_too_long(messages, tokenizer, limit):
-        tokens = encode_prompt(messages, tokenizer, raw=False, renderer=renderer)
+        tokens = encode(messages)
         if len(tokens) <= limit:
             return tokens, 0
     system = [message for message in messages if message.instructs]
     turns = [message for message in messages if not message.instructs]
     if not turns:
-        return _all_or_nothing(system, tokenizer, context_length, renderer)
+        return _all_or_nothing(system, context_length, encode)
     starts = [index for index, message in enumerate(turns) if message.role == "user"] or [0]
     sizes = [_size(turn, tokenizer) for turn in turns]
-    base = len(encode_prompt([*system, *turns[:1]], tokenizer, raw=False, renderer=renderer)) - sizes[0]
-    overhead = _overhead(system, turns, sizes, base, tokenizer, renderer)
+    base = len(encode([*system, *turns[:1]])) - sizes[0]
+    overhead = _overhead(system, turns, sizes, base, encode)
     chosen = _first_kept(starts, sizes, overhead, limit - base)
     while True:
         kept = turns[starts[chosen] :]
-        tokens = encode_prompt([*system, *kept], tokenizer, raw=False, renderer=renderer)
+        tokens = encode([*system, *kept])
         if len(tokens) <= limit or chosen == len(starts) - 1:
             break
         chosen += 1
@@ -101,11 +107,9 @@ def fit_turns(
     return tokens, len(turns) - len(kept)
 
 
-def _all_or_nothing(
-    messages: Sequence[Message], tokenizer: Tokenizer, context_length: int, renderer: Renderer
-) -> tuple[list[int], int]:
+def _all_or_nothing(messages: Sequence[Message], context_length: int, encode: _Encode) -> tuple[list[int], int]:
     """Fit messages as `fit_turns` does, where none may be left out."""
-    tokens = encode_prompt(messages, tokenizer, raw=False, renderer=renderer)
+    tokens = encode(messages)
     if len(tokens) > context_length:
         raise ContextFull(len(tokens), context_length)
     return tokens, 0
@@ -138,12 +142,7 @@ def _surely_too_long(messages: Sequence[Message], tokenizer: Tokenizer, limit: i
 
 
 def _overhead(
-    system: Sequence[Message],
-    turns: Sequence[Message],
-    sizes: Sequence[int],
-    base: int,
-    tokenizer: Tokenizer,
-    renderer: Renderer,
+    system: Sequence[Message], turns: Sequence[Message], sizes: Sequence[int], base: int, encode: _Encode
 ) -> float:
     """Return tokens that the template adds to a turn beside its content, on average, told from the first turns."""
     count, letters = 0, 0
@@ -151,7 +150,7 @@ def _overhead(
         count += 1
     if count < 2:
         return 0.0
-    tokens = encode_prompt([*system, *turns[:count]], tokenizer, raw=False, renderer=renderer)
+    tokens = encode([*system, *turns[:count]])
     return (len(tokens) - sum(sizes[:count]) - base) / (count - 1)
 
 

@@ -41,6 +41,14 @@ class PromptText:
         """Return all of it."""
         return self.before.text + self.written.text
 
+    def markers(self, tokenizer: Tokenizer) -> list[tuple[int, int]]:
+        """Return begin and end of each place of the text that is read as a control token."""
+        found: list[tuple[int, int]] = []
+        for begin, end in lookalikes_of(tokenizer).places(self.before.text):
+            if begin >= (found[-1][1] if found else 0) and not any(begin < cut < end for cut in self.before.cuts):
+                found.append((begin, end))
+        return found
+
     def tokens(self, tokenizer: Tokenizer) -> list[int]:
         """Return the token ids: one begin token where template or model want one, and no end token at the end.
 

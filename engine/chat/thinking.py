@@ -6,8 +6,15 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
+from weakref import WeakKeyDictionary
 
-from engine.errors import ChatTemplateFailed
+from engine.backends.base import Tokenizer
+from engine.chat.inputs import PLAIN_INPUT, TemplateInput
+from engine.chat.render import Renderer
+from engine.chat.template import choose_template
+from engine.config import ThinkingMode
+from engine.errors import ChatTemplateFailed, InvalidRequest
+from engine.translatable import Translatable
 
 Switch = Literal["none", "on-off", "effort"]
 EFFORTS = ("low", "medium", "high")
@@ -24,6 +31,10 @@ _OPENED = re.compile(
     re.IGNORECASE,
 )
 """Markers of a thought with which templates end a prompt; what follows them is reasoning."""
+_NO_SWITCH = Translatable("The chat template of this model has no switch that turns thinking on or off.")
+_NO_EFFORT = Translatable("The chat template of this model knows no thinking effort. Omit thinking.")
+_NO_EFFORT_BUT_SWITCH = Translatable("The chat template of this model knows no thinking effort. Use on or off.")
+_HELLO = ({"role": "user", "content": "Hello!"},)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +83,44 @@ def find_thinking(template: str, render: Callable[[Mapping[str, object]], str]) 
 def opens_thought(prompt: str) -> bool:
     """Return whether a prompt ends within a thought that the template began: the reply goes on with it."""
     return _OPENED.search(prompt) is not None
+
+
+_known: WeakKeyDictionary[Tokenizer, tuple[str | None, Thinking]] = WeakKeyDictionary()
+
+
+def thinking_of(tokenizer: Tokenizer, renderer: Renderer, given: TemplateInput = PLAIN_INPUT) -> Thinking:
+    """Return how the thinking of a model is switched; found once for its template. Raises Cancelled."""
+    template = choose_template(tokenizer.chat_templates, given)
+    kept = _known.get(tokenizer)
+    if kept is None or kept[0] != template:
+        found = Thinking() if template is None else template_thinking(template, tokenizer, renderer)
+        if renderer.timed_out:
+            return found
+        kept = _known[tokenizer] = template, found
+    return kept[1]
+
+
+def template_thinking(template: str, tokenizer: Tokenizer, renderer: Renderer) -> Thinking:
+    """Return how the thinking of this template is switched, for the model of a tokenizer. Raises Cancelled."""
+
+    def render(arguments: Mapping[str, object]) -> str:
+        given = TemplateInput(arguments=arguments)
+        return renderer.render_variables(template, given.variables(_HELLO, tokenizer.bos_token, tokenizer.eos_token))
+
+    return find_thinking(template, render)
+
+
+def thinking_input(wanted: ThinkingMode, tokenizer: Tokenizer, renderer: Renderer) -> TemplateInput:
+    """Return what the template is given so that the model thinks as wanted; the renderer notes where it cannot be told.
+
+    Raises InvalidRequest for an effort that the template does not have, Cancelled.
+    """
+    if wanted == "default":
+        return PLAIN_INPUT
+    thinking = thinking_of(tokenizer, renderer)
+    arguments = thinking.arguments(wanted)
+    if arguments is None and wanted in EFFORTS:
+        raise InvalidRequest(_NO_EFFORT_BUT_SWITCH if thinking.switch == "on-off" else _NO_EFFORT)
+    if arguments is None:
+        renderer.note(_NO_SWITCH)
+    return TemplateInput(arguments=arguments or {})

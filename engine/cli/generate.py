@@ -17,6 +17,7 @@ from rich.console import Console
 from engine.cancel import CancelToken
 from engine.cli.common import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, run_cancellable
 from engine.config import (
+    THINKING_MODES,
     GenerationRequest,
     Lookahead,
     SamplingConfig,
@@ -69,6 +70,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="N",
         help="maximum number of new tokens (default: until the context is full)",
+    )
+    add(
+        "--thinking",
+        choices=THINKING_MODES,
+        default="default",
+        help="whether, or how hard, the model thinks before it answers (default: as its chat template does)",
     )
     add("--raw", action="store_true", help="do not apply the chat template")
     add("--tokens", action="store_true", help="PROMPT is token ids separated by commas")
@@ -162,6 +169,7 @@ def run(args: argparse.Namespace) -> int:
     settings = _settings(args)
     options: dict[str, Any] = {"sampling": settings.sampling, "speculation": settings.speculation}
     options |= {"max_tokens": args.max_tokens, "stop": tuple(args.stop), "stop_tokens": tuple(args.stop_token)}
+    options["thinking"] = args.thinking
     turns = _read_messages(args.messages) if args.messages else None
     _note_ignored(args)
     prompt: Any = None if turns else _read_prompt(args)
@@ -320,6 +328,8 @@ def _answer(
             print(json.dumps(result.to_dict()) if as_json else "", flush=True)
     if result is None:
         raise Cancelled
+    for note in result.notes if not as_json else ():
+        console.print(f"outrider-engine: {note}", highlight=False, markup=False, soft_wrap=True)
     if not as_json:
         console.print(_statistics_line(result), style="dim", highlight=False, soft_wrap=True)
     return result

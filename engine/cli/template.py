@@ -13,10 +13,9 @@ from typing import Any
 
 from engine.backends.base import Tokenizer
 from engine.chat.inputs import TemplateInput
-from engine.chat.plain_text import CutText, lookalikes_of
 from engine.chat.render import Renderer
 from engine.chat.template import PromptText, choose_template, render_cut, render_prompt
-from engine.chat.thinking import EFFORTS, Thinking, find_thinking, opens_thought
+from engine.chat.thinking import EFFORTS, Thinking, opens_thought, template_thinking
 from engine.cli.common import EXIT_DONE
 from engine.decoder import SpeculativeDecoder, load
 from engine.errors import InvalidRequest, ModelNotLoaded
@@ -86,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         else:
             tokenizer = _loaded(stack.enter_context(load(args.target, context_length=_CONTEXT)))
         template = own or choose_template(tokenizer.chat_templates, given)
-        thinking = Thinking() if template is None else _thinking(template, tokenizer, renderer)
+        thinking = Thinking() if template is None else template_thinking(template, tokenizer, renderer)
         given = _switched(given, thinking, args.thinking, renderer)
         if own is not None:
             prompt = PromptText(render_cut(own, messages, tokenizer, renderer, given))
@@ -116,14 +115,6 @@ def _loaded(decoder: SpeculativeDecoder) -> Tokenizer:
     return decoder.target.tokenizer
 
 
-def _thinking(template: str, tokenizer: Tokenizer, renderer: Renderer) -> Thinking:
-    def render(arguments: Mapping[str, object]) -> str:
-        given = TemplateInput(arguments=arguments)
-        return renderer.render_variables(template, given.variables(_HELLO, tokenizer.bos_token, tokenizer.eos_token))
-
-    return find_thinking(template, render)
-
-
 def _switched(given: TemplateInput, thinking: Thinking, wanted: str | None, renderer: Renderer) -> TemplateInput:
     """Return what the template is given with its thinking switched as wanted; what was set by name stays."""
     if wanted is None:
@@ -136,16 +127,11 @@ def _switched(given: TemplateInput, thinking: Thinking, wanted: str | None, rend
 
 def _marked(prompt: PromptText, tokenizer: Tokenizer) -> str:
     """Return the text with brackets around each control token."""
-    return _marked_part(prompt.before, tokenizer) + prompt.written.text
-
-
-def _marked_part(part: CutText, tokenizer: Tokenizer) -> str:
     pieces, place = [], 0
-    for begin, end in lookalikes_of(tokenizer).places(part.text):
-        if begin >= place and not any(begin < cut < end for cut in part.cuts):
-            pieces += [part.text[place:begin], part.text[begin:end].join(_MARKS)]
-            place = end
-    return "".join([*pieces, part.text[place:]])
+    for begin, end in prompt.markers(tokenizer):
+        pieces += [prompt.text[place:begin], prompt.text[begin:end].join(_MARKS)]
+        place = end
+    return "".join([*pieces, prompt.text[place:]])
 
 
 # Reading --------------------------------------------------------------------------------------------------------------

@@ -22,8 +22,8 @@ class Plan:
     Attributes: target, drafter, verifier, policy; prompt (token ids, one at least); reply; stop_tokens;
     max_tokens (None: no limit); one_token (verify one token at a time, so that nothing is ever taken back); cancel;
     method and lookahead (names for the result); parted (the parts of the reply); overlap (whether the drafter works
-    ahead); dropped_turns (oldest turns that were left out of the prompt); plain_tokens_per_second (measured, or None);
-    started (time of the request).
+    ahead); dropped_turns (oldest turns that were left out of the prompt); notes (sentences on how the prompt was made);
+    plain_tokens_per_second (measured, or None); started (time of the request).
     """
 
     target: Backend
@@ -41,6 +41,7 @@ class Plan:
     parted: PartedReply = field(default_factory=lambda: PartedReply(TagGrammar()))
     overlap: bool = False
     dropped_turns: int = 0
+    notes: tuple[str, ...] = ()
     plain_tokens_per_second: float | None = None
     started: float = field(default_factory=perf_counter)
 

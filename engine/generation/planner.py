@@ -10,11 +10,13 @@ from typing import Any, TypeVar, cast
 from engine.backends.base import Backend, Tokenizer
 from engine.cancel import CancelToken
 from engine.chat.context_fit import fit_turns
+from engine.chat.inputs import PLAIN_INPUT, TemplateInput
 from engine.chat.render import Renderer
 from engine.chat.reply_grammar import GrammarRequest, TagGrammar, usable_grammar
 from engine.chat.reply_parts import PartedReply
 from engine.chat.reply_text import ReplyText
 from engine.chat.template import encode_prompt
+from engine.chat.thinking import thinking_input
 from engine.config import (
     GenerationRequest,
     Lookahead,
@@ -137,7 +139,9 @@ def make_plan(
     target, speculation = models.target, request.speculation
     seed = secrets.randbits(64) if request.sampling.seed is None else request.sampling.seed
     _check_token_ids(request, target.vocab_size)
-    tokens, dropped = _encode(request, target, cancel)
+    renderer = Renderer(cancel)
+    given = thinking_input(request.thinking, target.tokenizer, renderer) if _is_chat(request) else PLAIN_INPUT
+    tokens, dropped = _encode(request, target, renderer, given)
     if not tokens:
         raise InvalidRequest(Translatable("The prompt has no tokens. Enter some text first."))
     stop_tokens = target.eos_token_ids | frozenset(request.stop_tokens)
@@ -166,7 +170,7 @@ def make_plan(
         policy=policy,
         prompt=tokens,
         reply=ReplyText(target.tokenizer, request.stop),
-        parted=_parted(request, target.tokenizer, tokens),
+        parted=_parted(request, target.tokenizer, tokens, given),
         stop_tokens=stop_tokens,
         max_tokens=request.max_tokens,
         one_token=speculation.force_n1 or target.rewind.kind == "none",
@@ -175,6 +179,7 @@ def make_plan(
         lookahead=lookahead,
         overlap=overlap_pays(speculation.overlap, target, models.draft),
         dropped_turns=dropped,
+        notes=renderer.notes,
         plain_tokens_per_second=plain_tokens_per_second,
         started=started,
     )
@@ -247,16 +252,24 @@ def _lookahead(speculation: SpeculationConfig, sources: tuple[DraftMethod, ...])
     return speculation.lookahead
 
 
-def _encode(request: GenerationRequest, target: Backend, cancel: CancelToken) -> tuple[list[int], int]:
+def _encode(
+    request: GenerationRequest, target: Backend, renderer: Renderer, given: TemplateInput
+) -> tuple[list[int], int]:
     """Return the tokens of the prompt, and how many turns were left out of it."""
-    prompt = request.prompt
+    prompt, tokenizer = request.prompt, target.tokenizer
     if isinstance(prompt, tuple) and isinstance(prompt[0], Message) and not request.raw:
-        return fit_turns(prompt, target.tokenizer, target.context_length, request.max_tokens, cancel)
-    tokens = encode_prompt(prompt, target.tokenizer, raw=request.raw, renderer=Renderer(cancel))
-    return tokens, 0
+        return fit_turns(prompt, tokenizer, target.context_length, request.max_tokens, renderer, given)
+    return encode_prompt(prompt, tokenizer, raw=request.raw, renderer=renderer, given=given), 0
 
 
-def _parted(request: GenerationRequest, tokenizer: Tokenizer, prompt: Sequence[int]) -> PartedReply:
+def _is_chat(request: GenerationRequest) -> bool:
+    """Return whether the prompt goes through the chat template."""
+    return not request.raw and (isinstance(request.prompt, str) or isinstance(request.prompt[0], Message))
+
+
+def _parted(
+    request: GenerationRequest, tokenizer: Tokenizer, prompt: Sequence[int], given: TemplateInput
+) -> PartedReply:
     """Return what parts the reply to a prompt, of these tokens, by what the chat template says."""
     asked, before = request.prompt, ""
     if isinstance(asked, tuple) and len(asked) > 1 and isinstance(asked[-1], Message):
@@ -265,10 +278,12 @@ def _parted(request: GenerationRequest, tokenizer: Tokenizer, prompt: Sequence[i
     data = b"".join(tokenizer.piece(token) or tokenizer.marker(token).encode() for token in seen)
     end = data.decode("utf-8", "replace").removesuffix(before)
     template = tokenizer.chat_template
-    chat = isinstance(asked, str) or isinstance(asked[0], Message)
-    if template is None or request.raw or not chat:
+    if template is None or not _is_chat(request):
         return PartedReply(TagGrammar(opened=end.rstrip().endswith("<think>")), before)
-    grammar, _ = usable_grammar(GrammarRequest(template, tokenizer.bos_token, tokenizer.eos_token), end)
+    efforts = {name: value for name, value in given.arguments.items() if isinstance(value, str)}
+    thinks = request.thinking != "off"
+    wanted = GrammarRequest(template, tokenizer.bos_token, tokenizer.eos_token, thinking=thinks, options=efforts)
+    grammar, _ = usable_grammar(wanted, end)
     return PartedReply(grammar, before)
 
 

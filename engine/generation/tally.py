@@ -72,6 +72,7 @@ class Tally:
             method=plan.method,
             lookahead=plan.lookahead,
             dropped_turns=plan.dropped_turns,
+            notes=plan.notes,
             stats=self._stats.snapshot(),
             reasoning=parts.reasoning,
             content=parts.content,

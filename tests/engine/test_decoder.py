@@ -354,7 +354,7 @@ def test_result_as_json() -> None:
     data = result.to_dict()
     assert set(data) == {
         *("text", "tokens", "prompt_tokens", "prompt_evaluated", "finish_reason", "method", "lookahead", "stats"),
-        *("advice", "dropped_turns", "reasoning", "content", "tool_calls"),
+        *("advice", "notes", "dropped_turns", "reasoning", "content", "tool_calls"),
     }
     assert data["tokens"] == list(result.tokens)
     assert GenerationStats.from_dict(data["stats"]) == result.stats
