@@ -36,6 +36,8 @@ def load_model(
     """Load the weights. Raises LoadFailed, ModelNotSupported, Cancelled."""
     params = llama_cpp.llama_model_default_params()
     params.n_gpu_layers = gpu_layers(config)
+    if computes_alike():  # Else buffers for AMX and the like take the weights, whose products are not ours.
+        params.use_extra_bufts = False
     if config.in_memory and _fits_in_memory(config):
         params.load_mode = llama_cpp.LLAMA_LOAD_MODE_NONE
 

@@ -188,6 +188,22 @@ def test_a_token_has_the_same_bits_alone_and_among_others(ggml: Ggml, case: Case
     assert np.array_equal(ggml.attention(longer, 2), together)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("broken", [slice(0, 1), slice(5, 6), slice(None)])
+def test_what_is_no_number_does_not_become_one(ggml: Ggml, broken: slice, threads: int) -> None:
+    """A key that is no number makes the result of each token that sees it none: whoever looks must find it."""
+    if not computes_alike():
+        pytest.skip("llama.cpp's own attention")
+    case = _case(4, 2, 3, 700, 64)
+    case.mask[:] = 0.0
+    case.mask[1, broken] = -np.inf
+    keys = case.keys.copy()
+    keys[:, broken] = np.nan
+    result = ggml.attention(replace(case, keys=keys), threads)
+    assert np.isnan(result[[0, 2]]).all()
+    assert not np.isnan(result[1]).any()
+
+
 def test_a_token_that_sees_nothing_gets_nothing(ggml: Ggml) -> None:
     case = _case(4, 2, 3, 100, 64)
     expected = _expected(case)

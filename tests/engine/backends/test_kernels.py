@@ -2,6 +2,7 @@
 
 import ctypes
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 
 pytest.importorskip("llama_cpp")
 
+import llama_cpp
+
+from engine import load
 from engine.backends.llama_cpp.library import computes_alike, processor_library
 
 Array = NDArray[np.float32]
@@ -152,3 +156,17 @@ def test_a_token_has_the_same_bits_alone_and_among_others(
     for count in range(2, 34):
         together = ggml.product(kind, packed, columns[:count], threads=1 + count % 4).view(np.int32)
         assert np.array_equal(together, alone[:count]), count
+
+
+def test_no_other_buffer_takes_the_weights(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Buffers for AMX and the like compute one token and several in different ways, and never ask our products."""
+    asked: list[bool] = []
+    really = llama_cpp.llama_model_load_from_file
+
+    def load_noting(path: bytes, params: Any) -> Any:
+        asked.append(params.use_extra_bufts)
+        return really(path, params)
+
+    monkeypatch.setattr(llama_cpp, "llama_model_load_from_file", load_noting)
+    with load(bundled_target, trusted=True):
+        assert asked == [not computes_alike()]

@@ -370,8 +370,15 @@ struct Attention {
             sum = _mm512_mul_ps(sum, _mm512_set1_ps(factor));
         }
         if (sums.maximum == NOTHING) {  // Nothing seen so far, and -inf - -inf is no number.
-            std::fill(scores, scores + BLOCK, 0.0f);
-            return;
+            __mmask16 no_numbers = 0;
+            for (int i = 0; i < VECTORS; i++) {
+                no_numbers |= _mm512_cmp_ps_mask(score[i], score[i], _CMP_UNORD_Q);
+            }
+            if (no_numbers == 0) {
+                std::fill(scores, scores + BLOCK, 0.0f);
+                return;
+            }
+            sums.maximum = 0.0f;  // Whatever it is, the weights are no numbers, and so must the result be.
         }
         for (int i = 0; i < VECTORS; i++) {
             const __m512 weight = exponential(_mm512_sub_ps(score[i], _mm512_set1_ps(sums.maximum)));

@@ -6,6 +6,15 @@
 #include <cstdint>
 #include <cstring>
 
+// What must become a part of its caller; the second is for a lambda. MSVC's has not been tested.
+#if defined(_MSC_VER) && !defined(__clang__)
+#define OUTRIDER_INLINE __forceinline
+#define OUTRIDER_INLINE_LAMBDA
+#else
+#define OUTRIDER_INLINE inline __attribute__((always_inline))
+#define OUTRIDER_INLINE_LAMBDA __attribute__((always_inline))
+#endif
+
 namespace outrider {
 
 using Vec = __m512i;
@@ -35,7 +44,7 @@ inline Vec four(const void * a, const void * b, const void * c, const void * d) 
 
 /// Fetches `SIZE` bytes into the second cache: the first one waits for few lines at a time, which bounds the speed where
 /// memory answers late (measured: half of it). Inline, or GCC takes it for a function without effects and leaves it out.
-template <size_t SIZE> inline __attribute__((always_inline)) void fetch(const char * at) {
+template <size_t SIZE> OUTRIDER_INLINE void fetch(const char * at) {
     for (size_t b = 0; b < SIZE; b += 64) {
         _mm_prefetch(at + b, _MM_HINT_T1);
     }

@@ -19,9 +19,6 @@
 
 #include "lanes.h"
 
-// Sums that live in registers must not become arrays in memory, as they do at a call.
-#define OUTRIDER_INLINE inline __attribute__((always_inline))
-
 namespace outrider {
 
 template <class Format> struct SuperBlocks {
@@ -84,7 +81,7 @@ template <class Format> struct SuperBlocks {
                      const Column * const * columns, const char * later) {
         Vec sums[N];
         start(sums, i, columns);
-        rows.groups([&](int g, const Vec(&w)[8]) __attribute__((always_inline)) {
+        rows.groups([&](int g, const Vec(&w)[8]) OUTRIDER_INLINE_LAMBDA {
             fetch(later, g);
             add(sums, rows, g, w, i, y, columns);
         });
