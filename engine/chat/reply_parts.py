@@ -51,6 +51,7 @@ class PartedReply:
     def __init__(self, grammar: Grammar, before: str = "") -> None:
         self._grammar = grammar
         self._patterns = {place: _pattern(ends) for place, ends in grammar.ends.items()}
+        self._firsts = {place: frozenset(end[:1] for end in ends or ()) for place, ends in grammar.ends.items()}
         self._pieces: list[str] = []
         self._length = self._parted_at = self._released = 0
         self._between = 0
@@ -121,6 +122,9 @@ class PartedReply:
 
     def _go_on(self, place: Literal["reasoning", "content"], text: str) -> list[Delta]:
         """Take more text within a part whose ends are known."""
+        if not self._held and self._shown[place] and self._firsts[place].isdisjoint(text):
+            self._released = self._length
+            return self._give(place, text)
         held = self._held + text
         pattern = self._patterns[place]
         if pattern is not None and pattern.search(held):
