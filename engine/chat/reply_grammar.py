@@ -11,6 +11,7 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any, Literal, NamedTuple, Protocol
@@ -32,6 +33,8 @@ _WITHOUT_DOOR = Translatable(
 _LIMIT_S = 2.0
 _LETTERS_PER_S = 1_000_000
 _MOST_KEPT = 16
+_SWITCHES = ("enable_thinking", "thinking", "enable_reasoning")
+"""Variables by which templates switch thinking."""
 _OPENING, _CLOSING = "<think>", "</think>"
 _FAILED_S = 60.0
 """Seconds after which a template that failed is tried again."""
@@ -242,20 +245,32 @@ def usable_grammar(request: GrammarRequest, prompt_end: str | None = None) -> tu
     try:
         grammar = open_grammar(request)
         if grammar is not None and prompt_end is not None and not prompt_end.endswith(grammar.begun):
-            other = open_grammar(replace(request, thinking=not request.thinking))
-            grammar = other if other is not None and prompt_end.endswith(other.begun) else grammar
-        if grammar is not None and grammar.ends["reasoning"] == ():
-            # Of a template that drops the thoughts of earlier turns llama.cpp does not see that the model thinks.
-            end = grammar.begun if prompt_end is None else prompt_end
-            return ThoughtBefore(grammar, opened=end.rstrip().endswith(_OPENING)), None
+            grammar = _fitting(request, prompt_end) or grammar
         if grammar is not None:
-            return grammar, None
+            known = grammar.begun.rstrip().endswith(_OPENING)
+            opened = known if prompt_end is None else prompt_end.rstrip().endswith(_OPENING)
+            # Of a template that drops the thoughts of earlier turns llama.cpp may not see that the model thinks.
+            unseen = grammar.ends["reasoning"] == () or (opened and not known)
+            return (ThoughtBefore(grammar, opened=opened) if unseen else grammar), None
     except ChatTemplateFailed as error:
         note = Translatable(
             "Replies are parted by think tags alone, because llama.cpp cannot use the chat template: {reason}.",
             reason=error.reason,
         )
     return TagGrammar(opened=prompt_end is not None and prompt_end.rstrip().endswith(_OPENING)), note
+
+
+def _fitting(request: GrammarRequest, prompt_end: str) -> TemplateGrammar | None:
+    """Return the grammar of the template that expects this end of a prompt, however thinking was switched in it."""
+    other = not request.thinking
+    switched = [replace(request, thinking=on, options=dict.fromkeys(_SWITCHES, on)) for on in (request.thinking, other)]
+    unset = replace(request, options=dict.fromkeys(_SWITCHES))
+    for tried in (replace(request, thinking=other), *switched, unset):
+        with suppress(ChatTemplateFailed):
+            grammar = open_grammar(tried)
+            if grammar is not None and prompt_end.endswith(grammar.begun):
+                return grammar
+    return None
 
 
 def _ask(grammar: dict[str, Any], text: str) -> dict[str, Any]:

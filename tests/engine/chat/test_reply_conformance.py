@@ -3,16 +3,21 @@
 import json
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.chat import render
+from engine.chat.inputs import TemplateInput
+from engine.chat.render import Renderer
+from engine.chat.repairs import TemplateChat, render_usable
 from engine.chat.reply_grammar import Grammar, GrammarRequest, open_grammar, usable_grammar
 from engine.chat.reply_parts import PartedReply, ReplyParts
-from helpers.upstream import LLAMA_CPP, TEST_CHAT, needs_source
+from engine.chat.thinking import find_thinking
+from helpers.upstream import LLAMA_CPP, TEMPLATES, TEST_CHAT, needs_source
 from helpers.upstream_replies import Expected, UpstreamCase, read_cases
 
 pytestmark = needs_source
@@ -105,6 +110,27 @@ def cut(text: str, draw: random.Random) -> Iterator[str]:
         size = draw.randint(1, 12)
         yield text[:size]
         text = text[size:]
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=[path.stem for path in TEMPLATES])
+def test_the_grammar_is_that_of_the_prompt_however_thinking_is_switched(template: Path) -> None:
+    text = template.read_text(encoding="utf-8")
+
+    def prompt(arguments: Mapping[str, object]) -> str:
+        hello = TemplateChat(
+            [{"role": "user", "content": "Hello"}], TemplateInput(None, None, arguments), "<s>", "</s>"
+        )
+        return render_usable(Renderer(), text, hello)
+
+    thinking = find_thinking(text, prompt)
+    for switched in (None, "on", "off"):
+        arguments = {} if switched is None else thinking.arguments(switched)
+        if arguments is not None:
+            end = prompt(arguments)
+            grammar, note = usable_grammar(GrammarRequest(text, "<s>", "</s>", thinking=switched != "off"), end)
+            assert note is None
+            assert end.endswith(grammar.begun)
+            assert not end.rstrip().endswith("<think>") or grammar.part("so it").place == "reasoning"
 
 
 @pytest.mark.alone
