@@ -263,9 +263,13 @@ def usable_grammar(request: GrammarRequest, prompt_end: str | None = None) -> tu
 def _fitting(request: GrammarRequest, prompt_end: str) -> TemplateGrammar | None:
     """Return the grammar of the template that expects this end of a prompt, however thinking was switched in it."""
     other = not request.thinking
-    switched = [replace(request, thinking=on, options=dict.fromkeys(_SWITCHES, on)) for on in (request.thinking, other)]
-    unset = replace(request, options=dict.fromkeys(_SWITCHES))
-    for tried in (replace(request, thinking=other), *switched, unset):
+    ways: list[tuple[bool, Mapping[str, bool | None]]] = [
+        (other, {}),
+        *((on, dict.fromkeys(_SWITCHES, on)) for on in (request.thinking, other)),
+        (other, dict.fromkeys(_SWITCHES)),
+    ]
+    for thinking, switches in ways:
+        tried = replace(request, thinking=thinking, options={**request.options, **switches})
         with suppress(ChatTemplateFailed):
             grammar = open_grammar(tried)
             if grammar is not None and prompt_end.endswith(grammar.begun):

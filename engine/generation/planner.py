@@ -280,9 +280,13 @@ def _parted(
     template = tokenizer.chat_template
     if template is None or not _is_chat(request):
         return PartedReply(TagGrammar(opened=end.rstrip().endswith("<think>")), before)
-    efforts = {name: value for name, value in given.arguments.items() if isinstance(value, str)}
-    thinks = request.thinking != "off"
-    wanted = GrammarRequest(template, tokenizer.bos_token, tokenizer.eos_token, thinking=thinks, options=efforts)
+    wanted = GrammarRequest(
+        template,
+        tokenizer.bos_token,
+        tokenizer.eos_token,
+        thinking=request.thinking != "off",
+        options=given.arguments,
+    )
     grammar, _ = usable_grammar(wanted, end)
     return PartedReply(grammar, before)
 

@@ -127,7 +127,8 @@ def test_the_grammar_is_that_of_the_prompt_however_thinking_is_switched(template
         arguments = {} if switched is None else thinking.arguments(switched)
         if arguments is not None:
             end = prompt(arguments)
-            grammar, note = usable_grammar(GrammarRequest(text, "<s>", "</s>", thinking=switched != "off"), end)
+            request = GrammarRequest(text, "<s>", "</s>", thinking=switched != "off", options=arguments)
+            grammar, note = usable_grammar(request, end)
             assert note is None
             assert end.endswith(grammar.begun)
             assert not end.rstrip().endswith("<think>") or grammar.part("so it").place == "reasoning"
