@@ -6,6 +6,7 @@ import warnings
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import closing, suppress
 from dataclasses import replace
+from threading import Event as Flag
 from time import perf_counter
 from types import TracebackType
 from typing import Any, Literal, Self, Unpack
@@ -73,6 +74,7 @@ class SpeculativeDecoder(TargetQuestions):
         self._knowledge: PairKnowledge | None = None
         self._calibrated = False
         self._occupancy = Occupancy()
+        self._answer_now = Flag()
         self._holder = Holder()
         self._through_text = False
         self._warnings: tuple[str, ...] = ()
@@ -223,6 +225,14 @@ class SpeculativeDecoder(TargetQuestions):
         token = cancel or self.cancel_token
         return AsyncReply(lambda: self._reply(prompt, token, options), token)
 
+    def answer_now(self) -> None:
+        """Let the reply that is being written end its thought, and begin the answer. From any thread.
+
+        What ends a thought in the family of the target is written behind it, as tokens of the origin "forced". Does
+        nothing outside of a thought.
+        """
+        self._answer_now.set()
+
     def _reply(
         self, prompt: Prompt | GenerationRequest, cancel: CancelToken | None, options: GenerationOptions
     ) -> RunningReply:
@@ -239,11 +249,13 @@ class SpeculativeDecoder(TargetQuestions):
         request = make_request(prompt, options, self._sampling, self._speculation)
         token = cancel or self.cancel_token
         with self._occupancy.use(token, _REPLYING, reply), self._holder.use(self.target, self.draft):
+            self._answer_now.clear()
             request = settle_lookahead(request, has_draft=self.draft is not None)
             plan = make_plan(
                 request,
                 self._models(request, token),
                 token,
+                answer_now=self._answer_now,
                 started=started,
                 plain_tokens_per_second=self._plain_tokens_per_second,
             )

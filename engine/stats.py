@@ -45,7 +45,8 @@ class GenerationStats:
     """Hold what happened in one generation, or in several added up.
 
     Attributes count tokens, rounds or forwards; times are milliseconds of wall clock.
-    `emitted = accepted + corrections + bonus_tokens + plain_tokens` and `proposed = accepted + rejected`.
+    `emitted = accepted + corrections + bonus_tokens + plain_tokens + forced_tokens` and `proposed = accepted +
+    rejected`. Forced tokens, with which a thought was ended early, are in no round and in no other figure but times.
     `proposed_by_position[i]` and `accepted_by_position[i]` count the drafts' tokens at index i.
     `target_forwards` and `draft_forwards` leave the reading of the prompt out. `forwards_by_size[n - 1]` counts the
     target's forwards of n tokens, `target_ms_by_size` their time. `draft_ms` is time that the reply waited for the
@@ -60,6 +61,7 @@ class GenerationStats:
     corrections: int = 0
     bonus_tokens: int = 0
     plain_tokens: int = 0
+    forced_tokens: int = 0
     n1_fallbacks: int = 0
     overlapped_rounds: int = 0
     target_forwards: int = 0
@@ -79,7 +81,7 @@ class GenerationStats:
     @property
     def emitted(self) -> int:
         """Return tokens in the result."""
-        return self.accepted + self.corrections + self.bonus_tokens + self.plain_tokens
+        return self.accepted + self.corrections + self.bonus_tokens + self.plain_tokens + self.forced_tokens
 
     @property
     def acceptance_rate(self) -> float:
@@ -88,8 +90,8 @@ class GenerationStats:
 
     @property
     def mean_length(self) -> float:
-        """Return the emitted tokens per round."""
-        return self.emitted / self.rounds if self.rounds else 0.0
+        """Return the emitted tokens per round, without forced ones."""
+        return (self.emitted - self.forced_tokens) / self.rounds if self.rounds else 0.0
 
     @property
     def average_lookahead(self) -> float:
@@ -178,6 +180,7 @@ class GenerationStats:
             "corrections": self.corrections,
             "bonus_tokens": self.bonus_tokens,
             "plain_tokens": self.plain_tokens,
+            "forced_tokens": self.forced_tokens,
             "emitted": self.emitted,
             "n1_fallbacks": self.n1_fallbacks,
             "overlapped_rounds": self.overlapped_rounds,

@@ -73,6 +73,11 @@ class PartedReply:
         return self._place or self._parted.last or "content"
 
     @property
+    def thought_ends(self) -> tuple[str, ...]:
+        """Return the markers that end a thought, as far as they are known."""
+        return tuple(self._grammar.ends.get("reasoning") or ())
+
+    @property
     def tool_calls(self) -> tuple[SeenCall, ...]:
         """Return the calls that were seen so far; the last one may be growing still."""
         return self._parted.calls

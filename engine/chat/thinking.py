@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 from weakref import WeakKeyDictionary
 
 from engine.backends.base import Tokenizer
-from engine.chat.inputs import PLAIN_INPUT, TemplateInput
+from engine.chat.inputs import PLAIN_INPUT, TemplateInput, template_message
+from engine.chat.plain_text import encode_behind
 from engine.chat.render import Renderer
 from engine.chat.template import choose_template
 from engine.config import ThinkingMode
@@ -34,6 +35,12 @@ _OPENED = re.compile(
 _NO_SWITCH = Translatable("The chat template of this model has no switch that turns thinking on or off.")
 _NO_EFFORT = Translatable("The chat template of this model knows no thinking effort. Omit thinking.")
 _NO_EFFORT_BUT_SWITCH = Translatable("The chat template of this model knows no thinking effort. Use on or off.")
+_THOUGHT, _ANSWER = "Thought 7341", "Answer 7341"
+_ENDS = (
+    *("</think>", "[/THINK]", "</seed:think>", "<|END_THINKING|><|START_RESPONSE|>", "<channel|>", "</thought>"),
+    *("</thinking>", "\u25c1/think\u25b7"),
+)
+"""How families end a thought, where a template does not show it."""
 _HELLO = ({"role": "user", "content": "Hello!"},)
 
 
@@ -124,3 +131,30 @@ def thinking_input(wanted: ThinkingMode, tokenizer: Tokenizer, renderer: Rendere
     if arguments is None:
         renderer.note(_NO_SWITCH)
     return TemplateInput(arguments=arguments or {})
+
+
+def thought_end(tokenizer: Tokenizer, renderer: Renderer, given: TemplateInput, known: Sequence[str] = ()) -> list[int]:
+    """Return the tokens that end a thought and begin the answer, as the chat template writes them between the two.
+
+    `given`: what the template read; `known`: markers that end a thought, for a template that leaves thoughts out.
+    Raises TextNotEncodable, Cancelled.
+    """
+    template = choose_template(tokenizer.chat_templates, given)
+    end = None if template is None else _written_end(template, tokenizer, renderer, given)
+    if end is None:
+        marker = next((each for each in (*known, *_ENDS) if each in (template or "")), next(iter(known), _ENDS[0]))
+        end = f"\n{marker}\n\n" if marker == _ENDS[0] else marker
+    return encode_behind(end, tokenizer, parse_special=True)
+
+
+def _written_end(template: str, tokenizer: Tokenizer, renderer: Renderer, given: TemplateInput) -> str | None:
+    reply = template_message({"role": "assistant", "reasoning_content": _THOUGHT, "content": _ANSWER})
+    asked = replace(given, arguments={**given.arguments, "add_generation_prompt": False})
+    variables = asked.variables((*_HELLO, reply), tokenizer.bos_token, tokenizer.eos_token)
+    try:
+        text = renderer.render_variables(template, variables)
+    except ChatTemplateFailed:
+        return None
+    begin, end = text.find(_THOUGHT), text.rfind(_ANSWER)
+    between = text[begin + len(_THOUGHT) : end]
+    return between if begin >= 0 and between.strip() else None

@@ -46,7 +46,7 @@ class GenerationLoop:
         # 1. Read what the caches do not hold of the prompt.
         yield from self._read_prompt()
         try:
-            while self._finish is None:
+            while not (yield from self._over()):
                 # 2. Propose.
                 began = perf_counter()
                 plan.cancel.check()
@@ -140,10 +140,10 @@ class GenerationLoop:
 
     def _commit(self, verdict: Verdict) -> Events:
         """Take the round's tokens one by one, until one of them ends the reply."""
-        self._tally.rounds += 1
+        self._tally.rounds += verdict.origin != "forced"
         for index, token in enumerate(verdict.tokens):
             self._committed.append(token)
-            text = self._take(token)
+            text = self._take(token, forced=verdict.origin == "forced")
             wanted = yield TokenEvent(
                 token,
                 text,
@@ -160,10 +160,34 @@ class GenerationLoop:
             if self._finish is not None:
                 return
 
-    def _take(self, token: int) -> str:
+    def _over(self) -> Generator[Event, bool | None, bool]:
+        """Return whether the reply is over, once a thought was ended that is to end now."""
+        if self._plan.answer_now.is_set():
+            self._plan.answer_now.clear()
+            yield from self._end_thought()
+        return self._finish is not None
+
+    def _end_thought(self) -> Events:
+        """Write what ends the thought and begins the answer, a forward each: nobody proposes it, and nobody judges."""
+        plan = self._plan
+        # Asked for outside of a thought, it comes too late, or is meant for nothing.
+        for token in plan.thought_end() if plan.parted.channel == "reasoning" else ():
+            plan.cancel.check()
+            began, before = perf_counter(), self._emitted
+            verdict = plan.verifier.force(self._committed[-1], token)
+            milliseconds = 1000.0 * (perf_counter() - began)
+            try:
+                yield from self._commit(verdict)
+            finally:
+                self._settle(verdict)
+                self._tally.count_forced(self._emitted - before, milliseconds)
+            if self._finish is not None:
+                return
+
+    def _take(self, token: int, *, forced: bool = False) -> str:
         """Return the text that a token releases; notes whether the reply ends with it."""
         plan = self._plan
-        if token in plan.stop_tokens:
+        if token in plan.stop_tokens and not forced:
             self._finish = "stop"
             return plan.reply.finish()
         text = plan.reply.push(token)

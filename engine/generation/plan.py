@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from threading import Event
 from time import perf_counter
 
 from engine.backends.base import Backend
@@ -21,9 +23,10 @@ class Plan:
 
     Attributes: target, drafter, verifier, policy; prompt (token ids, one at least); reply; stop_tokens;
     max_tokens (None: no limit); one_token (verify one token at a time, so that nothing is ever taken back); cancel;
-    method and lookahead (names for the result); parted (the parts of the reply); overlap (whether the drafter works
-    ahead); dropped_turns (oldest turns that were left out of the prompt); notes (sentences on how the prompt was made);
-    plain_tokens_per_second (measured, or None); started (time of the request).
+    method and lookahead (names for the result); parted (the parts of the reply); thought_end (returns the tokens that
+    end a thought and begin the answer); answer_now (set by another thread: end the thought); overlap (whether the
+    drafter works ahead); dropped_turns (oldest turns that were left out of the prompt); notes (sentences on how the
+    prompt was made); plain_tokens_per_second (measured, or None); started (time of the request).
     """
 
     target: Backend
@@ -39,6 +42,8 @@ class Plan:
     method: str
     lookahead: int | str
     parted: PartedReply = field(default_factory=lambda: PartedReply(TagGrammar()))
+    thought_end: Callable[[], list[int]] = list
+    answer_now: Event = field(default_factory=Event)
     overlap: bool = False
     dropped_turns: int = 0
     notes: tuple[str, ...] = ()

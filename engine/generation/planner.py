@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
+from threading import Event
 from typing import Any, TypeVar, cast
 
 from engine.backends.base import Backend, Tokenizer
@@ -16,7 +17,7 @@ from engine.chat.reply_grammar import GrammarRequest, TagGrammar, usable_grammar
 from engine.chat.reply_parts import PartedReply
 from engine.chat.reply_text import ReplyText
 from engine.chat.template import encode_prompt
-from engine.chat.thinking import thinking_input
+from engine.chat.thinking import thinking_input, thought_end
 from engine.config import (
     GenerationRequest,
     Lookahead,
@@ -129,6 +130,7 @@ def make_plan(
     models: Models,
     cancel: CancelToken,
     *,
+    answer_now: Event,
     started: float,
     plain_tokens_per_second: float | None,
 ) -> Plan:
@@ -163,6 +165,7 @@ def make_plan(
     parts = [_make_part(source, context) for source in sources]
     automatic, greedy = speculation.lookahead == "auto", request.sampling.greedy
     policy = _make_policy(models, sources, parts, tokens, greedy=greedy) if automatic else make_policy(speculation)
+    parted = _parted(request, target.tokenizer, tokens, given)
     return Plan(
         target=target,
         drafter=_join(sources, parts, policy, open_end=request.speculation.lookahead == "default"),
@@ -170,7 +173,9 @@ def make_plan(
         policy=policy,
         prompt=tokens,
         reply=ReplyText(target.tokenizer, request.stop),
-        parted=_parted(request, target.tokenizer, tokens, given),
+        parted=parted,
+        thought_end=lambda: thought_end(target.tokenizer, Renderer(cancel), given, parted.thought_ends),
+        answer_now=answer_now,
         stop_tokens=stop_tokens,
         max_tokens=request.max_tokens,
         one_token=speculation.force_n1 or target.rewind.kind == "none",

@@ -35,6 +35,11 @@ class Tally:
         """Note that the reply waited for the work ahead."""
         self._stats.add(draft_ms=milliseconds)
 
+    def count_forced(self, emitted: int, milliseconds: float) -> None:
+        """Count a forward behind which a token was forced; `emitted`: 1, or 0 where the reply ended before."""
+        self._stats.add(forced_tokens=emitted, target_forwards=1, target_ms=milliseconds)
+        self._stats.add_forward(1, milliseconds)
+
     def count(
         self, lookahead: int, draft: Draft, verdict: Verdict, emitted: int, times: tuple[float, float], *, ended: bool
     ) -> RoundEvent:

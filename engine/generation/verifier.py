@@ -94,6 +94,13 @@ class Verifier:
             tuple(tokens), kept, len(draft.tokens), origin, tuple(logprobs), draft.logprobs[:kept], tuple(top)
         )
 
+    def force(self, pending: int, token: int) -> Verdict:
+        """Feed the pending token, and give a verdict with a token that was chosen by nobody's distribution."""
+        row = self._target.forward([pending], 1)[0]
+        share = logprob(row, token, None, self._rows)
+        top = (top_tokens(row, float(row[token]) - share, self._top),) if self._top else ()
+        return Verdict((token,), 0, 0, "forced", (share,), (), top)
+
     def _judge(self, rows: Logits, part: range, draft: Draft, history: Sequence[int], position: int) -> Judged:
         """Judge a part of the rows, up to the first token that is no proposal.
 

@@ -146,7 +146,7 @@ class Metrics:
         self._begin()
 
     def _begin(self) -> None:
-        self.rounds = self.proposed = self.accepted = self.emitted = 0
+        self.rounds = self.proposed = self.accepted = self.emitted = self._forced = 0
         self.rates, self.speeds, self.positions = RateHistory(), SpeedHistory(), PositionCounts()
         self._draft_ms = self._target_ms = 0.0
         self.running = False
@@ -163,6 +163,7 @@ class Metrics:
         """Take an event and the time (seconds, perf_counter) at which the engine gave it."""
         if isinstance(event, TokenEvent):
             self.emitted += 1
+            self._forced += event.origin == "forced"
         elif isinstance(event, RoundEvent):
             self.rounds += 1
             self.proposed += event.proposed
@@ -190,7 +191,7 @@ class Metrics:
         self._final = stats
         if stats is not None:
             self.rounds, self.proposed = stats.rounds, stats.proposed
-            self.accepted, self.emitted = stats.accepted, stats.emitted
+            self.accepted, self.emitted, self._forced = stats.accepted, stats.emitted, stats.forced_tokens
             if stats.proposed_by_position:
                 self.positions = PositionCounts.of_stats(stats)
             if stats.plain_tokens_per_second is not None:
@@ -250,7 +251,7 @@ class Metrics:
     @property
     def mean_length(self) -> float | None:
         """Return the emitted tokens per round; None before the first round."""
-        return self.emitted / self.rounds if self.rounds else None
+        return (self.emitted - self._forced) / self.rounds if self.rounds else None
 
     @property
     def tokens_per_second(self) -> float | None:

@@ -49,6 +49,7 @@ def origin_words(origin: Origin) -> str:
         "correction": QCoreApplication.translate("Tokens", "correction by the target"),
         "bonus": QCoreApplication.translate("Tokens", "bonus by the target"),
         "plain": QCoreApplication.translate("Tokens", "plain: nothing was proposed"),
+        "forced": QCoreApplication.translate("Tokens", "forced: it ended the thought (Answer now)"),
     }[origin]
 
 

@@ -69,7 +69,13 @@ class TokenPlaces:
             self._ends[later] += 1
 
 
-UNDERLINES: dict[Origin, str] = {"accepted": "none", "correction": "wavy", "bonus": "dotted", "plain": "none"}
+UNDERLINES: dict[Origin, str] = {
+    "accepted": "none",
+    "correction": "wavy",
+    "bonus": "dotted",
+    "plain": "none",
+    "forced": "none",
+}
 _ROUND = 3.0
 _MARK = 7.0
 """Width in pixels of the mark of a token that is a line's end."""

@@ -16,6 +16,8 @@ from app.views.widgets.theme import Theme
 from engine import Origin
 
 _GAP = 12
+_RARE = ("plain", "forced")
+"""Origins that most replies do not have, and that have no colour."""
 _PAD = 5
 
 
@@ -25,6 +27,7 @@ def _word(origin: Origin) -> str:
         "correction": QCoreApplication.translate("Tokens", "correction"),
         "bonus": QCoreApplication.translate("Tokens", "bonus"),
         "plain": QCoreApplication.translate("Tokens", "plain"),
+        "forced": QCoreApplication.translate("Tokens", "forced"),
     }[origin]
 
 
@@ -40,8 +43,8 @@ class TokenLegend(QWidget):
         self.show_counts({})
 
     def show_counts(self, counts: Mapping[Origin, int]) -> None:
-        """Count these. Plain tokens are left out where there are none."""
-        shown = {origin: counts.get(origin, 0) for origin in ORIGINS if origin != "plain" or counts.get(origin)}
+        """Count these. Plain and forced tokens are left out where there are none."""
+        shown = {origin: counts.get(origin, 0) for origin in ORIGINS if origin not in _RARE or counts.get(origin)}
         if shown == self.counts:
             return
         self.counts = shown
@@ -91,7 +94,7 @@ class TokenLegend(QWidget):
         for origin, place, figure in self._chips():
             rect = QStyle.visualRect(self.layoutDirection(), self.rect(), place)
             baseline = rect.top() + (rect.height() + metrics.ascent() - metrics.descent()) / 2
-            color = QColor(0, 0, 0, 0) if origin == "plain" else theme.color(origin)
+            color = QColor(0, 0, 0, 0) if origin in _RARE else theme.color(origin)
             paint_token(painter, QRectF(rect), baseline, color, UNDERLINES[origin], theme.color("muted"))
             painter.setPen(theme.color("text"))
             painter.drawText(rect.left() + _PAD, round(baseline), _word(origin))

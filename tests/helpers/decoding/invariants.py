@@ -60,8 +60,9 @@ def check_counters(result: GenerationResult) -> None:
     """The identities of the statistics."""
     stats = result.stats
     assert stats.emitted == len(result.tokens)
-    assert stats.emitted == stats.accepted + stats.corrections + stats.bonus_tokens + stats.plain_tokens
+    drawn = stats.corrections + stats.bonus_tokens + stats.plain_tokens
+    assert stats.emitted == stats.accepted + drawn + stats.forced_tokens
     assert stats.proposed == stats.accepted + stats.rejected
-    assert stats.target_forwards == stats.rounds
+    assert stats.target_forwards == stats.rounds + stats.forced_tokens
     assert sum(stats.proposed_by_position) == stats.proposed
     assert sum(stats.accepted_by_position) == stats.accepted
