@@ -64,7 +64,7 @@ def _variants(asked: TemplateChat) -> Iterator[tuple[tuple[str, ...], TemplateCh
             made, notes = asked, []
             for note, repair in chosen:
                 before, made = made, repair(made)
-                notes += [note] if made != before else []
+                notes += [note] if note and made != before else []
             if made in seen:
                 continue
             seen.append(made)
@@ -82,6 +82,11 @@ def _expected_variables(asked: TemplateChat) -> TemplateChat:
     tools = list(asked.given.tools or [])
     arguments = {"functions": json.dumps(tools, ensure_ascii=False), "datetime": "", **asked.given.arguments}
     return replace(asked, given=replace(asked.given, tools=tools, arguments=arguments))
+
+
+def _empty_contents(asked: TemplateChat) -> TemplateChat:
+    """Give an empty text to messages that have none: some templates look into it without asking."""
+    return replace(asked, messages=[{**message, "content": message.get("content") or ""} for message in asked.messages])
 
 
 def _arguments_as_text(asked: TemplateChat) -> TemplateChat:
@@ -177,6 +182,7 @@ def _parts(contents: Sequence[Any]) -> list[Any]:
 
 
 _REPAIRS: tuple[tuple[str, _Repair], ...] = (
+    ("", _empty_contents),
     (
         Translatable("The chat template cannot describe these tools; they were described in the system prompt."),
         _tools_as_text,
@@ -203,4 +209,5 @@ _REPAIRS: tuple[tuple[str, _Repair], ...] = (
         _alternating,
     ),
 )
-"""In the order in which several of them are applied; of as many as each other, the earlier are tried first."""
+"""With what is said of it, "" where nothing is lost. In the order in which several of them are applied; of as many as
+each other, the earlier are tried first."""

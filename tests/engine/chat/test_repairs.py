@@ -60,6 +60,16 @@ def test_tool_calls_are_written_as_text_where_the_template_cannot() -> None:
     assert "written as plain text" in notes
 
 
+def test_a_message_that_says_nothing_has_an_empty_text_where_the_template_looks_into_it() -> None:
+    template = "{% for m in messages %}{{ m.content.split('|')[-1] }}/{{ m.tool_calls | length }}{% endfor %}"
+    call = {"type": "function", "function": {"name": "f", "arguments": {"a": 1}}}
+    messages: list[dict[str, object]] = [
+        {"role": "user", "content": "Go"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+    ]
+    assert _rendered(template, messages, TemplateInput()) == ("Go/0/1", "")
+
+
 def test_tools_that_a_template_cannot_describe_stand_in_the_system_prompt() -> None:
     template = "{% if tools %}{{ tools[0].no.such }}{% endif %}" + _EACH
     text, notes = _rendered(template, [{"role": "user", "content": "Go"}], TemplateInput([{"name": "f"}]))
