@@ -27,8 +27,8 @@ _ON_OFF: Mapping[str, tuple[object, object]] = {
 """Variables by which families switch thinking, with their values for on and off. Which a template reads is tried."""
 _EFFORT = ("reasoning_effort", "thinking_effort")
 _OPENED = re.compile(
-    r"(<[^<>/\s]*think(ing)?[^<>/\s]*>|\[THINK\]|<thought>|<\|channel>thought|<\|START_THINKING\|>"
-    r"|<\|channel\|>analysis<\|message\|>|Here are my reasoning steps:)\s*$",
+    r"(<(?!\W?end)[^<>/\s]*think(ing)?[^<>/\s]*>|<\|open\|>think<\|sep\|>|\[THINK\]|<thought>"
+    r"|<\|channel>thought|<\|START_THINKING\|>|<\|channel\|>analysis<\|message\|>|Here are my reasoning steps:)\s*$",
     re.IGNORECASE,
 )
 """Markers of a thought with which templates end a prompt; what follows them is reasoning."""

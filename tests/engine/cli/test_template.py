@@ -121,3 +121,18 @@ def test_families(name: str, switch: str, opened: bool) -> None:
 
     assert find_thinking(template, render).switch == switch
     assert opens_thought(render({})) == opened
+
+
+@pytest.mark.parametrize(
+    ("prompt", "opened"),
+    [
+        ("<|open|>think<|sep|>", True),
+        ("<|START_THINKING|>", True),
+        ("<|START_THINKING|><|END_THINKING|>", False),
+        ("<think>\n\n</think>\n\n", False),
+        ("assistant\n<think>\n", True),
+        ("<seed:think>", True),
+    ],
+)
+def test_markers_at_the_end_of_a_prompt(prompt: str, opened: bool) -> None:
+    assert opens_thought(prompt) == opened
