@@ -56,6 +56,11 @@ def facts(row: LibraryRow) -> str:
     if row.model.context_length:
         words = QCoreApplication.translate("Library", "context {context}")
         parts.append(words.format(context=context_words(row)))
+    if row.model.turns == "plain text":
+        parts.append(QCoreApplication.translate("Library", "no chat template: it reads chats as plain text"))
+    elif row.model.turns not in ("", "template"):
+        words = QCoreApplication.translate("Library", "no chat template: chats are written as {format}")
+        parts.append(words.format(format=row.model.turns))
     if row.needed:
         words = QCoreApplication.translate("Library", "needs {needed} of memory")
         parts.append(words.format(needed=say(file_size(row.needed))))

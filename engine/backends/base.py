@@ -45,7 +45,10 @@ class Tokenizer(Protocol):
 
     @property
     def chat_templates(self) -> Mapping[str, str]:
-        """Return the model's own chat templates (Jinja), untrusted, by their names; the usual one is "default"."""
+        """Return the model's chat templates (Jinja), untrusted, by their names; the usual one is "default".
+
+        A model that brings none has that of a known format, where its tokens show one (engine.formats.turns).
+        """
 
     @property
     def added_tokens(self) -> Mapping[str, AddedToken]:

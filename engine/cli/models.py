@@ -60,6 +60,7 @@ def _model_to_dict(model: ModelFile, pairs: Pairs) -> dict[str, Any]:
         "size_bytes": model.size_bytes,
         "memory_bytes": model.memory_needed(),
         "chat_template": model.has_chat_template,
+        "turns": model.turns,
         "recommended_sampling": dict(model.recommended) or None,
         "thinks": model.thinks,
         "vocabulary": None if vocabulary is None else {"type": vocabulary.kind, "size": vocabulary.size},
@@ -100,7 +101,7 @@ def _models_table(models: Sequence[ModelFile], folder: Path) -> Table:
     for model in models:
         parameters = _with_unit(model.parameters, 1000, ("", "K", "M", "B", "T")) if model.parameters else ""
         context = f"context {model.context_length:,}" if model.context_length else ""
-        template = "chat template" if model.has_chat_template else ""
+        template = {"": "", "template": "chat template"}.get(model.turns, f"chats as {model.turns}")
         row = [
             _name(model, folder),
             " · ".join(filter(None, (_shown(model.architecture), parameters, _shown(model.quantisation))))

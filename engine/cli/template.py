@@ -19,6 +19,7 @@ from engine.chat.thinking import EFFORTS, Thinking, opens_thought, template_thin
 from engine.cli.common import EXIT_DONE
 from engine.decoder import SpeculativeDecoder, load
 from engine.errors import InvalidRequest, ModelNotLoaded
+from engine.formats.turns import named_by_template
 from engine.messages.message import Message
 
 _MARKS = "\N{MATHEMATICAL LEFT WHITE SQUARE BRACKET}", "\N{MATHEMATICAL RIGHT WHITE SQUARE BRACKET}"
@@ -93,6 +94,8 @@ def run(args: argparse.Namespace) -> int:
             prompt = render_prompt(messages, tokenizer, renderer, given)
         if template is None:
             renderer.note("The model has no chat template: it reads the texts as they are.")
+        elif (form := named_by_template(template)) is not None:
+            renderer.note(f"The model has no chat template: its tokens show the format {form}, which is used.")
         if prompt.written.text:
             renderer.note("The last message is the assistant's: the reply goes on with it.")
         notes = [str(note) for note in renderer.notes]

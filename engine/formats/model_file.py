@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from engine.config import SamplingConfig
 from engine.errors import LoadFailed
 from engine.formats.recommended import Recommended, sampling_of
+from engine.formats.turns import format_of_vocabulary
 from engine.translatable import Translatable, as_sentence
 
 if TYPE_CHECKING:
@@ -70,6 +72,17 @@ class ModelFile:
     def usable(self) -> bool:
         """Return whether it can be loaded as a target or a draft, as far as can be told without loading it."""
         return self.problem is None and self.role == "model"
+
+    @cached_property
+    def turns(self) -> str:
+        """Return how its chats are written: by its own "template", in a format known by this name, or as "plain text".
+
+        '' where it writes no text.
+        """
+        if self.role != "model" or self.has_chat_template:
+            return "template" if self.role == "model" else ""
+        form = None if self.vocabulary is None else format_of_vocabulary(self.vocabulary)
+        return "plain text" if form is None else form.name
 
     @property
     def recommended_sampling(self) -> SamplingConfig | None:

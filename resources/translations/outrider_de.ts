@@ -907,6 +907,14 @@
             <translation>Kontext {context}</translation>
         </message>
         <message>
+            <source>no chat template: it reads chats as plain text</source>
+            <translation>keine Chatvorlage: es liest Chats als reinen Text</translation>
+        </message>
+        <message>
+            <source>no chat template: chats are written as {format}</source>
+            <translation>keine Chatvorlage: Chats werden wie für {format} geschrieben</translation>
+        </message>
+        <message>
             <source>needs {needed} of memory</source>
             <translation>braucht {needed} Speicher</translation>
         </message>
@@ -3503,6 +3511,18 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Nachrichten brauchen die Chatvorlage: Lassen Sie raw weg.</translation>
         </message>
         <message>
+            <source>The chat template of this model has no switch that turns thinking on or off.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>The chat template of this model knows no thinking effort. Omit thinking.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>The chat template of this model knows no thinking effort. Use on or off.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
             <source>token ids with finite numbers</source>
             <translation>Token-Nummern mit endlichen Zahlen</translation>
         </message>
@@ -3597,6 +3617,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>top must be a whole number from 0 to {max_top}, not {top!r}.</source>
             <translation>top muss eine ganze Zahl von 0 bis {max_top} sein, nicht {top!r}.</translation>
+        </message>
+        <message>
+            <source>Thinking must be one of {modes}, not {value!r}.</source>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>A prompt must be text, a list of messages or a list of token ids.</source>

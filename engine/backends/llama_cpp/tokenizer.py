@@ -14,6 +14,7 @@ import llama_cpp
 
 from engine.backends.base import AddedToken
 from engine.errors import BackendClosed, BackendFailure, InvalidRequest, TextNotEncodable
+from engine.formats.turns import assumed_templates
 from engine.translatable import Translatable
 
 _SPACE = "\u2581"
@@ -81,15 +82,15 @@ class LlamaCppTokenizer:
 
     @property
     def chat_template(self) -> str | None:
-        """Return the usual chat template in the file, or None. Raises BackendClosed."""
+        """Return the usual one of the chat templates, or None. Raises BackendClosed."""
         return self.chat_templates.get("default")
 
     @property
     def chat_templates(self) -> dict[str, str]:
-        """Return the chat templates in the file by their names. Raises BackendClosed."""
+        """Return the chat templates in the file, or that of a known format, by their names. Raises BackendClosed."""
         if self._templates is None:
             with self._open():
-                self._templates = self._read_templates()
+                self._templates = self._read_templates() or assumed_templates(self.added_tokens)
         with self._open():
             return self._templates
 

@@ -13,6 +13,8 @@ import transformers
 
 from engine.backends.base import AddedToken, Tokenizer
 from engine.errors import BackendClosed, ModelFileBroken, NotAvailable, TextNotEncodable
+from engine.formats.safetensors.reader import read_json
+from engine.formats.turns import assumed_templates
 from engine.translatable import Translatable
 
 _FILES = frozenset(
@@ -63,7 +65,7 @@ def open_tokenizer(folder: Path, config: Any, vocab_size: int) -> ModelTokenizer
     if not isinstance(tokenizer, transformers.PreTrainedTokenizerFast):
         kind = type(tokenizer).__name__
         return NoTokenizer(Translatable("{kind} is not one of Hugging Face's fast tokenizers", kind=kind))
-    return TransformersTokenizer(tokenizer)
+    return TransformersTokenizer(tokenizer, tokenizer.chat_template or _template_file(folder))
 
 
 def _open_fast(folder: Path, config: Any, *, own_class: bool) -> Any:
@@ -86,7 +88,8 @@ def _open_fast(folder: Path, config: Any, *, own_class: bool) -> Any:
 class TransformersTokenizer:
     """Convert text with a fast tokenizer (see engine.backends.base.Tokenizer)."""
 
-    def __init__(self, tokenizer: Any) -> None:
+    def __init__(self, tokenizer: Any, templates: object) -> None:
+        """Take over one of transformers'. `templates`: a chat template, or several by their names."""
         self._fast: Any = tokenizer.backend_tokenizer
         self._fast.no_truncation()
         self._fast.no_padding()
@@ -97,7 +100,7 @@ class TransformersTokenizer:
         self.added_tokens = {
             str(entry.content): AddedToken(int(token), token in self._silent) for token, entry in added.items()
         }
-        self.chat_templates = _templates(tokenizer.chat_template)
+        self.chat_templates = _templates(templates) or assumed_templates(self.added_tokens)
         self.chat_template = self.chat_templates.get("default")
         self.bos_token = str(tokenizer.bos_token or "")
         self.eos_token = str(tokenizer.eos_token or "")
@@ -244,8 +247,19 @@ def _first_line(error: BaseException) -> str:
     return lines[0].strip().rstrip(".")[:200] if lines else type(error).__name__
 
 
+def _template_file(folder: Path) -> object:
+    """Return what is in the file where models that also read images keep their chat template; None where nothing is."""
+    path = folder / "chat_template.json"
+    try:
+        return read_json(path).get("chat_template") if path.exists() else None
+    except ModelFileBroken:
+        return None
+
+
 def _templates(template: object) -> dict[str, str]:
     """Return the chat templates by their names; one alone is the usual one."""
+    if isinstance(template, list):
+        template = {each.get("name"): each.get("template") for each in template if isinstance(each, Mapping)}
     named = template if isinstance(template, dict) else {"default": template}
     return {str(name): text for name, text in named.items() if isinstance(text, str) and text}
 

@@ -199,6 +199,7 @@ def _templates(folder: Path) -> Iterator[object]:
             yield path.read_text("utf-8", "replace")
     with suppress(LoadFailed):
         found = _small(folder / "tokenizer_config.json").get("chat_template")
+        found = found or _small(folder / "chat_template.json").get("chat_template")
         # Several named ones are a list.
         for each in found if isinstance(found, list) else [{"template": found}]:
             yield each.get("template") if isinstance(each, Mapping) else None

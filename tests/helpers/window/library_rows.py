@@ -24,6 +24,7 @@ def library_row(number: int, **more: Any) -> LibraryRow:
         "context_length": 32_768,
         "problem": None,
         "role": "model",
+        "has_chat_template": False,
     }
     values: dict[str, Any] = {
         "folder": Path("/models"),

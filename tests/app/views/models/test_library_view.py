@@ -48,7 +48,7 @@ def some() -> list[LibraryRow]:
         library_row(13),
         library_row(7),
         library_row(2, loaded="target", chosen="target"),
-        library_row(1, chosen="draft"),
+        library_row(1, chosen="draft", has_chat_template=True),
         library_row(3, name="eyes", state="problem", problem=PROJECTOR, role="projector", needed=0, context=0),
         library_row(4, state="away"),
     ]
@@ -93,7 +93,9 @@ def test_what_is_chosen_is_told_below_and_can_be_used(dialog: LibraryDialog) -> 
     assert dialog.state.text() == "Too large: needs 13.1 GB, 6.0 GB free"
     assert dialog.target_button.isEnabled(), "it is announced, and may be tried"
     assert "13B · Q8_0 · 13.0 GB" in dialog.facts.text()
+    assert "no chat template: it reads chats as plain text" in dialog.facts.text()
     choose(dialog, "Model 1B")
+    assert "template" not in dialog.facts.text()
     assert dialog.load_button.text() == "Load"
     assert dialog.load_button.isEnabled()
 
