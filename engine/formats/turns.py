@@ -128,16 +128,6 @@ FORMATS: tuple[TurnFormat, ...] = (
         "<|start_of_role|>ROLE<|end_of_role|>TEXT<|end_of_text|>\n",
         *("<|start_of_role|>", "<|end_of_role|>", "<|end_of_text|>"),
     ),
-    TurnFormat(
-        "gpt-oss",
-        ("<|start|>", "<|message|>", "<|channel|>", "<|end|>"),
-        {
-            "system": ("<|start|>developer<|message|># Instructions\n\n", "\n\n<|end|>"),
-            "user": ("<|start|>user<|message|>", "<|end|>"),
-            "assistant": ("<|start|>assistant<|channel|>final<|message|>", "<|end|>"),
-        },
-        "<|start|>assistant",
-    ),
     _alike("seed", "<seed:bos>ROLE\nTEXT<seed:eos>", "<seed:bos>", "<seed:eos>"),
     TurnFormat(
         "exaone",
