@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.bench.runs import Equality
     from engine.cancel import CancelToken
     from engine.chat.context_fit import PromptFit
-    from engine.chat.thinking import Switch
+    from engine.chat.thinking import ThinkingSwitch
     from engine.config import (
         CACHE_TYPES,
         DEFAULT_LOOKAHEAD,
@@ -143,7 +143,7 @@ _HOMES = {
         "ToolResult",
     ),
     "engine.messages.read": ("parts_from_json",),
-    "engine.chat.thinking": ("Switch",),
+    "engine.chat.thinking": ("ThinkingSwitch",),
     "engine.generation.questions": ("ReadPrompt",),
     "engine.methods": ("DRAFT_METHODS", "DraftMethod", "METHODS", "PLAIN"),
     "engine.decoder": ("SpeculativeDecoder", "load"),
@@ -283,10 +283,10 @@ __all__ = [
     "SpeculationConfig",
     "SpeculativeDecoder",
     "Spread",
-    "Switch",
     "TextNotEncodable",
     "TextPart",
     "ThinkingMode",
+    "ThinkingSwitch",
     "TokenEvent",
     "TokenOutOfRange",
     "Tokenizer",

@@ -54,7 +54,7 @@ GROUPS = (
         "What they give.",
         (
             *("Event", "PromptProgress", "TokenEvent", "RoundEvent", "Finished", "Origin", "FinishReason"),
-            *("GenerationResult", "GenerationStats", "MethodStats", "PromptFit"),
+            *("GenerationResult", "GenerationStats", "MethodStats", "PromptFit", "ReadPrompt"),
         ),
     ),
     Group(
@@ -124,12 +124,25 @@ GROUPS = (
     Group(
         "Constants",
         "Bounds and names.",
-        ("METHODS", "PLAIN", "CACHE_TYPES", "CacheType", "DEFAULT_LOOKAHEAD", "MAX_LOOKAHEAD"),
+        (
+            "METHODS",
+            "PLAIN",
+            "CACHE_TYPES",
+            "CacheType",
+            "DEFAULT_LOOKAHEAD",
+            "MAX_LOOKAHEAD",
+            "THINKING_MODES",
+            "ThinkingMode",
+            "ThinkingSwitch",
+        ),
     ),
 )
 VALUES = {
     "CACHE_TYPES": "The number formats that the cache of a GGUF model can have.",
     "CacheType": "One of `CACHE_TYPES`.",
+    "THINKING_MODES": "What a request can ask of a model that thinks.",
+    "ThinkingMode": "One of `THINKING_MODES`.",
+    "ThinkingSwitch": 'How a chat template is told to think: `"none"`, `"on-off"` or `"effort"`.',
     "DEFAULT_LOOKAHEAD": "The fixed lookahead of a draft model where *auto* is not used.",
     "DRAFT_METHODS": "Every draft method in the order in which they are shown: a `DraftMethod` each.",
     "EXIT_DAMAGED": "The exit code of a program whose installation is damaged.",

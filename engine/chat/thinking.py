@@ -17,7 +17,7 @@ from engine.config import ThinkingMode
 from engine.errors import ChatTemplateFailed, InvalidRequest
 from engine.translatable import Translatable
 
-Switch = Literal["none", "on-off", "effort"]
+ThinkingSwitch = Literal["none", "on-off", "effort"]
 EFFORTS = ("low", "medium", "high")
 _ON_OFF: Mapping[str, tuple[object, object]] = {
     **dict.fromkeys(("enable_thinking", "thinking", "enable_reasoning"), (True, False)),
@@ -48,8 +48,8 @@ _HELLO = ({"role": "user", "content": "Hello!"},)
 class Thinking:
     """Say how a template's thinking is switched. `names`: the variables that do it, by the values that they take."""
 
-    switch: Switch = "none"
-    names: Mapping[str, Switch] = field(default_factory=dict)
+    switch: ThinkingSwitch = "none"
+    names: Mapping[str, ThinkingSwitch] = field(default_factory=dict)
 
     def arguments(self, wanted: str) -> dict[str, object] | None:
         """Return the variables for "on", "off" or one of EFFORTS; None where the template has no such switch."""
@@ -70,9 +70,9 @@ def find_thinking(template: str, render: Callable[[Mapping[str, object]], str]) 
 
     `render`: gives the text of a short conversation with these variables, and may raise ChatTemplateFailed.
     """
-    names: dict[str, Switch] = {}
+    names: dict[str, ThinkingSwitch] = {}
     for name in (*_ON_OFF, *_EFFORT):
-        kind: Switch = "on-off" if name in _ON_OFF else "effort"
+        kind: ThinkingSwitch = "on-off" if name in _ON_OFF else "effort"
         values: tuple[object, object] = _ON_OFF.get(name, (EFFORTS[0], EFFORTS[-1]))
         if re.search(rf"\b{name}\b", template) is None:
             continue

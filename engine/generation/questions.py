@@ -11,7 +11,7 @@ from engine.cancel import CancelToken
 from engine.chat.context_fit import PromptFit, measure_turns
 from engine.chat.render import Renderer
 from engine.chat.template import render_prompt
-from engine.chat.thinking import Switch, thinking_input, thinking_of
+from engine.chat.thinking import ThinkingSwitch, thinking_input, thinking_of
 from engine.config import ThinkingMode, check_thinking, freeze_messages
 from engine.errors import InvalidRequest, ModelNotLoaded, TokenOutOfRange
 from engine.messages.message import Message
@@ -79,7 +79,7 @@ class TargetQuestions:
         return len(target.tokenizer.encode(text, add_special=False, parse_special=False))
 
     @property
-    def thinking(self) -> Switch:
+    def thinking(self) -> ThinkingSwitch:
         """Return how the target is told to think: "on-off", "effort" (low, medium, high) or "none": it cannot be told.
 
         It is found out by rendering the chat template. Raises ModelNotLoaded.
