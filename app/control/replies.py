@@ -250,12 +250,14 @@ class ReplyQueue(QObject):
     def _drain(self) -> None:
         pending = self.running
         texts: list[str] = []
+        added: list[tuple[str, str]] = []
         for when, event in self._bridge.drain():
             if pending is None:
                 continue
             self.metrics.take(when, event)
             if isinstance(event, TokenEvent):
                 texts.append(event.text)
+                added.extend(event.added)
                 self._trace(pending.exchange, event)
             elif isinstance(event, PromptProgress):
                 pending.reading = event
@@ -265,7 +267,7 @@ class ReplyQueue(QObject):
             return
         exchange = pending.exchange
         first = exchange.status == "waiting"
-        exchange.add("".join(texts))
+        exchange.add("".join(texts), added)
         if first:
             self.began_writing.emit(pending)
         self.grew.emit(pending, "".join(texts))

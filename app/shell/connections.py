@@ -54,7 +54,7 @@ def _connect_chat(program: Program) -> None:
     # State
     controller.entry_added.connect(transcript.add)
     controller.entry_added.connect(lambda _entry: window.show_chat(empty=False))
-    controller.reply_grew.connect(transcript.grow)
+    controller.reply_grew.connect(lambda exchange, _text: transcript.grow(exchange))
     controller.reply_ended.connect(transcript.end)
     controller.cleared.connect(transcript.clear)
     controller.cleared.connect(lambda: window.show_chat(empty=True))

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
-from app.state.chat.said import Said, asked_messages, reply_messages
-from engine import FinishReason, GenerationResult, GenerationStats, Message
+from app.state.chat.said import Said, asked_messages, reply_messages, text_of_said
+from app.state.chat.shown import Added, ShownReply, said_of
+from engine import FinishReason, GenerationResult, GenerationStats, Message, ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from app.state.chat.trace import TokenTrace
@@ -57,6 +58,7 @@ class Exchange:
     said: Said = ()
     _before: str = ""
     _parts: list[str] = field(default_factory=list)
+    _shown: ShownReply | None = field(default=None, repr=False, compare=False)
     _stats: GenerationStats | None = None
     _read_stats: Callable[[], GenerationStats | None] | None = field(default=None, repr=False, compare=False)
 
@@ -83,6 +85,18 @@ class Exchange:
         return self._parts[0] if self._parts else ""
 
     @property
+    def shown(self) -> str:
+        """Return the reply so far as it is shown: without tool calls, thoughts between their markers."""
+        if self._shown is not None:
+            return self._shown.text
+        return text_of_said(each for each in self.said if each.role == "assistant") if self.said else self.reply
+
+    @property
+    def calls(self) -> tuple[ToolCall | ToolResult, ...]:
+        """Return the tool calls of the reply, and what tools gave back, in their order."""
+        return tuple(part for each in self.said for part in each.parts if isinstance(part, ToolCall | ToolResult))
+
+    @property
     def ended(self) -> bool:
         """Return whether the reply is complete or given up."""
         return self.status in ("done", "cancelled", "failed", "interrupted")
@@ -98,20 +112,26 @@ class Exchange:
         """Return whether the model reads it: it has a reply, perhaps a partial one."""
         return self.ended and bool(self.said or self.reply.strip())
 
-    def add(self, text: str) -> None:
-        """Append more text to the reply."""
+    def add(self, text: str, added: Added | None = None) -> None:
+        """Append more text to the reply. `added`: what it adds to reasoning and content, where that is known."""
         self.status = "writing"
         self._parts.append(text)
+        if added is not None and self._shown is None:
+            self._shown = ShownReply()
+        if self._shown is not None:
+            self._shown.add([("content", text)] if added is None else added)
 
     def continue_(self) -> None:
         """Go on with the reply: new text follows what is there."""
         # It goes on as the model wrote it.
+        self._shown = ShownReply(self.shown)
         self._before, self.said = self.reply, ()
         self.status, self.problem, self.stats, self.finish_reason = "waiting", None, None, None
 
     def end(self, result: GenerationResult) -> None:
         """End the reply, complete or not. `result`: of this run, without what stood before it."""
         self._parts = [self._before + result.text]
+        self.said = said_of(result, self._before)
         self.stats = result.stats
         self.finish_reason = result.finish_reason
         self.dropped_turns = result.dropped_turns

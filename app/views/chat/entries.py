@@ -133,7 +133,7 @@ class EntryViews(QObject):
         if exchange.ended:
             view.end()
         elif exchange.reply:
-            view.grow(exchange.reply)
+            view.grow()
         return view
 
     def _problem_view(self, problem: Problem, parent: QWidget | None = None) -> ProblemView:

@@ -11,6 +11,7 @@ from app.state.chat.transcript import Exchange
 from app.views.chat.actions import ActionRow, HoverButton, question_row, reply_row
 from app.views.chat.entry import Ask, DamageLine, EntryView, ProblemView
 from app.views.chat.question import QuestionBox
+from app.views.chat.tool_call import ToolCallView
 from app.views.markdown.reply import ReplyView
 from app.views.tokens.reply import TokenReply
 from app.views.widgets.paint_budget import PaintBudget
@@ -39,6 +40,7 @@ class ExchangeView(EntryView):
         self._damaged = exchange.damaged
         self._finished: str | None = None
         self._folds: tuple[bool, ...] = ()
+        self._calls: list[ToolCallView] = []
         self.tokens: TokenReply | None = None
         self._fed = 0
         self._theme = theme
@@ -130,21 +132,24 @@ class ExchangeView(EntryView):
 
     # The reply --------------------------------------------------------------------------------------------------------
 
-    def grow(self, text: str) -> None:
-        """Append more text to the reply."""
+    def grow(self) -> None:
+        """Show what has been added to the reply."""
         if self.tokens is not None:
             self.tokens.show()
             self._feed_tokens(self.tokens)
             return
-        self.reply.show()
-        self.reply.grow(text)
-        self._fed += len(text)
+        more = self.exchange.shown[self._fed :]
+        self._fed += len(more)
+        if self._fed:
+            self.reply.show()
+            self.reply.grow(more)
 
     def end(self) -> None:
         """End the reply, whatever way it went."""
         self._finished, self.floor = self.exchange.reply, 0
         self._show_actions()
-        if not self.exchange.reply:
+        self._show_calls()
+        if not (self.exchange.shown if self.tokens is None else self.exchange.reply):
             self._show_end()
         elif self.tokens is not None:
             self.tokens.show()
@@ -152,7 +157,7 @@ class ExchangeView(EntryView):
             self.tokens.finish(self.exchange.reply)
         else:
             self.reply.show()
-            self.reply.finish(self.exchange.reply)
+            self.reply.finish(self.exchange.shown)
 
     def show_tokens(self, on: bool) -> None:
         """Show the reply's tokens, one by one in colours, in place of the reply, or the reply again."""
@@ -168,7 +173,7 @@ class ExchangeView(EntryView):
         if self._finished is not None:
             self.end()
         elif self.exchange.reply:
-            self.grow("" if on else self.exchange.reply[self._fed :])
+            self.grow()
         self.resized.emit()
 
     def _make_tokens(self) -> TokenReply:
@@ -226,6 +231,18 @@ class ExchangeView(EntryView):
         self.summary.setVisible(bool(words))
         self.continue_button.setVisible(exchange.status == "interrupted" and exchange.unfinished)
 
+    def _show_calls(self) -> None:
+        """Show the reply's tool calls below it, folded."""
+        while self._calls:
+            call = self._calls.pop()
+            call.hide()
+            call.deleteLater()
+        place = self._rows.indexOf(self.reply) + 1
+        for number, part in enumerate(self.exchange.calls):
+            view = ToolCallView(part, self._theme, self)
+            self._rows.insertWidget(place + number, view)
+            self._calls.append(view)
+
     def show_problem(self, view: ProblemView) -> None:
         """Put a problem under the reply."""
         self.problem = view
@@ -273,7 +290,7 @@ class ExchangeView(EntryView):
 
     def _act_on_reply(self, name: str) -> None:
         if name == "copy":
-            QGuiApplication.clipboard().setText(self.exchange.reply)
+            QGuiApplication.clipboard().setText(self.exchange.shown if self.exchange.said else self.exchange.reply)
             self.reply_actions.say_copied()
         elif name == "continue":
             self._ask_to_continue()

@@ -113,13 +113,13 @@ class TranscriptView(ColumnView):
             self._views.drop(exchange)
             self._fill(1.0)
 
-    def grow(self, exchange: Exchange, text: str) -> None:
+    def grow(self, exchange: Exchange) -> None:
         """Show more of a reply; the exchange has it already."""
         view = self.view_of(exchange)
         if view is None:
             return
         if view.shows(exchange):
-            view.grow(text)
+            view.grow()
         else:
             self.refresh(exchange)
 

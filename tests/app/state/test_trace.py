@@ -44,7 +44,7 @@ def test_what_was_added_is_there() -> None:
     assert [other.token for other in second.alternatives] == [8, 9]
     assert trace.text == "xy"
     assert trace.text_of(1) == "y"
-    assert trace.counts == {"accepted": 1, "correction": 1, "bonus": 0, "plain": 0}
+    assert trace.counts == {"accepted": 1, "correction": 1, "bonus": 0, "plain": 0, "forced": 0}
     with pytest.raises(IndexError):
         trace[2]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,14 @@ from engine import (
     Message,
     PromptFit,
     PromptProgress,
+    ReadPrompt,
     RoundEvent,
+    ThinkingSwitch,
     TokenEvent,
+    ToolCall,
 )
+from engine.chat.reply_grammar import TagGrammar
+from engine.chat.reply_parts import PartedReply
 
 PER_ROUND = 3
 
@@ -36,7 +41,8 @@ class Script:
     `reply` is cut into `tokens` of four characters; a round of three of them (two accepted of four proposed, and a
     correction) takes `round_s` seconds, a load `load_s`, reading the prompt `read_s`, the first whole calibration after
     a load `measure_s`. `errors` are raised, one a call. With lookahead auto each round says the next of `speedups`, of
-    which the last goes on for ever; one of 1.0 is a round in which nothing is proposed.
+    which the last goes on for ever; one of 1.0 is a round in which nothing is proposed. `opened`: the prompt opens the
+    thought; `thinking`: how it is told to think; `hurried`: how often it was asked to answer now.
     """
 
     reply: str | Callable[[Sequence[Message]], str] = "All right."
@@ -49,6 +55,9 @@ class Script:
     reply_errors: list[Exception] = field(default_factory=list)
     late_errors: list[Exception] = field(default_factory=list)
     deaf: bool = False
+    opened: bool = False
+    tool_calls: tuple[ToolCall, ...] = ()
+    thinking: ThinkingSwitch = "none"
     context: int = 4_096
     prompts: list[tuple[Message, ...]] = field(default_factory=list)
     loads: list[tuple[str, Path | None]] = field(default_factory=list)
@@ -56,6 +65,7 @@ class Script:
     options: list[dict[str, Any]] = field(default_factory=list)
     measured: list[str] = field(default_factory=list)
     threads: set[str] = field(default_factory=set)
+    hurried: int = 0
     closed: bool = False
 
 
@@ -113,8 +123,34 @@ class ScriptedDecoder:
                 return
             time.sleep(min(left, 0.005))
 
+    @property
+    def thinking(self) -> ThinkingSwitch:
+        """What the script says."""
+        return self.script.thinking
+
+    def answer_now(self) -> None:
+        """Count the wish."""
+        self.script.hurried += 1
+
+    def read_prompt(
+        self, messages: Sequence[Message], *, thinking: str = "default", cancel: CancelToken | None = None
+    ) -> ReadPrompt:
+        """Each message between markers."""
+        text, markers = "", []
+        for message in messages:
+            for piece in (f"<{message.role}>", message.content, "<end>"):
+                if piece.startswith("<") and piece is not message.content:
+                    markers.append((len(text), len(text) + len(piece)))
+                text += piece
+        return ReadPrompt(text, tuple(markers), self.count(text), (f"thinking: {thinking}",))
+
     def fit(
-        self, messages: Sequence[Message], *, max_tokens: int | None = None, cancel: CancelToken | None = None
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int | None = None,
+        thinking: str = "default",
+        cancel: CancelToken | None = None,
     ) -> PromptFit:
         """Four characters are a token; the oldest exchanges go where there is no room."""
         self.script.threads.add(threading.current_thread().name)
@@ -150,6 +186,8 @@ class ScriptedDecoder:
         text = script.reply if isinstance(script.reply, str) else script.reply(prompt)
         pieces = [text[start : start + 4] for start in range(0, len(text), 4)]
         reason: FinishReason = "stop"
+        before = prompt[-1].content if prompt[-1].role == "assistant" else ""
+        parted = PartedReply(TagGrammar(opened=script.opened), before)
         done = 0
         rounds = 0
         while done < len(pieces):
@@ -162,13 +200,18 @@ class ScriptedDecoder:
                 break
             rounds += 1
             for piece in pieces[done : done + PER_ROUND]:
-                yield self._token(done, piece, rounds, top)
+                added = parted.feed(piece)
                 done += 1
+                added += parted.flush() if done == len(pieces) else []
+                yield self._token(done - 1, piece, rounds, top)._replace(channel=parted.channel, added=tuple(added))
             yield self._round(rounds, lookahead)
             if script.late_errors:
                 reason = "error"
                 break
-        yield Finished(self._result("".join(pieces[:done]), done, rounds, reason))
+        parts = parted.finish(ended=reason == "stop")
+        result = self._result("".join(pieces[:done]), done, rounds, reason)
+        said = {"reasoning": parts.reasoning, "content": parts.content, "tool_calls": script.tool_calls}
+        yield Finished(replace(result, **said))  # type: ignore[arg-type]
         if reason == "error":
             raise script.late_errors.pop(0)
 

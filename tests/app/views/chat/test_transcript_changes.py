@@ -107,7 +107,7 @@ def test_a_reply_goes_on_where_it_ended(view: TranscriptView, qtbot: QtBot) -> N
     cut.continue_()
     view.refresh(cut)
     cut.add(" a time.")
-    view.grow(cut, " a time.")
+    view.grow(cut)
     cut.status = "done"
     view.end(cut)
     settle(view, qtbot)

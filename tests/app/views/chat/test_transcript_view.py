@@ -168,7 +168,7 @@ def test_a_growing_reply_is_followed_or_left_alone(view: TranscriptView, qtbot: 
         high = bar.maximum()
         text = "A line of its own.\n\n" * 12
         growing.add(text)
-        view.grow(growing, text)
+        view.grow(growing)
         qtbot.waitUntil(lambda: bar.maximum() > high + 100)
 
     grow()

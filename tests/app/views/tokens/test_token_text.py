@@ -95,7 +95,7 @@ def test_each_origin_has_its_colour_and_its_line(show: Show, theme: Theme) -> No
     for name in ("light", "dark"):
         theme.set_mode(name)
         image = reply.text.grab().toImage()
-        for index, origin in enumerate(ORIGINS):
+        for index, origin in enumerate(ORIGINS[:4]):
             place = reply.text.place_of(index)
             # At the right edge, between the letters and the end, high up: no letter is there.
             color = image.pixelColor(place.center().x(), place.top() + 1).name()

@@ -58,6 +58,7 @@ def test_the_tokens_of_the_bundled_pair(open_window: OpenWindow, demo_pair: Pair
         "correction": stats.corrections,
         "bonus": stats.bonus_tokens,
         "plain": stats.plain_tokens,
+        "forced": 0,
     }
     assert stats.accepted > 0
     silent = Counter(reply.trace.origin(index) for index in range(len(reply.trace)) if not reply.trace.text_of(index))

@@ -1,0 +1,48 @@
+"""Thoughts and tool calls of replies in the window: folded from the first token on, kept, and read later."""
+
+from app.state.chat.shown import ShownReply, said_of
+from app.state.chat.transcript import Exchange
+from engine import GenerationResult, GenerationStats, Message, ReasoningPart, TextPart, ToolCall
+
+CALL = ToolCall("1", "search", {"word": "fox"})
+
+
+def result(text: str, reasoning: str = "", content: str = "", calls: tuple[ToolCall, ...] = ()) -> GenerationResult:
+    stats = GenerationStats()
+    return GenerationResult(text, (), 1, 1, "stop", "plain", 0, stats, 0, reasoning, content, calls)
+
+
+def test_a_thought_is_between_markers_from_its_first_token_on() -> None:
+    shown = ShownReply()
+    shown.add([("reasoning", "so")])
+    assert shown.text == "<think>\nso"
+    shown.add([("reasoning", " it"), ("content", "Hi")])
+    shown.add([("content", "!")])
+    assert shown.text == "<think>\nso it\n</think>\n\nHi!"
+    again = ShownReply("<think>\nso\n</think>")
+    again.add([("reasoning", " on"), ("content", "Hi")])
+    assert again.text == "<think>\nso on\n</think>\n\nHi"
+
+
+def test_what_a_reply_says_beside_its_text() -> None:
+    assert said_of(result("Hi", content="Hi")) == ()
+    assert said_of(result("Hi")) == ()
+    assert said_of(result(" there", content="Hi there"), "Hi") == ()
+    # A thought that was switched off leaves nothing.
+    assert said_of(result("<think>\n\n</think>\n\nHi", content="Hi")) == (Message("assistant", [TextPart("Hi")]),)
+    told = said_of(result("soHi{}", "so", "Hi", (CALL,)))
+    assert told == (Message("assistant", [ReasoningPart("so"), TextPart("Hi"), CALL]),)
+
+
+def test_a_reply_shows_what_was_parted_from_it() -> None:
+    exchange = Exchange("Where?")
+    exchange.add("so", [("reasoning", "so")])
+    assert (exchange.reply, exchange.shown) == ("so", "<think>\nso")
+    exchange.add("Hi", [("content", "Hi")])
+    exchange.end(result("soHi", "so", "Hi", (CALL,)))
+    assert exchange.shown == "<think>\nso\n</think>\n\nHi"
+    assert exchange.reply == "soHi"
+    assert exchange.calls == (CALL,)
+    again = Exchange("Where?", said=exchange.said)
+    again.add("soHi")
+    assert again.shown == exchange.shown
