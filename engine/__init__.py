@@ -110,7 +110,7 @@ if TYPE_CHECKING:
     from engine.system.processor import check_processor
     from engine.translatable import Phrase, Translatable
 
-_HOMES = {
+HOMES = {
     "engine.sampling.acceptance": ("accept", "residual_distribution"),
     "engine.backends.base": ("Backend", "Rewind", "Tokenizer"),
     "engine.bench.runs": ("Equality",),
@@ -206,7 +206,7 @@ _HOMES = {
     "engine.chat.context_fit": ("PromptFit",),
     "engine.translatable": ("Phrase", "Translatable"),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF = {name: home for home, names in HOMES.items() for name in names}
 
 __all__ = [
     "CACHE_TYPES",

@@ -134,6 +134,9 @@ def _to_json(entry: Entry, names: Mapping[int, str]) -> dict[str, Any]:
 
 
 def _figure(value: Any) -> Any:
+    """Return a figure as JSON reads it again: only then is it seen that nothing changed."""
+    if isinstance(value, tuple):
+        return [list(pair) for pair in value]
     return packed(value) if isinstance(value, str) else value
 
 

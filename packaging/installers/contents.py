@@ -69,9 +69,7 @@ def hidden_imports() -> list[str]:
 
     `resources` holds no code, but is found as a package.
     """
-    public = (getattr(engine, name) for name in engine.__all__)
-    homes = {home for home in (getattr(value, "__module__", None) for value in public) if home is not None}
-    return sorted({"resources", *LAZY_MODULES, *LEXER_MODULES, *(home for home in homes if home.startswith("engine."))})
+    return sorted({"resources", *LAZY_MODULES, *LEXER_MODULES, *engine.HOMES})
 
 
 def unused_lexers() -> list[str]:

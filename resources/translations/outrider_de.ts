@@ -2607,6 +2607,10 @@
             <translation>einfach: nichts vorgeschlagen</translation>
         </message>
         <message>
+            <source>forced: it ended the thought (Answer now)</source>
+            <translation>erzwungen: beendete den Gedanken (Jetzt antworten)</translation>
+        </message>
+        <message>
             <source>round {number}</source>
             <translation>Runde {number}</translation>
         </message>
@@ -2633,6 +2637,37 @@
         <message>
             <source>plain</source>
             <translation>einfach</translation>
+        </message>
+        <message>
+            <source>forced</source>
+            <translation>erzwungen</translation>
+        </message>
+    </context>
+    <context>
+        <name>ToolCallView</name>
+        <message>
+            <source>Tool call: {name}</source>
+            <translation>Werkzeugaufruf: {name}</translation>
+        </message>
+        <message>
+            <source>Tool result: {name}</source>
+            <translation>Werkzeugergebnis: {name}</translation>
+        </message>
+        <message>
+            <source>The model asks for this call. Outrider runs nothing.</source>
+            <translation>Das Modell wünscht diesen Aufruf. Outrider führt nichts aus.</translation>
+        </message>
+        <message>
+            <source>Copy</source>
+            <translation>Kopieren</translation>
+        </message>
+        <message>
+            <source>collapsed</source>
+            <translation>eingeklappt</translation>
+        </message>
+        <message>
+            <source>expanded</source>
+            <translation>ausgeklappt</translation>
         </message>
     </context>
     <context>
@@ -3512,15 +3547,15 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         </message>
         <message>
             <source>The chat template of this model has no switch that turns thinking on or off.</source>
-            <translation type="unfinished"></translation>
+            <translation>Die Chatvorlage dieses Modells hat keinen Schalter, der das Denken ein- oder ausschaltet.</translation>
         </message>
         <message>
             <source>The chat template of this model knows no thinking effort. Omit thinking.</source>
-            <translation type="unfinished"></translation>
+            <translation>Die Chatvorlage dieses Modells kennt keine Denkstufen. Lassen Sie thinking weg.</translation>
         </message>
         <message>
             <source>The chat template of this model knows no thinking effort. Use on or off.</source>
-            <translation type="unfinished"></translation>
+            <translation>Die Chatvorlage dieses Modells kennt keine Denkstufen. Verwenden Sie on oder off.</translation>
         </message>
         <message>
             <source>token ids with finite numbers</source>
@@ -3620,7 +3655,7 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         </message>
         <message>
             <source>Thinking must be one of {modes}, not {value!r}.</source>
-            <translation type="unfinished"></translation>
+            <translation>thinking muss eines von {modes} sein, nicht {value!r}.</translation>
         </message>
         <message>
             <source>A prompt must be text, a list of messages or a list of token ids.</source>
