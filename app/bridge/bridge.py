@@ -34,6 +34,7 @@ from engine import (
     Message,
     ModelFile,
     SamplingConfig,
+    ThinkingMode,
     TokenEvent,
 )
 
@@ -62,11 +63,11 @@ def _make_decoder() -> SpeculativeDecoder:
 class EngineBridge:
     """Run jobs of the engine.
 
-    Attributes: loaded (what is really loaded, true also after a failed load); progress (of the load that is running,
-    or None); measuring (whether the costs of the pair are being measured); proving (whether ways are being measured
-    against each other); token_names (texts of the target's tokens, as far as they came up in a reply). Methods are
-    called on the Qt thread. A scan and a measurement of costs in the background give way to a load or a reply, and then
-    begin again.
+    Attributes: loaded (what is really loaded, true also after a failed load); progress (of the load that is running, or
+    None); measuring (whether the costs of the pair are being measured); proving (whether ways are being measured
+    against each other); thinking_modes (how the target can be told to think); token_names (texts of the target's
+    tokens, as far as they came up in a reply). Methods are called on the Qt thread. A scan and a measurement of costs
+    in the background give way to a load or a reply, and then begin again.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class EngineBridge:
         self.measuring = False
         self.comparing = False
         self.token_names: dict[int, str] = {}
+        self.thinking_modes: tuple[ThinkingMode, ...] = ()
         self._how = LoadWay()
         self._held: dict[Job[Loaded], LoadWay] = {}
         self._put_off = False
@@ -139,6 +141,25 @@ class EngineBridge:
         asked = GenerationChoice() if choice is None else choice
         return self._worker.submit(Job(self._loop, lambda cancel: self._reply(messages, lookahead, asked, cancel)))
 
+    def answer_now(self) -> None:
+        """End the thought of the reply that is being written, and let the answer begin."""
+        self._decoder.answer_now()
+
+    def read_prompt(
+        self, messages: Sequence[Message], choice: GenerationChoice, *, reply_next: bool
+    ) -> Job[engine.ReadPrompt]:
+        """Return in the background what the target reads of these messages.
+
+        `reply_next`: it is to reply now; False: they end there. Raises ModelNotLoaded, InvalidRequest,
+        ChatTemplateFailed, TextNotEncodable, Cancelled.
+        """
+
+        def work(cancel: CancelToken) -> engine.ReadPrompt:
+            told = choice.messages(messages)
+            return self._decoder.read_prompt(told, reply_next=reply_next, cancel=cancel, **choice.thinking_options)
+
+        return self._worker.submit(Job(self._loop, work, background=True))
+
     def measure_ways(self, request: CompareRequest, note: Callable[[CompareProgress], None]) -> Job[WaysReport]:
         """Answer a prompt in several ways in turns, with the models that are loaded; a reply waits until it is over.
 
@@ -177,19 +198,24 @@ class EngineBridge:
         return self._worker.submit(Job(self._loop, lambda _cancel: engine.inspect_model(path), background=True))
 
     def count_tokens(
-        self, messages: Sequence[Message], texts: Sequence[str] = (), max_tokens: int | None = None
+        self, messages: Sequence[Message], texts: Sequence[str] = (), choice: GenerationChoice | None = None
     ) -> Job[TokenCount]:
         """Count in the background the tokens that these messages would take of the context, and those of each text.
 
+        `choice`: what the reply would be asked with; its system prompt comes first.
+
         Raises ModelNotLoaded, ChatTemplateFailed, TextNotEncodable, Cancelled.
         """
+        asked = GenerationChoice() if choice is None else choice
 
         def work(cancel: CancelToken) -> TokenCount:
             counts = []
             for text in texts:
                 counts.append(self._decoder.count(text))
                 cancel.check()
-            return TokenCount(self._decoder.fit(messages, max_tokens=max_tokens, cancel=cancel), tuple(counts))
+            told, most = asked.messages(messages), asked.max_tokens
+            fit = self._decoder.fit(told, max_tokens=most, cancel=cancel, **asked.thinking_options)
+            return TokenCount(fit, tuple(counts))
 
         return self._worker.submit(Job(self._loop, work, background=True))
 
@@ -221,6 +247,7 @@ class EngineBridge:
                 config = self._config(target, how.target, how)
                 decoder.attach_target(config, progress=self._note_progress, cancel=cancel)
                 self.token_names = {}
+                self.thinking_modes = decoder.thinking_modes
                 self._how = replace(self._how, target=how.target)
                 self._note_loaded(target, self.loaded.draft)
             cancel.check()
@@ -235,7 +262,7 @@ class EngineBridge:
 
     def _unload(self) -> Loaded:
         self._decoder.close()
-        self.loaded = Loaded()
+        self.loaded, self.thinking_modes = Loaded(), ()
         return self.loaded
 
     def _config(self, path: Path, options: LoadChoice, how: LoadWay) -> LoadConfig:

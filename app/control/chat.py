@@ -14,7 +14,7 @@ from app.control.messages import KeptMessages
 from app.control.models import ModelController
 from app.control.replies import PendingReply, ReplyQueue
 from app.state.chat.activity import Activity
-from app.state.chat.intents import Continue, Delete, Edit, EntryIntent, LoadTrace, Regenerate, ShowVersion
+from app.state.chat.intents import AnswerNow, Continue, Delete, Edit, EntryIntent, LoadTrace, Regenerate, ShowVersion
 from app.state.chat.transcript import Entry, Exchange, Problem, Transcript
 from app.state.conversations.conversation import Conversation
 from app.state.conversations.kept import exchanges
@@ -183,6 +183,8 @@ class ChatController(QObject):
     def carry_out(self, intent: EntryIntent) -> None:
         """Do what the reader wants of a message; nothing happens while a question of this chat is being answered."""
         match intent:
+            case AnswerNow(exchange):
+                self.replies.answer_now(exchange)
             case LoadTrace(exchange):
                 self.conversations.load_trace(exchange)
             case Edit(exchange, text):

@@ -18,9 +18,10 @@ from app.state.settings.generation import (
     NEEDS_DRAFT,
     SAMPLING,
     SPECULATION,
+    THINKING,
     GenerationChoice,
 )
-from engine import ModelFile
+from engine import THINKING_MODES, ModelFile, ThinkingMode
 
 
 class Choices(QObject):
@@ -40,6 +41,8 @@ class Choices(QObject):
     def __init__(self, settings: Settings, conversations: ConversationController) -> None:
         super().__init__()
         self._target: ModelFile | None = None
+        self._modes: tuple[ThinkingMode, ...] = ()
+        self._thinking_model = ""
         self._settings = settings
         self._conversations = conversations
         self._build()
@@ -66,6 +69,8 @@ class Choices(QObject):
         told = self._told(choice, self.own, self._base, self._is_chosen(shown))
         if choice is self.defaults:
             told = self._begins_with()
+        if shown is not None and THINKING in shown.settings:
+            told = {**told, THINKING: shown.settings[THINKING]}
         if shown is None:
             self._settings.next_sampling = told
         elif told != shown.settings:
@@ -96,13 +101,47 @@ class Choices(QObject):
         self._base = self.own = GenerationChoice.from_mapping(told, self.defaults)
         if not self._is_chosen(shown) and _same_sampling(self._base, GenerationChoice()):
             self.own = self._as_recommended(self._base)
+        self.own = replace(self.own, thinking=self.thinking)
         self._by_method = {self.own.method: self.own}
 
     def _opened(self) -> None:
         shown = self._conversations.open
         if shown is not None and not len(shown) and not shown.settings:
-            self._conversations.set_settings(shown, self._settings.next_sampling or self._begins_with())
+            begins_with = self._settings.next_sampling or self._begins_with()
+            mode = self._settings.thinking.get(self._thinking_model)
+            self._conversations.set_settings(shown, begins_with if mode is None else {**begins_with, THINKING: mode})
         self._settings.next_sampling = {}
+        self._build()
+        self.changed.emit()
+
+    # Thinking ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def thinking_modes(self) -> tuple[ThinkingMode, ...]:
+        """Return how the loaded model can be told to think, beside "default"; (): it cannot."""
+        return self._modes
+
+    @property
+    def thinking(self) -> ThinkingMode:
+        """Return how the next reply is to think: as chosen for the conversation, or else for the model."""
+        shown = self._conversations.open
+        kept = None if shown is None else shown.settings.get(THINKING)
+        wanted = kept if kept in THINKING_MODES else self._settings.thinking.get(self._thinking_model)
+        return next((mode for mode in self._modes if mode == wanted), "default")
+
+    def note_thinking(self, model: str, modes: tuple[ThinkingMode, ...]) -> None:
+        """Note the model that is loaded, and how it can be told to think."""
+        if (model, modes) != (self._thinking_model, self._modes):
+            self._thinking_model, self._modes = model, modes
+            self._build()
+            self.changed.emit()
+
+    def choose_thinking(self, mode: ThinkingMode) -> None:
+        """Let the next replies of this conversation think so, and those of new ones with the same model."""
+        self._settings.thinking = {**self._settings.thinking, self._thinking_model: mode}
+        shown = self._conversations.open
+        if shown is not None:
+            self._conversations.set_settings(shown, {**shown.settings, THINKING: mode})
         self._build()
         self.changed.emit()
 

@@ -150,7 +150,7 @@ class ContextController(QObject):
                 return
             self._history = history
             messages = (*history, *asked_messages(self._typed()))
-        job = self._job = self._bridge.count_tokens(choice.messages(messages), uncounted, choice.max_tokens)
+        job = self._job = self._bridge.count_tokens(messages, uncounted, choice)
         try:
             count = await job.result
         except Cancelled:

@@ -150,6 +150,12 @@ class ReplyQueue(QObject):
         if pending.job is not None:
             pending.job.cancel()
 
+    def answer_now(self, exchange: Exchange) -> None:
+        """End the thought of this reply, if it is the one that is being written."""
+        pending = self.running
+        if pending is not None and pending.exchange is exchange and exchange.status == "writing":
+            self._bridge.answer_now()
+
     async def stop(self) -> None:
         """End everything that runs, for closing; what came of the replies is told as usual."""
         self._timer.stop()

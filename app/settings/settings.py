@@ -34,7 +34,7 @@ from app.state.settings.fields import Option
 from app.state.settings.generation import CHOSEN, GENERATION, GenerationChoice
 from app.system.places import settings_path
 from app.system.translation import LANGUAGES
-from engine import MAX_LOOKAHEAD, Translatable, private_folder, write_whole
+from engine import MAX_LOOKAHEAD, THINKING_MODES, Translatable, private_folder, write_whole
 
 FONT_POINTS = (6, 40)
 """The smallest and the largest size of the font that can be chosen."""
@@ -55,6 +55,12 @@ def _sampling(value: object) -> dict[str, Any]:
         return {}
     chosen = {CHOSEN: True} if value.get(CHOSEN) is True else {}
     return {**GenerationChoice.from_mapping(value).to_mapping(), **chosen}
+
+
+def _thinking(value: object) -> dict[str, str]:
+    if isinstance(value, Mapping):
+        return {path: mode for path, mode in value.items() if isinstance(path, str) and mode in THINKING_MODES}
+    raise ValueError(value)
 
 
 def _speculation(name: str) -> Mapping[str, Setting]:
@@ -80,7 +86,8 @@ class Settings:
     `target` "" is the bundled one; `draft` "" is none, None the bundled one.
     `drafting`: how the draft was chosen (`Drafting` in app.state.models.models), "" in old files;
     `models_folders`: in their order;
-    `load_options`: how a model is loaded, by its path; `geometry` is Qt's own form in base64; `left_width`,
+    `load_options`: how a model is loaded, `thinking`: how it is to think, by its path; `geometry` is Qt's own form in
+    base64; `left_width`,
     `right_width` in pixels; `conversation` is the number of the one that is open, 0 for none; `font_points` 0: the
     platform's size; `language` "": the system's; `notify`: when a long reply has ended behind other windows;
     `first_launch`: the program was never used; `method`, `acceptance`, `overlap`: of every reply; `sampling`: what new
@@ -130,6 +137,7 @@ class Settings:
     right_width: int = field(default=300, metadata=kept(_WIDTH, resting=True))
     conversation: int = field(default=0, metadata=kept(whole(0, 2**63 - 1)))
     tokens_colored: bool = field(default=False, metadata=kept(flag))
+    thinking: dict[str, str] = field(default_factory=dict, metadata=kept(_thinking))
     method: str = field(default="auto", metadata=_speculation("method"))
     acceptance: str = field(default="rejection", metadata=_speculation("acceptance"))
     overlap: str = field(default="auto", metadata=_speculation("overlap"))

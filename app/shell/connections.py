@@ -38,6 +38,7 @@ def connect(program: Program) -> None:
     _connect_models(program, windows.library)
     _connect_files(program)
     _connect_meter(program)
+    _connect_thinking(program)
     register(program, windows)
     program.window.bar.fill_menu(program.window.commands)
 
@@ -203,6 +204,17 @@ def _connect_meter(program: Program) -> None:
     window.prompt.edited.connect(context.note_typed)
     context.changed.connect(show)
     window.closed.connect(context.stop)
+
+
+def _connect_thinking(program: Program) -> None:
+    button, choices, bridge = program.window.prompt.thinking, program.controller.choices, program.bridge
+
+    def note() -> None:
+        choices.note_thinking(str(bridge.loaded.target or ""), bridge.thinking_modes)
+
+    button.chosen.connect(choices.choose_thinking)
+    program.models.loaded_changed.connect(note)
+    choices.changed.connect(lambda: button.show_modes(choices.thinking_modes, choices.thinking))
 
 
 def _note_plain_speed(program: Program, kind: CompareKind) -> None:

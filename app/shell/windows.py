@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,16 +11,18 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
 from app.control.compare import CompareController
-from app.control.problems import report
+from app.control.problems import describe, report
 from app.shell.library_windows import LibraryWindows
 from app.shell.program import Program
 from app.shell.settings_windows import SettingsWindows
-from app.state.chat.intents import EntryIntent, ShowDetails
+from app.state.chat.intents import EntryIntent, ShowDetails, ShowPrompt
 from app.state.chat.transcript import Problem
 from app.state.compare.compare import CompareKind
 from app.system.places import data_folder, flavour
+from app.system.translation import say
 from app.views.compare.dialog import RunDialog
 from app.views.widgets.theme import Theme
+from engine import Cancelled, ReadPrompt
 
 if TYPE_CHECKING:
     from app.views.commands.palette import CommandPalette, Title
@@ -107,6 +110,33 @@ class ReportWindows:
         if not there or not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
             text = window.tr("The log is in {folder}.") if there else window.tr("There is no log in {folder} yet.")
             window.notice.show_trouble(text.format(folder=folder))
+
+
+class PromptWindows:
+    """Show what the model reads of a conversation."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        program.window.transcript.intent.connect(self._take)
+
+    def _take(self, intent: EntryIntent) -> None:
+        if isinstance(intent, ShowPrompt):
+            program, replies = self._program, intent.part == "question"
+            messages = program.controller.transcript.messages_until(intent.exchange, reply=not replies)
+            job = program.bridge.read_prompt(messages, program.controller.choices.own, reply_next=replies)
+            job.result.add_done_callback(self._show)
+
+    def _show(self, result: Future[ReadPrompt]) -> None:
+        from app.views.window.prompt_dialog import PromptDialog  # noqa: PLC0415 - not before it is asked for
+
+        program, error = self._program, None if result.cancelled() else result.exception()
+        if result.cancelled() or isinstance(error, Cancelled) or not program.window.isVisible():
+            return
+        if error is not None:
+            program.controller.report(describe(error))
+            return
+        read = result.result()
+        PromptDialog(read, [say(note) for note in read.notes], program.theme, program.window).show()
 
 
 class Introduction:
@@ -207,6 +237,7 @@ class Windows:
     library: LibraryWindows
     introduction: Introduction
     reports: ReportWindows
+    prompts: PromptWindows
     settings: SettingsWindows
     help: HelpWindows
 
@@ -218,6 +249,7 @@ class Windows:
             LibraryWindows(program.models, lambda: program.controller.activity, program.theme, program.window),
             Introduction(program),
             ReportWindows(program),
+            PromptWindows(program),
             SettingsWindows(program),
             HelpWindows(program),
         )

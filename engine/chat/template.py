@@ -107,6 +107,18 @@ def render_prompt(
     return PromptText(render_cut(template, told, tokenizer, renderer, given))
 
 
+def render_conversation(
+    messages: Sequence[Message], tokenizer: Tokenizer, renderer: Renderer, given: TemplateInput = PLAIN_INPUT
+) -> PromptText:
+    """Return what a model reads of a conversation that nobody goes on with. Raises ChatTemplateFailed, Cancelled."""
+    template = choose_template(tokenizer.chat_templates, given)
+    if template is None:
+        return render_prompt(messages, tokenizer, renderer, given)
+    ended = replace(given, arguments={**given.arguments, "add_generation_prompt": False})
+    told = [template_message(message) for message in messages]
+    return PromptText(render_cut(template, told, tokenizer, renderer, ended))
+
+
 def render_cut(
     template: str,
     messages: Sequence[Mapping[str, Any]],

@@ -51,6 +51,14 @@ class Thinking:
     switch: ThinkingSwitch = "none"
     names: Mapping[str, ThinkingSwitch] = field(default_factory=dict)
 
+    @property
+    def modes(self) -> tuple[ThinkingMode, ...]:
+        """Return what can be chosen beside "default"."""
+        by_effort, by_switch = "effort" in self.names.values(), "on-off" in self.names.values()
+        if not by_effort:
+            return ("on", "off") if by_switch else ()
+        return ("off", "low", "medium", "high") if by_switch else ("low", "medium", "high")
+
     def arguments(self, wanted: str) -> dict[str, object] | None:
         """Return the variables for "on", "off" or one of EFFORTS; None where the template has no such switch."""
         given: dict[str, object] = {}

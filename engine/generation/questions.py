@@ -10,7 +10,7 @@ from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.chat.context_fit import PromptFit, measure_turns
 from engine.chat.render import Renderer
-from engine.chat.template import render_prompt
+from engine.chat.template import render_conversation, render_prompt
 from engine.chat.thinking import ThinkingSwitch, thinking_input, thinking_of
 from engine.config import ThinkingMode, check_thinking, freeze_messages
 from engine.errors import InvalidRequest, ModelNotLoaded, TokenOutOfRange
@@ -86,15 +86,25 @@ class TargetQuestions:
         """
         return thinking_of(self._loaded().tokenizer, Renderer()).switch
 
+    @property
+    def thinking_modes(self) -> tuple[ThinkingMode, ...]:
+        """Return what `thinking` may be for the target, beside "default"; () where it cannot be told.
+
+        Raises ModelNotLoaded.
+        """
+        return thinking_of(self._loaded().tokenizer, Renderer()).modes
+
     def read_prompt(
         self,
         messages: Sequence[Message | Mapping[str, Any]],
         *,
         thinking: ThinkingMode = "default",
+        reply_next: bool = True,
         cancel: CancelToken | None = None,
     ) -> ReadPrompt:
         """Return what the target would read of these messages, all of them. Reads nothing.
 
+        `reply_next`: it is to reply now, or to go on with the last message if that is its own; False: they end there.
         Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed, TextNotEncodable, Cancelled.
         """
         tokenizer, told = self._loaded().tokenizer, freeze_messages(messages)
@@ -102,6 +112,9 @@ class TargetQuestions:
             raise InvalidRequest("There is no message to be read.")
         renderer = Renderer(cancel)
         given = thinking_input(check_thinking(thinking), tokenizer, renderer)
-        prompt = render_prompt(told, tokenizer, renderer, given)
+        if reply_next:
+            prompt = render_prompt(told, tokenizer, renderer, given)
+        else:
+            prompt = render_conversation(told, tokenizer, renderer, given)
         markers = tuple(prompt.markers(tokenizer))
         return ReadPrompt(prompt.text, markers, len(prompt.tokens(tokenizer)), renderer.notes)

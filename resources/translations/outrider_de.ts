@@ -908,11 +908,11 @@
         </message>
         <message>
             <source>no chat template: it reads chats as plain text</source>
-            <translation>keine Chatvorlage: es liest Chats als reinen Text</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>no chat template: chats are written as {format}</source>
-            <translation>keine Chatvorlage: Chats werden wie für {format} geschrieben</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>needs {needed} of memory</source>
@@ -1316,6 +1316,10 @@
         <message>
             <source>Copy your message</source>
             <translation>Nachricht kopieren</translation>
+        </message>
+        <message>
+            <source>Show what the model reads</source>
+            <translation>Zeigen, was das Modell liest</translation>
         </message>
         <message>
             <source>Delete this message and its reply</source>
@@ -1725,6 +1729,29 @@
         <message>
             <source>Send</source>
             <translation>Senden</translation>
+        </message>
+    </context>
+    <context>
+        <name>PromptDialog</name>
+        <message>
+            <source>What the model reads</source>
+            <translation>Was das Modell liest</translation>
+        </message>
+        <message>
+            <source>{count} tokens. Control tokens are marked.</source>
+            <translation>{count} Token. Steuertoken sind markiert.</translation>
+        </message>
+        <message>
+            <source>Copy</source>
+            <translation>Kopieren</translation>
+        </message>
+        <message>
+            <source>Close</source>
+            <translation>Schließen</translation>
+        </message>
+        <message>
+            <source>Copied</source>
+            <translation>Kopiert</translation>
         </message>
     </context>
     <context>
@@ -2502,10 +2529,53 @@
         </message>
     </context>
     <context>
+        <name>ThinkingButton</name>
+        <message>
+            <source>Thinking</source>
+            <translation>Nachdenken</translation>
+        </message>
+        <message>
+            <source>Thinking: {mode}</source>
+            <translation>Nachdenken: {mode}</translation>
+        </message>
+        <message>
+            <source>as the model does</source>
+            <translation>wie das Modell es hält</translation>
+        </message>
+        <message>
+            <source>off</source>
+            <translation>aus</translation>
+        </message>
+        <message>
+            <source>on</source>
+            <translation>ein</translation>
+        </message>
+        <message>
+            <source>low</source>
+            <translation>wenig</translation>
+        </message>
+        <message>
+            <source>medium</source>
+            <translation>mittel</translation>
+        </message>
+        <message>
+            <source>high</source>
+            <translation>viel</translation>
+        </message>
+    </context>
+    <context>
         <name>ThoughtView</name>
         <message>
             <source>Thinking…</source>
             <translation>Denkt nach…</translation>
+        </message>
+        <message>
+            <source>Answer now</source>
+            <translation>Jetzt antworten</translation>
+        </message>
+        <message>
+            <source>End the thought, and let the answer begin</source>
+            <translation>Den Gedanken beenden und die Antwort beginnen lassen</translation>
         </message>
         <message>
             <source>Thought</source>
@@ -2608,7 +2678,7 @@
         </message>
         <message>
             <source>forced: it ended the thought (Answer now)</source>
-            <translation>erzwungen: beendete den Gedanken (Jetzt antworten)</translation>
+            <translation>erzwungen: damit endete der Gedanke (Jetzt antworten)</translation>
         </message>
         <message>
             <source>round {number}</source>
@@ -2655,7 +2725,7 @@
         </message>
         <message>
             <source>The model asks for this call. Outrider runs nothing.</source>
-            <translation>Das Modell wünscht diesen Aufruf. Outrider führt nichts aus.</translation>
+            <translation>Das Modell bittet um diesen Aufruf. Outrider führt nichts aus.</translation>
         </message>
         <message>
             <source>Copy</source>
@@ -3547,15 +3617,15 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         </message>
         <message>
             <source>The chat template of this model has no switch that turns thinking on or off.</source>
-            <translation>Die Chatvorlage dieses Modells hat keinen Schalter, der das Denken ein- oder ausschaltet.</translation>
+            <translation>Die Chatvorlage dieses Modells hat keinen Schalter, der das Nachdenken ein- oder ausschaltet.</translation>
         </message>
         <message>
             <source>The chat template of this model knows no thinking effort. Omit thinking.</source>
-            <translation>Die Chatvorlage dieses Modells kennt keine Denkstufen. Lassen Sie thinking weg.</translation>
+            <translation>Die Chatvorlage dieses Modells kennt keine Stufen des Nachdenkens. Lassen Sie thinking weg.</translation>
         </message>
         <message>
             <source>The chat template of this model knows no thinking effort. Use on or off.</source>
-            <translation>Die Chatvorlage dieses Modells kennt keine Denkstufen. Verwenden Sie on oder off.</translation>
+            <translation>Die Chatvorlage dieses Modells kennt keine Stufen des Nachdenkens. Verwenden Sie on oder off.</translation>
         </message>
         <message>
             <source>token ids with finite numbers</source>
@@ -3655,7 +3725,7 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         </message>
         <message>
             <source>Thinking must be one of {modes}, not {value!r}.</source>
-            <translation>thinking muss eines von {modes} sein, nicht {value!r}.</translation>
+            <translation>Das Nachdenken muss eines von {modes} sein, nicht {value!r}.</translation>
         </message>
         <message>
             <source>A prompt must be text, a list of messages or a list of token ids.</source>

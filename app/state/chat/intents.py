@@ -47,6 +47,21 @@ class ShowVersion:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerNow:
+    """End the thought of the reply that is being written, and let the answer begin."""
+
+    exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class ShowPrompt:
+    """Show what the model reads of the conversation up to a question or its reply."""
+
+    exchange: Exchange
+    part: Literal["question", "reply"]
+
+
+@dataclass(frozen=True, slots=True)
 class LoadTrace:
     """Put the record of a reply's tokens into the exchange at once, if there is one."""
 
@@ -67,7 +82,7 @@ class ShowDetails:
     problem: Problem
 
 
-ChatIntent = Edit | Regenerate | Continue | Delete | ShowVersion | LoadTrace
+ChatIntent = Edit | Regenerate | Continue | Delete | ShowVersion | LoadTrace | AnswerNow
 """Carried out by the ChatController."""
-EntryIntent = ChatIntent | Act | ShowDetails
+EntryIntent = ChatIntent | Act | ShowDetails | ShowPrompt
 """All that can be asked of an entry."""

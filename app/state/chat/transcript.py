@@ -198,6 +198,12 @@ class Transcript:
             messages.append(Message("assistant", asked.reply))
         return tuple(messages)
 
+    def messages_until(self, exchange: Exchange, *, reply: bool) -> tuple[Message, ...]:
+        """Return the conversation up to a question, or up to the reply to it."""
+        messages = answered(takewhile(lambda entry: entry is not exchange, self.entries))
+        messages += asked_messages(exchange.question, exchange.asked)
+        return (*messages, *reply_messages(exchange.reply, exchange.said)) if reply else tuple(messages)
+
 
 def answered(entries: Iterable[Entry]) -> list[Message]:
     """Return the questions that have a reply, each with it."""

@@ -18,6 +18,7 @@ from engine import (
     Message,
     SamplingConfig,
     SpeculationConfig,
+    ThinkingMode,
     Translatable,
 )
 
@@ -80,6 +81,7 @@ class GenerationChoice:
     Sampling as in the engine's SamplingConfig (`temperature` 0: greedy; `seed` None: another one each time).
     `max_tokens`: new tokens at most, None: until the end of the context; `stop`: texts that end a reply; `system`: what
     the model is told before everything else, "": nothing. `method`, `acceptance`, `overlap` as in SpeculationConfig.
+    `thinking`: as in GenerationRequest; it is chosen beside the prompt, for a model and for a conversation.
     Raises InvalidRequest and its kinds, UnknownMethod.
     """
 
@@ -239,12 +241,13 @@ class GenerationChoice:
     overlap: str = field(
         default="auto", metadata=described("speculation", "option", Translatable("Overlap"), options=OVERLAPS)
     )
+    thinking: ThinkingMode = "default"
     _sampling: SamplingConfig = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         sampling = SamplingConfig(**{name: getattr(self, name) for name in SAMPLING})
         object.__setattr__(self, "_sampling", sampling)
-        GenerationRequest("-", sampling=sampling, max_tokens=self.max_tokens, stop=self.stop)
+        GenerationRequest("-", sampling=sampling, max_tokens=self.max_tokens, stop=self.stop, thinking=self.thinking)
         SpeculationConfig(method=self.method, acceptance=self.acceptance, overlap=self.overlap)  # type: ignore[arg-type]
 
     # What the engine takes --------------------------------------------------------------------------------------------
@@ -263,7 +266,13 @@ class GenerationChoice:
             "acceptance": self.acceptance,
             "overlap": "off" if self.repeats and self.overlap == "auto" else self.overlap,
             "lookahead": lookahead,
+            **self.thinking_options,
         }
+
+    @property
+    def thinking_options(self) -> dict[str, Any]:
+        """Return how it is to think, by name, as the engine takes it; nothing where that is left to the model."""
+        return {} if self.thinking == "default" else {"thinking": self.thinking}
 
     @property
     def repeats(self) -> bool:
@@ -356,6 +365,8 @@ PRESET = _named("sampling", "reply")
 """What a preset holds."""
 CONVERSATION = _named("sampling", "reply", "system")
 """What each conversation has of its own."""
+THINKING = "thinking"
+"""Under this name the settings of a conversation say how the model is to think."""
 CHOSEN = "chosen"
 """Marks, beside them, a sampling that a person chose, were it the one that everything begins with."""
 SPECULATION = _named("speculation")

@@ -210,6 +210,7 @@ def question_row(theme: Theme, message: QWidget) -> ActionRow:
     specs = (
         ActionSpec("edit", "pencil-simple", translate("MessageActions", "Edit and send again")),
         ActionSpec("copy", "copy", translate("MessageActions", "Copy your message"), always=True),
+        ActionSpec("prompt", "eye", translate("MessageActions", "Show what the model reads"), always=True),
         ActionSpec("delete", "trash", translate("MessageActions", "Delete this message and its reply")),
     )
     before = translate("MessageActions", "Previous version of your message")
@@ -224,6 +225,7 @@ def reply_row(theme: Theme, message: QWidget) -> ActionRow:
         ActionSpec("regenerate", "arrow-counter-clockwise", translate("MessageActions", "Generate another reply")),
         ActionSpec("continue", "fast-forward", translate("MessageActions", "Continue this reply")),
         ActionSpec("copy", "copy", translate("MessageActions", "Copy the reply"), always=True),
+        ActionSpec("prompt", "eye", translate("MessageActions", "Show what the model reads"), always=True),
     )
     before = translate("MessageActions", "Previous reply")
     after = translate("MessageActions", "Next reply")

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QRect, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QTextEdit, QVBoxLayout, QWidget
 
-from app.state.chat.intents import Continue, Delete, Edit, LoadTrace, Regenerate, ShowVersion
+from app.state.chat.intents import AnswerNow, Continue, Delete, Edit, LoadTrace, Regenerate, ShowPrompt, ShowVersion
 from app.state.chat.transcript import Exchange
 from app.views.chat.actions import ActionRow, HoverButton, question_row, reply_row
 from app.views.chat.entry import Ask, DamageLine, EntryView, ProblemView
@@ -68,6 +68,7 @@ class ExchangeView(EntryView):
         self.question.closed.connect(self._show_actions)
         self.reply.grew.connect(self.resized)
         self.reply.settled.connect(self._show_end)
+        self.reply.answer_wanted.connect(self._ask_to_answer)
         self._show_actions()
 
     # Building ---------------------------------------------------------------------------------------------------------
@@ -271,10 +272,11 @@ class ExchangeView(EntryView):
 
     def _show_actions(self) -> None:
         exchange, busy = self.exchange, self._busy or not self.exchange.ended
-        offered = {"edit", "copy", "delete"} if self.question.editor is None else set()
+        offered = {"edit", "copy", "prompt", "delete"} if self.question.editor is None else set()
         self.question_actions.show_state(frozenset(offered), exchange.question_branch, busy=busy)
         offered = {"regenerate"} | ({"copy"} if exchange.reply else set())
         offered |= {"continue"} if exchange.unfinished else set()
+        offered |= {"prompt"} if exchange.answered else set()
         self.reply_actions.show_state(frozenset(offered), exchange.reply_branch, busy=busy)
         self.continue_button.setEnabled(not busy)
 
@@ -285,6 +287,8 @@ class ExchangeView(EntryView):
         elif name == "copy":
             QGuiApplication.clipboard().setText(self.exchange.question)
             self.question_actions.say_copied()
+        elif name == "prompt":
+            self.ask(ShowPrompt(self.exchange, "question"))
         else:
             self.ask(Delete(self.exchange))
 
@@ -294,11 +298,16 @@ class ExchangeView(EntryView):
             self.reply_actions.say_copied()
         elif name == "continue":
             self._ask_to_continue()
+        elif name == "prompt":
+            self.ask(ShowPrompt(self.exchange, "reply"))
         else:
             self.ask(Regenerate(self.exchange))
 
     def _ask_to_continue(self) -> None:
         self.ask(Continue(self.exchange))
+
+    def _ask_to_answer(self) -> None:
+        self.ask(AnswerNow(self.exchange))
 
     def _step_question(self, step: int) -> None:
         self.ask(ShowVersion(self.exchange, "question", step))

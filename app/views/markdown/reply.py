@@ -36,11 +36,13 @@ _SPACING = 8
 class ReplyView(QWidget):
     """Show a growing reply. It is drawn some twenty times a second, a few milliseconds each, however fast it comes.
 
-    Signals: settled() (all text that was given is drawn, and the reply is complete), grew() (its height changed).
+    Signals: settled() (all text that was given is drawn, and the reply is complete), grew() (its height changed),
+    answer_wanted() (the thought is to end now).
     """
 
     settled = Signal()
     grew = Signal()
+    answer_wanted = Signal()
 
     def __init__(self, theme: Theme, budget: PaintBudget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -251,6 +253,7 @@ class ReplyView(QWidget):
             self._end_part()
             last = ThoughtView(self._theme, self, folded=self._complete)
             last.turned.connect(self._turned)
+            last.answer_wanted.connect(self.answer_wanted)
             self._add(last)
         last.feed(text)
 

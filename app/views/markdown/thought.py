@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolButton, QWidget
 
 from app.views.markdown.auto_height_text import take_height
 from app.views.markdown.text import MarkdownText
@@ -15,9 +15,13 @@ _INDENT = 14
 
 
 class ThoughtView(QWidget):
-    """Show a thought: open while it is being thought, then folded. Signal: turned() (folded or unfolded)."""
+    """Show a thought: open while it is being thought, then folded.
+
+    Signals: turned() (folded or unfolded), answer_wanted() (the thought is to end now).
+    """
 
     turned = Signal()
+    answer_wanted = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None, *, folded: bool = False) -> None:
         super().__init__(parent)
@@ -33,6 +37,11 @@ class ThoughtView(QWidget):
         self.header.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.header.setText(self.tr("Thinking…"))
         self.header.clicked.connect(self._turn)
+        self.answer = QPushButton(self.tr("Answer now"), self)
+        self.answer.setToolTip(self.tr("End the thought, and let the answer begin"))
+        self.answer.setAutoDefault(False)
+        self.answer.setVisible(not folded)
+        self.answer.clicked.connect(self._answer)
         self.line = QWidget(self)
         self.line.setObjectName("thoughtLine")
         self.line.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -67,6 +76,7 @@ class ThoughtView(QWidget):
     def end(self, seconds: float | None) -> None:
         """End the thought. `seconds`: how long it took, if anyone looked on."""
         self._live = False
+        self.answer.hide()
         if seconds is None:
             self.header.setText(self.tr("Thought"))
         elif seconds < 60:
@@ -100,6 +110,10 @@ class ThoughtView(QWidget):
         if not self.folded:
             self.body.show_tail()
 
+    def _answer(self) -> None:
+        self.answer.setEnabled(False)
+        self.answer_wanted.emit()
+
     def _turn(self) -> None:
         self._chosen = True
         self._show_state()
@@ -116,6 +130,13 @@ class ThoughtView(QWidget):
         size = self.header.sizeHint()
         self.header.setGeometry(0, 0, min(size.width(), self.width()), size.height())
         height = size.height()
+        if self._live and not self.answer.isHidden():
+            button = self.answer.sizeHint()
+            height = max(height, button.height())
+            width = min(button.width(), max(self.width() - size.width() - 8, 0))
+            left = min(size.width(), self.width()) + 8
+            self.header.move(0, (height - size.height()) // 2)
+            self.answer.setGeometry(left, (height - button.height()) // 2, width, button.height())
         if not self.folded:
             self.body.move(_INDENT, height + 4)
             self.body.resize(max(self.width() - _INDENT, 40), self.body.height())

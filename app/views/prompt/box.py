@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, 
 
 from app.state.chat.attachments import Attachment, join_question
 from app.views.prompt.chips import ChipRow
+from app.views.prompt.thinking import ThinkingButton
 from app.views.widgets.icons import icon_button, keep_icon
 from app.views.widgets.theme import Theme
 
@@ -122,7 +123,7 @@ class PromptBox(QFrame):
     """Show prompt, files and button.
 
     Signals: send(text) (with its files quoted), cancel(), edited(), attach_wanted(), recalled() (the last question is
-    wanted once more). The files themselves come and go at `edit` and `chips`.
+    wanted once more). The files themselves come and go at `edit` and `chips`; how the model is to think at `thinking`.
     """
 
     send = Signal(str)
@@ -151,6 +152,7 @@ class PromptBox(QFrame):
         self.chips = ChipRow(theme, self)
         self.attach = icon_button(theme, "paperclip", self.tr("Attach text files"), self)
         self.attach.setFixedSize(36, 36)
+        self.thinking = ThinkingButton(theme, self)
         self._lay_out()
         self.setFocusProxy(self.edit)
         self._connect()
@@ -161,6 +163,7 @@ class PromptBox(QFrame):
         row.setSpacing(4)
         row.addWidget(self.attach, 0, Qt.AlignmentFlag.AlignBottom)
         row.addWidget(self.edit, 1, Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self.thinking, 0, Qt.AlignmentFlag.AlignBottom)
         row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignBottom)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(6, 6, 6, 6)
@@ -198,7 +201,7 @@ class PromptBox(QFrame):
         self._files, self._waits = tuple(files), bool(pending)
         self.chips.show_files(files, pending)
         # New chips would come last of all in the window.
-        order = [*self.chips.chips, self.attach, self.edit, self.button]
+        order = [*self.chips.chips, self.attach, self.edit, self.thinking, self.button]
         for before, after in pairwise(order):
             QWidget.setTabOrder(before, after)
         self._show_state()

@@ -108,6 +108,7 @@ FULL = Settings(
     drafting="ngram",
     lookahead=7,
     load_options={"/a.gguf": {"threads": 4, "context": None}},
+    thinking={"/a.gguf": "off"},
     theme="dark",
     language="de",
     font_points=12,

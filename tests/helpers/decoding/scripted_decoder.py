@@ -128,12 +128,22 @@ class ScriptedDecoder:
         """What the script says."""
         return self.script.thinking
 
+    @property
+    def thinking_modes(self) -> tuple[str, ...]:
+        """What the script says."""
+        return {"none": (), "on-off": ("on", "off"), "effort": ("low", "medium", "high")}[self.script.thinking]
+
     def answer_now(self) -> None:
         """Count the wish."""
         self.script.hurried += 1
 
     def read_prompt(
-        self, messages: Sequence[Message], *, thinking: str = "default", cancel: CancelToken | None = None
+        self,
+        messages: Sequence[Message],
+        *,
+        thinking: str = "default",
+        reply_next: bool = True,
+        cancel: CancelToken | None = None,
     ) -> ReadPrompt:
         """Each message between markers."""
         text, markers = "", []
