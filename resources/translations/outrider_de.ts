@@ -908,11 +908,11 @@
         </message>
         <message>
             <source>no chat template: it reads chats as plain text</source>
-            <translation type="unfinished"></translation>
+            <translation>keine Chatvorlage: es liest Chats als reinen Text</translation>
         </message>
         <message>
             <source>no chat template: chats are written as {format}</source>
-            <translation type="unfinished"></translation>
+            <translation>keine Chatvorlage: Chats werden wie für {format} geschrieben</translation>
         </message>
         <message>
             <source>needs {needed} of memory</source>
