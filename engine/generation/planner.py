@@ -33,6 +33,7 @@ from engine.drafting.none import NoDrafter
 from engine.errors import InvalidRequest, ModelNotLoaded, NotAvailable, TokenOutOfRange
 from engine.generation.overlap import overlap_pays
 from engine.generation.plan import Plan
+from engine.generation.turn_end import TurnEnd, turn_end_of
 from engine.generation.verifier import Verifier
 from engine.lookahead.costs import measured_cost
 from engine.lookahead.knowledge import PairKnowledge
@@ -146,7 +147,10 @@ def make_plan(
     tokens, dropped = _encode(request, target, renderer, given)
     if not tokens:
         raise InvalidRequest(Translatable("The prompt has no tokens. Enter some text first."))
-    stop_tokens = target.eos_token_ids | frozenset(request.stop_tokens)
+    parted, end = _parted(request, target.tokenizer, tokens, given), TurnEnd()
+    if _is_chat(request):
+        end = turn_end_of(target.tokenizer, target.eos_token_ids, parted.thought_ends, renderer)
+    stop_tokens = target.eos_token_ids | end.tokens | frozenset(request.stop_tokens)
     method, sources = choose_sources(speculation, has_draft=models.draft is not None)
     lookahead = _lookahead(speculation, sources)
     speculation = replace(speculation, lookahead=lookahead)
@@ -165,14 +169,13 @@ def make_plan(
     parts = [_make_part(source, context) for source in sources]
     automatic, greedy = speculation.lookahead == "auto", request.sampling.greedy
     policy = _make_policy(models, sources, parts, tokens, greedy=greedy) if automatic else make_policy(speculation)
-    parted = _parted(request, target.tokenizer, tokens, given)
     return Plan(
         target=target,
         drafter=_join(sources, parts, policy, open_end=request.speculation.lookahead == "default"),
         verifier=Verifier(target, request.sampling, speculation.acceptance, seed, request.top, rows=models.rows),
         policy=policy,
         prompt=tokens,
-        reply=ReplyText(target.tokenizer, request.stop),
+        reply=ReplyText(target.tokenizer, (*request.stop, *end.texts)),
         parted=parted,
         thought_end=lambda: thought_end(target.tokenizer, Renderer(cancel), given, parted.thought_ends),
         answer_now=answer_now,
