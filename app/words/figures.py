@@ -119,7 +119,7 @@ def summary(exchange: Exchange) -> str:
 def _endings(exchange: Exchange) -> list[str]:
     if exchange.status == "cancelled":
         words = [QCoreApplication.translate("Figures", "cancelled")]
-        if not exchange.reply:
+        if not (exchange.reply or exchange.shown):
             words.append(QCoreApplication.translate("Figures", "not answered"))
         return words
     if exchange.status == "interrupted":
@@ -128,7 +128,7 @@ def _endings(exchange: Exchange) -> list[str]:
         return [QCoreApplication.translate("Figures", "stopped at the token limit")]
     if exchange.finish_reason == "context":
         return [QCoreApplication.translate("Figures", "the context is full")]
-    if exchange.status == "done" and not exchange.reply.strip():
+    if exchange.status == "done" and not (exchange.reply.strip() or exchange.said):
         return [QCoreApplication.translate("Figures", "empty reply")]
     return []
 

@@ -132,7 +132,7 @@ class EntryViews(QObject):
         view.fold_as(self._folds.get(id(exchange), ()))
         if exchange.ended:
             view.end()
-        elif exchange.reply:
+        elif exchange.reply or exchange.shown:
             view.grow()
         return view
 

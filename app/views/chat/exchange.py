@@ -173,7 +173,7 @@ class ExchangeView(EntryView):
             self.tokens = None
         if self._finished is not None:
             self.end()
-        elif self.exchange.reply:
+        elif self.exchange.reply or self.exchange.shown:
             self.grow()
         self.resized.emit()
 

@@ -112,6 +112,7 @@ async def walk(program: Program, gallery: Gallery, folder: Path) -> None:
     await gallery.shot("actions")
     await scenes.tokens(program, gallery)
     await scenes.thought(program, gallery)
+    await scenes.thinking(program, gallery)
     view_of(program).question.edit()
     await gallery.shot("edit")
     press(Qt.Key.Key_Escape)

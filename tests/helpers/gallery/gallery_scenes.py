@@ -14,8 +14,8 @@ from app.settings.settings import SettingsFile
 from app.shell.program import Program
 from app.shell.windows import CompareWindows
 from app.state.chat.activity import Activity
-from app.state.chat.intents import Regenerate
-from app.state.chat.transcript import Problem
+from app.state.chat.intents import Regenerate, ShowPrompt
+from app.state.chat.transcript import Exchange, Problem
 from app.state.compare.compare import CompareProgress, CompareRequest, CompareRun, CompareSettings
 from app.state.conversations.list import ConversationItem
 from app.state.models.models import Loaded
@@ -25,9 +25,12 @@ from app.system.damage_dialog import make_dialog
 from app.system.translation import say_error
 from app.views.chat.entry import DroppedLine
 from app.views.chat.exchange import ExchangeView
+from app.views.chat.tool_call import ToolCallView
 from app.views.markdown.thought import ThoughtView
+from app.views.window.main_window import MainWindow
+from app.views.window.prompt_dialog import PromptDialog
 from app.words.settings import trouble_words
-from engine import InstallationDamaged
+from engine import GenerationResult, GenerationStats, InstallationDamaged, ToolCall
 from helpers.gallery.gallery_tools import Gallery, answered, last, press, type_words, until, view_of
 
 LOST = InstallationDamaged(
@@ -79,6 +82,43 @@ async def thought(program: Program, gallery: Gallery) -> None:
     program.controller.carry_out(Regenerate(last(program)))
     await answered(program)
     await gallery.shot("versions")
+
+
+async def thinking(program: Program, gallery: Gallery) -> None:
+    """A thought that grows, with a model that can be told to think; tool calls; what the model reads."""
+    window = program.window
+    button, transcript = window.prompt.thinking, window.transcript
+    button.show_modes(("off", "low", "medium", "high"), "low")
+    exchange = Exchange("Where does the fox live?")
+    exchange.add("", [("reasoning", "The fox may live in the forest, or in the field. " * 12)])
+    transcript.add(exchange)
+    await until(lambda: bool(_thoughts(window, exchange)))
+    await gallery.shot("thinking")
+    button.menu().popup(window.mapToGlobal(QPoint(100, 60)))
+    await gallery.windows("thinking-modes")
+    calls = (
+        ToolCall("1", "search", {"word": "fox" * 80, "most": 3}),
+        ToolCall("2", "look_up_a_word_by_a_tool_that_has_a_rather_long_name_which_no_line_has_room_for", {}),
+    )
+    stats = GenerationStats()
+    exchange.add("", [("content", "I look.")])
+    exchange.end(GenerationResult("", (), 1, 1, "stop", "plain", 0, stats, 0, "In the forest.", "I look.", calls))
+    transcript.end(exchange)
+    view = transcript.view_of(exchange)
+    assert view is not None
+    await until(lambda: view.reply.is_settled)
+    view.findChildren(ToolCallView)[0].header.click()
+    await gallery.shot("tool-calls")
+    transcript.show_all(program.controller.transcript.entries)
+    button.show_modes((), "default")
+    transcript.intent.emit(ShowPrompt(last(program), "reply"))
+    await until(lambda: window.findChild(PromptDialog) is not None)
+    await gallery.windows("model-reads")
+
+
+def _thoughts(window: MainWindow, exchange: Exchange) -> list[ThoughtView]:
+    view = window.transcript.view_of(exchange)
+    return [] if view is None else view.reply.thoughts
 
 
 async def prompt(program: Program, gallery: Gallery, folder: Path) -> None:

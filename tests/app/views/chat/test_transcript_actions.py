@@ -250,7 +250,7 @@ def test_tab_goes_through_the_entries_in_their_order(view: TranscriptView, qtbot
     assert focus is after
     assert [number for number, _ in stops] == sorted(number for number, _ in stops)
     assert {number for number, _ in stops} == set(range(8))
-    assert [name for number, name in stops if number == 3][1:4] == ["edit", "copy", "delete"]
+    assert [name for number, name in stops if number == 3][1:5] == ["edit", "copy", "prompt", "delete"]
     focus = tab(Qt.Key.Key_Backtab)
     backwards = 0
     while focus is not before:

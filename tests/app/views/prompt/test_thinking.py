@@ -122,8 +122,9 @@ def test_tool_calls_are_folded_and_can_be_copied(open_window: OpenWindow, qtbot:
     assert shown.header.accessibleName() == "Tool call: search"
     assert shown.header.accessibleDescription() == "collapsed"
     qtbot.mouseClick(shown.header, Qt.MouseButton.LeftButton)
+    assert shown.body is not None
     qtbot.waitUntil(shown.body.isVisible)
-    assert shown.body.text() == '{\n  "word": "fox & hare"\n}'
+    assert shown.body.toPlainText() == '{\n  "word": "fox & hare"\n}'
     qtbot.mouseClick(shown.copy, Qt.MouseButton.LeftButton)
     assert QGuiApplication.clipboard().text() == shown.text
     assert window.close()
