@@ -12,6 +12,7 @@ from typing import Any, Literal, TypedDict
 from engine.checks import bias_pairs, check_number, check_whole, is_whole, token_ids
 from engine.errors import InvalidLookahead, InvalidRequest, UnknownMethod
 from engine.messages.message import Message
+from engine.messages.tools import Tool, freeze_tools
 from engine.methods import DRAFT_MODEL, METHODS, SOURCES, DraftMethod
 from engine.sampling_rules import RULES
 from engine.translatable import Translatable
@@ -259,7 +260,8 @@ class GenerationRequest:
     turn unless `raw`. `max_tokens` counts new tokens, None: until the end of the context. `stop` are texts and
     `stop_tokens` token ids that end the reply. `top` asks for the best alternatives (0..5) on each TokenEvent.
     `thinking`: whether the model thinks before it answers, "on" or "off", or how hard, "low", "medium" or "high", where
-    its chat template can be told; "default": as the template does by itself.
+    its chat template can be told; "default": as the template does by itself. `tools`: the functions that it may call,
+    in the form of OpenAI's chat interface; calls are told in the result, and nothing is run.
     Raises InvalidRequest.
     """
 
@@ -272,9 +274,13 @@ class GenerationRequest:
     stop_tokens: tuple[int, ...] = ()
     top: int = 0
     thinking: ThinkingMode = "default"
+    tools: tuple[Tool, ...] = field(default=(), hash=False)
 
     def __post_init__(self) -> None:
         check_thinking(self.thinking)
+        object.__setattr__(self, "tools", freeze_tools(self.tools))
+        if self.tools and (self.raw or not _is_chat(self.prompt)):
+            raise InvalidRequest(Translatable("Tools need the chat template: omit raw, and pass text or messages."))
         if self.max_tokens is not None and (not is_whole(self.max_tokens) or self.max_tokens < 1):
             raise InvalidRequest(
                 Translatable(
@@ -295,6 +301,11 @@ class GenerationRequest:
                     "top must be a whole number from 0 to {max_top}, not {top!r}.", max_top=MAX_TOP, top=self.top
                 )
             )
+
+
+def _is_chat(prompt: object) -> bool:
+    """Return whether it is text or messages, not token ids."""
+    return isinstance(prompt, str) or (isinstance(prompt, Sequence) and all(isinstance(m, Message) for m in prompt))
 
 
 def check_thinking(value: object) -> ThinkingMode:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from engine.config import (
     Acceptance,
@@ -32,6 +32,7 @@ class GenerationOptions(SamplingOptions, total=False):
     stop_tokens: int | Sequence[int] | None
     top: int
     thinking: ThinkingMode
+    tools: Sequence[Mapping[str, Any]] | None
     sampling: SamplingConfig | None
     speculation: SpeculationConfig | None
     method: str | DraftMethod

@@ -26,6 +26,7 @@ from engine.translatable import Translatable
 
 _DEFAULT, _FOR_TOOLS = "default", "tool_use"
 """Names of chat templates, of which one for tools is taken where there are tools."""
+_NO_TOOLS = Translatable("The chat template of this model says nothing of tools: the model does not see them.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,8 @@ def render_cut(
     given: TemplateInput,
 ) -> CutText:
     """Return what a template makes of messages in the form of templates. Raises ChatTemplateFailed, Cancelled."""
+    if given.tools and not any(name in template for name in ("tools", "functions")):
+        renderer.note(_NO_TOOLS)
     disguise = Disguise(lookalikes_of(tokenizer), [template, messages, given.tools, given.documents])
     tools: Any = disguise.value(given.tools)
     documents: Any = disguise.value(given.documents)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 from engine.cancel import CancelToken
+from engine.errors import InvalidRequest
+from engine.messages.tools import Tool, freeze_tools
 from engine.sampling_rules import RULES
 
 EXIT_DONE, EXIT_UNUSABLE, EXIT_CANCELLED = 0, 2, 130
@@ -28,6 +32,25 @@ def add_sampling_options(parser: argparse.ArgumentParser) -> None:
 def _bias(text: str) -> tuple[int, float]:
     token, _, amount = text.partition("=")
     return int(token), float(amount)
+
+
+def read_tools(path: Path | None) -> tuple[Tool, ...]:
+    """Return the functions that a file lists as JSON; () without a file. Raises InvalidRequest."""
+    if path is None:
+        return ()
+    try:
+        listed = json.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise InvalidRequest(f"Cannot read {path}: {reason}.") from None
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequest(f"{path} is not JSON: {error}.") from None
+    if not isinstance(listed, list):
+        raise InvalidRequest(f"{path} must contain a JSON list of functions.")
+    try:
+        return freeze_tools(listed)
+    except InvalidRequest as error:
+        raise InvalidRequest(f"{path}: {error}") from None
 
 
 def run_cancellable(work: Callable[[], int], cancel: CancelToken) -> int:

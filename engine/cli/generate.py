@@ -15,7 +15,7 @@ from typing import Any
 from rich.console import Console
 
 from engine.cancel import CancelToken
-from engine.cli.common import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, run_cancellable
+from engine.cli.common import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, read_tools, run_cancellable
 from engine.config import (
     THINKING_MODES,
     GenerationRequest,
@@ -29,6 +29,7 @@ from engine.errors import Cancelled, InvalidLookahead, InvalidRequest, NotAvaila
 from engine.events import Finished, GenerationResult, LoadProgress, TokenEvent
 from engine.library.presets import RECOMMENDED, apply_preset, recommended_sampling
 from engine.messages.message import Message
+from engine.messages.parts import ReasoningPart, TextPart
 from engine.methods import AUTO, PLAIN, SOURCES
 
 _LATER = "it is planned for a later version"
@@ -77,6 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="default",
         help="whether, or how hard, the model thinks before it answers (default: as its chat template does)",
     )
+    add("--tools", type=Path, metavar="FILE", help="JSON list of the functions that the model may call; none is run")
     add("--raw", action="store_true", help="do not apply the chat template")
     add("--tokens", action="store_true", help="PROMPT is token ids separated by commas")
     add(
@@ -169,7 +171,7 @@ def run(args: argparse.Namespace) -> int:
     settings = _settings(args)
     options: dict[str, Any] = {"sampling": settings.sampling, "speculation": settings.speculation}
     options |= {"max_tokens": args.max_tokens, "stop": tuple(args.stop), "stop_tokens": tuple(args.stop_token)}
-    options["thinking"] = args.thinking
+    options |= {"thinking": args.thinking, "tools": read_tools(args.tools)}
     turns = _read_messages(args.messages) if args.messages else None
     _note_ignored(args)
     prompt: Any = None if turns else _read_prompt(args)
@@ -304,10 +306,19 @@ def _answer_turns(
         history.append(turn)
         if turn.role == "user" or (turn.role == "tool" and getattr(following, "role", "") != "tool"):
             result = _answer(decoder, history, as_json, cancel, console, options)
-            history.append(Message("assistant", result.text))
+            history.append(_said(result))
             if result.finish_reason == "cancelled":
                 return EXIT_CANCELLED
     return EXIT_DONE
+
+
+def _said(result: GenerationResult) -> Message:
+    """Return a reply as a message; one with calls of tools in its parts, as templates write them."""
+    if not result.tool_calls:
+        return Message("assistant", result.text)
+    thought = [ReasoningPart(result.reasoning)] if result.reasoning else []
+    content = [TextPart(result.content)] if result.content else []
+    return Message("assistant", [*thought, *content, *result.tool_calls])
 
 
 def _answer(

@@ -11,9 +11,10 @@ from typing import Any
 from engine.chat.render import keep_warm, let_go
 from engine.chat.reply_grammar import GrammarRequest, usable_grammar
 from engine.chat.reply_parts import PartedReply, ReplyParts
-from engine.cli.common import EXIT_DONE
+from engine.cli.common import EXIT_DONE, read_tools
 from engine.decoder import load
 from engine.errors import InvalidRequest, NotAvailable
+from engine.messages.tools import described
 from engine.translatable import Translatable
 
 _EFFORTS = ("low", "medium", "high")
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         template,
         bos_token,
         eos_token,
-        tools=read_tools(args.tools) if args.tools else (),
+        tools=described(read_tools(args.tools)),
         thinking=args.thinking != "off",
         options={"reasoning_effort": args.thinking} if args.thinking in _EFFORTS else {},
     )
@@ -62,27 +63,6 @@ def run(args: argparse.Namespace) -> int:
         sys.stderr.write(f"outrider-engine: {note}\n")
     sys.stdout.write(json.dumps(_to_dict(parts)) + "\n" if args.json else _shown(parts))
     return EXIT_DONE
-
-
-def read_tools(path: Path) -> list[dict[str, Any]]:
-    """Return the functions in a file, each as `{"type": "function", "function": {…}}`. Raises InvalidRequest."""
-    try:
-        listed = json.loads(_read(_contents(path), str(path)))
-    except ValueError as error:
-        raise InvalidRequest(f"{path} is not JSON: {error}.") from None
-    if not isinstance(listed, list):
-        raise InvalidRequest(f"{path} must contain a JSON list of functions.")
-    tools = []
-    for item in listed:
-        function = item.get("function", item) if isinstance(item, dict) else None
-        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-            raise InvalidRequest(f'{path}: each function needs a "name", a "description" and "parameters".')
-        parameters = function.get("parameters", {})
-        if not isinstance(parameters, dict):
-            raise InvalidRequest(f'{path}: the "parameters" of {function["name"]} must be a JSON schema (an object).')
-        described = {"name": function["name"], "description": str(function.get("description", ""))}
-        tools.append({"type": "function", "function": function | described | {"parameters": parameters}})
-    return tools
 
 
 def _template(args: argparse.Namespace) -> tuple[str, str, str]:

@@ -16,7 +16,7 @@ from engine.chat.render import Renderer
 from engine.chat.reply_grammar import GrammarRequest, TagGrammar, usable_grammar
 from engine.chat.reply_parts import PartedReply
 from engine.chat.reply_text import ReplyText
-from engine.chat.template import encode_prompt
+from engine.chat.template import choose_template, encode_prompt
 from engine.chat.thinking import thinking_input, thought_end
 from engine.config import (
     GenerationRequest,
@@ -39,6 +39,7 @@ from engine.lookahead.costs import measured_cost
 from engine.lookahead.knowledge import PairKnowledge
 from engine.lookahead.policy import AutoLookahead, LookaheadPolicy, make_policy
 from engine.messages.message import Message
+from engine.messages.tools import described
 from engine.methods import AUTO, DRAFT_METHODS, DRAFT_MODEL, NGRAM, PLAIN, DraftMethod, find_method
 from engine.options import GenerationOptions, check_names
 from engine.sampling.rows import NUMPY, Rows
@@ -144,6 +145,7 @@ def make_plan(
     _check_token_ids(request, target.vocab_size)
     renderer = Renderer(cancel)
     given = thinking_input(request.thinking, target.tokenizer, renderer) if _is_chat(request) else PLAIN_INPUT
+    given = replace(given, tools=request.tools or None)
     tokens, dropped = _encode(request, target, renderer, given)
     if not tokens:
         raise InvalidRequest(Translatable("The prompt has no tokens. Enter some text first."))
@@ -285,13 +287,14 @@ def _parted(
     seen = prompt if before else prompt[-_PROMPT_END:]
     data = b"".join(tokenizer.piece(token) or tokenizer.marker(token).encode() for token in seen)
     end = data.decode("utf-8", "replace").removesuffix(before)
-    template = tokenizer.chat_template
+    template = choose_template(tokenizer.chat_templates, given)
     if template is None or not _is_chat(request):
         return PartedReply(TagGrammar(opened=end.rstrip().endswith("<think>")), before)
     wanted = GrammarRequest(
         template,
         tokenizer.bos_token,
         tokenizer.eos_token,
+        described(request.tools),
         thinking=request.thinking != "off",
         options=given.arguments,
     )

@@ -3612,6 +3612,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Antworten werden nur an think-Tags geteilt, denn llama.cpp kann die Chatvorlage nicht verwenden: {reason}.</translation>
         </message>
         <message>
+            <source>The chat template of this model says nothing of tools: the model does not see them.</source>
+            <translation>Die Chatvorlage dieses Modells sagt nichts von Werkzeugen: Das Modell sieht sie nicht.</translation>
+        </message>
+        <message>
             <source>Messages need the chat template: omit raw.</source>
             <translation>Nachrichten brauchen die Chatvorlage: Lassen Sie raw weg.</translation>
         </message>
@@ -3706,6 +3710,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>The cache type must be one of {cache_types}, not {cache_type!r}.</source>
             <translation>Der Cache-Typ muss einer von {cache_types} sein, nicht {cache_type!r}.</translation>
+        </message>
+        <message>
+            <source>Tools need the chat template: omit raw, and pass text or messages.</source>
+            <translation>Werkzeuge brauchen die Chatvorlage: Lassen Sie raw weg und übergeben Sie Text oder Nachrichten.</translation>
         </message>
         <message>
             <source>max_tokens must be a whole number above 0, not {max_tokens!r}.</source>
@@ -4574,6 +4582,30 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>A message's tool_calls must be a list.</source>
             <translation>tool_calls einer Nachricht muss eine Liste sein.</translation>
+        </message>
+        <message>
+            <source>Tools must be a list of functions.</source>
+            <translation>Werkzeuge müssen eine Liste von Funktionen sein.</translation>
+        </message>
+        <message>
+            <source>Each function needs a "name", a "description" and "parameters".</source>
+            <translation>Jede Funktion braucht „name“, „description“ und „parameters“.</translation>
+        </message>
+        <message>
+            <source>The tool {name} must be of the type "function".</source>
+            <translation>Das Werkzeug {name} muss vom Typ „function“ sein.</translation>
+        </message>
+        <message>
+            <source>The "description" of {name} must be text.</source>
+            <translation>„description“ von {name} muss Text sein.</translation>
+        </message>
+        <message>
+            <source>The "parameters" of {name} must be a JSON schema (an object).</source>
+            <translation>„parameters“ von {name} müssen ein JSON-Schema sein (ein Objekt).</translation>
+        </message>
+        <message>
+            <source>The function {name} is not plain JSON.</source>
+            <translation>Die Funktion {name} ist kein reines JSON.</translation>
         </message>
         <message>
             <source>Draft model</source>

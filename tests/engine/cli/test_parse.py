@@ -84,7 +84,7 @@ def test_a_model(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     [
         ("{", "is not JSON"),
         ("{}", "must contain a JSON list"),
-        ("[1]", 'each function needs a "name"'),
+        ("[1]", 'Each function needs a "name"'),
         ('[{"name": "f", "parameters": 1}]', "must be a JSON schema"),
     ],
 )

@@ -1,0 +1,50 @@
+"""Check the functions that a model may call, as requests and files describe them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engine.errors import InvalidRequest
+from engine.translatable import Translatable
+
+Tool = Mapping[str, Any]
+"""A function in the form of OpenAI's chat interface: `{"type": "function", "function": {"name": …, …}}`."""
+
+
+def freeze_tools(tools: object) -> tuple[Tool, ...]:
+    """Return functions in the form in which chat templates read them, copied; () for None.
+
+    Each may also be the inner object alone, of `name`, `description` and `parameters` (a JSON schema), of which only
+    the name must be there. Raises InvalidRequest.
+    """
+    if tools is None:
+        return ()
+    if not isinstance(tools, Sequence) or isinstance(tools, str | bytes):
+        raise InvalidRequest(Translatable("Tools must be a list of functions."))
+    return tuple(map(_tool, tools))
+
+
+def described(tools: Sequence[Tool]) -> list[Tool]:
+    """Return functions with an empty description and without parameters where they say nothing of them."""
+    nothing = {"description": "", "parameters": {}}
+    return [{**tool, "function": nothing | dict(tool["function"])} for tool in tools]
+
+
+def _tool(given: object) -> Tool:
+    whole = given if isinstance(given, Mapping) and "function" in given else {"type": "function", "function": given}
+    function = whole["function"]
+    if not isinstance(function, Mapping) or not isinstance(name := function.get("name"), str) or not name:
+        raise InvalidRequest(Translatable('Each function needs a "name", a "description" and "parameters".'))
+    if whole.get("type", "function") != "function":
+        raise InvalidRequest(Translatable('The tool {name} must be of the type "function".', name=name))
+    if not isinstance(function.get("description", ""), str):
+        raise InvalidRequest(Translatable('The "description" of {name} must be text.', name=name))
+    if not isinstance(function.get("parameters", {}), Mapping):
+        raise InvalidRequest(Translatable('The "parameters" of {name} must be a JSON schema (an object).', name=name))
+    try:
+        copied: dict[str, Any] = json.loads(json.dumps({"type": "function", **whole}, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        raise InvalidRequest(Translatable("The function {name} is not plain JSON.", name=name)) from None
+    return copied

@@ -1,0 +1,139 @@
+"""Functions that a model may call: checked, shown to the chat template, and their calls told in the result."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.chat import render
+from engine.chat.reply_grammar import GrammarRequest, open_grammar
+from engine.cli.generate import _said
+from engine.cli.main import main
+from engine.config import GenerationRequest
+from engine.decoder import SpeculativeDecoder
+from engine.errors import InvalidRequest
+from engine.messages.message import Message
+from engine.messages.parts import ReasoningPart, TextPart, ToolCall
+from engine.messages.tools import described, freeze_tools
+from helpers.decoding.fakes import PieceTokenizer, ScriptedBackend, recite
+
+LETTERS = [bytes([code]) for code in range(128)]
+TOOLS = [{"name": "look", "parameters": {"type": "object", "properties": {"at": {"type": "string"}}}}]
+WHOLE = {"type": "function", "function": TOOLS[0]}
+TEMPLATE = """{%- for m in messages %}{{- '<|im_start|>' + m.role + '\\n' }}
+{%- if m.tool_calls %}{%- for c in m.tool_calls %}
+{{- '<tool_call>\\n{"name": "' + c.function.name + '", "arguments": ' }}
+{{- c.function.arguments | tojson + '}\\n</tool_call>' }}
+{%- endfor %}{%- else %}{{- m.content }}{%- endif %}{{- '<|im_end|>\\n' }}{%- endfor %}
+{%- if tools %}{{- tools | tojson }}{%- endif %}
+{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}"""
+CALL = '<tool_call>\n{"name": "look", "arguments": {"at": "it"}}\n</tool_call>'
+
+
+def _reading(template: str, reply: str = "") -> tuple[SpeculativeDecoder, list[str]]:
+    """Return a decoder whose model says `reply`, and the prompts that it read."""
+    read: list[str] = []
+
+    def script(history: Any) -> int:
+        if not read:
+            read.append(bytes(history).decode())
+        return recite([*reply.encode(), 0], len(read[0]))(history)
+
+    backend = ScriptedBackend(LETTERS, script, chat_template=template, eos_token_ids=[0], context_length=4096)
+    backend.tokenizer = PieceTokenizer(LETTERS, template)
+    decoder = SpeculativeDecoder()
+    decoder.attach_target(backend)
+    return decoder, read
+
+
+def test_the_template_sees_them() -> None:
+    decoder, read = _reading("{{ tools | tojson }}{{ messages[0].content }}")
+    decoder.generate("Go", tools=TOOLS, max_tokens=1, lookahead=0)
+    assert read == [json.dumps([WHOLE]) + "Go"]
+    decoder, read = _reading("{{ tools | tojson }}{{ messages[0].content }}")
+    decoder.generate("Go", max_tokens=1, lookahead=0)
+    assert read == ["nullGo"]
+
+
+def test_the_template_for_tools_is_taken() -> None:
+    decoder, read = _reading("usual")
+    assert decoder.target is not None
+    decoder.target.tokenizer.chat_templates["tool_use"] = "for {{ tools[0].function.name }}"  # type: ignore[index]
+    decoder.generate("Go", tools=[WHOLE], max_tokens=1, lookahead=0)
+    assert read == ["for look"]
+
+
+def test_calls_are_told() -> None:
+    render.keep_warm(test_calls_are_told)
+    try:
+        if open_grammar(GrammarRequest(TEMPLATE)) is None:
+            pytest.skip("llama.cpp was compiled without the door")
+        decoder, _ = _reading(TEMPLATE, CALL)
+        result = decoder.generate("Go", tools=TOOLS, lookahead=0)
+        (call,) = result.tool_calls
+        assert (call.name, call.arguments) == ("look", {"at": "it"})
+        assert (result.text, result.content) == (CALL, "")
+    finally:
+        render.let_go(test_calls_are_told)
+
+
+def test_the_command_line_goes_on_with_the_calls_of_a_reply() -> None:
+    decoder, _ = _reading("{{ messages[0].content }}", "Hello")
+    plain = decoder.generate("Go", lookahead=0)
+    assert _said(plain) == Message("assistant", "Hello")
+    calling = replace(plain, reasoning="So", tool_calls=(ToolCall("1", "look", {}),))
+    assert _said(calling).parts == (ReasoningPart("So"), TextPart("Hello"), ToolCall("1", "look", {}))
+
+
+@pytest.mark.parametrize(
+    ("tools", "said"),
+    [
+        ("look", "must be a list"),
+        ({"name": "look"}, "must be a list"),
+        ([1], 'needs a "name"'),
+        ([{"function": {}}], 'needs a "name"'),
+        ([{"name": ""}], 'needs a "name"'),
+        ([{"type": "retrieval", "function": {"name": "f"}}], 'type "function"'),
+        ([{"name": "f", "description": 1}], "must be text"),
+        ([{"name": "f", "parameters": []}], "must be a JSON schema"),
+        ([{"name": "f", "parameters": {"a": {1, 2}}}], "not plain JSON"),
+        ([{"name": "f", "parameters": {"a": float("nan")}}], "not plain JSON"),
+    ],
+)
+def test_bad_tools_are_one_sentence(tools: Any, said: str) -> None:
+    with pytest.raises(InvalidRequest, match=said):
+        GenerationRequest("Hi", tools=tools)
+
+
+def test_tools_need_a_chat() -> None:
+    for prompt, raw in (("Hi", True), ((1, 2), False)):
+        with pytest.raises(InvalidRequest, match="Tools need the chat template"):
+            GenerationRequest(prompt, raw=raw, tools=freeze_tools(TOOLS))
+    assert GenerationRequest("Hi", raw=True, tools=None).tools == ()  # type: ignore[arg-type]
+
+
+def test_they_are_copied() -> None:
+    given: list[dict[str, Any]] = [{"name": "f", "parameters": {}}]
+    frozen = freeze_tools(given)
+    given[0]["parameters"]["a"] = 1
+    assert frozen == ({"type": "function", "function": {"name": "f", "parameters": {}}},)
+    assert freeze_tools(frozen) == frozen
+    assert described(freeze_tools([{"name": "f"}]))[0]["function"] == {"name": "f", "description": "", "parameters": {}}
+
+
+def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps(TOOLS))
+    common = ("generate", "--json", "--target", "demo", "--draft", "none", "--max-tokens", "2")
+    assert main([*common, "--tools", str(path), "Hello!"]) == 0
+    with_tools = json.loads(capsys.readouterr().out)
+    assert main([*common, "Hello!"]) == 0
+    without = json.loads(capsys.readouterr().out)
+    assert with_tools["prompt_tokens"] == without["prompt_tokens"], "the template of the demo knows no tools"
+    assert "says nothing of tools" in with_tools["notes"][0]
+    assert without["notes"] == []
+    path.write_text("{")
+    assert main([*common, "--tools", str(path), "Hello!"]) == 2
+    assert "is not JSON" in capsys.readouterr().err
