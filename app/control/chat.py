@@ -336,6 +336,7 @@ class ChatController(QObject):
     def _ended(self, pending: PendingReply) -> None:
         self._messages.finish(pending.conversation, pending.exchange)
         if self._is_shown(pending):
+            self.transcript.note_once(pending.exchange)
             self.reply_ended.emit(pending.exchange)
         self.any_reply_ended.emit(pending.exchange)
         self._note_queue()

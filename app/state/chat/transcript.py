@@ -33,7 +33,8 @@ class Problem:
 class Exchange:
     """Hold a question and its reply. `stats` and `finish_reason` are known when the reply has ended.
 
-    `dropped_turns`: oldest messages of the chat that the model was not shown, as they no longer fit.
+    `dropped_turns`: oldest messages of the chat that the model was not shown, as they no longer fit. `notes`: sentences
+    of the engine on how the prompt was made, while the chat is open.
     `question_id`, `reply_id`: the messages in the store, once they are kept there.
     `question_branch`, `reply_branch`: which of how many versions is shown, counted from 1.
     `created`: when the question was asked, in seconds since 1970. `trace`: the reply's tokens, one by one.
@@ -46,6 +47,7 @@ class Exchange:
     finish_reason: FinishReason | None = None
     problem: Problem | None = None
     dropped_turns: int = 0
+    notes: tuple[str, ...] = ()
     question_id: int | None = None
     reply_id: int | None = None
     question_branch: tuple[int, int] = (1, 1)
@@ -134,7 +136,7 @@ class Exchange:
         self.said = said_of(result, self._before)
         self.stats = result.stats
         self.finish_reason = result.finish_reason
-        self.dropped_turns = result.dropped_turns
+        self.dropped_turns, self.notes = result.dropped_turns, result.notes
         self.status = {"cancelled": "cancelled", "error": "failed"}.get(result.finish_reason, "done")  # type: ignore[assignment]
 
     def cancel(self) -> None:
@@ -181,6 +183,12 @@ class Transcript:
         notice = Notice(problem)
         self.entries.append(notice)
         return notice
+
+    def note_once(self, exchange: Exchange) -> None:
+        """Leave out of an exchange the notes that another one has: each is shown once in a chat."""
+        others = [entry for entry in self.entries if isinstance(entry, Exchange) and entry is not exchange]
+        shown = {note for other in others for note in other.notes}
+        exchange.notes = tuple(note for note in exchange.notes if note not in shown)
 
     def clear(self) -> None:
         """Clear the transcript for a new chat."""

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QT
 
 from app.state.chat.intents import AnswerNow, Continue, Delete, Edit, LoadTrace, Regenerate, ShowPrompt, ShowVersion
 from app.state.chat.transcript import Exchange
+from app.system.translation import say
 from app.views.chat.actions import ActionRow, HoverButton, question_row, reply_row
 from app.views.chat.entry import Ask, DamageLine, EntryView, ProblemView
 from app.views.chat.question import QuestionBox
@@ -226,7 +227,7 @@ class ExchangeView(EntryView):
 
     def _fill_footer(self) -> None:
         exchange = self.exchange
-        words = summary(exchange)
+        words = "\n".join(filter(None, (summary(exchange), *map(say, exchange.notes))))
         self.summary.setText(words)
         self.summary.setToolTip(exchange.models)
         self.summary.setVisible(bool(words))
