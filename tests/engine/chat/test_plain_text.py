@@ -19,6 +19,7 @@ from engine.chat.template import encode_prompt, render_prompt
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.messages.message import Message
+from helpers.campaigns import Campaign
 from helpers.decoding.fakes import PieceTokenizer
 from helpers.paths import SHARED_MODELS
 from helpers.upstream import VOCABULARIES, needs_source, template_named
@@ -198,13 +199,33 @@ def test_as_many_control_tokens_as_with_harmless_texts(real: LlamaCppTokenizer) 
 @needs_source
 @pytest.mark.parametrize("real", WRITING, ids=lambda path: path.stem, indirect=True)
 def test_harmless_texts_keep_their_ids(real: LlamaCppTokenizer) -> None:
-    draw = random.Random(3)
     real._templates = {"default": template_named("Qwen-QwQ")}
-    for _ in range(300):
-        text = "".join(draw.choices(WORDS, k=draw.randint(1, 30)))
-        if not any(marker in text for marker in lookalikes_of(real).texts):
-            assert encode_written(text, real) == real.encode(text, add_special=False, parse_special=False)
+    _keep_their_ids(real, random.Random(3), 200, rendered=True)
+
+
+@needs_source
+@pytest.mark.soak
+@pytest.mark.parametrize("real", WRITING, ids=lambda path: path.stem, indirect=True)
+def test_ten_thousand_harmless_texts_keep_their_ids(real: LlamaCppTokenizer, campaign: Campaign) -> None:
+    real._templates = {"default": template_named("Qwen-QwQ")}
+    tried = _keep_their_ids(real, random.Random(campaign.seed), campaign.tries(10_000), rendered=False)
+    campaign.note(with_markers=tried - (campaign.made or 0))
+
+
+def _keep_their_ids(real: LlamaCppTokenizer, draw: random.Random, count: int, *, rendered: bool) -> int:
+    """Compare the ids of so many random texts that no marker is in, and return how many texts that took."""
+    tried, markers = 0, lookalikes_of(real).texts
+    while count:
+        tried += 1
+        letters = map(chr, (draw.randrange(0x20, draw.choice((0x7F, 0x250, 0xD800))) for _ in range(8)))
+        text = "".join(draw.choices((*WORDS, *letters), k=draw.randint(1, 30)))
+        if any(marker in text for marker in markers):
+            continue
+        count -= 1
+        assert encode_written(text, real) == real.encode(text, add_special=False, parse_special=False), text
+        if rendered:
             assert render_prompt([{"role": "user", "content": text}], real, Renderer()).before.cuts == ()
+    return tried
 
 
 @pytest.mark.parametrize("name", ["gguf/stories260K-F32.gguf", "hf/stories260K"])

@@ -17,6 +17,7 @@ def test_each_note_is_shown_once() -> None:
         shown.append(exchange.notes)
     assert shown == [("Merged.",), ("Joined.",), (), ()]
     transcript.entries[:1] = []
+    exchange = transcript.ask("Who?")
     exchange.end(replace(RESULT, notes=("Merged.",)))
     transcript.note_once(exchange)
     assert exchange.notes == ("Merged.",), "the reply that said it is gone"

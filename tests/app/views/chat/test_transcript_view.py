@@ -248,9 +248,10 @@ def test_an_unfolded_thought_is_unfolded_when_its_view_comes_again(view: Transcr
 
 def test_what_the_engine_notes_stands_under_the_figures(view: TranscriptView, qtbot: QtBot) -> None:
     entries = talk(2)
-    entries[-1].notes = ("It was joined.", "It was left out.")
+    first, last = (entry for entry in entries if isinstance(entry, Exchange))
+    last.notes = ("It was joined.", "It was left out.")
     view.show_all(entries)
     settle(view, qtbot)
-    shown = seen(view, entries[-1]).summary.text().splitlines()
+    shown = seen(view, last).summary.text().splitlines()
     assert shown[-2:] == ["It was joined.", "It was left out."]
-    assert len(seen(view, entries[0]).summary.text().splitlines()) <= 1
+    assert len(seen(view, first).summary.text().splitlines()) <= 1
