@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from engine.messages.parts import ToolCall
+from engine.messages.message import Message
+from engine.messages.parts import Part, ReasoningPart, TextPart, ToolCall
 from engine.stats import GenerationStats
 
 Origin = Literal["accepted", "correction", "bonus", "plain", "forced"]
@@ -101,6 +102,18 @@ class GenerationResult:
     def advice(self) -> str | None:
         """Return what to change, in a sentence for a person, where the draft was mostly wrong."""
         return self.stats.advice
+
+    @property
+    def message(self) -> Message:
+        """Return the reply as a message of the conversation that goes on: in parts, where it has others than text."""
+        reasoning, content = self.reasoning.strip(), self.content
+        if not (reasoning or self.tool_calls or content.strip()):
+            return Message("assistant", self.text)
+        if not (reasoning or self.tool_calls) and content.strip() == self.text.strip():
+            return Message("assistant", self.text)
+        parts: list[Part] = [ReasoningPart(reasoning)] if reasoning else []
+        parts += [TextPart(content)] if content.strip() else []
+        return Message("assistant", [*parts, *self.tool_calls])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the stable JSON form of the command line."""

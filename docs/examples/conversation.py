@@ -12,6 +12,6 @@ with load(target, draft) as decoder:
     for question in QUESTIONS:
         messages.append(Message("user", question))
         result = decoder.generate(messages, max_tokens=60)
-        messages.append(Message("assistant", result.text))
+        messages.append(result.message)
         print(f"> {question}\n{result.text.strip()}")
         print(f"  ({result.prompt_tokens} tokens of prompt, {result.prompt_evaluated} of them read now)\n")

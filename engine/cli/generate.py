@@ -29,7 +29,6 @@ from engine.errors import Cancelled, InvalidLookahead, InvalidRequest, NotAvaila
 from engine.events import Finished, GenerationResult, LoadProgress, TokenEvent
 from engine.library.presets import RECOMMENDED, apply_preset, recommended_sampling
 from engine.messages.message import Message
-from engine.messages.parts import ReasoningPart, TextPart
 from engine.methods import AUTO, PLAIN, SOURCES
 
 _LATER = "it is planned for a later version"
@@ -306,19 +305,10 @@ def _answer_turns(
         history.append(turn)
         if turn.role == "user" or (turn.role == "tool" and getattr(following, "role", "") != "tool"):
             result = _answer(decoder, history, as_json, cancel, console, options)
-            history.append(_said(result))
+            history.append(result.message)
             if result.finish_reason == "cancelled":
                 return EXIT_CANCELLED
     return EXIT_DONE
-
-
-def _said(result: GenerationResult) -> Message:
-    """Return a reply as a message; one with calls of tools in its parts, as templates write them."""
-    if not result.tool_calls:
-        return Message("assistant", result.text)
-    thought = [ReasoningPart(result.reasoning)] if result.reasoning else []
-    content = [TextPart(result.content)] if result.content else []
-    return Message("assistant", [*thought, *content, *result.tool_calls])
 
 
 def _answer(

@@ -8,8 +8,11 @@ import pytest
 from engine.config import SamplingConfig
 from engine.drafting.base import Draft
 from engine.drafting.none import NoDrafter
-from engine.events import Finished, PromptProgress, RoundEvent, TokenEvent
+from engine.events import Finished, GenerationResult, PromptProgress, RoundEvent, TokenEvent
 from engine.generation.loop import GenerationLoop
+from engine.messages.message import Message
+from engine.messages.parts import ReasoningPart, TextPart, ToolCall
+from engine.stats import GenerationStats
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.loop_plans import loop_plan
 
@@ -45,3 +48,21 @@ def test_wrong_arguments_are_refused() -> None:
         TokenEvent()  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="other"):
         RoundEvent(*ROUND, other=1)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("text", "reasoning", "content", "calls", "parts"),
+    [
+        ("Hi", "", "Hi", (), (TextPart("Hi"),)),
+        (" Hi", "", "Hi", (), (TextPart(" Hi"),)),
+        ("Hi", "", "", (), (TextPart("Hi"),)),
+        ("<think>\n\n</think>\n\nHi", "", "Hi", (), (TextPart("Hi"),)),
+        ("soHi", "so\n", "Hi", (), (ReasoningPart("so"), TextPart("Hi"))),
+        ("{}", "", "", (ToolCall("", "f", {}),), (ToolCall("", "f", {}),)),
+    ],
+)
+def test_a_reply_as_a_message(text: str, reasoning: str, content: str, calls: Any, parts: Any) -> None:
+    result = GenerationResult(
+        text, (), 1, 1, "stop", "plain", 0, GenerationStats(), 0, reasoning=reasoning, content=content, tool_calls=calls
+    )
+    assert result.message == Message("assistant", parts)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from app.state.chat.said import Said
 from app.state.chat.thoughts import CLOSING, OPENING
-from engine import GenerationResult, Message, Part, ReasoningPart, TextPart
+from engine import GenerationResult
 
 Added = Iterable[tuple[str, str]]
 """What is added to a reply: the part, reasoning or content, and its text."""
@@ -49,6 +49,4 @@ def said_of(result: GenerationResult, before: str = "") -> Said:
         return ()
     if not result.tool_calls and result.content.strip() == (before + result.text).strip():
         return ()
-    parts: list[Part] = [ReasoningPart(result.reasoning.strip())] if result.reasoning.strip() else []
-    parts += [TextPart(result.content)] if result.content.strip() else []
-    return (Message("assistant", [*parts, *result.tool_calls]),)
+    return (result.message,)

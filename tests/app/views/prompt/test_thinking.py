@@ -121,11 +121,11 @@ def test_tool_calls_are_folded_and_can_be_copied(open_window: OpenWindow, qtbot:
     assert shown.folded
     assert shown.header.accessibleName() == "Tool call: search"
     assert shown.header.accessibleDescription() == "collapsed"
-    qtbot.mouseClick(shown.header, Qt.MouseButton.LeftButton)
+    window.click(shown.header)
     assert shown.body is not None
     qtbot.waitUntil(shown.body.isVisible)
     assert shown.body.toPlainText() == '{\n  "word": "fox & hare"\n}'
-    qtbot.mouseClick(shown.copy, Qt.MouseButton.LeftButton)
+    window.click(shown.copy)
     assert QGuiApplication.clipboard().text() == shown.text
     assert window.close()
 
@@ -145,13 +145,13 @@ def test_what_the_model_reads_is_shown(open_window: OpenWindow, qtbot: QtBot) ->
         (view.question_actions, "<user>Really?<end>"),
         (view.reply_actions, "<user>Really?<end><assistant>Yes.<end>"),
     ):
-        qtbot.mouseClick(row.button("prompt"), Qt.MouseButton.LeftButton)
+        window.click(row.button("prompt"))
         qtbot.waitUntil(lambda: bool(window.main.findChildren(PromptDialog)))
         (dialog,) = window.main.findChildren(PromptDialog)
         assert dialog.text.toPlainText() == text
         marked = [mark.cursor.selectedText() for mark in dialog.text.extraSelections()]
         assert "".join(marked) == text.replace("Really?", "").replace("Yes.", "")
-        qtbot.mouseClick(dialog.copy_button, Qt.MouseButton.LeftButton)
+        window.click(dialog.copy_button)
         assert QGuiApplication.clipboard().text() == text
         dialog.close()
         qtbot.waitUntil(lambda: not window.main.findChildren(PromptDialog))
