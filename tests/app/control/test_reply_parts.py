@@ -1,5 +1,7 @@
 """Thoughts and tool calls of replies in the window: folded from the first token on, kept, and read later."""
 
+from dataclasses import replace
+
 from app.state.chat.shown import ShownReply, said_of
 from app.state.chat.transcript import Exchange
 from engine import GenerationResult, GenerationStats, Message, ReasoningPart, TextPart, ToolCall
@@ -46,3 +48,20 @@ def test_a_reply_shows_what_was_parted_from_it() -> None:
     again = Exchange("Where?", said=exchange.said)
     again.add("soHi")
     assert again.shown == exchange.shown
+
+
+def test_a_thought_that_was_cut_goes_on_in_its_fold() -> None:
+    exchange = Exchange("Where?")
+    exchange.add("so", [("reasoning", "so")])
+    exchange.end(replace(result("so", "so"), finish_reason="length"))
+    reopened = Exchange("Where?", said=exchange.said)
+    reopened.add("so")
+    reopened.status, reopened.finish_reason = "done", "length"
+    for again in (exchange, reopened):
+        assert again.unfinished
+        again.continue_()
+        again.add(" on</think>Hi", [("reasoning", " on"), ("content", "Hi")])
+        assert again.shown == "<think>\nso on\n</think>\n\nHi"
+        again.end(result(" on</think>Hi", "so on", "Hi"))
+        assert again.reply == "so on</think>Hi"
+        assert again.said == (Message("assistant", [ReasoningPart("so on"), TextPart("Hi")]),)

@@ -131,6 +131,8 @@ def test_metrics_count_and_end_with_the_figures_of_the_reply() -> None:
     metrics.take(0.5, RoundEvent(1, "draft", 4, 4, 2, 1.0, 1.0))
     assert (metrics.rounds, metrics.proposed, metrics.accepted, metrics.emitted) == (1, 4, 2, 3)
     assert metrics.mean_length == 3.0
+    metrics.take(0.6, TokenEvent(1, "x", "forced", 1, 3, -0.1))
+    assert (metrics.emitted, metrics.mean_length) == (4, 3.0)
     version = metrics.version
     metrics.end(result().stats)
     assert metrics.version != version

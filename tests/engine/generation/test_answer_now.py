@@ -108,6 +108,17 @@ def test_a_thought_ends_before_its_first_token() -> None:
     assert "".join(text for event in tokens for _, text in event.added) == "Hello"
 
 
+def test_a_forced_end_token_ends_nothing() -> None:
+    """Families such as gpt-oss end a thought with a token that ends a message, too."""
+    backend = ScriptedBackend(PIECES, thinker, eos_token_ids=[END, CLOSING], markers=MARKERS)
+    backend.tokenizer = MarkingTokenizer(PIECES, None, MARKERS)
+    decoder = SpeculativeDecoder()
+    decoder.attach_target(backend)
+    seen = answered(decoder, 5, lookahead=0)
+    assert seen.result is not None
+    assert seen.result.content == "Hello"
+
+
 def test_outside_of_a_thought_nothing_happens() -> None:
     decoder = SpeculativeDecoder()
     decoder.attach_target(model(thinker))
