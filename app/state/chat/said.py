@@ -59,6 +59,15 @@ def text_of_said(messages: Iterable[Message]) -> str:
     return _GAP.join(text for text in texts if text)
 
 
+def readable(said: Said, text: str) -> str:
+    """Return the text of a reply, its thought between markers also where those of its model are no text."""
+    for message in said:
+        thought = message.reasoning.strip()
+        if message.role == "assistant" and thought and text.replace(thought, "", 1).strip() == message.content.strip():
+            return text_of_said((message,))
+    return text
+
+
 def beside(said: Said, text: str) -> Iterator[Part]:
     """Return the parts that the text does not say."""
     for message in said:

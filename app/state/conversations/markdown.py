@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from app.state.chat.said import beside
+from app.state.chat.said import beside, readable
 from app.state.conversations.conversation import Conversation, StoredMessage
 from app.state.conversations.kept import stats_from_kept
 from engine import FilePart, ImagePart, OtherField, OtherPart, ReasoningPart, TextPart, ToolCall, ToolResult
@@ -52,7 +52,7 @@ def to_markdown(conversation: Conversation, words: Words | None = None) -> str:
         if message.role == "assistant" and (figures := _figures(message, words)):
             parts.append(f"*{figures}*")
         if message.text.strip():
-            parts.append(_closed(message.text.strip("\n")))
+            parts.append(_closed(readable(message.said, message.text).strip("\n")))
         parts += _beside(message, words)
         if message.damaged:
             parts.append(f"> {words.damaged}")

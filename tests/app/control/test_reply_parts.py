@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from app.state.chat.said import readable
 from app.state.chat.shown import ShownReply, said_of
 from app.state.chat.transcript import Exchange
 from engine import GenerationResult, GenerationStats, Message, ReasoningPart, TextPart, ToolCall
@@ -65,3 +66,11 @@ def test_a_thought_that_was_cut_goes_on_in_its_fold() -> None:
         again.end(result(" on</think>Hi", "so on", "Hi"))
         assert again.reply == "so on</think>Hi"
         assert again.said == (Message("assistant", [ReasoningPart("so on"), TextPart("Hi")]),)
+
+
+def test_a_thought_whose_markers_are_no_text_is_exported_between_some() -> None:
+    said = said_of(result("soHi", "so", "Hi"))
+    assert readable(said, "soHi") == "<think>\nso\n</think>\n\nHi"
+    for text in ("<think>so</think>Hi", "so</think>Hi"):
+        assert readable(said, text) == text
+    assert readable((), "Hi") == "Hi"
