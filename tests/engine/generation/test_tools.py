@@ -9,7 +9,6 @@ import pytest
 
 from engine.chat import render
 from engine.chat.reply_grammar import GrammarRequest, open_grammar
-from engine.cli.generate import _said
 from engine.cli.main import main
 from engine.config import GenerationRequest
 from engine.decoder import SpeculativeDecoder
@@ -82,9 +81,9 @@ def test_calls_are_told() -> None:
 def test_the_command_line_goes_on_with_the_calls_of_a_reply() -> None:
     decoder, _ = _reading("{{ messages[0].content }}", "Hello")
     plain = decoder.generate("Go", lookahead=0)
-    assert _said(plain) == Message("assistant", "Hello")
+    assert plain.message == Message("assistant", "Hello")
     calling = replace(plain, reasoning="So", tool_calls=(ToolCall("1", "look", {}),))
-    assert _said(calling).parts == (ReasoningPart("So"), TextPart("Hello"), ToolCall("1", "look", {}))
+    assert calling.message.parts == (ReasoningPart("So"), TextPart("Hello"), ToolCall("1", "look", {}))
 
 
 @pytest.mark.parametrize(
