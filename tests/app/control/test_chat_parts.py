@@ -1,13 +1,17 @@
 """A chat with thoughts, tool calls, results and images in the window: imported, asked on, edited, reopened."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from app.state.chat.intents import Edit, Regenerate
 from app.state.chat.transcript import Exchange
-from engine import ImagePart, Message, OtherField, TextPart
+from engine import GenerationResult, ImagePart, Message, OtherField, TextPart
 from helpers.chats import FIVE_TURNS
-from helpers.decoding.scripted_decoder import Script
+from helpers.decoding.scripted_decoder import Script, ScriptedDecoder
 from helpers.window.app_window import OpenWindow, Window
 
 READ = tuple(Message.from_mapping(each) for each in FIVE_TURNS)
@@ -46,3 +50,19 @@ def test_the_model_reads_an_imported_chat_as_it_was(open_window: OpenWindow, tmp
     image = ImagePart("data:image/png;base64,AAAA", "low")
     asked = Message("user", [TextPart("What is that?"), image, OtherField("name", "Ann")])
     assert script.prompts[-1] == (*before, asked), "what lies beside the text of a question goes with it"
+
+
+def test_what_the_engine_notes_of_prompts_is_shown_once(
+    open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = ScriptedDecoder._result
+
+    def noted(decoder: ScriptedDecoder, *told: Any) -> GenerationResult:
+        return replace(plain(decoder, *told), notes=("It was joined.",))
+
+    monkeypatch.setattr(ScriptedDecoder, "_result", noted)
+    window = open_window(Script())
+    for question in ("Who?", "Why?"):
+        window.ask(question)
+    shown = [window.view(_exchange(window, place)).summary.text().splitlines()[1:] for place in (0, 1)]
+    assert shown == [["It was joined."], []]
