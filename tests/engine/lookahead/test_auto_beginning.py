@@ -23,3 +23,11 @@ def test_a_reply_that_begins_asleep_lets_its_index_doze() -> None:
     index.begin([1, 2, 3] * 4, CancelToken())
     assert policy.asleep
     assert index.dozing
+
+
+def test_a_reply_that_begins_asleep_wakes_without_an_index_too() -> None:
+    allowance = Allowance()
+    allowance.sleep = 3
+    policy = AutoLookahead(allowance=allowance)
+    assert [policy.choose() for _ in range(3)] == [0, 0, 0]
+    assert not policy.asleep
