@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from time import monotonic
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -65,10 +66,17 @@ class Parted(NamedTuple):
 
 
 class Grammar(Protocol):
-    """Part a text. `begun`: the end of the prompt that it expects; `ends`: the markers before which parts end."""
+    """Part a text.
+
+    Attributes: begun (the end of the prompt that it expects); ends (the markers before which parts end); plain (whether
+    a reply that begins with a letter is content, as far as none of their first characters comes).
+    """
 
     begun: str
     ends: Ends
+
+    @property
+    def plain(self) -> bool: ...
 
     def part(self, text: str) -> Parted:
         """Return the parts of a reply, or of its beginning. Raises ChatTemplateFailed."""
@@ -110,6 +118,13 @@ class TemplateGrammar:
         self.begun = str(grammar["begun"])
         self.ends: Ends = {place: _markers(grammar[place]) for place in ("reasoning", "content")}
 
+    @cached_property
+    def plain(self) -> bool:
+        """Return whether a letter at the beginning is content."""
+        with suppress(ChatTemplateFailed):
+            return self.ends["content"] is not None and self.part("x")[:4] == ("", "x", (), "content")
+        return False
+
     def part(self, text: str) -> Parted:
         """Return the parts of a reply, or of its beginning. Raises ChatTemplateFailed."""
         said = _ask(self._asked, text)["parts"]
@@ -129,6 +144,7 @@ class TagGrammar:
     def __init__(self, *, opened: bool = False) -> None:
         self._opened = opened
         self.begun = _OPENING if opened else ""
+        self.plain = not opened
         self.ends: Ends = {"reasoning": (_CLOSING,), "content": ()}
 
     def part(self, text: str) -> Parted:
@@ -157,6 +173,7 @@ class ThoughtBefore:
     def __init__(self, grammar: Grammar, *, opened: bool) -> None:
         self._grammar, self._tags = grammar, TagGrammar(opened=opened)
         self.begun = grammar.begun
+        self.plain = grammar.plain and not opened
         self.ends: Ends = {**grammar.ends, "reasoning": self._tags.ends["reasoning"]}
 
     def part(self, text: str) -> Parted:

@@ -96,6 +96,9 @@ class PartedReply:
             return self._give("content", text)
         if self._place in ("reasoning", "content"):
             return self._go_on(self._place, text)
+        if self._length == len(text) and text[:1].isalnum() and self._grammar.plain:
+            self._place = "content"
+            return self._go_on("content", text)
         return self._anew() if self._length - self._parted_at >= self._least() else []
 
     def _least(self) -> int:
@@ -110,6 +113,9 @@ class PartedReply:
         if self._ended:
             return []
         self._ended = True
+        if self._place == "content" and not self._held:  # All of it is in its part already.
+            self._place, self._parted = "", self._parted._replace(last="content", settled=self._length)
+            return []
         deltas = [] if self._lost else self._anew()
         tail = self._text()[self._parted.settled :]
         last = self._parted.last

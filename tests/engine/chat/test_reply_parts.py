@@ -13,6 +13,7 @@ class CallGrammar:
     """Part text into content and calls between [ and ]; what does not fit is a call without a name."""
 
     begun = ""
+    plain = False
 
     def __init__(self, fails_from: int = 10**9) -> None:
         self.ends: Ends = {"reasoning": (), "content": ("[[",)}
@@ -110,6 +111,19 @@ def test_text_without_a_marker_is_parted_once() -> None:
     parted = PartedReply(grammar)
     fed(parted, ["so it goes [1] on and "] * 1000)
     assert grammar.asked < 5
+
+
+def test_a_reply_of_words_asks_nothing_more_of_a_plain_grammar() -> None:
+    grammar = CallGrammar()
+    grammar.plain = True
+    parted = PartedReply(grammar)
+    assert joined(fed(parted, ["So", " it", " goes."]), "content") == "So it goes."
+    assert parted.finish() == ReplyParts("", "So it goes.")
+    assert grammar.asked == 1
+    begun = PartedReply(grammar)
+    assert begun.feed("So [") == [("content", "So ")]
+    begun.feed("[run")
+    assert begun.channel == "tool"
 
 
 def test_what_was_written_earlier_is_in_the_parts_and_shown_no_more() -> None:
