@@ -7,7 +7,7 @@ and let the iteration come to its end: the last event then carries what there is
 import asyncio
 import sys
 
-from engine import Finished, TokenEvent, bundled_pair, load
+from outrider import Finished, TokenEvent, bundled_pair, load
 
 LIMIT_S = 20.0
 

@@ -5,7 +5,7 @@ With the bundled pair plain decoding may win: its target is tiny. Try it with a 
 
 import sys
 
-from engine import WaysProgress, bundled_pair, load, measure_ways
+from outrider import WaysProgress, bundled_pair, load, measure_ways
 
 PROMPTS = ("Tell me a story about a shy dragon.", "Write a Python function that adds two numbers.")
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from engine import Message, bundled_pair, load
+from outrider import Message, bundled_pair, load
 
 QUESTIONS = ("Hello!", "Tell me a joke.", "What is Outrider?")
 

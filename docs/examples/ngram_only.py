@@ -5,7 +5,7 @@ It pays where the reply repeats the prompt: edits, quotations, code.
 
 import sys
 
-from engine import bundled_pair, load
+from outrider import bundled_pair, load
 
 PROMPT = "Repeat this sentence: The old lighthouse keeper walked down to the harbour and counted the boats."
 

@@ -7,7 +7,7 @@ Each reply gets a cancel token of its own, so that a caller who gives up ends on
 import asyncio
 import sys
 
-from engine import CancelToken, GenerationResult, SpeculativeDecoder, bundled_pair, load
+from outrider import CancelToken, GenerationResult, SpeculativeDecoder, bundled_pair, load
 
 QUESTIONS = ("Tell me a joke.", "What is Outrider?", "Write a Python function that adds two numbers.")
 

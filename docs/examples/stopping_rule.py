@@ -3,7 +3,7 @@
 import sys
 from dataclasses import dataclass, field
 
-from engine import TokenEvent, bundled_pair, load
+from outrider import TokenEvent, bundled_pair, load
 
 
 @dataclass

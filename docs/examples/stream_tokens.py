@@ -5,7 +5,7 @@ Accepted tokens have no mark, corrections are in [brackets], bonuses in {braces}
 
 import sys
 
-from engine import Finished, TokenEvent, bundled_pair, load
+from outrider import Finished, TokenEvent, bundled_pair, load
 
 MARKS = {"accepted": ("", ""), "correction": ("[", "]"), "bonus": ("{", "}"), "plain": ("(", ")")}
 

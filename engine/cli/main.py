@@ -1,4 +1,4 @@
-"""Run the command line: generate, bench, models, presets, calibrate, template and parse.
+"""Run the command line: generate, bench, models, presets, calibrate, template, parse and compile.
 
 Exit codes: 0 done, 2 wrong usage or unusable model (one line on stderr), 3 a damaged installation, 130 cancelled.
 """
@@ -154,6 +154,11 @@ def _make_parser(command: list[str]) -> argparse.ArgumentParser:
     )
     if command == ["parse"]:
         importlib.import_module("engine.cli.parse").add_arguments(parse)
+    compiling = commands.add_parser(
+        "compile", help="compile llama.cpp with Outrider's kernels into this Python", allow_abbrev=False
+    )
+    if command == ["compile"]:
+        importlib.import_module("engine.cli.compile").add_arguments(compiling)
     return parser
 
 

@@ -44,6 +44,7 @@ LAZY_MODULES = (
     "engine.cli.bench_plot",
     "engine.cli.bench_tables",
     "engine.cli.calibrate",
+    "engine.cli.compile",
     "engine.cli.generate",
     "engine.cli.models",
     "engine.cli.parse",

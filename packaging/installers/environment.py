@@ -1,6 +1,7 @@
 """The environment that is frozen: what the program needs and nothing else, with llama.cpp for all machines."""
 
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ def make_environment(flavour: str, llama_kind: str) -> tuple[Path, Llama]:
     The project itself is installed anew each time, from a wheel: what is missing there is missing for everyone.
     """
     place = WORK / f"env-{flavour}"
+    os.environ["OUTRIDER_KEEP_NAMES"] = "1"  # See packaging/wheel_build.py.
     python = place / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     pinned = ("-c", str(CONSTRAINTS), "--disable-pip-version-check")
     made_by = place / _MADE_BY

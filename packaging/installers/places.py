@@ -12,7 +12,7 @@ DIST = ROOT / "dist"
 CONSTRAINTS = ROOT / "constraints.txt"
 FLAVOURS = ("standard", "full")
 LLAMA_KINDS = ("cpu", "vulkan", "cuda", "metal")
-EXTRAS = {"standard": "installer", "full": "installer,torch"}
+EXTRAS = {"standard": "app,server,installer", "full": "app,server,installer,torch"}
 _EPOCH_WITHOUT_GIT = 1_767_225_600
 
 sys.path.insert(1, str(ROOT / "packaging" / "setup"))

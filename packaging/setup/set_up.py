@@ -131,7 +131,7 @@ def _install() -> None:
     step("Installing llama-cpp-python: compiled for this machine, about 5 minutes on two cores")
     _install_llama(pinned)
     step("Installing everything else")
-    project = ("--no-build-isolation", "-e", f"{ROOT}[torch,dev]")
+    project = ("--no-build-isolation", "-e", f"{ROOT}[app,server,torch,dev]")
     pip_install(PYTHON, *pinned, *project, log=VENV / "setup-all.log")
 
 

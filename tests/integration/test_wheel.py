@@ -1,7 +1,9 @@
 """The wheel: everything that runs is in it, nothing else, and it works away from the sources."""
 
+import ast
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -12,7 +14,18 @@ import pytest
 
 from helpers.paths import ROOT
 
-WHERE = "import engine, resources, sys; print(engine.__file__, resources.__file__)"
+WHERE = "import outrider, outrider.resources; print(outrider.__file__, outrider.resources.__file__)"
+OF_A_USER = "raise ImportError('this is another program')"
+PROGRAM = """
+from outrider import bundled_pair, load
+
+with load(*bundled_pair(), context_length=256) as decoder:
+    print(decoder.generate("Hello!", max_tokens=8).stats.emitted)
+try:
+    import engine
+except ImportError:
+    print("own_module")
+"""
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +42,33 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_content(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     roots = {name.split("/")[0] for name in names}
-    assert {root for root in roots if not root.endswith(".dist-info")} == {"engine", "app", "resources"}
-    for package in ("engine", "app", "resources"):
-        files = [path for path in (ROOT / package).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
-        assert {str(path.relative_to(ROOT)) for path in files} <= set(names)
-    models = [name for name in names if name.startswith("resources/models/") and name.endswith(".gguf")]
+    assert {root for root in roots if not root.endswith(".dist-info")} == {"outrider"}
+    for package, place in {"engine": "outrider", "app": "outrider/app", "resources": "outrider/resources"}.items():
+        folder = ROOT / package
+        files = [path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+        assert {f"{place}/{path.relative_to(folder).as_posix()}" for path in files} <= set(names)
+    models = [name for name in names if name.startswith("outrider/resources/models/") and name.endswith(".gguf")]
     assert len(models) == 2
-    assert "resources/starter_prompts.json" in names
+    assert "outrider/resources/starter_prompts.json" in names
+
+
+def test_no_module_imports_by_the_names_of_the_checkout(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            if not name.endswith(".py"):
+                continue
+            for node in ast.walk(ast.parse(archive.read(name))):
+                if isinstance(node, ast.Import):
+                    found = [each.name for each in node.names]
+                elif isinstance(node, ast.ImportFrom):
+                    found = [node.module or ""]
+                elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    found = re.findall(
+                        r"^(?:engine|app|resources)\.[a-z_.]+(?=:|$)|(?<=from )(?:engine|app)\b", node.value
+                    )
+                else:
+                    continue
+                assert not {each.split(".")[0] for each in found} & {"engine", "app", "resources"}, (name, found)
 
 
 def test_metadata(wheel: Path) -> None:
@@ -46,21 +79,28 @@ def test_metadata(wheel: Path) -> None:
         licence = archive.read(f"{folder}/licenses/LICENSE").decode()
     assert metadata["Name"] == "outrider"
     assert metadata["Requires-Python"] == "<3.14,>=3.11"
-    assert set(metadata.get_all("Provides-Extra") or ()) == {"dev", "installer", "plot", "torch"}
-    assert "outrider = app.__main__:main" in entry_points
-    assert "outrider-engine = engine.__main__:main" in entry_points
+    assert set(metadata.get_all("Provides-Extra") or ()) == {"app", "dev", "installer", "plot", "server", "torch"}
+    assert "outrider = outrider.app.__main__:main" in entry_points
+    assert "outrider-engine = outrider.__main__:main" in entry_points
+    always = [line for line in metadata.get_all("Requires-Dist") or () if "extra ==" not in line]
+    assert not any(re.match(r"(?i)(pyside|pyqt|qasync|qtawesome|markdown)", line) for line in always), always
     assert licence == (ROOT / "LICENSE").read_text(encoding="utf-8")
 
 
-def test_replies_away_from_the_sources(wheel: Path, tmp_path: Path) -> None:
+def test_replies_away_from_the_sources_without_qt(wheel: Path, tmp_path: Path) -> None:
+    """A user's own modules of the names that the checkout has disturb nothing."""
+    installed, work = tmp_path / "installed", tmp_path / "work"
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(tmp_path)
-    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+        archive.extractall(installed)
+    work.mkdir()
+    for name in ("engine.py", "app.py", "resources.py", "PySide6.py", "pyqtgraph.py", "qasync.py"):
+        (work / name).write_text(OF_A_USER)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (work, installed)))}
 
     def run(*arguments: str) -> str:
         done = subprocess.run(
             [sys.executable, *arguments],
-            cwd=tmp_path,
+            cwd=work,
             env=environment,
             capture_output=True,
             text=True,
@@ -71,5 +111,7 @@ def test_replies_away_from_the_sources(wheel: Path, tmp_path: Path) -> None:
         return done.stdout
 
     assert str(ROOT) not in run("-c", WHERE)
-    reply = json.loads(run("-m", "engine", "generate", "--json", "--max-tokens", "8", "Hello!"))
+    reply = json.loads(run("-m", "outrider", "generate", "--json", "--max-tokens", "8", "Hello!"))
     assert len(reply["tokens"]) > 0
+    (work / "mine.py").write_text(PROGRAM)
+    assert run("mine.py").split() == ["8", "own_module"]
