@@ -39,7 +39,7 @@ from engine import (
 )
 
 if TYPE_CHECKING:
-    from engine import SpeculativeDecoder, WaysProgress, WaysReport
+    from engine import ModelFacts, SpeculativeDecoder, WaysProgress, WaysReport
 
 __all__ = ["EngineBridge", "FolderListing", "Job", "LoadWay", "ModelsChanged", "TimedEvent"]
 
@@ -63,10 +63,11 @@ def _make_decoder() -> SpeculativeDecoder:
 class EngineBridge:
     """Run jobs of the engine.
 
-    Attributes: loaded (what is really loaded, true also after a failed load); progress (of the load that is running, or
-    None); measuring (whether the costs of the pair are being measured); proving (whether ways are being measured
-    against each other); thinking_modes (how the target can be told to think); token_names (texts of the target's
-    tokens, as far as they came up in a reply). Methods are called on the Qt thread. A scan and a measurement of costs
+    Attributes: loaded (what is really loaded, true also after a failed load); facts (of the loaded models, the target
+    first); progress (of the load that is running, or None); measuring (whether the costs of the pair are being
+    measured); proving (whether ways are being measured against each other); thinking_modes (how the target can be told
+    to think); token_names (texts of the target's tokens,
+    as far as they came up in a reply). Methods are called on the Qt thread. A scan and a measurement of costs
     in the background give way to a load or a reply, and then begin again.
     """
 
@@ -78,6 +79,7 @@ class EngineBridge:
         make_decoder: Callable[[], SpeculativeDecoder] | None = None,
     ) -> None:
         self.loaded = Loaded()
+        self.facts: tuple[ModelFacts, ...] = ()
         self.progress: LoadProgress | None = None
         self.measuring = False
         self.comparing = False
@@ -262,7 +264,7 @@ class EngineBridge:
 
     def _unload(self) -> Loaded:
         self._decoder.close()
-        self.loaded, self.thinking_modes = Loaded(), ()
+        self.loaded, self.facts, self.thinking_modes = Loaded(), (), ()
         return self.loaded
 
     def _config(self, path: Path, options: LoadChoice, how: LoadWay) -> LoadConfig:
@@ -271,7 +273,10 @@ class EngineBridge:
 
     def _note_loaded(self, target: Path | None, draft: Path | None) -> None:
         """Note what is loaded: the engine drops a draft that does not fit a new target."""
-        self.loaded = Loaded(target, draft if self._decoder.draft is not None else None)
+        decoder = self._decoder
+        self.loaded = Loaded(target, draft if decoder.draft is not None else None)
+        models = (decoder.target, decoder.draft)
+        self.facts = tuple(engine.ModelFacts.of(model) for model in models if model is not None)
 
     def _note_progress(self, progress: LoadProgress) -> None:
         self.progress = progress

@@ -22,6 +22,7 @@ from app.system.places import data_folder, flavour
 from app.system.translation import say
 from app.views.compare.dialog import RunDialog
 from app.views.widgets.theme import Theme
+from app.words.models import facts_words
 from engine import Cancelled, ReadPrompt
 
 if TYPE_CHECKING:
@@ -215,7 +216,8 @@ class HelpWindows:
         from app.views.window.about import AboutDialog, Whereabouts  # noqa: PLC0415 - not before it is asked for
 
         settings = self._program.settings_file.path
-        place = Whereabouts(flavour(), str(settings or ""), str(data_folder()), str(self._program.log.path))
+        models = tuple(facts_words(each) for each in self._program.bridge.facts)
+        place = Whereabouts(flavour(), str(settings or ""), str(data_folder()), str(self._program.log.path), models)
         AboutDialog(place, self._program.window).open()
 
     def _titles(self) -> list[Title]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication
 
@@ -11,6 +12,9 @@ from app.state.models.models import MODEL_FREE, PickerLine
 from app.state.models.names import file_size
 from app.system.translation import say
 from engine import DRAFT_METHODS
+
+if TYPE_CHECKING:
+    from engine import ModelFacts
 
 
 def worded(choice: PickerLine) -> PickerLine:
@@ -40,6 +44,20 @@ def worded(choice: PickerLine) -> PickerLine:
         # A target can be loaded all the same: before that is tried, the user is asked.
         hint += "\n" + shortage_words(*choice.shortage)
     return replace(choice, label=label, problem=None if problem is None else say(problem), hint=hint)
+
+
+def facts_words(model: ModelFacts) -> str:
+    """Return where a loaded model computes, and whether its rows of logits depend on the batch, in one line."""
+    tr = QCoreApplication.translate
+    place = f"{model.name} · {model.device}"
+    if model.batch_invariant is None:
+        return place
+    if model.batch_invariant:
+        return tr("Models", "{place} · batch-invariant").format(place=place)
+    return tr(
+        "Models",
+        "{place} · not batch-invariant: a greedy reply with a draft may differ where two tokens are nearly as likely",
+    ).format(place=place)
 
 
 def shortage_words(needed: int, free: int) -> str:

@@ -92,8 +92,9 @@ class Backend(ABC):
     (processor threads that it computes rounds with); threads_adjustable (whether that number can be changed);
     parameters (number of weights) and weight_bytes (their size), 0 where not known; rows (what draws from its logits);
     notes (sentences about how it was loaded that a person should know, mostly none); closed (whether `close` was
-    called); own_kernels (whether this project's kernels compute: a row's bits do not depend on what is beside it, and
-    verifying costs less).
+    called); own_kernels (whether this project's kernels compute: verifying costs less); row_difference (by how much a
+    logit of a token fed with four others differs from that of the token alone, at most, as measured after loading; None
+    where it was not measured).
     """
 
     name: str
@@ -111,6 +112,15 @@ class Backend(ABC):
     notes: tuple[str, ...] = ()
     closed: bool = False
     own_kernels: bool = False
+    row_difference: float | None = None
+
+    @property
+    def batch_invariant(self) -> bool | None:
+        """Return whether a row of logits was found to be the same however many tokens were fed with it; None: unknown.
+
+        Where it is not, a greedy reply with a draft may part from plain decoding where two logits are almost equal.
+        """
+        return None if self.row_difference is None else self.row_difference == 0.0
 
     @property
     @abstractmethod

@@ -7,6 +7,7 @@ from pathlib import Path
 from engine.backends.base import Backend
 from engine.config import LoadConfig
 from engine.formats.files import stamp_files
+from engine.system.processor import library_stamp
 
 
 def describe_loaded(backend: Backend, config: LoadConfig | None) -> list[object] | None:
@@ -21,4 +22,4 @@ def describe_loaded(backend: Backend, config: LoadConfig | None) -> list[object]
     except OSError:
         return None
     asked = config.threads, config.gpu_layers, config.dtype, config.cache_type
-    return [asked, backend.context_length, backend.device, backend.own_kernels, stamps]
+    return [asked, backend.context_length, backend.device, backend.own_kernels, stamps, library_stamp()]

@@ -134,8 +134,12 @@ def make_notes(
     equal: dict[str, Any],
     left_out: Sequence[LeftOut],
     other_programs: float = 0.0,
+    row_difference: float | None = None,
 ) -> list[str]:
-    """Return sentences for a person: the best lookahead, whether auto keeps up, what was noisy, and what went wrong."""
+    """Return sentences for a person: the best lookahead, whether auto keeps up, what was noisy, and what went wrong.
+
+    `row_difference`: the target's, see Backend.
+    """
     notes = [note for note in (_best_note(summary["best_fixed"]), _auto_note(summary["auto_to_best"])) if note]
     if other_programs > _BUSY:
         notes.append(
@@ -151,6 +155,12 @@ def make_notes(
     if short:
         notes.append(f"{short} of {len(replies)} replies have fewer than {_SHORT} tokens; their speeds are imprecise.")
     notes += _equality_notes(equal)
+    if row_difference:
+        notes.append(
+            "Not batch-invariant: computing several tokens at once changes logits, by up to "
+            f"{row_difference:.1g} in the check after loading. A greedy reply with a draft may part from the plain one at "
+            "near ties."
+        )
     notes += [f"Left out: prompt {each.number + 1} of {each.category}: {each.why}" for each in left_out]
     return notes
 

@@ -199,12 +199,18 @@ class WayFigures:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """Describe a model that was measured. `threads`: those that it computed with."""
+    """Describe a model that was measured. `threads`: those that it computed with; `batch_invariant`: as in Backend."""
 
     name: str
     parameters: int
     threads: int
     device: str
+    batch_invariant: bool | None = None
+
+    @classmethod
+    def of(cls, model: Backend) -> ModelFacts:
+        """Return the facts of a loaded model."""
+        return cls(model.name, model.parameters, model.threads, model.device, model.batch_invariant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,13 +299,14 @@ def make_ways_report(measured: Measured, machine: Mapping[str, Any] | None = Non
     best = summary["best_fixed"] or {"way": None, "not_told_apart": ()}
     notes: list[str] = []
     if measured.compared:
-        notes = make_notes(replies, summary, count_equal(verdicts), measured.left_out, measured.other_programs)
+        noise = measured.other_programs, target.row_difference
+        notes = make_notes(replies, summary, count_equal(verdicts), measured.left_out, *noise)
     return WaysReport(
         ways=tuple(_figures(name, summary["ways"][name], replies, compared) for name in names),
         best_fixed=best["way"],
         not_told_apart=tuple(best["not_told_apart"]),
-        target=_facts(target),
-        draft=None if draft is None else _facts(draft),
+        target=ModelFacts.of(target),
+        draft=None if draft is None else ModelFacts.of(draft),
         sampling=bench.sampling,
         prompt_tokens=len(bench.prompts[0].tokens),
         repeats=None if sizes is None else sizes.repeats,
@@ -332,7 +339,3 @@ def _figures(
 
 def _spread(values: Mapping[str, Any] | None) -> Spread | None:
     return None if values is None else Spread(**values)
-
-
-def _facts(model: Backend) -> ModelFacts:
-    return ModelFacts(model.name, model.parameters, model.threads, model.device)

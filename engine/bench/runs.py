@@ -37,6 +37,8 @@ BUDGET_S = 480.0
 """What the measurement may take where the sizes are not given."""
 _REPEATS, _MOST_TOKENS, _FEWEST_TOKENS = 3, 64, 24
 _WARM_TOKENS = 8
+_TOGETHER = 5
+"""Tokens that are read at once to see what that changes: as many as a lookahead of 4 has verified."""
 _SMALLEST_ROOM = 8
 """Tokens of a reply that must fit the context behind a prompt."""
 
@@ -285,8 +287,9 @@ class Equality:
     """Describe how a greedy reply compares with the first plain one to its prompt.
 
     `verdict`: SAME, token for token; NEAR_TIE, they part where the target's two best logits, computed as plain decoding
-    does, are shown to lie closer than `CLOSE` and are the two that were chosen; DIFFERENT, anything else; UNEXAMINED,
-    they part, and the target was not asked. `alike`: tokens before they part. `tokens`: of the plain reply. `gap`:
+    does, are shown to lie closer than `CLOSE` and are the two that were chosen (where it is not batch-invariant,
+    closer than twice what computing several tokens at once changes there); DIFFERENT, anything else; UNEXAMINED, they
+    part, and the target was not asked. `alike`: tokens before they part. `tokens`: of the plain reply. `gap`:
     between the target's two best logits where they part, None where it was not asked.
     """
 
@@ -334,20 +337,30 @@ def _compare(bench: Bench, prompt: int, plain: tuple[int, ...], other: tuple[int
     target = bench.decoder.target
     if target is None:
         raise ModelNotLoaded
-    row = _row_after(target, bench.prompts[prompt].tokens, plain[:alike], bench.cancel)
+    row = _row_after(target, bench.prompts[prompt].tokens, plain, alike, bench.cancel).copy()
     first, second = (int(token) for token in np.argsort(-row, kind="stable")[:2])
     gap = float(row[first] - row[second])
-    tie = gap < CLOSE and {plain[alike], other[alike]} == {first, second}
+    close = CLOSE
+    if target.batch_invariant is False and {plain[alike], other[alike]} == {first, second}:
+        together = _row_after(target, bench.prompts[prompt].tokens, plain, alike, bench.cancel, step=_TOGETHER)
+        close = max(CLOSE, 2.0 * float(np.abs(row - together).max()))
+    tie = gap < close and {plain[alike], other[alike]} == {first, second}
     return Equality(NEAR_TIE if tie else DIFFERENT, alike, len(plain), gap)
 
 
-def _row_after(target: Backend, prompt: Sequence[int], reply: Sequence[int], cancel: CancelToken) -> Any:
-    """Return the logits after a prompt and a reply, shape (vocab_size,), read as plain decoding reads them."""
+def _row_after(
+    target: Backend, prompt: Sequence[int], reply: Sequence[int], count: int, cancel: CancelToken, step: int = 1
+) -> Any:
+    """Return the logits after a prompt and `count` tokens of a reply, shape (vocab_size,).
+
+    Read as plain decoding reads them, or `step` tokens at once, with those that follow.
+    """
     target.truncate(0)
     target.watch(cancel)
     for start in range(0, len(prompt) - 1, CHUNK):
         target.forward(prompt[start : min(start + CHUNK, len(prompt) - 1)], 0)
-    row = target.forward(prompt[-1:], 1)[0]
-    for token in reply:
-        row = target.forward([token], 1)[0]
+    tokens, row = [prompt[-1], *reply], None
+    for start in range(0, count + 1, step):
+        piece = tokens[start : start + step]
+        row = target.forward(piece, len(piece))[min(count - start, step - 1)]
     return row

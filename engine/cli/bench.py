@@ -4,7 +4,8 @@ With `--json` one object on a line:
 
 - `version` of this program, `partial` (whether it was cancelled midway), `machine`, `load_s`
 - `target`, `draft` (or null): name, parameters, weight_bytes, context_length, threads (those that it was measured
-  with), device
+  with), device, batch_invariant (whether a token's logits were found to be the same however many tokens are computed
+  with it; null: not measured)
 - `memory`: resident bytes of this process: before_load, loaded, at_end
 - `other_programs`: the share of the processors, 0 to 1, that other programs took during the measurement
 - `settings`: sampling, lookaheads, repeats, max_tokens, raw
@@ -219,7 +220,8 @@ def measure(args: argparse.Namespace, wanted: _Wanted, cancel: _LastingToken, sa
     }
     compared = [None if each is None else each.verdict for each in measured.compared]
     names = [way.name for way in bench.ways]
-    return head | models | rest | make_report(measured.replies, names, compared, measured.left_out, busy)
+    noise = busy, target.row_difference
+    return head | models | rest | make_report(measured.replies, names, compared, measured.left_out, *noise)
 
 
 def _settings(wanted: _Wanted, sizes: Sizes | None, *, has_draft: bool) -> dict[str, Any]:
@@ -238,6 +240,7 @@ def make_report(
     compared: Sequence[str | None],
     left_out: Sequence[LeftOut] = (),
     other_programs: float = 0.0,
+    row_difference: float | None = None,
 ) -> dict[str, Any]:
     """Return the part of the report that is made from the replies, and what is to be said of them."""
     summary, equal = summarise(replies, ways), count_equal(compared)
@@ -246,7 +249,7 @@ def make_report(
         "left_out": [asdict(each) for each in left_out],
         "categories": {name: summarise([r for r in replies if r.category == name], ways) for name in categories},
         "equal": equal,
-        "notes": make_notes(replies, summary, equal, left_out, other_programs),
+        "notes": make_notes(replies, summary, equal, left_out, other_programs, row_difference),
         "replies": [_reply_to_dict(reply, text) for reply, text in zip(replies, compared, strict=True)],
     }
 
@@ -274,7 +277,7 @@ def _reply_to_dict(reply: Reply, text: str | None) -> dict[str, Any]:
 
 
 def _describe(model: Backend) -> dict[str, Any]:
-    names = ("name", "parameters", "weight_bytes", "context_length", "threads", "device")
+    names = ("name", "parameters", "weight_bytes", "context_length", "threads", "device", "batch_invariant")
     return {name: getattr(model, name) for name in names}
 
 

@@ -1,7 +1,9 @@
 """Measure what a draft token and a target forward of n tokens cost here, and the lookahead to expect from that.
 
 With --json one JSON object on a line:
-{"target": {"name", "path"}, "draft": {"name", "path"} | null, "machine": {…}, "device", "threads",
+{"target": {"name", "path"}, "draft": {"name", "path"} | null, "machine": {…}, "device",
+ "batch_invariant": whether the target's logits were found not to depend on how many tokens are computed at once | null,
+ "threads",
  "draft_threads": n | null, "threads_asked": n | null (each model has what is quickest), "context_length",
  "source": "measured" | "remembered", "seconds": of measuring | null, "kept": path | null,
  "verify": [{"tokens", "ms", "times_of_one", "ms_per_token"}…] of the measured sizes, the smallest first,
@@ -203,6 +205,7 @@ def make_report(
         else {"name": decoder.draft.name, "path": str(draft.path)},
         "machine": describe_machine(),
         "device": loaded.device,
+        "batch_invariant": loaded.batch_invariant,
         "threads": loaded.threads,
         "draft_threads": None if decoder.draft is None else decoder.draft.threads,
         "threads_asked": target.threads,
@@ -230,6 +233,12 @@ def _print(report: dict[str, Any], result: _Result, console: Console) -> None:
     if report["threads_asked"] is not None:
         threads += " (as requested)"
     console.print(f"{names} · {report['device']}, {threads} · {measured}", highlight=False, soft_wrap=True)
+    if report["batch_invariant"] is False:
+        console.print(
+            "Not batch-invariant: a greedy reply with a draft may part from plain decoding at near ties.",
+            highlight=False,
+            soft_wrap=True,
+        )
     table = Table("Tokens", "ms", "Relative to 1", "ms per token", title="Target forward pass")
     for row in report["verify"]:
         table.add_row(

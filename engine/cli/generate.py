@@ -326,7 +326,7 @@ def _answer(
             print(event.text, end="", flush=True)
         elif isinstance(event, Finished):
             result = event.result
-            print(json.dumps(result.to_dict()) if as_json else "", flush=True)
+            print(json.dumps(result.to_dict() | _describe_target(decoder)) if as_json else "", flush=True)
     if result is None:
         raise Cancelled
     for note in result.notes if not as_json else ():
@@ -334,6 +334,12 @@ def _answer(
     if not as_json:
         console.print(_statistics_line(result), style="dim", highlight=False, soft_wrap=True)
     return result
+
+
+def _describe_target(decoder: SpeculativeDecoder) -> dict[str, Any]:
+    """Return what JSON says of where the target computed."""
+    target = decoder.target
+    return {} if target is None else {"device": target.device, "batch_invariant": target.batch_invariant}
 
 
 def _statistics_line(result: GenerationResult) -> str:

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Literal, Protocol, cast
 
 from engine.backends.base import Backend
+from engine.backends.invariance import note_row_difference
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.errors import (
+    BackendFailure,
     Cancelled,
     LoadFailed,
     LoadWarning,
@@ -120,12 +122,27 @@ def open_backend(
         if folder is None:
             raise ModelNotSupported(path, Translatable("its folder has no config.json, which describes the model."))
         config = replace(config, path=folder)
-        return _backend("transformers").open(config, progress=_stage(progress, "loading"), cancel=cancel)
+        return _open("transformers", config, progress, cancel)
     gpu_layers = 0 if config.device == "cpu" else config.gpu_layers
     config = replace(config, path=path, gpu_layers=gpu_layers)
     check_processor()
     check_model_file(config, cancel=cancel, progress=_stage(progress, "checking"))
-    return _backend("llama.cpp").open(config, progress=_stage(progress, "loading"), cancel=cancel)
+    return _open("llama.cpp", config, progress, cancel)
+
+
+def _open(
+    name: str, config: LoadConfig, progress: Callable[[str, float], None] | None, cancel: CancelToken | None
+) -> Backend:
+    backend = _backend(name).open(config, progress=_stage(progress, "loading"), cancel=cancel)
+    try:
+        note_row_difference(backend, config, cancel)
+    except BackendFailure as error:
+        backend.close()
+        raise LoadFailed(config.path, str(error)) from error
+    except BaseException:
+        backend.close()
+        raise
+    return backend
 
 
 def _backend(name: str) -> type[_Opens]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -60,8 +61,17 @@ def _lacking() -> list[str]:
         return []
 
 
+def library_stamp() -> list[list[object]]:
+    """Return name, size in bytes and time of change in ns of each installed library of llama.cpp; empty without one."""
+    folder = _library_folder()
+    return [] if folder is None else _stamps(folder, "*.*")
+
+
 def _library_folder() -> Path | None:
     """Return the folder of libllama, found without loading anything of it."""
+    chosen = os.environ.get("LLAMA_CPP_LIB_PATH")  # llama-cpp-python looks there first.
+    if chosen:
+        return Path(chosen)
     try:
         spec = importlib.util.find_spec("llama_cpp")
     except (ImportError, ValueError):
@@ -71,7 +81,11 @@ def _library_folder() -> Path | None:
 
 def _identity(folder: Path) -> list[list[object]]:
     """Return what tells these libraries from those of another installation."""
-    found = sorted(folder.glob("*ggml-cpu*"))
+    return _stamps(folder, "*ggml-cpu*")
+
+
+def _stamps(folder: Path, pattern: str) -> list[list[object]]:
+    found = sorted(path for path in folder.glob(pattern) if path.is_file())
     return [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in found]
 
 

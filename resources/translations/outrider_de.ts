@@ -64,6 +64,14 @@
             <translation>Protokoll</translation>
         </message>
         <message>
+            <source>Target</source>
+            <translation>Zielmodell</translation>
+        </message>
+        <message>
+            <source>Draft</source>
+            <translation>Entwurfsmodell</translation>
+        </message>
+        <message>
             <source>Components</source>
             <translation>Komponenten</translation>
         </message>
@@ -1560,6 +1568,14 @@
         <message>
             <source>It needs about {needed} of memory; {free} are free beside the target.</source>
             <translation>Es braucht etwa {needed} Arbeitsspeicher; neben dem Zielmodell sind {free} frei.</translation>
+        </message>
+        <message>
+            <source>{place} · batch-invariant</source>
+            <translation>{place} · unabhängig vom Stapel (batch-invariant)</translation>
+        </message>
+        <message>
+            <source>{place} · not batch-invariant: a greedy reply with a draft may differ where two tokens are nearly as likely</source>
+            <translation>{place} · abhängig vom Stapel (nicht batch-invariant): Mit einem Entwurf kann eine Greedy-Antwort abweichen, wo zwei Token fast gleich wahrscheinlich sind</translation>
         </message>
         <message>
             <source>It needs about {needed} of memory; {free} are free.</source>
@@ -3352,6 +3368,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Zustand</translation>
         </message>
         <message>
+            <source>Loading the model</source>
+            <translation>Das Laden des Modells</translation>
+        </message>
+        <message>
             <source>{n_outputs} rows of logits were requested for {count} tokens</source>
             <translation>{n_outputs} Zeilen mit Logits wurden für {count} Tokens verlangt</translation>
         </message>
@@ -3370,10 +3390,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>{folder} has no llama.cpp library that runs on this computer. Reinstall Outrider.</source>
             <translation>{folder} enthält keine llama.cpp-Bibliothek, die auf diesem Computer läuft. Installieren Sie Outrider neu.</translation>
-        </message>
-        <message>
-            <source>Loading the model</source>
-            <translation>Das Laden des Modells</translation>
         </message>
         <message>
             <source>llama.cpp cannot read it</source>

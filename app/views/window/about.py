@@ -37,12 +37,16 @@ _COPIED_MS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Whereabouts:
-    """Hold facts about this installation: `flavour` is none if the program is not frozen."""
+    """Hold facts about this installation, and a line on each loaded model, the target's first.
+
+    `flavour` is none if the program is not frozen.
+    """
 
     flavour: str
     settings: str
     data: str
     logs: str
+    models: tuple[str, ...] = ()
 
 
 class AboutDialog(Dialog):
@@ -130,6 +134,7 @@ class AboutDialog(Dialog):
         for name, number in self.versions:
             form.addRow(self._caption(name, page), self._fact(name, number, page))
         places = (
+            *self._models(),
             (self.tr("Settings"), self._place.settings),
             (self.tr("Data"), self._place.data),
             (self.tr("Log"), self._place.logs),
@@ -137,6 +142,9 @@ class AboutDialog(Dialog):
         for name, path in places:
             form.addRow(self._caption(name, page), self._fact(name, path, page))
         return area
+
+    def _models(self) -> list[tuple[str, str]]:
+        return list(zip((self.tr("Target"), self.tr("Draft")), self._place.models, strict=False))
 
     def _caption(self, text: str, parent: QWidget) -> QLabel:
         label = QLabel(text, parent)
@@ -246,7 +254,7 @@ class AboutDialog(Dialog):
         self.text.setPlainText(text or self.tr("No licence text was installed with this component."))
 
     def _copy(self) -> None:
-        lines = [f"{name}: {number}" for name, number in self.versions]
+        lines = [f"{name}: {number}" for name, number in (*self.versions, *self._models())]
         QGuiApplication.clipboard().setText("\n".join([*lines, f"{QGuiApplication.platformName()}, {self._kind()}"]))
         self.copy_button.setText(self.tr("Copied"))
         QTimer.singleShot(_COPIED_MS, self, lambda: self.copy_button.setText(self.tr("Copy versions")))

@@ -28,8 +28,8 @@ _log = logging.getLogger(__name__)
 _LOG_WARN, _LOG_ERROR = 3, 4
 _KEPT = 20
 STOCK_BUILD = (
-    "This llama.cpp was compiled without Outrider's kernels: a draft gains little or costs time, and with one a greedy "
-    "reply may differ from plain decoding. To compile it with them, run: outrider-engine compile"
+    "This llama.cpp was compiled without Outrider's kernels: a draft gains little or costs time. To compile it "
+    "with them, run: outrider-engine compile"
 )
 
 

@@ -171,9 +171,15 @@ def test_draws_repeat_and_change_with_the_turn() -> None:
 
 
 class TwoBest(ScriptedBackend):
-    """Behind the token 3, the tokens 1 and 2 lie `gap` apart."""
+    """Behind the token 3, the tokens 1 and 2 lie `gap` apart; several tokens at once `alters` one of them."""
 
     gap = 0.0
+    alters = 0.0
+
+    def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
+        rows = super().forward(tokens, n_outputs).copy()
+        rows[:, 1] -= self.alters * (len(tokens) > 1)
+        return rows
 
     def row(self, history: Sequence[int]) -> Logits:
         row = super().row(history)
@@ -189,9 +195,12 @@ def _reply(way: str, tokens: Sequence[int] = (), *, prompt: int = 0, turn: int =
     return Reply(way, f"c{prompt}", prompt, turn, 0, turn == 0, 60.0, result)
 
 
-def _compared(tokens: Sequence[int], gap: float, **changes: Any) -> str | None:
+def _compared(tokens: Sequence[int], gap: float, *, alters: float | None = None, **changes: Any) -> str | None:
+    """`alters`: the target is known to compute other logits for several tokens at once, by so much."""
     target = TwoBest(letters(), recite((3, 1, 4)))
     target.gap = gap
+    if alters is not None:
+        target.row_difference, target.alters = 1e-6, alters
     with SpeculativeDecoder() as decoder:
         decoder.attach_target(target)
         sampling = changes.pop("sampling", SamplingConfig())
@@ -211,6 +220,13 @@ def test_replies_are_compared_with_the_plain_one() -> None:
     assert _compared((3, 1, 5), 0.5 * CLOSE) == DIFFERENT
     assert _compared((3, 1), 0.5 * CLOSE) == DIFFERENT
     assert _compared((3, 2, 7), 0.5 * CLOSE, examine=False) == UNEXAMINED
+
+
+def test_where_rows_depend_on_the_batch_a_tie_is_what_that_changes() -> None:
+    assert _compared((3, 2, 7), 0.1, alters=0.07) == NEAR_TIE
+    assert _compared((3, 2, 7), 0.1, alters=0.04) == DIFFERENT
+    assert _compared((3, 5, 7), 0.1, alters=0.07) == DIFFERENT
+    assert _compared((3, 2, 7), 0.5 * CLOSE, alters=0.0) == NEAR_TIE
 
 
 def test_what_is_drawn_is_not_compared_and_what_is_penalised_not_excused() -> None:
@@ -353,6 +369,11 @@ def test_differences_are_reported_plainly() -> None:
     assert "2 replies DIFFER from the plain reply" in notes[1]
     assert notes[-1] == "Left out: prompt 3 of a: why"
     assert make_notes([], summary, count_equal([None]), [])[0].startswith("Tokens were sampled")
+    same = count_equal([SAME])
+    assert make_notes([], summary, same, [], 0.0, 0.0) == make_notes([], summary, same, [])
+    assert "Not batch-invariant: computing several tokens at once changes logits, by up to 0.003" in "".join(
+        make_notes([], summary, same, [], 0.0, 0.003)
+    )
 
 
 def test_machine() -> None:

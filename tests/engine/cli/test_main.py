@@ -65,7 +65,7 @@ def test_json_has_the_promised_form(generate: Generate, models: Models) -> None:
     reply = generate(*models, "--lookahead", "4", "--max-tokens", "30", "--raw", "Once upon a time")
     assert set(reply) == {
         *("text", "tokens", "prompt_tokens", "prompt_evaluated", "finish_reason", "method", "lookahead", "stats"),
-        *("advice", "notes", "dropped_turns", "reasoning", "content", "tool_calls"),
+        *("advice", "notes", "dropped_turns", "reasoning", "content", "tool_calls", "device", "batch_invariant"),
     }
     stats = GenerationStats.from_dict(reply["stats"])
     assert reply["stats"]["emitted"] == len(reply["tokens"]) == 30 == stats.emitted

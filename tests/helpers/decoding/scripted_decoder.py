@@ -30,6 +30,7 @@ from engine import (
 )
 from engine.chat.reply_grammar import TagGrammar
 from engine.chat.reply_parts import PartedReply
+from helpers.decoding.fake_backend import FakeBackend
 
 PER_ROUND = 3
 
@@ -81,13 +82,13 @@ class ScriptedDecoder:
     def attach_target(self, model: LoadConfig, *, progress: Callable[..., None], cancel: CancelToken) -> None:
         """Load, with progress."""
         self._load("target", model.path, progress, cancel)
-        self.target = model
+        self.target = FakeBackend(name=model.path.stem)
 
     def attach_draft(self, model: LoadConfig | None, *, progress: Callable[..., None], cancel: CancelToken) -> None:
         """Load, with progress."""
         if model is not None:
             self._load("draft", model.path, progress, cancel)
-        self.draft = model
+        self.draft = None if model is None else FakeBackend(name=model.path.stem)
 
     def _load(self, part: Any, path: Path, progress: Callable[..., None], cancel: CancelToken) -> None:
         self.script.threads.add(threading.current_thread().name)

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ import app.system.licences
 from app.system.licences import Component, components, text_of, versions
 from app.system.resources import ResourceDamaged
 from app.views.window.about import AboutDialog, Whereabouts
-from engine import __version__
+from app.words.models import facts_words
+from engine import ModelFacts, __version__
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow
 
@@ -137,6 +139,18 @@ def test_copied_versions(open_about: Callable[[], AboutDialog]) -> None:
     assert dialog.copy_button.text() == "Copied"
 
 
+def test_it_says_where_loaded_models_compute_and_whether_rows_depend_on_the_batch(qtbot: QtBot) -> None:
+    facts = ModelFacts("big", 9, 1, "vulkan0", batch_invariant=False), ModelFacts("small", 3, 1, "cpu", True)
+    dialog = AboutDialog(replace(HERE, models=tuple(map(facts_words, facts))))
+    qtbot.addWidget(dialog)
+    told = {line.accessibleName(): line.text() for line in dialog.facts}
+    assert told["Target"].startswith("big · vulkan0 · not batch-invariant: a greedy reply with a draft may differ")
+    assert told["Draft"] == "small · cpu · batch-invariant"
+    assert facts_words(ModelFacts("m", 3, 1, "cpu")) == "m · cpu"
+    dialog.copy_button.click()
+    assert "Draft: small · cpu · batch-invariant" in QGuiApplication.clipboard().text().splitlines()
+
+
 def test_licences_are_shown_when_looked_at(open_about: Callable[[], AboutDialog], frozen: Path) -> None:
     dialog = open_about()
     assert dialog.list.count() == 0
@@ -189,6 +203,7 @@ def test_from_the_menu(open_window: OpenWindow) -> None:
     assert dialog is not None
     assert dialog.isVisible()
     told = {line.accessibleName(): line.text() for line in dialog.facts}
+    assert [told.get("Target"), told.get("Draft")] == [facts_words(each) for each in window.program.bridge.facts]
     assert told["Settings"] == str(window.program.settings_file.path)
     dialog.close()
     window.wait(lambda: window.main.findChild(AboutDialog) is None)
