@@ -62,6 +62,9 @@ class RoundEvent(NamedTuple):
 
     `speedup`: what the automatic lookahead expected of the round, in times of plain decoding (1.0 where it goes plain);
     an estimate. None where the lookahead is not automatic.
+    `rejected`: the proposed tokens that were not kept, in their order, `proposed - accepted` of them: the first is the
+    one that the target replaced, the others stood behind it. Each with the natural logarithm of the probability that
+    the draft gave it, None where its source knows none.
     """
 
     round: int
@@ -72,6 +75,7 @@ class RoundEvent(NamedTuple):
     draft_ms: float
     target_ms: float
     speedup: float | None = None
+    rejected: tuple[tuple[int, float | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

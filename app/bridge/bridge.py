@@ -33,6 +33,7 @@ from engine import (
     LoadProgress,
     Message,
     ModelFile,
+    RoundEvent,
     SamplingConfig,
     ThinkingMode,
     TokenEvent,
@@ -336,8 +337,7 @@ class EngineBridge:
         note = self._events.append
         result: GenerationResult | None = None
         for event in self._decoder.stream(choice.messages(messages), cancel=cancel, top=TOP, **options):
-            if isinstance(event, TokenEvent):
-                self._name(event)
+            self._name(event)
             note((perf_counter(), event))
             if isinstance(event, Finished):
                 result = event.result
@@ -345,9 +345,10 @@ class EngineBridge:
             raise EngineError("The reply ended without a result. Try again.")
         return result
 
-    def _name(self, event: TokenEvent) -> None:
-        """Note the texts of a token and of its alternatives, before anybody sees the event."""
+    def _name(self, event: Event) -> None:
+        """Note the texts of a token and its alternatives, and of rejected guesses, before anybody sees the event."""
         names = self.token_names
-        for token in (event.token, *(token for token, _ in event.top)):
+        named = event.top if isinstance(event, TokenEvent) else event.rejected if isinstance(event, RoundEvent) else ()
+        for token in (*((event.token,) if isinstance(event, TokenEvent) else ()), *(token for token, _ in named)):
             if token not in names:
                 names[token] = self._decoder.token_text(token)

@@ -22,7 +22,7 @@ from app.state.models.models import Loaded, Lookahead, Selection
 from app.state.settings.generation import GenerationChoice
 from app.state.speculation.metrics import Metrics
 from app.system.translation import number
-from engine import Cancelled, Finished, GenerationResult, Message, PromptProgress, TokenEvent
+from engine import Cancelled, Finished, GenerationResult, Message, PromptProgress, RoundEvent, TokenEvent
 
 
 def current_activity(
@@ -264,7 +264,9 @@ class ReplyQueue(QObject):
             if isinstance(event, TokenEvent):
                 texts.append(event.text)
                 added.extend(event.added)
-                self._trace(pending.exchange, event)
+                self._trace(pending.exchange).add(event, self._bridge.token_names)
+            elif isinstance(event, RoundEvent):
+                self._trace(pending.exchange).add_round(event, self._bridge.token_names)
             elif isinstance(event, PromptProgress):
                 pending.reading = event
             elif isinstance(event, Finished):
@@ -278,10 +280,10 @@ class ReplyQueue(QObject):
             self.began_writing.emit(pending)
         self.grew.emit(pending, "".join(texts))
 
-    def _trace(self, exchange: Exchange, event: TokenEvent) -> None:
+    def _trace(self, exchange: Exchange) -> TokenTrace:
         if exchange.trace is None:
             exchange.trace = TokenTrace()
-        exchange.trace.add(event, self._bridge.token_names)
+        return exchange.trace
 
     def _show_activity(self) -> None:
         pending = self.running

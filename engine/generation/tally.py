@@ -56,7 +56,8 @@ class Tally:
         source = draft.source or plan.drafter.name
         stats.add_forward(1 if plan.one_token else 1 + len(draft.tokens), times[1])
         stats.add_method(source if draft.tokens else PLAIN, proposed, accepted, emitted, times)
-        return RoundEvent(self.rounds, source, lookahead, proposed, accepted, *times, plan.policy.speedup)
+        rejected = verdict.rejected[: proposed - accepted]
+        return RoundEvent(self.rounds, source, lookahead, proposed, accepted, *times, plan.policy.speedup, rejected)
 
     def result(self, committed: Sequence[int], finish: FinishReason | None) -> GenerationResult:
         """Return the result of the reply. `committed`: the tokens of the prompt, and those of the reply behind them."""

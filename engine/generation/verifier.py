@@ -26,6 +26,7 @@ class Verdict(NamedTuple):
 
     There is no such last one where the guess was accepted. `proposed`: tokens of the draft, and the guess where it was
     judged. `logprobs` and `top` belong to the tokens, `draft_logprobs` to the accepted ones (see TokenEvent).
+    `rejected`: the other proposals (see RoundEvent).
     """
 
     tokens: tuple[int, ...]
@@ -35,6 +36,7 @@ class Verdict(NamedTuple):
     logprobs: tuple[float, ...]
     draft_logprobs: tuple[float, ...]
     top: tuple[Top, ...]
+    rejected: tuple[tuple[int, float | None], ...] = ()
 
 
 class Verifier:
@@ -90,8 +92,9 @@ class Verifier:
         origin: Origin = "bonus"
         if kept < len(tokens):
             origin = "correction" if kept < len(draft.tokens) else "bonus" if draft.tokens else "plain"
+        shares = draft.logprobs[:kept]
         return Verdict(
-            tuple(tokens), kept, len(draft.tokens), origin, tuple(logprobs), draft.logprobs[:kept], tuple(top)
+            tuple(tokens), kept, len(draft.tokens), origin, tuple(logprobs), shares, tuple(top), _behind(draft, kept)
         )
 
     def force(self, pending: int, token: int) -> Verdict:
@@ -171,6 +174,13 @@ class Verifier:
         residual = residual_distribution(target.at(tokens), theirs)
         place = self._rows.quantile(residual, uniform(self._seed, position, "correction"))
         return (place if tokens is None else int(tokens[place])), False
+
+
+def _behind(draft: Draft, kept: int) -> tuple[tuple[int, float | None], ...]:
+    """Return the proposals behind the first `kept` ones, each with the probability that the draft gave it."""
+    tokens = draft.tokens[kept:]
+    known = draft.logprobs[kept:]
+    return tuple(zip(tokens, known if len(known) == len(tokens) else (None,) * len(tokens), strict=True))
 
 
 def _joined(draft: Draft, guess: Draft) -> Draft:

@@ -2701,6 +2701,14 @@
             <translation>Runde {number}</translation>
         </message>
         <message>
+            <source>draft wanted “{token}”</source>
+            <translation>das Entwurfsmodell wollte „{token}“</translation>
+        </message>
+        <message>
+            <source>draft wanted “{token}” ({probability})</source>
+            <translation>das Entwurfsmodell wollte „{token}“ ({probability})</translation>
+        </message>
+        <message>
             <source>target {probability}</source>
             <translation>Zielmodell {probability}</translation>
         </message>

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
-import sys
 import zlib
 from array import array
 from collections.abc import Callable, Iterator, Mapping
@@ -14,16 +11,17 @@ from math import isnan, nan
 from types import MappingProxyType
 from typing import Any, get_args
 
-from engine import Origin, TokenEvent
+from app.state.chat.packed import VERSION, DamagedTrace, pack, unpack
+from app.state.chat.rounds import Guess, RoundRecord, RoundTrace
+from engine import Origin, RoundEvent, TokenEvent
+
+__all__ = ["ORIGINS", "TOP", "Alternative", "DamagedTrace", "TokenRecord", "TokenTrace"]
 
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
 TOP = 5
 """Alternatives that are kept of a token."""
-VERSION = 1
 _PIECE = 500
 """Texts that become JSON at once."""
-_NUMBERS = 15_000
-"""Numbers that become base64 at once: a multiple of three, so that the pieces can be joined."""
 _LARGEST = 2**28
 """Bytes that a record may have when it is unpacked: more than any reply, less than any memory."""
 _COLUMNS = {"tokens": "i", "origins": "B", "rounds": "I", "logprobs": "f", "draft_logprobs": "f", "tops": "B"}
@@ -47,6 +45,7 @@ class TokenRecord:
     `text` is what it added to the reply, perhaps nothing; `name` the text of the token alone (half a character as its
     bytes, a control token as ''), None where not known. `round` counts from 1. `draft_logprob` is None where the draft
     did not propose it. `alternatives`: the target's best, at most TOP, best first; empty where they were not asked for.
+    `wanted`: what the draft had guessed in its place, where the target wrote a correction and the guess is known.
     """
 
     index: int
@@ -58,20 +57,11 @@ class TokenRecord:
     logprob: float
     draft_logprob: float | None
     alternatives: tuple[Alternative, ...]
-
-
-class DamagedTrace(ValueError):
-    """Report a stored record that cannot be read, or that another version of the program wrote."""
-
-    def __init__(self, version: object = VERSION) -> None:
-        if version == VERSION:
-            super().__init__("The record of the reply's tokens is damaged.")
-        else:
-            super().__init__("The record of the reply's tokens was written by another version of the program.")
+    wanted: Guess | None = None
 
 
 class TokenTrace:
-    """Hold all tokens of a reply, some 80 bytes each. The record begins empty and grows by `add`.
+    """Hold all tokens of a reply, some 80 bytes each. The record begins empty and grows by `add` and `add_round`.
 
     >>> from engine import TokenEvent
     >>> trace = TokenTrace()
@@ -89,6 +79,7 @@ class TokenTrace:
         self._names: dict[int, str] = {}
         self._same: dict[str, str] = {}
         self._counts: dict[Origin, int] = dict.fromkeys(ORIGINS, 0)
+        self._judged = RoundTrace()
 
     def add(self, event: TokenEvent, names: Mapping[int, str] = _NO_NAMES) -> None:
         """Add one token. `names`: the texts of its own id and of its alternatives, each alone, as far as known."""
@@ -111,6 +102,12 @@ class TokenTrace:
         # Last: what has a text here is whole, for whoever packs it meanwhile.
         self._texts.append(self._same.setdefault(event.text, event.text))
 
+    def add_round(self, event: RoundEvent, names: Mapping[int, str] = _NO_NAMES) -> None:
+        """Add the round whose tokens were added last. `names`: the texts of the rejected guesses, as far as known."""
+        for token, _ in event.rejected:
+            self._learn(token, names)
+        self._judged.add(event)
+
     def _learn(self, token: int, names: Mapping[int, str]) -> None:
         if token not in self._names and (name := names.get(token)) is not None:
             self._names[token] = self._same.setdefault(name, name)
@@ -122,18 +119,33 @@ class TokenTrace:
         """Return the token at an index from 0, or from the end if negative. Raises IndexError."""
         index = range(len(self))[index]
         drafted = self._draft_logprobs[index]
-        token = self._tokens[index]
+        token, origin, number = self._tokens[index], self.origin(index), self._rounds[index]
+        judged = self.round(number) if origin == "correction" else None
         return TokenRecord(
             index,
             token,
             self._texts[index],
             self._names.get(token),
-            self.origin(index),
-            self._rounds[index],
+            origin,
+            number,
             self._logprobs[index],
             None if isnan(drafted) else drafted,
             tuple(self._alternatives(index)),
+            judged.rejected[0] if judged is not None and judged.rejected else None,
         )
+
+    def round(self, number: int) -> RoundRecord | None:
+        """Return what is known of the round of this number; None in records that were written before rounds were."""
+        return self._judged.find(number, self._names)
+
+    def round_of(self, index: int) -> int:
+        """Return the number of the round that wrote the token at this index."""
+        return self._rounds[index]
+
+    @property
+    def has_rounds(self) -> bool:
+        """Return whether rounds were recorded, and with them the rejected guesses."""
+        return len(self._judged) > 0
 
     def _alternatives(self, index: int) -> Iterator[Alternative]:
         for place in range(TOP * index, TOP * index + self._tops[index]):
@@ -185,11 +197,11 @@ class TokenTrace:
         yield "}"
         for name in (*_COLUMNS, *_TOP_COLUMNS):
             yield f',"{name}":"'
-            column = getattr(self, f"_{name}")
-            end = count * TOP if name in _TOP_COLUMNS else count
-            for start in range(0, end, _NUMBERS):
-                yield _pack(column[start : min(start + _NUMBERS, end)])
+            yield from pack(getattr(self, f"_{name}"), count * TOP if name in _TOP_COLUMNS else count)
             yield '"'
+        if self.has_rounds:
+            yield ',"judged":'
+            yield from self._judged.pieces()
         yield "}"
 
     @classmethod
@@ -204,13 +216,14 @@ class TokenTrace:
             raise DamagedTrace
         for name, code in (*_COLUMNS.items(), *_TOP_COLUMNS.items()):
             size = count * TOP if name in _TOP_COLUMNS else count
-            setattr(trace, f"_{name}", _unpack(fields.get(name), code, size))
+            setattr(trace, f"_{name}", unpack(fields.get(name), code, size))
         if max(trace._origins, default=0) >= len(ORIGINS) or max(trace._tops, default=0) > TOP:
             raise DamagedTrace
         trace._texts = [trace._same.setdefault(text, text) for text in texts]
         if not all(token.isdecimal() for token in names):
             raise DamagedTrace
         trace._names = {int(token): name for token, name in names.items()}
+        trace._judged = RoundTrace.of(fields.get("judged"))
         for index, origin in enumerate(ORIGINS):
             trace._counts[origin] = trace._origins.count(index)
         return trace
@@ -232,26 +245,3 @@ def _unpack_all(data: bytes) -> dict[str, Any]:
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _pack(column: array[Any]) -> str:
-    """Return the little-endian bytes of a column, in base64."""
-    if sys.byteorder == "big":
-        column = array(column.typecode, column)
-        column.byteswap()
-    return base64.b64encode(column.tobytes()).decode("ascii")
-
-
-def _unpack(text: object, code: str, size: int) -> array[Any]:
-    column: array[Any] = array(code)
-    if not isinstance(text, str):
-        raise DamagedTrace
-    try:
-        column.frombytes(base64.b64decode(text, validate=True))
-    except (binascii.Error, ValueError) as error:
-        raise DamagedTrace from error
-    if len(column) != size:
-        raise DamagedTrace
-    if sys.byteorder == "big":
-        column.byteswap()
-    return column

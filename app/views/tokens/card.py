@@ -8,6 +8,7 @@ from PySide6.QtCore import QCoreApplication, QPoint, QRect, QRectF, QSize, Qt, S
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QGridLayout, QLabel, QVBoxLayout, QWidget
 
+from app.state.chat.rounds import Guess
 from app.state.chat.trace import TOP, Alternative, TokenRecord
 from app.system.translation import number
 from app.views.widgets.theme import RADIUS, Theme, keep_fixed
@@ -59,6 +60,17 @@ def whence(record: TokenRecord) -> str:
     return origin_words(record.origin) + SEPARATOR + round_words
 
 
+def wanted_words(guess: Guess | None) -> str:
+    """Return what the draft had guessed where the target wrote something else, or nothing where that is not known."""
+    if guess is None:
+        return ""
+    word = token_words(guess.token, guess.text)
+    if guess.logprob is None:
+        return QCoreApplication.translate("Tokens", "draft wanted “{token}”").format(token=word)
+    words = QCoreApplication.translate("Tokens", "draft wanted “{token}” ({probability})")
+    return words.format(token=word, probability=probability_words(guess.logprob))
+
+
 def describe_token(record: TokenRecord) -> str:
     """Return all of the card in one sentence, for those who hear it."""
     name = token_words(record.token, record.text or record.name)
@@ -69,6 +81,8 @@ def describe_token(record: TokenRecord) -> str:
     if record.draft_logprob is not None:
         draft = QCoreApplication.translate("Tokens", "draft {probability}")
         parts.append(draft.format(probability=probability_words(record.draft_logprob)))
+    if record.wanted is not None:
+        parts.append(wanted_words(record.wanted))
     return ", ".join(parts)
 
 
@@ -137,6 +151,11 @@ class TokenCard(QFrame):
         layout.addWidget(self.whence)
         layout.addSpacing(4)
         layout.addLayout(self._make_models())
+        self.wanted = QLabel(self)
+        self.wanted.setObjectName("caption")
+        self.wanted.setTextFormat(Qt.TextFormat.PlainText)
+        self.wanted.setWordWrap(True)
+        layout.addWidget(self.wanted)
         layout.addSpacing(8)
         self.alternatives_title = QLabel(self.tr("The target's best tokens"), self)
         self.alternatives_title.setObjectName("caption")
@@ -181,6 +200,8 @@ class TokenCard(QFrame):
         self.whence.setText(whence(record))
         self.target.setText(probability_words(record.logprob))
         self.draft.setText(probability_words(record.draft_logprob))
+        self.wanted.setText(wanted_words(record.wanted))
+        self.wanted.setVisible(record.wanted is not None)
         self.alternatives_title.setVisible(bool(record.alternatives))
         for rank, row in enumerate(self.rows):
             known = rank < len(record.alternatives)

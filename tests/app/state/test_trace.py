@@ -1,15 +1,18 @@
 """The record of a reply's tokens."""
 
+import base64
 import json
 import random
 import tracemalloc
 import zlib
+from array import array
 from math import exp
 
 import pytest
 
+from app.state.chat.rounds import MOST_REJECTED, Guess
 from app.state.chat.trace import ORIGINS, TOP, DamagedTrace, TokenTrace
-from engine import Origin, TokenEvent
+from engine import Origin, RoundEvent, TokenEvent
 
 NAMES = {number: f" word{number}" for number in range(500)} | {3: "", 4: "\\xf0\\x9f"}
 
@@ -138,3 +141,72 @@ def test_memory_grows_with_the_length_and_stays_small() -> None:
         assert len(trace) == count
     assert sizes[1] < 3_000_000
     assert sizes[1] < 4.5 * sizes[0]
+
+
+# Rounds ---------------------------------------------------------------------------------------------------------------
+
+
+def judged(trace: TokenTrace) -> TokenTrace:
+    """A record with three rounds: two guesses rejected, all kept, and one of an index, which gives no probability."""
+    for token, origin, number in ((1, "accepted", 1), (2, "correction", 1), (3, "bonus", 2), (4, "correction", 3)):
+        trace.add(event(0)._replace(token=token, origin=origin, round=number), NAMES)  # type: ignore[arg-type]
+        if token == 2:
+            trace.add_round(RoundEvent(1, "draft-model", 4, 3, 1, 2.0, 9.5, None, ((7, -0.9), (8, -2.0))), NAMES)
+    trace.add_round(RoundEvent(2, "draft-model", 0, 0, 0, 0.0, 9.0))
+    trace.add_round(RoundEvent(3, "ngram", 2, 1, 0, 0.0, 9.0, None, ((9, None),)), {9: " nine"})
+    return trace
+
+
+def test_rejected_guesses_are_kept_with_their_round() -> None:
+    trace = judged(TokenTrace())
+    for record in (trace, TokenTrace.from_bytes(trace.to_bytes())):
+        assert record.has_rounds
+        first = record.round(1)
+        assert first is not None
+        assert (first.proposed, first.accepted, first.draft_ms, first.target_ms) == (3, 1, 2.0, 9.5)
+        assert [(guess.token, guess.text) for guess in first.rejected] == [(7, " word7"), (8, " word8")]
+        wanted = record[1].wanted
+        assert wanted is not None
+        assert wanted == first.rejected[0]
+        assert wanted.logprob == pytest.approx(-0.9)
+        assert record[0].wanted is record[2].wanted is None, "they were no corrections"
+        assert record[3].wanted == Guess(9, " nine", None)
+        assert record.round(4) is None
+
+
+def test_a_record_from_before_has_no_rejected_guesses() -> None:
+    before = recorded(12)
+    assert b"judged" not in zlib.decompress(before.to_bytes())
+    again = TokenTrace.from_bytes(before.to_bytes())
+    assert not again.has_rounds
+    assert again.round(1) is None
+    assert again[1].wanted is None
+
+
+def test_few_guesses_of_a_round_are_kept() -> None:
+    trace = TokenTrace()
+    trace.add_round(RoundEvent(1, "draft-model", 32, 32, 0, 1.0, 2.0, None, tuple((n, -1.0) for n in range(32))))
+    kept = TokenTrace.from_bytes(trace.to_bytes()).round(1)
+    assert kept is not None
+    assert (kept.proposed, len(kept.rejected)) == (32, MOST_REJECTED)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"count": 4},
+        {"count": -1},
+        {"kept": base64.b64encode(bytes([2, 9, 1])).decode()},
+        {"guesses": "AAAA"},
+        {"numbers": base64.b64encode(array("I", [1, 1, 3]).tobytes()).decode()},
+        {"draft_ms": None},
+    ],
+)
+def test_damaged_rounds_are_noticed(change: dict[str, object]) -> None:
+    fields = json.loads(zlib.decompress(judged(TokenTrace()).to_bytes()))
+    fields["judged"] |= change
+    with pytest.raises(DamagedTrace):
+        TokenTrace.from_bytes(zlib.compress(json.dumps(fields).encode()))
+    fields["judged"] = [1]
+    with pytest.raises(DamagedTrace):
+        TokenTrace.from_bytes(zlib.compress(json.dumps(fields).encode()))

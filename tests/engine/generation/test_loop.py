@@ -64,6 +64,9 @@ def test_events_in_order() -> None:
         (2, 0, 3, "draft-model"),
         (1, 1, 3, "draft-model"),
     ]
+    # What the target did not keep is told, with the draft's own probability of it.
+    assert [[token for token, _ in r.rejected] for r in rounds] == [[7], [7, 6], []]
+    assert all(logprob is not None and -0.1 < logprob <= 0.0 for r in rounds for _, logprob in r.rejected)
 
 
 def test_prompt_progress_counts_up_to_the_end() -> None:

@@ -1,6 +1,7 @@
 """A reply token by token: what stands where, what is painted, what the card tells."""
 
 from collections.abc import Callable
+from math import log
 from time import perf_counter
 
 import pytest
@@ -10,13 +11,14 @@ from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.settings.settings import Settings
+from app.state.chat.rounds import Guess
 from app.state.chat.trace import ORIGINS, TokenTrace
-from app.views.tokens.card import probability_words, token_words
+from app.views.tokens.card import describe_token, probability_words, token_words, wanted_words
 from app.views.tokens.painter import TokenPlaces, length_of, showable
 from app.views.tokens.reply import TokenLegend, TokenReply
 from app.views.tokens.text import TokenText
 from app.views.widgets.theme import Theme
-from engine import Origin, TokenEvent
+from engine import Origin, RoundEvent, TokenEvent
 
 
 @pytest.fixture
@@ -130,6 +132,19 @@ def test_keys_go_from_token_to_token_and_the_card_tells(show: Show) -> None:
     assert card.whence.text() == "correction by the target · round 2"
     QTest.keyClick(text, Qt.Key.Key_Escape)
     assert not card.isVisible()
+
+
+def test_the_card_tells_what_the_draft_wanted(show: Show) -> None:
+    trace = record("Water", " please", origins=("correction", "bonus"))
+    trace.add_round(RoundEvent(1, "draft-model", 1, 1, 0, 1.0, 2.0, None, ((7, log(0.41)),)), {7: "Lemonade"})
+    text = show(trace).text
+    text.card.tell(trace[0], text.place_of(0))
+    assert text.card.wanted.text() == "draft wanted “Lemonade” (41.0 %)"
+    assert describe_token(trace[0]).endswith(", draft wanted “Lemonade” (41.0 %)")
+    text.card.tell(trace[1], text.place_of(1))
+    assert not text.card.wanted.isVisible()
+    assert "wanted" not in describe_token(trace[1])
+    assert wanted_words(Guess(9, " two", None)) == "draft wanted “␣two”", "an index knows no probability"
 
 
 def test_the_card_stays_in_the_window(show: Show) -> None:

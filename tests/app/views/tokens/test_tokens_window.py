@@ -82,6 +82,14 @@ def check_records(reply: TokenReply) -> None:
         assert not own or own[0].logprob == pytest.approx(record.logprob, abs=1e-4)
         assert record.name is not None
         assert record.text == record.name or not record.text or "\\x" in record.name
+        if record.origin != "correction":
+            assert record.wanted is None
+            continue
+        assert record.wanted is not None, "what the draft had guessed in its place is known"
+        assert record.wanted.token != record.token
+        assert record.wanted.text is not None
+        assert record.wanted.logprob is not None
+        assert record.wanted.logprob <= 1e-6
 
 
 def test_hovering_tells_about_a_token(open_window: OpenWindow, demo_pair: Pair) -> None:
