@@ -9,7 +9,7 @@
 // cache is: blocks and segments start at fixed positions, segments are put together in their order, and a block that a
 // column does not see adds exactly nothing.
 //
-// Where the processor lacks AVX-512, llama.cpp's own attention remains.
+// Where the processor lacks the instructions (lanes.h), llama.cpp's own attention remains.
 
 #include "ggml-cpu-impl.h"
 #include "ggml-cpu.h"
@@ -26,7 +26,9 @@
 
 extern "C" void ggml_stock_flash_attn_ext(const ggml_compute_params * params, ggml_tensor * dst);
 
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512DQ__)
+#include "lanes.h"
+
+#ifdef OUTRIDER_LANES
 
 #include "attention_rows.h"
 #include "attention_sums.h"
@@ -73,7 +75,7 @@ struct Attention {
     }
 
     static bool readable(const ggml_tensor * t) {
-        return t->nb[0] == ggml_type_size(t->type) && t->ne[0] % LANES == 0 &&
+        return t->nb[0] == ggml_type_size(t->type) && t->ne[0] % LINE == 0 &&
                (t->type == GGML_TYPE_F32 || ggml_get_type_traits(t->type)->to_float != nullptr);
     }
 
@@ -152,11 +154,11 @@ struct Attention {
         Room(const Attention & a, const Jobs & jobs) {
             static thread_local std::vector<float> memory;
             const int64_t most = jobs.heads * jobs.size;
-            keys = floats(memory, (BLOCK + LANES) * a.dk + (BLOCK + 2 * most) * a.dv + TOGETHER * BLOCK);
+            keys = floats(memory, (BLOCK + ROWS) * a.dk + (BLOCK + 2 * most) * a.dv + ATTENTION_COLUMNS * BLOCK);
             rows = keys + BLOCK * a.dk;
-            values = rows + LANES * a.dk;
+            values = rows + ROWS * a.dk;
             scores = values + BLOCK * a.dv;
-            sums = scores + TOGETHER * BLOCK;
+            sums = scores + ATTENTION_COLUMNS * BLOCK;
             totals = sums + most * a.dv;
         }
     };
@@ -192,7 +194,7 @@ struct Attention {
     }
 
     /// What the threads leave of a column and a segment: the values, the maximum and the weight.
-    int64_t part_size() const { return dv + LANES; }
+    int64_t part_size() const { return dv + LINE; }
 
     int64_t all_columns() const { return q->ne[3] * k->ne[2] * columns; }
 
@@ -279,7 +281,7 @@ struct Attention {
     bool segment(const Job & job, int64_t s, const Room & room, Column * held) const {
         for (int64_t c = 0; c < job.count(); c++) {
             held[c].sums.clear(dv);
-            std::fill(held[c].weights, held[c].weights + LANES, 0.0f);
+            std::fill(held[c].weights, held[c].weights + ROWS, 0.0f);
         }
         bool seen = false;
         const int64_t end = std::min(positions, (s + 1) * SEGMENT);
@@ -295,14 +297,14 @@ struct Attention {
                 Column * const columns = held + head * job.size;
                 for (int64_t c = 0; c < job.size;) {
                     // As even groups as can be had.
-                    const int64_t left = job.size - c, together = quotient_up(left, quotient_up(left, TOGETHER));
+                    const int64_t left = job.size - c, together = quotient_up(left, quotient_up(left, ATTENTION_COLUMNS));
                     block(first, size, static_cast<int>(together), room, columns + c);
                     c += together;
                 }
             }
         }
         for (int64_t c = 0; c < job.count(); c++) {
-            held[c].sums.weight = _mm512_reduce_add_ps(_mm512_load_ps(held[c].weights));
+            held[c].sums.weight = sum_of(load(held[c].weights));
         }
         return seen;
     }
@@ -335,72 +337,73 @@ struct Attention {
         VALUES[count - 1](room.values, dv, size, room.scores, sums);
     }
 
-    /// One block for up to TOGETHER columns.
+    /// One block for up to ATTENTION_COLUMNS columns.
     void block(int64_t first, int size, int count, const Room & room, Column * held) const {
-        const float * queries[TOGETHER];
-        float * sums[TOGETHER];
+        const float * queries[ATTENTION_COLUMNS];
+        float * sums[ATTENTION_COLUMNS];
         for (int c = 0; c < count; c++) {
             queries[c] = held[c].query;
             sums[c] = held[c].sums.values;
         }
-        block(first, size, count, room, held, queries, sums, std::make_index_sequence<TOGETHER>{});
+        block(first, size, count, room, held, queries, sums, std::make_index_sequence<ATTENTION_COLUMNS>{});
     }
 
     /// From a column's products with the keys of a block their weights, in their place.
     void weigh(float * scores, int64_t first, int size, Column & column) const {
         Sums & sums = column.sums;
-        __m512 score[VECTORS];
-        __mmask16 above = 0;
+        Reals score[VECTORS];
+        Mask higher = first_lanes(0);
         for (int i = 0; i < VECTORS; i++) {
-            const int left = size - i * LANES;
-            const __mmask16 here = left >= LANES ? 0xffff : left <= 0 ? 0 : (1 << left) - 1;
-            score[i] = masked(_mm512_load_ps(scores + i * LANES), here, column, first + i * LANES);
-            above |= _mm512_cmp_ps_mask(score[i], _mm512_set1_ps(sums.maximum), _CMP_GT_OQ);
+            score[i] = masked(load(scores + i * ROWS), size - i * ROWS, column, first + i * ROWS);
+            higher = either(higher, above(score[i], real(sums.maximum)));
         }
-        __m512 sum = _mm512_load_ps(column.weights);
-        if (above != 0) {  // Seldom but at the beginning: only then the one highest is looked for.
-            __m512 most = score[0];
+        Reals sum = load(column.weights);
+        if (any(higher)) {  // Seldom but at the beginning: only then the one highest is looked for.
+            Reals most = score[0];
             for (int i = 1; i < VECTORS; i++) {
-                most = _mm512_max_ps(most, score[i]);
+                most = larger(most, score[i]);
             }
-            const float highest = _mm512_reduce_max_ps(most);
+            const float highest = largest_of(most);
             const float factor = exponential(sums.maximum - highest);
             sums.scale(factor, dv);
             sums.maximum = highest;
-            sum = _mm512_mul_ps(sum, _mm512_set1_ps(factor));
+            sum = times(sum, real(factor));
         }
         if (sums.maximum == NOTHING) {  // Nothing seen so far, and -inf - -inf is no number.
-            __mmask16 no_numbers = 0;
+            Mask none = first_lanes(0);
             for (int i = 0; i < VECTORS; i++) {
-                no_numbers |= _mm512_cmp_ps_mask(score[i], score[i], _CMP_UNORD_Q);
+                none = either(none, no_numbers(score[i]));
             }
-            if (no_numbers == 0) {
+            if (!any(none)) {
                 std::fill(scores, scores + BLOCK, 0.0f);
                 return;
             }
             sums.maximum = 0.0f;  // Whatever it is, the weights are no numbers, and so must the result be.
         }
         for (int i = 0; i < VECTORS; i++) {
-            const __m512 weight = exponential(_mm512_sub_ps(score[i], _mm512_set1_ps(sums.maximum)));
-            _mm512_store_ps(scores + i * LANES, weight);
-            sum = _mm512_add_ps(sum, weight);
+            const Reals weight = exponential(minus(score[i], real(sums.maximum)));
+            store(scores + i * ROWS, weight);
+            sum = plus(sum, weight);
         }
-        _mm512_store_ps(column.weights, sum);
+        store(column.weights, sum);
     }
 
-    __m512 masked(__m512 product, __mmask16 here, const Column & column, int64_t position) const {
-        __m512 score = _mm512_mul_ps(product, _mm512_set1_ps(scale));
+    /// The scores of ROWS positions, `left` of which there are, from their products with a column.
+    Reals masked(Reals product, int left, const Column & column, int64_t position) const {
+        Mask here = first_lanes(left);
+        Reals score = times(product, real(scale));
         if (softcap != 0.0f) {
-            const __m512 cap = _mm512_set1_ps(softcap);
-            score = _mm512_mul_ps(cap, tangent(_mm512_div_ps(score, cap)));
+            const Reals cap = real(softcap);
+            score = times(cap, tangent(over(score, cap)));
         }
-        const __m512 nothing = _mm512_set1_ps(NOTHING);
+        const Reals nothing = real(NOTHING);
         if (column.mask != nullptr) {
-            const __m512 bias = _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(here, column.mask + position));
-            here = _mm512_mask_cmp_ps_mask(here, bias, nothing, _CMP_NEQ_UQ);
-            score = _mm512_fmadd_ps(bias, _mm512_set1_ps(column.slope), score);
+            const ggml_fp16_t * mask = column.mask + position;
+            const Reals bias = left >= ROWS ? load_halves(mask) : load_some_halves(mask, left);
+            here = both(here, differs(bias, nothing));
+            score = fused(bias, real(column.slope), score);
         }
-        return _mm512_mask_mov_ps(nothing, here, score);
+        return where(here, score, nothing);
     }
 
     /// Writes a column's result. A sink is a position without a value.
@@ -416,11 +419,10 @@ struct Attention {
         float * out = reinterpret_cast<float *>(
             static_cast<char *>(dst->data) +
             (at.sequence * dst->ne[2] * dst->ne[1] + at.token * dst->ne[1] + at.head) * dst->nb[1]);
-        const __m512 share_of_one = _mm512_set1_ps(total.weight == 0.0f ? 0.0f : 1.0f / total.weight);
-        for (int64_t i = 0; i < dv; i += LANES) {
+        const Reals share_of_one = real(total.weight == 0.0f ? 0.0f : 1.0f / total.weight);
+        for (int64_t i = 0; i < dv; i += ROWS) {
             // Adding 0 makes 0 of -0, which could tell of blocks unseen.
-            const __m512 values = _mm512_load_ps(total.values + i);
-            _mm512_storeu_ps(out + i, _mm512_fmadd_ps(values, share_of_one, _mm512_setzero_ps()));
+            store_any(out + i, fused(load(total.values + i), share_of_one, real(0.0f)));
         }
     }
 };

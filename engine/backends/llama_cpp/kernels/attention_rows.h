@@ -30,7 +30,7 @@ struct Rows {
     void fetch() {
         const char * row = next + next_head * head_stride;
         for (size_t b = 0; b < row_size; b += 64) {
-            _mm_prefetch(row + b, _MM_HINT_T0);
+            fetch_first(row + b);
         }
         if (++next_head == heads) {
             next_head = 0;
@@ -49,21 +49,21 @@ inline void widen(const ggml_tensor * t, const char * row, float * out) {
     }
 }
 
-/// The keys of `size` positions, turned; behind them the last one again. `room`: a place for LANES keys.
+/// The keys of `size` positions, turned; behind them the last one again. `room`: a place for ROWS keys.
 inline void load_keys(Rows from, int size, float * room, float * keys) {
     const ggml_tensor * const k = from.tensor;
     const int64_t dk = k->ne[0];
-    for (int r = 0; r < BLOCK; r += LANES) {
-        for (int i = 0; i < LANES; i++) {
+    for (int r = 0; r < BLOCK; r += ROWS) {
+        for (int i = 0; i < ROWS; i++) {
             from.fetch();
         }
-        if (k->type == GGML_TYPE_F16 && r + LANES <= size) {
-            for (int64_t i = 0; i < dk; i += LANES) {
-                turn_halves(from.at(r) + i * sizeof(ggml_fp16_t), from.stride, keys + i * BLOCK + r);
+        if (k->type == GGML_TYPE_F16 && r + ROWS <= size) {
+            for (int64_t i = 0; i < dk; i += ROWS) {
+                turn_halves(from.at(r) + i * sizeof(ggml_fp16_t), from.stride, keys + i * BLOCK + r, BLOCK);
             }
             continue;
         }
-        for (int i = 0; i < LANES; i++) {
+        for (int i = 0; i < ROWS; i++) {
             widen(k, from.at(std::min(r + i, size - 1)), room + i * dk);
         }
         for (int64_t i = 0; i < dk; i += 4) {

@@ -20,8 +20,8 @@ struct Sums {
 
     void scale(float factor, int64_t count) {
         weight *= factor;
-        for (int64_t i = 0; i < count; i += LANES) {
-            _mm512_store_ps(values + i, _mm512_mul_ps(_mm512_load_ps(values + i), _mm512_set1_ps(factor)));
+        for (int64_t i = 0; i < count; i += ROWS) {
+            store(values + i, times(load(values + i), real(factor)));
         }
     }
 
@@ -33,11 +33,10 @@ struct Sums {
         const float most = std::max(maximum, later.maximum);
         scale(exponential(maximum - most), count);
         maximum = most;
-        const __m512 factor = _mm512_set1_ps(exponential(later.maximum - most));
-        weight = std::fma(later.weight, _mm512_cvtss_f32(factor), weight);
-        for (int64_t i = 0; i < count; i += LANES) {
-            const __m512 more = _mm512_load_ps(later.values + i);
-            _mm512_store_ps(values + i, _mm512_fmadd_ps(more, factor, _mm512_load_ps(values + i)));
+        const Reals factor = real(exponential(later.maximum - most));
+        weight = std::fma(later.weight, first_of(factor), weight);
+        for (int64_t i = 0; i < count; i += ROWS) {
+            store(values + i, fused(load(later.values + i), factor, load(values + i)));
         }
     }
 };
@@ -49,7 +48,7 @@ struct Column {
     float slope;
     Sums sums;
     /// The sum of the weights of a segment, by the positions' places in their vectors.
-    alignas(64) float weights[LANES];
+    alignas(64) float weights[ROWS];
 };
 
 }  // namespace outrider

@@ -1,8 +1,8 @@
 // Weights in blocks of 32 with one float16 scale (Q8_0, Q4_0, Q5_0, IQ4_NL), activations in Q8_0.
 //
-// Each format gives its weights as unsigned bytes w + OFFSET, sixteen rows side by side. A block's sum of products is an
-// exact integer: sum((w + OFFSET) * y) - OFFSET * sum(y). The sums of the blocks are added up in floating point in their
-// order, for each row and column alone; so a result does not depend on how many columns there are.
+// Each format gives its weights as bytes w + OFFSET, the rows side by side; TOP: see `dots` in lanes.h. A block's sum of
+// products is an exact integer: sum((w + OFFSET) * y) - OFFSET * sum(y). The sums of the blocks are added up in floating
+// point in their order, for each row and column alone; so a result does not depend on how many columns there are.
 #pragma once
 
 #include "lanes.h"
@@ -18,29 +18,29 @@ struct Block8 {
 struct Q8_0 {
     using Weights = block_q8_0;
     static constexpr ggml_type TYPE = GGML_TYPE_Q8_0;
-    static constexpr int OFFSET = 128;
+    static constexpr int OFFSET = BYTE_OFFSET, TOP = BYTE_TOP;
 
     static void load(const char * block, size_t stride, Vec w[8]) {
         load32(block + offsetof(Weights, qs), stride, w);
-        for (int j = 0; j < 8; j++) {
-            w[j] = _mm512_xor_si512(w[j], _mm512_set1_epi8(-128));
+        for (int j = 0; OFFSET != 0 && j < 8; j++) {
+            w[j] = xor_bits(w[j], all_bytes(-128));
         }
     }
 };
 
 inline void nibbles(const char * at, size_t stride, Vec w[8]) {
     load16(at, stride, w);
-    const Vec low = _mm512_set1_epi8(15);
+    const Vec low = all_bytes(15);
     for (int j = 0; j < 4; j++) {
-        w[4 + j] = _mm512_and_si512(_mm512_srli_epi16(w[j], 4), low);
-        w[j] = _mm512_and_si512(w[j], low);
+        w[4 + j] = and_bits(words_right(w[j], 4), low);
+        w[j] = and_bits(w[j], low);
     }
 }
 
 struct Q4_0 {
     using Weights = block_q4_0;
     static constexpr ggml_type TYPE = GGML_TYPE_Q4_0;
-    static constexpr int OFFSET = 8;
+    static constexpr int OFFSET = 8, TOP = 15;
 
     static void load(const char * block, size_t stride, Vec w[8]) {
         nibbles(block + offsetof(Weights, qs), stride, w);
@@ -50,34 +50,33 @@ struct Q4_0 {
 struct Q5_0 {
     using Weights = block_q5_0;
     static constexpr ggml_type TYPE = GGML_TYPE_Q5_0;
-    static constexpr int OFFSET = 16;
+    static constexpr int OFFSET = 16, TOP = 31;
 
     static void load(const char * block, size_t stride, Vec w[8]) {
         nibbles(block + offsetof(Weights, qs), stride, w);
         const Vec high = load4(block + offsetof(Weights, qh), stride);
-        // Four bits become the fifth bits of four bytes.
-        alignas(64) static const uint32_t SPREAD[16] = {
-            0x00000000, 0x00000010, 0x00001000, 0x00001010, 0x00100000, 0x00100010, 0x00101000, 0x00101010,
-            0x10000000, 0x10000010, 0x10001000, 0x10001010, 0x10100000, 0x10100010, 0x10101000, 0x10101010,
-        };
-        const Vec spread = _mm512_load_si512(SPREAD);
         for (int j = 0; j < 8; j++) {
-            w[j] = _mm512_or_si512(w[j], _mm512_permutexvar_epi32(_mm512_srli_epi32(high, 4 * j), spread));
+            w[j] = or_bits(w[j], spread_bits(high, 4 * j));
         }
     }
 };
 
+/// The values that four bits stand for in IQ4_NL and IQ4_XS, as bytes.
+inline Vec iq4_values() {
+    const Vec values = table16(kvalues_iq4nl);
+    return BYTE_OFFSET != 0 ? xor_bits(values, all_bytes(-128)) : values;
+}
+
 struct IQ4_NL {
     using Weights = block_iq4_nl;
     static constexpr ggml_type TYPE = GGML_TYPE_IQ4_NL;
-    static constexpr int OFFSET = 128;
+    static constexpr int OFFSET = BYTE_OFFSET, TOP = BYTE_TOP;
 
     static void load(const char * block, size_t stride, Vec w[8]) {
         nibbles(block + offsetof(Weights, qs), stride, w);
-        const __m128i values = _mm_loadu_si128(reinterpret_cast<const __m128i *>(kvalues_iq4nl));
-        const Vec table = _mm512_xor_si512(_mm512_broadcast_i32x4(values), _mm512_set1_epi8(-128));
+        const Vec values = iq4_values();
         for (int j = 0; j < 8; j++) {
-            w[j] = _mm512_shuffle_epi8(table, w[j]);
+            w[j] = lookup(values, w[j]);
         }
     }
 };
@@ -104,10 +103,10 @@ template <class Format> struct EightBit {
     template <int N>
     static void tile(const char * weights, size_t stride, int64_t blocks, const Activations * const * y,
                      const Column * const * columns, float * const * out, const char * next) {
-        __m512 sums[N];
+        Reals sums[N];
 #pragma GCC unroll 16
         for (int c = 0; c < N; c++) {
-            sums[c] = _mm512_setzero_ps();
+            sums[c] = real(0.0f);
         }
         constexpr size_t STEP = ROWS * sizeof(Weights);
         // Fetching all at once holds up what is needed now; between the products of Q8_0 it slows them (measured).
@@ -120,25 +119,31 @@ template <class Format> struct EightBit {
             }
             Vec w[8];
             Format::load(block, stride, w);
-            const __m512 scales = load_halves(block + offsetof(Weights, d), stride);
+            const Reals scales = load_scales(block + offsetof(Weights, d), stride);
+            in_groups<N, EIGHT_BIT_BESIDE>([&](auto first, auto count) OUTRIDER_INLINE_LAMBDA {
+                constexpr int COUNT = count;
+                Vec sum[COUNT];
+                const int8_t * numbers[COUNT];
 #pragma GCC unroll 16
-            for (int c = 0; c < N; c++) {
-                const int8_t * q = y[c][i].qs;
-                Vec sum = _mm512_set1_epi32(columns[c][i].correction);
-#pragma GCC unroll 8
-                for (int j = 0; j < 8; j++) {
-                    if (SPREAD && c == 0 && later != nullptr) {
-                        fetch<STEP / 8>(later + j * (STEP / 8));
-                    }
-                    sum = _mm512_dpbusd_epi32(sum, w[j], _mm512_set1_epi32(dword(q + 4 * j)));
+                for (int c = 0; c < COUNT; c++) {
+                    sum[c] = all(columns[first + c][i].correction);
+                    numbers[c] = y[first + c][i].qs;
                 }
-                const __m512 scale = _mm512_mul_ps(scales, _mm512_set1_ps(columns[c][i].scale));
-                sums[c] = _mm512_fmadd_ps(scale, _mm512_cvtepi32_ps(sum), sums[c]);
-            }
+                dots<Format::TOP, 8>(sum, w, numbers, [&](int j) OUTRIDER_INLINE_LAMBDA {
+                    if (SPREAD && first == 0 && later != nullptr) {
+                        fetch_part<STEP, 8>(later, j);
+                    }
+                });
+#pragma GCC unroll 16
+                for (int c = 0; c < COUNT; c++) {
+                    const Reals scale = times(scales, real(columns[first + c][i].scale));
+                    sums[first + c] = fused(scale, to_reals(sum[c]), sums[first + c]);
+                }
+            });
         }
 #pragma GCC unroll 16
         for (int c = 0; c < N; c++) {
-            _mm512_storeu_ps(out[c], sums[c]);
+            store_any(out[c], sums[c]);
         }
     }
 };

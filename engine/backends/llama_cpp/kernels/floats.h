@@ -1,6 +1,6 @@
 // Weights in float32, float16 and bfloat16, activations in float32 as they are.
 //
-// Sixteen numbers of a row side by side; a few rows and columns at once, so that each is loaded once for several
+// Numbers of a row side by side; a few rows and columns at once, so that each is loaded once for several
 // products. Every sum of a row and a column is added up alone and in the same order, whatever stands beside it.
 #pragma once
 
@@ -12,29 +12,24 @@ struct F32 {
     using Weights = float;
     static constexpr ggml_type TYPE = GGML_TYPE_F32;
 
-    static __m512 load(const Weights * at) { return _mm512_loadu_ps(at); }
-    static __m512 load(const Weights * at, __mmask16 mask) { return _mm512_maskz_loadu_ps(mask, at); }
+    static Reals load(const Weights * at) { return load_any(at); }
+    static Reals load(const Weights * at, int count) { return load_some(at, count); }
 };
 
 struct F16 {
     using Weights = ggml_fp16_t;
     static constexpr ggml_type TYPE = GGML_TYPE_F16;
 
-    static __m512 load(const Weights * at) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *) at)); }
-    static __m512 load(const Weights * at, __mmask16 mask) {
-        return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, at));
-    }
+    static Reals load(const Weights * at) { return load_halves(at); }
+    static Reals load(const Weights * at, int count) { return load_some_halves(at, count); }
 };
 
 struct BF16 {
     using Weights = ggml_bf16_t;
     static constexpr ggml_type TYPE = GGML_TYPE_BF16;
 
-    static __m512 widen(__m256i halves) {
-        return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
-    }
-    static __m512 load(const Weights * at) { return widen(_mm256_loadu_si256((const __m256i *) at)); }
-    static __m512 load(const Weights * at, __mmask16 mask) { return widen(_mm256_maskz_loadu_epi16(mask, at)); }
+    static Reals load(const Weights * at) { return load_bhalves(at); }
+    static Reals load(const Weights * at, int count) { return load_some_bhalves(at, count); }
 };
 
 template <class Format> struct Floats {
@@ -43,65 +38,59 @@ template <class Format> struct Floats {
     using Column = float;
     static constexpr ggml_type TYPE = Format::TYPE;
     static constexpr bool DIRECT = true;
-    static constexpr int TOGETHER = 4;  // rows
-    static constexpr int MOST = 6;      // columns
 
     template <int N>
     static void tile(const char * weights, size_t stride, int64_t count, const Activations * const * y,
                      const Column * const *, float * const * out, const char * next) {
-        constexpr int GROUPS = (N + MOST - 1) / MOST, SIZE = (N + GROUPS - 1) / GROUPS, REST = N - (GROUPS - 1) * SIZE;
-        for (int r = 0; r < ROWS; r += TOGETHER) {
-            const char * rows = weights + r * stride;
-            const char * later = next == nullptr ? nullptr : next + r * stride;
-            for (int g = 0; g + 1 < GROUPS; g++) {
-                some<SIZE>(rows, stride, count, y + g * SIZE, out + g * SIZE, r, later);
-                later = nullptr;
-            }
-            some<REST>(rows, stride, count, y + (N - REST), out + (N - REST), r, later);
+        for (int r = 0; r < ROWS; r += FLOAT_ROWS) {
+            in_groups<N, FLOAT_COLUMNS>([&](auto first, auto size) OUTRIDER_INLINE_LAMBDA {
+                const char * later = next == nullptr || first != 0 ? nullptr : next + r * stride;
+                some<size>(weights + r * stride, stride, count, y + first, out + first, r, later);
+            });
         }
     }
 
     template <int N>
     static void some(const char * weights, size_t stride, int64_t count, const Activations * const * y,
                      float * const * out, int first, const char * next) {
-        __m512 sums[TOGETHER][N];
-        const Weights * rows[TOGETHER];
-        for (int r = 0; r < TOGETHER; r++) {
+        Reals sums[FLOAT_ROWS][N];
+        const Weights * rows[FLOAT_ROWS];
+        for (int r = 0; r < FLOAT_ROWS; r++) {
             rows[r] = reinterpret_cast<const Weights *>(weights + r * stride);
             for (int c = 0; c < N; c++) {
-                sums[r][c] = _mm512_setzero_ps();
+                sums[r][c] = real(0.0f);
             }
         }
         int64_t k = 0;
-        for (; k + 16 <= count; k += 16) {
+        for (; k + ROWS <= count; k += ROWS) {
             if (next != nullptr && k * sizeof(Weights) % 64 == 0) {
-                for (int r = 0; r < TOGETHER; r++) {
-                    _mm_prefetch(next + r * stride + k * sizeof(Weights), _MM_HINT_T1);
+                for (int r = 0; r < FLOAT_ROWS; r++) {
+                    fetch_second(next + r * stride + k * sizeof(Weights));
                 }
             }
-            __m512 w[TOGETHER];
-            for (int r = 0; r < TOGETHER; r++) {
+            Reals w[FLOAT_ROWS];
+            for (int r = 0; r < FLOAT_ROWS; r++) {
                 w[r] = Format::load(rows[r] + k);
             }
             for (int c = 0; c < N; c++) {
-                const __m512 column = _mm512_loadu_ps(y[c] + k);
-                for (int r = 0; r < TOGETHER; r++) {
-                    sums[r][c] = _mm512_fmadd_ps(w[r], column, sums[r][c]);
+                const Reals column = load_any(y[c] + k);
+                for (int r = 0; r < FLOAT_ROWS; r++) {
+                    sums[r][c] = fused(w[r], column, sums[r][c]);
                 }
             }
         }
         if (k < count) {
-            const __mmask16 mask = static_cast<__mmask16>((1u << (count - k)) - 1);
+            const int rest = static_cast<int>(count - k);
             for (int c = 0; c < N; c++) {
-                const __m512 column = _mm512_maskz_loadu_ps(mask, y[c] + k);
-                for (int r = 0; r < TOGETHER; r++) {
-                    sums[r][c] = _mm512_fmadd_ps(Format::load(rows[r] + k, mask), column, sums[r][c]);
+                const Reals column = load_some(y[c] + k, rest);
+                for (int r = 0; r < FLOAT_ROWS; r++) {
+                    sums[r][c] = fused(Format::load(rows[r] + k, rest), column, sums[r][c]);
                 }
             }
         }
         for (int c = 0; c < N; c++) {
-            for (int r = 0; r < TOGETHER; r++) {
-                out[c][first + r] = _mm512_reduce_add_ps(sums[r][c]);
+            for (int r = 0; r < FLOAT_ROWS; r++) {
+                out[c][first + r] = sum_of(sums[r][c]);
             }
         }
     }

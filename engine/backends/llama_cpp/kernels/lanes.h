@@ -1,10 +1,53 @@
-// Sixteen rows of quantised weights side by side, one in each lane of a 512-bit register.
+// A small vector type over the instruction sets: rows of weights (or positions, or numbers) side by side in the lanes of
+// a register. Products and attention are written once in its words; an instruction set is one header beside this one.
+//
+// OUTRIDER_LANES is defined where there is one for the processor that is compiled for. Include ggml-cpu-impl.h before.
+//
+// What such a header gives (avx512.h shows it at its shortest):
+//
+//   ROWS               lanes of 32 bits in a register
+//   Vec, Reals, Mask   a register of dwords (or of their words or bytes), one of float32, a truth for each lane
+//   FULL_BYTES         dot products take weights as unsigned bytes 0..255 (w + 128); otherwise signed bytes as they are
+//   EIGHT_BIT_BESIDE, SUPER_BLOCKS_BESIDE   columns whose products are computed side by side, by the registers there are
+//   FLOAT_ROWS, FLOAT_COLUMNS               rows and columns of floats/halves whose sums are held in registers
+//   ATTENTION_COLUMNS, ATTENTION_VECTORS    the same for attention: columns and registers of positions or values
+//
+//   dots<TOP, COUNT, N>(sums, w, y, each)   sums[c] += for each lane: the products of the bytes of w[0..COUNT) with the
+//                      4 * COUNT numbers at y[c], for N columns; exact. TOP: no byte of w is larger, or SIGNED for signed
+//                      bytes. The numbers are -127..127. each(j) is called once for each j: something to fetch meanwhile
+//   add_pairs(sum, a, b)                    sum + the two products of the words of each lane
+//
+//   all, all_words, all_bytes, zero, real   every dword, word, byte, float the same
+//   and_bits, or_bits, xor_bits             and words_right, words_left, dwords_right, dwords_left: shifts
+//   join_masked(w, x, bits)                 w | (x & bits)
+//   move_bytes(x, n)   each byte's bits moved down by n, up where n is negative; what other bits become is open
+//   spread_bits(x, n)  bits n..n+3 of each dword, as the fifth bits (16) of its four bytes; n = 0, 4, 8...
+//   byte_in_words(x, n)                     byte n of each dword, in both words of it
+//   signed_byte(x, n)  byte n of each dword, as a signed dword
+//   add_dwords, sub_dwords, add_words, sub_words, mul_words
+//   table16, lookup    a table of 16 bytes, and its entries for bytes 0..15
+//   to_reals, low_halves, high_halves       numbers of dwords, of float16 in their low or high words
+//   bits_of, reals_of  the same register, taken as the other type
+//
+//   load32, load16     out[j], lane r: bytes 4j..4j+3 of row r, of 32 or 16 bytes at `at` + r * `stride`
+//   load4              lane r: the four bytes at `at` + r * `stride`
+//   load, store        ROWS floats, aligned; load_any, store_any: at any address
+//   load_halves, load_bhalves               ROWS numbers in float16, bfloat16 at any address
+//   load_some(at, n), load_some_halves, load_some_bhalves   the first n of them, zeros behind; no byte more is read
+//   turn_halves(rows, stride, out, pitch)   out[i * pitch + r]: number i of row r, for ROWS rows and ROWS float16 numbers
+//
+//   plus, minus, times, over, larger, size_of, fused(a, b, c) = a * b + c, fused_minus(a, b, c) = c - a * b
+//   nearest            to the nearest whole number; scale_by_power(x, n) = x * 2^n for whole n = -126..0
+//   with_sign_of(x, y) |x| with the sign of y
+//   first_lanes(n), above, differs, no_numbers, either, both, any, where(mask, yes, no)
+//   sum_of, largest_of, first_of            over the lanes, in a fixed order
 #pragma once
 
-#include <immintrin.h>
-
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 
 // What must become a part of its caller; the second is for a lambda. MSVC's has not been tested.
 #if defined(_MSC_VER) && !defined(__clang__)
@@ -16,12 +59,10 @@
 #endif
 
 namespace outrider {
+inline namespace lanes {
 
-using Vec = __m512i;
-
-constexpr int ROWS = 16;
-/// Columns (tokens) whose sums are kept in registers at once.
-constexpr int MOST_COLUMNS = 16;
+/// Bytes of weights that are signed, in place of the largest that they reach.
+constexpr int SIGNED = -1;
 
 inline int32_t dword(const void * at) {
     int32_t value;
@@ -29,74 +70,62 @@ inline int32_t dword(const void * at) {
     return value;
 }
 
-inline Vec both(const void * low, const void * high) {
-    const __m256i a = _mm256_loadu_si256(static_cast<const __m256i *>(low));
-    const __m256i b = _mm256_loadu_si256(static_cast<const __m256i *>(high));
-    return _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
+/// Of products of bytes up to `top` with numbers up to 127, two and two added up: how many fit into 16 bits.
+constexpr int pairs_that_fit(int top) {
+    return INT16_MAX / (2 * top * 127);
 }
 
-inline Vec four(const void * a, const void * b, const void * c, const void * d) {
-    const auto load = [](const void * at) { return _mm_loadu_si128(static_cast<const __m128i *>(at)); };
-    const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(load(a)), load(b), 1);
-    const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(load(c)), load(d), 1);
-    return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}  // namespace lanes
+}  // namespace outrider
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512DQ__)
+#define OUTRIDER_LANES 1
+#include "avx512.h"
+#elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
+#define OUTRIDER_LANES 1
+#include "avx2.h"
+#endif
+
+#ifdef OUTRIDER_LANES
+
+namespace outrider {
+inline namespace lanes {
+
+/// Columns (tokens) whose sums are added up in one pass over the weights.
+constexpr int MOST_COLUMNS = 16;
+
+/// Calls `use` for groups of at most `MOST` of N columns, as even as can be: with the first one and how many they are.
+template <int N, int MOST, class Use, int... G>
+OUTRIDER_INLINE void in_groups(Use && use, std::integer_sequence<int, G...>) {
+    constexpr int SIZE = (N + static_cast<int>(sizeof...(G)) - 1) / static_cast<int>(sizeof...(G));
+    (use(std::integral_constant<int, G * SIZE>{}, std::integral_constant<int, std::min(SIZE, N - G * SIZE)>{}), ...);
+}
+
+template <int N, int MOST, class Use> OUTRIDER_INLINE void in_groups(Use && use) {
+    in_groups<N, MOST>(use, std::make_integer_sequence<int, (N + MOST - 1) / MOST>{});
 }
 
 /// Fetches `SIZE` bytes into the second cache: the first one waits for few lines at a time, which bounds the speed where
 /// memory answers late (measured: half of it). Inline, or GCC takes it for a function without effects and leaves it out.
 template <size_t SIZE> OUTRIDER_INLINE void fetch(const char * at) {
     for (size_t b = 0; b < SIZE; b += 64) {
-        _mm_prefetch(at + b, _MM_HINT_T1);
+        fetch_second(at + b);
     }
 }
 
-/// Transposes four by four dwords in each 128-bit quarter.
-inline void transpose4(Vec & a, Vec & b, Vec & c, Vec & d) {
-    const Vec ab_low = _mm512_unpacklo_epi32(a, b), ab_high = _mm512_unpackhi_epi32(a, b);
-    const Vec cd_low = _mm512_unpacklo_epi32(c, d), cd_high = _mm512_unpackhi_epi32(c, d);
-    a = _mm512_unpacklo_epi64(ab_low, cd_low);
-    b = _mm512_unpackhi_epi64(ab_low, cd_low);
-    c = _mm512_unpacklo_epi64(ab_high, cd_high);
-    d = _mm512_unpackhi_epi64(ab_high, cd_high);
-}
-
-/// out[j], lane r: bytes 4j..4j+3 of row r, of 32 bytes at `at` + r * `stride`.
-inline void load32(const char * at, size_t stride, Vec out[8]) {
-    Vec a[4], b[4];
-    for (int i = 0; i < 4; i++) {
-        a[i] = both(at + i * stride, at + (i + 4) * stride);
-        b[i] = both(at + (i + 8) * stride, at + (i + 12) * stride);
+/// The same for every `PARTS`-th cache line from number `part` on: more at once would hold up what is needed now.
+template <size_t SIZE, int PARTS> OUTRIDER_INLINE void fetch_part(const char * at, int part) {
+    for (size_t b = 64 * static_cast<size_t>(part); b < SIZE; b += 64 * PARTS) {
+        fetch_second(at + b);
     }
-    transpose4(a[0], a[1], a[2], a[3]);
-    transpose4(b[0], b[1], b[2], b[3]);
-    for (int j = 0; j < 4; j++) {
-        out[j] = _mm512_shuffle_i32x4(a[j], b[j], 0x88);
-        out[4 + j] = _mm512_shuffle_i32x4(a[j], b[j], 0xdd);
-    }
-}
-
-/// out[j], lane r: bytes 4j..4j+3 of row r, of 16 bytes at `at` + r * `stride`.
-inline void load16(const char * at, size_t stride, Vec out[4]) {
-    for (int i = 0; i < 4; i++) {
-        const char * row = at + i * stride;
-        out[i] = four(row, row + 4 * stride, row + 8 * stride, row + 12 * stride);
-    }
-    transpose4(out[0], out[1], out[2], out[3]);
-}
-
-/// Lane r: the four bytes at `at` + r * `stride`.
-inline Vec load4(const char * at, size_t stride) {
-    Vec even = _mm512_setzero_si512(), odd = even;
-    for (int r = 0; r < ROWS; r += 2) {
-        even = _mm512_mask_set1_epi32(even, static_cast<__mmask16>(1 << r), dword(at + r * stride));
-        odd = _mm512_mask_set1_epi32(odd, static_cast<__mmask16>(2 << r), dword(at + (r + 1) * stride));
-    }
-    return _mm512_or_si512(even, odd);
 }
 
 /// Lane r: the float16 number at `at` + r * `stride` (two bytes more are read).
-inline __m512 load_halves(const char * at, size_t stride) {
-    return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(load4(at, stride)));
+inline Reals load_scales(const char * at, size_t stride) {
+    return low_halves(load4(at, stride));
 }
 
+}  // namespace lanes
 }  // namespace outrider
+
+#endif

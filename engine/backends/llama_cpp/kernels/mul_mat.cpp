@@ -1,13 +1,13 @@
 // Products of quantised weights with a few columns (tokens), which cost hardly more than with one.
 //
 // Generating text is bound by reading the weights from memory; a product with several columns reads them once. llama.cpp
-// unpacks the weights again for each column, which on two cores makes five columns cost three times one. Here sixteen
+// unpacks the weights again for each column, which on two cores makes five columns cost three times one. Here a few
 // rows are unpacked side by side, once for up to sixteen columns.
 //
 // The result for a column never depends on the other columns, nor on their number: a token that is verified together
 // with others gets the same bits as a token alone. So all numbers of columns, from 1 on, are computed here.
 //
-// Where the processor lacks the instructions (AVX-512 with VNNI), llama.cpp's own products remain.
+// Where the processor lacks the instructions (lanes.h), llama.cpp's own products remain.
 
 #define GGML_COMMON_DECL_CPP
 #define GGML_COMMON_IMPL_CPP
@@ -43,7 +43,9 @@ constexpr int64_t MOST_VERIFIED = 33;
 }  // namespace
 }  // namespace outrider
 
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512VNNI__)
+#include "lanes.h"
+
+#ifdef OUTRIDER_LANES
 
 #include "eight_bit.h"
 #include "floats.h"

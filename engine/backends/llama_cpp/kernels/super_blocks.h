@@ -1,12 +1,12 @@
 // Products of weights in blocks of 256 with small scales for each 16 or 32 of them, activations in Q8_K.
 //
-// As in eight_bit.h the weights become unsigned bytes w + OFFSET, sixteen rows side by side, in groups of 32. Products
+// As in eight_bit.h the weights become bytes w + OFFSET, the rows side by side, in groups of 32. Products
 // with the activations and with the small scales are whole numbers. They are added up as such, in integers or in
 // floating point that holds them (exact up to 2^24), and multiplied by the block's scales at its end. The order for a
 // row and a column is always the same; so a result does not depend on how many columns there are.
 //
 // A format (k_quants.h) is made from a block of ROWS rows and has
-//   OFFSET   what was added to the weights;
+//   OFFSET   what was added to the weights; TOP: see `dots` in lanes.h;
 //   SCALES   how many small scales it leaves to the sums: 8 or 16, in `scales`; 0 where the bytes hold them already;
 //   STARTS   at how many places a sum starts anew, each with its own -OFFSET * sum(y): SCALES, 1 or 0;
 //   PAIRS    how many pairs of minima there are, in `minima`, to be subtracted times sum(y), or 0;
@@ -26,9 +26,6 @@ template <class Format> struct SuperBlocks {
     using Activations = block_q8_K;
     static constexpr ggml_type TYPE = Format::TYPE;
     static constexpr bool DIRECT = false;
-
-    /// So many columns, with the weights and what else is needed, are held in registers.
-    static constexpr int MOST_BESIDE = 8;
 
     /// What belongs to a block of a column: where sums start, and its sums in the order of the minima.
     struct Column {
@@ -61,9 +58,9 @@ template <class Format> struct SuperBlocks {
     template <int N>
     static void tile(const char * weights, size_t stride, int64_t blocks, const Activations * const * y,
                      const Column * const * columns, float * const * out, const char * next) {
-        __m512 totals[N];
+        Reals totals[N];
         for (int c = 0; c < N; c++) {
-            totals[c] = _mm512_setzero_ps();
+            totals[c] = real(0.0f);
         }
         for (int64_t i = 0; i < blocks; i++) {
             const Format rows(weights + i * sizeof(Weights), stride);
@@ -71,39 +68,32 @@ template <class Format> struct SuperBlocks {
             block<N>(totals, rows, i, y, columns, later);
         }
         for (int c = 0; c < N; c++) {
-            _mm512_storeu_ps(out[c], totals[c]);
+            store_any(out[c], totals[c]);
         }
     }
 
     /// Adds block i's products with N columns to their totals.
     template <int N>
-    static void block(__m512 * totals, const Format & rows, int64_t i, const Activations * const * y,
-                     const Column * const * columns, const char * later) {
+    static void block(Reals * totals, const Format & rows, int64_t i, const Activations * const * y,
+                      const Column * const * columns, const char * later) {
         Vec sums[N];
         start(sums, i, columns);
         rows.groups([&](int g, const Vec(&w)[8]) OUTRIDER_INLINE_LAMBDA {
-            fetch(later, g);
+            if (later != nullptr) {
+                fetch_part<ROWS * sizeof(Weights), 8>(later, g);
+            }
             add(sums, rows, g, w, i, y, columns);
         });
         finish(totals, sums, rows, i, y, columns);
-    }
-
-    /// Fetches an eighth of the rows that come later: more at once would hold up what is needed now.
-    /// Inline, or the compiler takes it for a function without effects and leaves it out.
-    static OUTRIDER_INLINE void fetch(const char * later, int g) {
-        constexpr size_t PART = ROWS * sizeof(Weights) / 8;
-        for (size_t b = 0; later != nullptr && b < PART; b += 64) {
-            _mm_prefetch(later + g * PART + b, _MM_HINT_T1);
-        }
     }
 
     /// The sums of block i, in integers, or where there are scales the bits of floating point numbers.
     template <int N> static OUTRIDER_INLINE void start(Vec (&sums)[N], int64_t i, const Column * const * columns) {
 #pragma GCC unroll 16
         for (int c = 0; c < N; c++) {
-            sums[c] = _mm512_setzero_si512();
+            sums[c] = zero();
             if constexpr (Format::STARTS == 1) {
-                sums[c] = _mm512_set1_epi32(columns[c][i].starts[0]);
+                sums[c] = all(columns[c][i].starts[0]);
             }
         }
     }
@@ -114,65 +104,52 @@ template <class Format> struct SuperBlocks {
     static OUTRIDER_INLINE void add(Vec (&sums)[N], const Format & rows, int g, const Vec (&w)[8], int64_t i,
                                     const Activations * const * y, const Column * const * columns) {
         constexpr int PARTS = Format::SCALES == 16 ? 2 : 1, SIZE = 8 / PARTS;
-        constexpr int BESIDE = N <= MOST_BESIDE ? N : (N + 1) / 2;
-#pragma GCC unroll 4
-        for (int step = 0; step < PARTS * ((N + BESIDE - 1) / BESIDE); step++) {
-            const int part = step % PARTS, first = step / PARTS * BESIDE;
-            Vec sum[BESIDE];
+        in_groups<N, SUPER_BLOCKS_BESIDE>([&](auto first, auto count) OUTRIDER_INLINE_LAMBDA {
+            constexpr int COUNT = count;
+#pragma GCC unroll 2
+            for (int part = 0; part < PARTS; part++) {
+                Vec sum[COUNT];
+                const int8_t * numbers[COUNT];
 #pragma GCC unroll 8
-            for (int c = 0; c < BESIDE; c++) {
-                if (first + c < N) {
-                    sum[c] = _mm512_setzero_si512();
+                for (int c = 0; c < COUNT; c++) {
+                    numbers[c] = y[first + c][i].qs + 32 * g + 4 * SIZE * part;
+                    sum[c] = zero();
                     if constexpr (Format::STARTS == Format::SCALES && Format::STARTS != 0) {
-                        sum[c] = _mm512_set1_epi32(columns[first + c][i].starts[PARTS * g + part]);
+                        sum[c] = all(columns[first + c][i].starts[PARTS * g + part]);
                     }
                 }
-            }
+                dots<Format::TOP, SIZE>(sum, w + SIZE * part, numbers, [](int) {});
 #pragma GCC unroll 8
-            for (int j = SIZE * part; j < SIZE * (part + 1); j++) {
-#pragma GCC unroll 8
-                for (int c = 0; c < BESIDE; c++) {
-                    if (first + c < N) {
-                        const int number = dword(y[first + c][i].qs + 32 * g + 4 * j);
-                        sum[c] = _mm512_dpbusd_epi32(sum[c], w[j], _mm512_set1_epi32(number));
-                    }
-                }
-            }
-#pragma GCC unroll 8
-            for (int c = 0; c < BESIDE; c++) {
-                if (first + c < N) {
+                for (int c = 0; c < COUNT; c++) {
                     put(sums[first + c], rows, PARTS * g + part, sum[c]);
                 }
             }
-        }
+        });
     }
 
     /// Adds a part's products to their sum.
     static OUTRIDER_INLINE void put(Vec & sum, const Format & rows, int part, Vec products) {
         if constexpr (Format::SCALES == 0) {
-            sum = _mm512_add_epi32(sum, products);
+            sum = add_dwords(sum, products);
         } else {
-            const __m512 before = _mm512_castsi512_ps(sum);
-            sum = _mm512_castps_si512(_mm512_fmadd_ps(rows.scales[part], _mm512_cvtepi32_ps(products), before));
+            sum = bits_of(fused(rows.scales[part], to_reals(products), reals_of(sum)));
         }
     }
 
     template <int N>
-    static OUTRIDER_INLINE void finish(__m512 * totals, const Vec (&sums)[N], const Format & rows, int64_t i,
+    static OUTRIDER_INLINE void finish(Reals * totals, const Vec (&sums)[N], const Format & rows, int64_t i,
                                        const Activations * const * y, const Column * const * columns) {
 #pragma GCC unroll 16
         for (int c = 0; c < N; c++) {
-            __m512 sum = Format::SCALES == 0 ? _mm512_cvtepi32_ps(sums[c]) : _mm512_castsi512_ps(sums[c]);
-            sum = _mm512_mul_ps(rows.d, sum);
+            Reals sum = times(rows.d, Format::SCALES == 0 ? to_reals(sums[c]) : reals_of(sums[c]));
             if constexpr (Format::PAIRS != 0) {
-                Vec minima = _mm512_setzero_si512();
+                Vec minima = zero();
                 for (int p = 0; p < Format::PAIRS; p++) {
-                    const Vec pair = _mm512_set1_epi32(dword(&columns[c][i].pairs[p]));
-                    minima = _mm512_dpwssd_epi32(minima, rows.minima[p], pair);
+                    minima = add_pairs(minima, rows.minima[p], all(dword(&columns[c][i].pairs[p])));
                 }
-                sum = _mm512_fnmadd_ps(rows.dmin, _mm512_cvtepi32_ps(minima), sum);
+                sum = fused_minus(rows.dmin, to_reals(minima), sum);
             }
-            totals[c] = _mm512_fmadd_ps(_mm512_set1_ps(y[c][i].d), sum, totals[c]);
+            totals[c] = fused(real(y[c][i].d), sum, totals[c]);
         }
     }
 };
