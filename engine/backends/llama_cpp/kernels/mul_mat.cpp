@@ -48,14 +48,12 @@ constexpr int64_t MOST_VERIFIED = 33;
 #ifdef OUTRIDER_LANES
 
 #include "eight_bit.h"
+#include "experts.h"
 #include "floats.h"
 #include "k_quants.h"
 
 namespace outrider {
 namespace {
-
-/// Rows that a thread takes at once: of a matrix for many columns they stay in the cache of its core meanwhile.
-constexpr int64_t CHUNK = 64;
 
 size_t padded(size_t size) {
     return (size + 63) & ~static_cast<size_t>(63);
@@ -121,95 +119,49 @@ template <class Format> struct Product {
             ggml_threadpool_chunk_set(params->threadpool, params->nth);
         }
         ggml_barrier(params->threadpool);
-        const Jobs jobs(*this);
+        const Cut cut(weights->ne[1], weights->ne[2] * weights->ne[3], params->nth);
+        const int64_t jobs = cut.chunks * weights->ne[2] * weights->ne[3];
         int64_t job = params->ith;
-        while (job < jobs.count) {
+        while (job < jobs) {
             // Taken early, so that its first rows can be fetched from memory in time.
             const int64_t next = ggml_threadpool_chunk_add(params->threadpool, 1);
-            slice(jobs.at(job), next < jobs.count ? start(jobs.at(next)) : nullptr);
+            slice(cut, job, next < jobs ? start(cut, next) : nullptr);
             job = next;
         }
     }
 
-    /// Rows begin..end of one matrix among the weights.
-    struct Job {
-        int64_t matrix, begin, end;
-    };
-
-    /// How a product is cut into jobs: several for each thread, so that one which is held up does not hold up all.
-    struct Jobs {
-        int64_t rows, size, chunks, count;
-
-        explicit Jobs(const Product & product) : rows(product.weights->ne[1]), size(CHUNK) {
-            while (size > ROWS && rows / size < 8 * product.params->nth) {
-                size /= 2;
-            }
-            chunks = std::max<int64_t>(rows / size, 1);  // The last one takes the rest.
-            count = chunks * product.weights->ne[2] * product.weights->ne[3];
-        }
-
-        Job at(int64_t number) const {
-            const int64_t chunk = number % chunks;
-            return {number / chunks, chunk * size, chunk + 1 == chunks ? rows : (chunk + 1) * size};
-        }
-    };
-
-    const char * start(const Job & job) const {
-        const int64_t i02 = job.matrix % weights->ne[2], i03 = job.matrix / weights->ne[2];
+    /// The first weights of a job: those of a chunk of one matrix among the weights.
+    const char * start(const Cut & cut, int64_t job) const {
+        const int64_t matrix = job / cut.chunks, i02 = matrix % weights->ne[2], i03 = matrix / weights->ne[2];
         return static_cast<const char *>(weights->data) + i02 * weights->nb[2] + i03 * weights->nb[3] +
-               job.begin * weights->nb[1];
+               cut.begin(job % cut.chunks) * weights->nb[1];
     }
 
     /// The rows of a job times all columns that belong to them; `next`: the first weights of the job after it, or null.
-    void slice(const Job & job, const char * next) const {
-        const int64_t i02 = job.matrix % weights->ne[2], i03 = job.matrix / weights->ne[2];
+    void slice(const Cut & cut, int64_t job, const char * next) const {
+        const int64_t matrix = job / cut.chunks, i02 = matrix % weights->ne[2], i03 = matrix / weights->ne[2];
         const int64_t r2 = input->ne[2] / weights->ne[2], r3 = input->ne[3] / weights->ne[3];
-        const char * rows = start(job);
-        const Activations * y[MOST_COLUMNS];
-        const Column * noted[MOST_COLUMNS];
-        float * out[MOST_COLUMNS];
-        int held = 0;
+        const int64_t begin = cut.begin(job % cut.chunks), end = cut.end(job % cut.chunks);
         const int64_t count = input->ne[1] * r2 * r3;
         const int64_t passes = (count + MOST_COLUMNS - 1) / MOST_COLUMNS;
         const int most = static_cast<int>((count + passes - 1) / passes);
+        Columns<Format> together;
         for (int64_t c = 0; c < count; c++) {
             const int64_t i11 = c % input->ne[1], i12 = i02 * r2 + c / input->ne[1] % r2;
             const int64_t i13 = i03 * r3 + c / (input->ne[1] * r2);
+            float * const result = reinterpret_cast<float *>(static_cast<char *>(dst->data) + i11 * dst->nb[1] +
+                                                             i12 * dst->nb[2] + i13 * dst->nb[3]);
             if constexpr (Format::DIRECT) {
-                y[held] = reinterpret_cast<const float *>(input_row(i11, i12, i13));
-                noted[held] = nullptr;
+                together.add(reinterpret_cast<const float *>(input_row(i11, i12, i13)), nullptr, result);
             } else {
-                const int64_t column = (i13 * input->ne[2] + i12) * input->ne[1] + i11;
-                y[held] = numbers + column * row_blocks;
-                noted[held] = notes + column * row_blocks;
+                const int64_t first = ((i13 * input->ne[2] + i12) * input->ne[1] + i11) * row_blocks;
+                together.add(numbers + first, notes + first, result);
             }
-            out[held] = reinterpret_cast<float *>(static_cast<char *>(dst->data) + i11 * dst->nb[1] +
-                                                  i12 * dst->nb[2] + i13 * dst->nb[3]);
-            if (++held == most || c + 1 == count) {
-                tiles(rows, job, c + 1 == count ? next : nullptr, held, y, noted, out);
-                held = 0;
+            if (together.held == most || c + 1 == count) {
+                multiply_rows<Format>(start(cut, job), weights->nb[1], blocks, begin, end,
+                                      c + 1 == count ? next : nullptr, together);
+                together.held = 0;
             }
-        }
-    }
-
-    template <class Tile, std::size_t... N> static constexpr std::array<Tile, sizeof...(N)> table(std::index_sequence<N...>) {
-        return {&Format::template tile<static_cast<int>(N) + 1>...};
-    }
-
-    void tiles(const char * rows, const Job & job, const char * next, int held, const Activations * const * y,
-               const Column * const * noted, float * const * out) const {
-        using Tile = void (*)(const char *, size_t, int64_t, const Activations * const *, const Column * const *,
-                              float * const *, const char *);
-        static constexpr auto TILES = table<Tile>(std::make_index_sequence<MOST_COLUMNS>{});
-        const size_t stride = weights->nb[1];
-        float * here[MOST_COLUMNS];
-        for (int64_t row = job.begin; row < job.end; row += ROWS) {
-            const int64_t first = std::min(row, job.end - ROWS);  // The last tile may repeat rows of the one before.
-            const char * tile = rows + (first - job.begin) * stride;
-            for (int c = 0; c < held; c++) {
-                here[c] = out[c] + first;
-            }
-            TILES[held - 1](tile, stride, blocks, y, noted, here, row + ROWS < job.end ? tile + ROWS * stride : next);
         }
     }
 };
@@ -288,6 +240,16 @@ bool multiply(const ggml_compute_params * params, ggml_tensor * dst) {
     return with_format(dst, [&](auto format) { Product<decltype(format)>(params, dst).run(); });
 }
 
+bool multiply_experts(const ggml_compute_params * params, ggml_tensor * dst, int64_t expert,
+                      const int32_t * expert_rows, char * scratch) {
+    return with_format(dst, [&](auto format) {
+        const Routing routing(dst, expert, expert_rows);
+        if (expert == routing.used(0)) {  // The others of all experts were computed with the first one's.
+            ExpertProduct<decltype(format)>(params, dst, routing, scratch).run();
+        }
+    });
+}
+
 }  // namespace
 }  // namespace outrider
 
@@ -307,6 +269,10 @@ ggml_backend_buffer_type_t repack_buffer_type() {
 constexpr bool COMPUTED_HERE = false;
 
 bool multiply(const ggml_compute_params *, ggml_tensor *) {
+    return false;
+}
+
+bool multiply_experts(const ggml_compute_params *, ggml_tensor *, int64_t, const int32_t *, char *) {
     return false;
 }
 
@@ -332,7 +298,7 @@ GGML_BACKEND_API bool outrider_computes_here() {
 
 size_t ggml_tiled_wdata_size(int n_tasks, ggml_tensor * dst) {
     const size_t stock = ggml_stock_tiled_wdata_size(n_tasks, dst);
-    return dst->op == GGML_OP_MUL_MAT ? std::max(stock, outrider::workspace(dst)) : stock;
+    return std::max(stock, outrider::workspace(dst));
 }
 
 bool ggml_compute_forward_mul_mat_tiled(const ggml_compute_params * params, ggml_tensor * dst) {
@@ -344,6 +310,9 @@ bool ggml_compute_forward_mul_mat_tiled(const ggml_compute_params * params, ggml
 
 bool ggml_compute_forward_mul_mat_id_tiled(const ggml_compute_params * params, ggml_tensor * dst, int64_t cur_a,
                                            int64_t cne1, const int32_t * expert_rows, char * scratch) {
+    if (!params->use_ref && outrider::multiply_experts(params, dst, cur_a, expert_rows, scratch)) {
+        return true;
+    }
     return dst->src[2]->ne[1] > outrider::MOST_VERIFIED &&
            ggml_stock_mul_mat_id_tiled(params, dst, cur_a, cne1, expert_rows, scratch);
 }
