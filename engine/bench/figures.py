@@ -158,8 +158,8 @@ def make_notes(
     if row_difference:
         notes.append(
             "Not batch-invariant: computing several tokens at once changes logits, by up to "
-            f"{row_difference:.1g} in the check after loading. A greedy reply with a draft may part from the plain one at "
-            "near ties."
+            f"{row_difference:.1g} in the check after loading. A greedy reply with a draft may part from the plain "
+            "one at near ties."
         )
     notes += [f"Left out: prompt {each.number + 1} of {each.category}: {each.why}" for each in left_out]
     return notes
