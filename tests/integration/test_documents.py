@@ -18,7 +18,7 @@ PAGES = pages()
 BY_NAME = {str(page): page for page in PAGES}
 SNIPPETS = [(page, number) for page in PAGES for number in range(len(page.blocks("python")))]
 MAKE = (ROOT / "Makefile").read_text(encoding="utf-8")
-COMMANDS = ("generate", "bench", "models", "presets", "calibrate", "parse", "template")
+COMMANDS = ("generate", "bench", "models", "presets", "calibrate", "parse", "template", "compile")
 ELSEWHERE = frozenset({"sudo", "pip", "(cd", "diff", "python", "signtool"})
 """What commands of other programs begin with."""
 FILES_OF_SOMEBODY = re.compile(r"big\.gguf|small\.gguf|chat\.json|~/|qwen")
