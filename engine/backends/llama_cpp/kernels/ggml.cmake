@@ -39,5 +39,8 @@ endfunction()
 # At the end of ggml's own directory, when its targets are there.
 cmake_language(DEFER CALL outrider_add_kernels)
 
-# A library of its own, beside those of ggml and llama.cpp.
-include("${CMAKE_CURRENT_LIST_DIR}/../../../chat/door/door.cmake")
+# A library of its own, beside those of ggml and llama.cpp. Not for ggml alone, as tests/kernels builds it.
+option(OUTRIDER_DOOR "Build the door to llama.cpp's parsers of replies" ON)
+if (OUTRIDER_DOOR)
+    include("${CMAKE_CURRENT_LIST_DIR}/../../../chat/door/door.cmake")
+endif()

@@ -1,0 +1,142 @@
+"""The kernels for each instruction set are tried with cases of chance, under sanitizers, and broken on purpose.
+
+llama.cpp's own tests of single operations and, with the tools for it, an emulated ARM processor belong to it.
+"""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from helpers.campaigns import Campaign
+from helpers.kernels_check import build, check, copy_of_kernels, needs_linux, needs_llama_source, processor_has
+from helpers.paths import BUNDLED_MODELS
+
+pytestmark = [pytest.mark.soak, needs_linux, needs_llama_source, pytest.mark.timeout(7_200)]
+
+CASES = 5_000
+CASES_SANITIZED = 1_000
+CASES_EMULATED = 500
+
+_AVX2 = {f"GGML_{name}": "ON" for name in ("SSE42", "AVX", "AVX2", "FMA", "F16C", "BMI2")} | {"GGML_NATIVE": "OFF"}
+_AVX512 = _AVX2 | {"GGML_AVX512": "ON"}
+_NEEDS_AVX512 = ("avx512f", "avx512bw", "avx512vl", "avx512dq")
+BUILDS = {
+    "avx2": (_AVX2, ("avx2", "fma", "f16c")),
+    # 256 bits wide, in the encoding of AVX-512.
+    "avx2-vnni": (_AVX2 | {"CMAKE_CXX_FLAGS": "-mavx512vl -mavx512vnni"}, (*_NEEDS_AVX512, "avx512_vnni")),
+    # In the encoding without AVX-512; where the processor lacks that, it is encoded the other way.
+    "avx2-vnni-vex": (_AVX2 | {"GGML_AVX_VNNI": "ON"}, (*_NEEDS_AVX512, "avx512_vnni")),
+    "avx512": (_AVX512, _NEEDS_AVX512),
+    "avx512-vnni": (_AVX512 | {"GGML_AVX512_VNNI": "ON"}, (*_NEEDS_AVX512, "avx512_vnni")),
+}
+_SANITIZERS = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
+
+BROKEN = {
+    # A token alone takes another way than several: right, but with other bits.
+    "another way for one token": (
+        "mul_mat.cpp",
+        "!params->use_ref && outrider::multiply",
+        "!params->use_ref && ggml_nrows(dst->src[1]) != 1 && outrider::multiply",
+        "alone and among all",
+    ),
+    # One block of weights more is read than there is: no result shows it.
+    "a block too many": (
+        "mul_mat.cpp",
+        "blocks(weights->ne[0] / ggml_blck_size(Format::TYPE))",
+        "blocks(weights->ne[0] / ggml_blck_size(Format::TYPE) + 1)",
+        "CRASHED|BROKEN",
+    ),
+    "a wrong scale": ("attention.cpp", "scale(parameter(dst, 0))", "scale(1.001f * parameter(dst, 0))", "wrong by"),
+}
+
+
+_ASSEMBLER = """#!/bin/sh
+for file; do
+    case "$file" in *.s) sed -i 's/{{vex}} *vpdp/vpdp/' "$file" ;; esac
+done
+exec {} "$@"
+"""
+
+
+def _with_other_encoding(folder: Path, settings: dict[str, str]) -> dict[str, str]:
+    """Let what the compiler makes for AVX-VNNI be encoded as AVX-512 has it, where the processor has that alone."""
+    assembler = folder / "as"
+    assembler.write_text(_ASSEMBLER.format(shutil.which("as")), encoding="utf-8")
+    assembler.chmod(0o755)
+    return settings | {"CMAKE_CXX_FLAGS": f"-B{folder}", "CMAKE_C_FLAGS": f"-B{folder}"}
+
+
+def _note(campaign: Campaign, said: str) -> None:
+    same = re.search(r"(\d+) results have the same bits", said)
+    largest = re.search(r"largest error ([\d.]+)", said)
+    assert same is not None, said
+    assert largest is not None, said
+    campaign.note(results=int(same[1]), largest_error=float(largest[1]))
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_every_instruction_set(campaign: Campaign, tmp_path: Path, name: str) -> None:
+    settings, needed = BUILDS[name]
+    if not processor_has(*needed):
+        pytest.skip(f"this processor lacks one of {', '.join(needed)}")
+    if name == "avx2-vnni-vex" and not processor_has("avx_vnni"):
+        settings = _with_other_encoding(tmp_path, settings)
+    program = build(name, settings) / "kernels-check"
+    cases = campaign.tries(CASES)
+    _note(campaign, check(program, "--seed", str(campaign.seed), "--cases", str(cases)))
+
+
+@pytest.mark.parametrize("name", ["avx2", "avx512-vnni"])
+def test_sanitizers_find_nothing(campaign: Campaign, name: str) -> None:
+    settings, needed = BUILDS[name]
+    if not processor_has(*needed):
+        pytest.skip(f"this processor lacks one of {', '.join(needed)}")
+    flags = {"CMAKE_C_FLAGS": _SANITIZERS, "CMAKE_CXX_FLAGS": _SANITIZERS}
+    program = build(f"{name}-sanitized", settings | flags) / "kernels-check"
+    cases = campaign.tries(CASES_SANITIZED)
+    _note(campaign, check(program, "--seed", str(campaign.seed), "--cases", str(cases)))
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_rule_is_found(tmp_path: Path, name: str) -> None:
+    changed, old, new, said = BROKEN[name]
+    kernels = copy_of_kernels(tmp_path, changed, old, new)
+    program = build("broken", {}, kernels=kernels) / "kernels-check"
+    assert re.search(said, check(program, "--cases", "300", expected=1))
+
+
+def test_llama_cpp_tests_of_operations_pass() -> None:
+    """Its test-backend-ops compares each operation with its reference, which does without the kernels."""
+    program = build("whole", {"OUTRIDER_WHOLE": "ON"}, "test-backend-ops") / "bin" / "test-backend-ops"
+    for operation in ("MUL_MAT", "MUL_MAT_ID", "FLASH_ATTN_EXT"):
+        said = check(program, "test", "-b", "CPU", "-o", operation)
+        passed = re.search(r"(\d+)/(\d+) tests passed", said)
+        assert passed is not None, said[-2000:]
+        assert int(passed[1]) == int(passed[2]) > 0, said[-2000:]
+
+
+@pytest.mark.parametrize("emulated", ["max", "cortex-a76", "cortex-a72"])
+def test_an_emulated_arm_processor(campaign: Campaign, emulated: str) -> None:
+    """With i8mm, with dot products alone, and without them, where llama.cpp's own code remains."""
+    compiler = "aarch64-linux-gnu-g++"
+    if shutil.which("qemu-aarch64") is None or shutil.which(compiler) is None:
+        pytest.skip(f"there is no qemu-aarch64, or no {compiler}")
+    features = {"max": "armv8.2-a+dotprod+fp16+i8mm", "cortex-a76": "armv8.2-a+dotprod+fp16", "cortex-a72": "armv8-a"}
+    settings = {
+        "OUTRIDER_WHOLE": "ON",
+        "CMAKE_SYSTEM_NAME": "Linux",
+        "CMAKE_SYSTEM_PROCESSOR": "aarch64",
+        "CMAKE_C_COMPILER": compiler.replace("g++", "gcc"),
+        "CMAKE_CXX_COMPILER": compiler,
+        "GGML_NATIVE": "OFF",
+        "GGML_CPU_ARM_ARCH": features[emulated],
+    }
+    place = build(f"arm-{emulated}", settings, "kernels-check", "greedy-check")
+    emulator = ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", "-cpu", emulated)
+    arguments = ("--small", "--seed", str(campaign.seed), "--cases", str(campaign.tries(CASES_EMULATED)))
+    said = check(place / "kernels-check", *arguments, emulator=emulator)
+    assert ("same bits" in said) is (emulated != "cortex-a72"), said
+    model = str(BUNDLED_MODELS / "demo-target.Q8_0.gguf")
+    assert "OTHER" not in check(place / "greedy-check", model, "24", emulator=emulator)

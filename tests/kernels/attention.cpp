@@ -1,0 +1,305 @@
+// Attention of some tokens to a cache: right, in its memory, and the same bits alone and together.
+#include "check.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <limits>
+
+namespace check {
+namespace {
+
+constexpr float HIDDEN = -std::numeric_limits<float>::infinity();
+/// Keys and values of ours are taken in so many numbers.
+constexpr int64_t LANES = 16;
+
+/// Types of a cache that llama.cpp offers.
+constexpr ggml_type CACHES[] = {GGML_TYPE_F16,  GGML_TYPE_F32,  GGML_TYPE_BF16, GGML_TYPE_Q8_0,  GGML_TYPE_Q4_0,
+                                GGML_TYPE_Q4_1, GGML_TYPE_Q5_0, GGML_TYPE_Q5_1, GGML_TYPE_IQ4_NL};
+
+ggml_type draw_cache(const Campaign & campaign, Chance & chance) {
+    for (const ggml_type type : CACHES) {
+        if (campaign.type == ggml_type_name(type)) {
+            return type;
+        }
+    }
+    return chance.one_in(2) ? GGML_TYPE_F16 : CACHES[chance.among(0, std::size(CACHES) - 1)];
+}
+
+enum class Mask { none, causal, window, holes, sequences, hidden };
+
+struct Shape {
+    ggml_type keys, values;
+    int64_t dk, dv, heads, share, tokens, positions, sequences;
+    int threads;
+    Edge edge;
+    Mask mask;
+    float bias, cap;
+    bool sinks, mask_by_head, no_number;
+
+    Shape(const Campaign & campaign, Chance & chance)
+        : keys(draw_cache(campaign, chance)), values(chance.one_in(3) ? draw_cache(campaign, chance) : keys) {
+        dk = chance.one_in(6) ? 40 : chance.of<int64_t>({32, 64, 80, 96, 128, 192, 256, 576});
+        dk = ggml_is_quantized(keys) || ggml_is_quantized(values) ? (dk + 31) / 32 * 32 : dk;
+        dk = campaign.small ? std::min<int64_t>(dk, 128) : dk;
+        dv = dk == 576 ? 512 : dk == 192 ? 128 : chance.one_in(5) ? 64 : dk;
+        heads = chance.among(1, 4);
+        share = chance.of<int64_t>({1, 1, 2, 4, 7});
+        tokens = chance.one_in(3) ? 1 : chance.among(1, chance.one_in(8) ? 70 : 12);
+        positions = chance.one_in(3) ? chance.among(1, 70) : chance.among(1, campaign.small ? 700 : 1400);
+        sequences = chance.one_in(6) ? 2 : 1;
+        threads = static_cast<int>(chance.among(1, 4));
+        edge = chance.of({Edge::behind, Edge::before});
+        mask = chance.of({Mask::none, Mask::causal, Mask::causal, Mask::window, Mask::holes, Mask::sequences,
+                          Mask::hidden});
+        bias = mask != Mask::none && chance.one_in(4) ? 8.0f : 0.0f;
+        cap = bias == 0.0f && chance.one_in(4) ? 20.0f : 0.0f;
+        sinks = chance.one_in(4);
+        mask_by_head = mask != Mask::none && chance.one_in(8);
+        no_number = chance.one_in(8);
+    }
+
+    /// Whether the kernels compute it: llama.cpp's own attention has other bits for other numbers of tokens.
+    bool is_ours() const { return dk % LANES == 0 && dv % LANES == 0; }
+
+    int64_t queries() const { return heads * share; }
+
+    std::string said() const {
+        constexpr const char * MASKS[] = {"no mask", "causal", "window", "holes", "sequences", "hidden"};
+        return text("attention, keys %s, values %s, %d and %d wide, %d heads by %d, %d tokens to %d positions, "
+                    "%d sequences, %d threads, %s, bias %g, cap %g%s%s%s, guard %s",
+                    ggml_type_name(keys), ggml_type_name(values), static_cast<int>(dk), static_cast<int>(dv),
+                    static_cast<int>(heads), static_cast<int>(share), static_cast<int>(tokens),
+                    static_cast<int>(positions), static_cast<int>(sequences), threads, MASKS[static_cast<int>(mask)],
+                    bias, cap, sinks ? ", sinks" : "", mask_by_head ? ", a mask a head" : "",
+                    no_number ? ", one key no number" : "", edge == Edge::behind ? "behind" : "before");
+    }
+};
+
+std::vector<float> normals(Chance & chance, int64_t count, float size) {
+    std::vector<float> numbers(count);
+    for (float & number : numbers) {
+        number = size * chance.normal();
+    }
+    return numbers;
+}
+
+/// What the position `p` adds to a score of token `t`; minus infinity hides it.
+float seen(const Shape & s, Chance & chance, int64_t t, int64_t p) {
+    const int64_t own = s.positions - s.tokens + t;
+    switch (s.mask) {
+        case Mask::causal:
+            return p <= own ? (s.bias != 0.0f ? static_cast<float>(p - own) / 8.0f : 0.0f) : HIDDEN;
+        case Mask::window:
+            return p <= own && p > own - 70 ? 0.0f : HIDDEN;
+        case Mask::holes:
+            return chance.one_in(3) ? HIDDEN : 0.0f;
+        case Mask::sequences:
+            return p / 45 % 3 == t % 3 ? 0.0f : HIDDEN;
+        case Mask::hidden:
+            return t % 2 == 0 ? HIDDEN : 0.0f;
+        default:
+            return 0.0f;
+    }
+}
+
+/// Numbers of a case, packed by (sequence, head, row).
+struct Case {
+    Shape shape;
+    Packed q, k, v, mask, sinks;
+
+    Case(const Shape & s, Chance & chance)
+        : shape(s), q(pack(GGML_TYPE_F32, s.dk, normals(chance, s.dk * s.tokens * s.queries() * s.sequences, 2.0f))),
+          k(pack(s.keys, s.dk, normals(chance, s.dk * s.positions * s.heads * s.sequences, 1.0f))),
+          v(pack(s.values, s.dv, normals(chance, s.dv * s.positions * s.heads * s.sequences, 1.0f))),
+          sinks(pack(GGML_TYPE_F32, s.queries(), normals(chance, s.queries(), 3.0f))) {
+        std::vector<float> biases;
+        const int64_t masks = (s.mask_by_head ? s.queries() : 1) * s.sequences;
+        for (int64_t row = 0; row < masks * s.tokens; row++) {
+            for (int64_t p = 0; p < s.positions; p++) {
+                biases.push_back(seen(s, chance, row % s.tokens, p));
+            }
+        }
+        mask = pack(GGML_TYPE_F16, s.positions, biases);
+        if (s.no_number) {
+            break_key(chance.among(0, s.positions - 1));
+        }
+    }
+
+    /// A scale that is no number, or a number that is none.
+    void break_key(int64_t position) {
+        for (int64_t head = 0; head < shape.heads * shape.sequences; head++) {
+            const int64_t row = head * shape.positions + position;
+            std::memset(k.bytes.data() + row * k.row_size(), 0xff, sizeof(float));
+            unpack(k.type, k.bytes.data() + row * k.row_size(), k.values.data() + row * shape.dk, shape.dk);
+        }
+    }
+
+    float scale() const { return 1.0f / std::sqrt(static_cast<float>(shape.dk)); }
+
+    /// How steeply a head's mask rises: "Attention with Linear Biases" (arXiv 2108.12409), section 3.
+    double slope(int64_t head) const {
+        if (shape.bias == 0.0f) {
+            return 1.0;
+        }
+        const int64_t power = int64_t{1} << static_cast<int>(std::log2(shape.queries()));
+        return head < power ? std::pow(2.0, -shape.bias / power * (head + 1))
+                            : std::pow(2.0, -shape.bias / 2.0 / power * (2 * (head - power) + 1));
+    }
+
+    const float * mask_row(int64_t sequence, int64_t head, int64_t token) const {
+        const int64_t matrix = shape.mask_by_head ? sequence * shape.queries() + head : sequence;
+        return mask.values.data() + (matrix * shape.tokens + token) * shape.positions;
+    }
+};
+
+/// What a token and a head get, in float64, and by how much adding up in float32 may miss it.
+struct Expected {
+    std::vector<double> values;
+    double allowed = 0.0;
+
+    Expected(const Case & c, int64_t sequence, int64_t head, int64_t token) : values(c.shape.dv) {
+        const Shape & s = c.shape;
+        const int64_t cached = sequence * s.heads + head / s.share;
+        const float * query = c.q.values.data() + ((sequence * s.queries() + head) * s.tokens + token) * s.dk;
+        const float * biases = s.mask == Mask::none ? nullptr : c.mask_row(sequence, head, token);
+        std::vector<double> scores(s.positions);
+        double highest = s.sinks ? c.sinks.values[head] : -INFINITY, size = 0.0, farthest = 0.0;
+        for (int64_t p = 0; p < s.positions; p++) {
+            const float * key = c.k.values.data() + (cached * s.positions + p) * s.dk;
+            double product = 0.0, sizes = 0.0;
+            for (int64_t i = 0; i < s.dk; i++) {
+                product += static_cast<double>(query[i]) * key[i];
+                sizes += std::fabs(static_cast<double>(query[i]) * key[i]);
+            }
+            product *= c.scale();
+            scores[p] = s.cap != 0.0f ? s.cap * std::tanh(product / s.cap) : product;
+            if (biases != nullptr) {
+                scores[p] = biases[p] == HIDDEN ? -INFINITY : scores[p] + c.slope(head) * biases[p];
+            }
+            if (scores[p] != -INFINITY) {
+                size = std::max(size, sizes * c.scale());
+                const float * value = c.v.values.data() + (cached * s.positions + p) * s.dv;
+                farthest = std::max<double>(farthest, std::fabs(*std::max_element(
+                    value, value + s.dv, [](float a, float b) { return std::fabs(a) < std::fabs(b); })));
+            }
+            // A comparison with what is no number is false: it must not be passed over.
+            highest = scores[p] > highest || std::isnan(scores[p]) ? scores[p] : highest;
+        }
+        double total = s.sinks ? std::exp(c.sinks.values[head] - highest) : 0.0;
+        for (int64_t p = 0; p < s.positions; p++) {
+            if (scores[p] == -INFINITY) {
+                continue;
+            }
+            const double weight = std::exp(scores[p] - highest);
+            total += weight;
+            for (int64_t i = 0; i < s.dv; i++) {
+                values[i] += weight * c.v.values[(cached * s.positions + p) * s.dv + i];
+            }
+        }
+        for (double & value : values) {
+            value = total == 0.0 ? 0.0 : value / total;
+        }
+        allowed = FLT_EPSILON * (20.0 * size + 50.0) * farthest + FLT_MIN;
+    }
+};
+
+/// The tensors of a case in their memory. Heads lie beside each other in the rows of a cache, or one after the other.
+struct Memory {
+    const Case & c;
+    Placed q, k, v, sinks;
+
+    Memory(const Case & c, Chance & chance)
+        : c(c), q(place(c.q, c.shape.tokens, c.shape.queries(), chance)),
+          k(place(c.k, c.shape.positions, c.shape.heads, chance)), v(place(c.v, c.shape.positions, c.shape.heads, chance)),
+          sinks(c.sinks, Layout::plain(GGML_TYPE_F32, c.shape.queries(), 1), c.shape.edge) {}
+
+    Placed place(const Packed & packed, int64_t rows, int64_t heads, Chance & chance) const {
+        return {packed, Layout::view(chance, packed.type, packed.width, rows, heads, c.shape.sequences), c.shape.edge};
+    }
+
+    /// The mask of some tokens, which must have no gaps.
+    Placed mask(int64_t first, int64_t count) const {
+        const int64_t matrices = c.mask.rows / c.shape.tokens;
+        Packed part{c.mask.type, c.mask.width, matrices * count, {}, {}};
+        for (int64_t m = 0; m < matrices; m++) {
+            const auto begin = c.mask.bytes.begin() + (m * c.shape.tokens + first) * c.mask.row_size();
+            part.bytes.insert(part.bytes.end(), begin, begin + count * c.mask.row_size());
+        }
+        const int64_t heads = c.shape.mask_by_head ? c.shape.queries() : 1;
+        return {part, Layout::plain(part.type, part.width, count, heads, c.shape.sequences), c.shape.edge};
+    }
+
+    /// The results of `count` tokens from `first` on: (sequence, token, head, number).
+    std::vector<float> attend(int64_t first, int64_t count, int threads) const {
+        const Computation computation(c.shape.edge, threads);
+        const Placed some = mask(first, count);
+        ggml_tensor * const masked = c.shape.mask == Mask::none ? nullptr : computation.tensor(some);
+        ggml_tensor * const result = ggml_flash_attn_ext(
+            computation.context(), computation.tensor(q.part(first, count)), computation.tensor(k), computation.tensor(v),
+            masked, c.scale(), c.shape.bias, c.shape.cap);
+        if (c.shape.sinks) {
+            ggml_flash_attn_ext_add_sinks(result, computation.tensor(sinks));
+        }
+        return computation.run(result);
+    }
+};
+
+/// llama.cpp's own attention adds up values in float16 and rounds queries as the cache is rounded. A key that is no number
+/// may get lost in it, or reach tokens that do not see it.
+constexpr double ROUGH = 0.1;
+
+void judge(Campaign & campaign, const Case & c, const std::vector<float> & got) {
+    const Shape & s = c.shape;
+    const bool strict = campaign.bits && s.is_ours();
+    if (s.no_number && !strict) {
+        return;
+    }
+    double error = 0.0;
+    for (int64_t column = 0; column < s.sequences * s.tokens * s.queries(); column++) {
+        const int64_t head = column % s.queries(), token = column / s.queries() % s.tokens;
+        const Expected expected(c, column / (s.queries() * s.tokens), head, token);
+        for (int64_t i = 0; i < s.dv; i++) {
+            const double wanted = expected.values[i], found = got[column * s.dv + i];
+            if (std::isnan(wanted)) {
+                error = std::isnan(found) ? error : INFINITY;
+            } else {
+                const double off = std::fabs(found - wanted) / (strict ? expected.allowed : ROUGH);
+                error = std::isnan(off) ? INFINITY : std::max(error, off);
+            }
+        }
+    }
+    campaign.see(error, strict);
+}
+
+}  // namespace
+
+void check_attention(Campaign & campaign, Chance & chance) {
+    const Shape shape(campaign, chance);
+    campaign.say(shape.said());
+    const Case drawn(shape, chance);
+    const Memory memory(drawn, chance);
+    const std::vector<float> all = memory.attend(0, shape.tokens, shape.threads);
+    judge(campaign, drawn, all);
+    if (!shape.is_ours()) {
+        return;
+    }
+    const int64_t row = shape.queries() * shape.dv;
+    const auto compare = [&](int64_t first, int64_t count, int threads) {
+        const std::vector<float> part = memory.attend(first, count, threads);
+        for (int64_t s = 0; s < shape.sequences; s++) {
+            same_bits(campaign, part.data() + s * count * row, all.data() + (s * shape.tokens + first) * row, count * row,
+                      text("tokens %d..%d with %d threads, alone and among all", static_cast<int>(first),
+                           static_cast<int>(first + count - 1), threads));
+        }
+    };
+    for (int threads = 1; threads <= 4; threads++) {
+        compare(0, shape.tokens, threads);
+    }
+    for (int64_t token = 0; token < shape.tokens; token += 1 + shape.tokens / 4) {
+        compare(token, 1, static_cast<int>(chance.among(1, 4)));
+    }
+    const int64_t first = chance.among(0, shape.tokens - 1);
+    compare(first, chance.among(1, shape.tokens - first), static_cast<int>(chance.among(1, 4)));
+}
+
+}  // namespace check
