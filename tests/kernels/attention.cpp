@@ -210,7 +210,8 @@ struct Memory {
 
     Memory(const Case & c, Chance & chance)
         : c(c), q(place(c.q, c.shape.tokens, c.shape.queries(), chance)),
-          k(place(c.k, c.shape.positions, c.shape.heads, chance)), v(place(c.v, c.shape.positions, c.shape.heads, chance)),
+          k(place(c.k, c.shape.positions, c.shape.heads, chance)),
+          v(place(c.v, c.shape.positions, c.shape.heads, chance)),
           sinks(c.sinks, Layout::plain(GGML_TYPE_F32, c.shape.queries(), 1), c.shape.edge) {}
 
     Placed place(const Packed & packed, int64_t rows, int64_t heads, Chance & chance) const {
@@ -235,8 +236,8 @@ struct Memory {
         const Placed some = mask(first, count);
         ggml_tensor * const masked = c.shape.mask == Mask::none ? nullptr : computation.tensor(some);
         ggml_tensor * const result = ggml_flash_attn_ext(
-            computation.context(), computation.tensor(q.part(first, count)), computation.tensor(k), computation.tensor(v),
-            masked, c.scale(), c.shape.bias, c.shape.cap);
+            computation.context(), computation.tensor(q.part(first, count)), computation.tensor(k),
+            computation.tensor(v), masked, c.scale(), c.shape.bias, c.shape.cap);
         if (c.shape.sinks) {
             ggml_flash_attn_ext_add_sinks(result, computation.tensor(sinks));
         }
@@ -244,8 +245,8 @@ struct Memory {
     }
 };
 
-/// llama.cpp's own attention adds up values in float16 and rounds queries as the cache is rounded. A key that is no number
-/// may get lost in it, or reach tokens that do not see it.
+/// llama.cpp's own attention adds up values in float16 and rounds queries as the cache is rounded. A key that is no
+/// number may get lost in it, or reach tokens that do not see it.
 constexpr double ROUGH = 0.1;
 
 void judge(Campaign & campaign, const Case & c, const std::vector<float> & got) {
@@ -287,8 +288,8 @@ void check_attention(Campaign & campaign, Chance & chance) {
     const auto compare = [&](int64_t first, int64_t count, int threads) {
         const std::vector<float> part = memory.attend(first, count, threads);
         for (int64_t s = 0; s < shape.sequences; s++) {
-            same_bits(campaign, part.data() + s * count * row, all.data() + (s * shape.tokens + first) * row, count * row,
-                      text("tokens %d..%d with %d threads, alone and among all", static_cast<int>(first),
+            same_bits(campaign, part.data() + s * count * row, all.data() + (s * shape.tokens + first) * row,
+                      count * row, text("tokens %d..%d with %d threads, alone and among all", static_cast<int>(first),
                            static_cast<int>(first + count - 1), threads));
         }
     };

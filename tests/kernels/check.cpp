@@ -36,7 +36,8 @@ Placed::Placed(const Packed & packed, const Layout & layout, Edge edge) : type(p
     memory = std::make_shared<Guarded>(size, alignment, edge);
     std::memset(memory->data(), 0xff, size);
     for (int64_t row = 0; row < packed.rows; row++) {
-        std::memcpy(memory->data() + layout.offset(row), packed.bytes.data() + row * packed.row_size(), packed.row_size());
+        const char * from = packed.bytes.data() + row * packed.row_size();
+        std::memcpy(memory->data() + layout.offset(row), from, packed.row_size());
     }
 }
 

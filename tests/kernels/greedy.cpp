@@ -19,7 +19,7 @@ extern "C" __attribute__((weak)) bool outrider_computes_here();
 
 namespace {
 
-constexpr const char * PROMPT = "Write a short story about a river, and say what it taught the children who lived there.";
+constexpr const char * PROMPT = "Write a short story about a river, and say what it taught the children.";
 constexpr int BATCHES[] = {1, 2, 5, 9, 16, 33};
 /// Every so often a draft is wrong from here on, and what it left in the cache is taken out.
 constexpr int WRONG_AFTER = 3;
@@ -80,7 +80,9 @@ struct Model {
         }
     }
 
-    llama_token best(const float * row) const { return static_cast<llama_token>(std::max_element(row, row + words) - row); }
+    llama_token best(const float * row) const {
+        return static_cast<llama_token>(std::max_element(row, row + words) - row);
+    }
 };
 
 struct Reply {
@@ -143,7 +145,8 @@ int run(const char * path, int count, int threads) {
     for (const int size : BATCHES) {
         const Reply verified = verify(model, prompt, plain, size);
         const bool tokens = verified.tokens == plain.tokens;
-        const bool bits = std::memcmp(verified.logits.data(), plain.logits.data(), plain.logits.size() * sizeof(float)) == 0;
+        const size_t size_of_logits = plain.logits.size() * sizeof(float);
+        const bool bits = std::memcmp(verified.logits.data(), plain.logits.data(), size_of_logits) == 0;
         std::printf("%d tokens in batches of %d: %s tokens, %s logits\n", count, size, tokens ? "the same" : "OTHER",
                     bits ? "the same" : "other");
         if (!tokens || (at_work && !bits)) {

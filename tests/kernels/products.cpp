@@ -142,8 +142,8 @@ struct Extent {
 /// take them either way, but all of a case the same one.
 class Judge {
 public:
-    Judge(const Campaign & campaign, ggml_type type)
-        : strict(campaign.bits), pairs(ggml_get_type_traits_cpu(type)->vec_dot_type == GGML_TYPE_Q8_1) {}
+    Judge(bool strict, ggml_type type)
+        : strict(strict), pairs(ggml_get_type_traits_cpu(type)->vec_dot_type == GGML_TYPE_Q8_1) {}
 
     /// Takes the results `got` of a matrix of weights and one token.
     void see(const float * weights, const std::vector<Extent> & extents, int64_t first_row, int64_t rows,
@@ -196,27 +196,19 @@ constexpr int64_t PROMPT = 34;
 /// Fewer rows have no product of ours.
 constexpr int64_t FEW_ROWS = 16;
 
-/// Types that are left to llama.cpp: those in blocks of 256 of them have its products of a prompt.
-bool is_theirs(ggml_type type) {
-    switch (type) {
-        case GGML_TYPE_IQ1_S:
-        case GGML_TYPE_IQ1_M:
-        case GGML_TYPE_IQ2_XXS:
-        case GGML_TYPE_IQ2_XS:
-        case GGML_TYPE_IQ2_S:
-        case GGML_TYPE_IQ3_XXS:
-        case GGML_TYPE_IQ3_S:
-            return true;
-        default:
-            return false;
-    }
-}
+/// Types that have no product of ours.
+constexpr ggml_type THEIRS[] = {
+    GGML_TYPE_Q4_1,    GGML_TYPE_Q5_1,   GGML_TYPE_MXFP4,   GGML_TYPE_NVFP4, GGML_TYPE_IQ1_S,
+    GGML_TYPE_IQ1_M,   GGML_TYPE_IQ2_XXS, GGML_TYPE_IQ2_XS, GGML_TYPE_IQ2_S, GGML_TYPE_IQ3_XXS,
+    GGML_TYPE_IQ3_S,   GGML_TYPE_TQ1_0,  GGML_TYPE_TQ2_0,   GGML_TYPE_Q1_0,  GGML_TYPE_Q2_0,
+};
 
 struct Shape {
     ggml_type type;
     int64_t width, rows, columns, n2, n3, r2, r3;
     int threads;
     Edge edge;
+    bool by_experts = false;
 
     Shape(const Campaign & campaign, Chance & chance) : type(draw_type(campaign, chance)) {
         const int64_t block = ggml_blck_size(type), most = campaign.small ? 512 : 1536;
@@ -229,6 +221,20 @@ struct Shape {
         r3 = chance.one_in(4) ? 2 : 1;
         threads = static_cast<int>(chance.among(1, 4));
         edge = chance.of({Edge::behind, Edge::before});
+    }
+
+    bool is_ours() const {
+        return !by_experts && rows >= FEW_ROWS && std::find(std::begin(THEIRS), std::end(THEIRS), type) == std::end(THEIRS);
+    }
+
+    /// Whether so many tokens must get the same bits as among all. llama.cpp's own products for ARM take rows and tokens
+    /// two and two, where threads leave them so.
+    bool has_same_bits([[maybe_unused]] int64_t count) const {
+#ifdef __aarch64__
+        return is_ours();
+#else
+        return is_ours() || count == columns || columns < PROMPT;
+#endif
     }
 
     std::string said() const {
@@ -248,7 +254,7 @@ std::vector<float> multiply(const Placed & weights, const Placed & tokens, int t
 /// Compares `count` columns from `first` on with the same ones among all.
 void compare_part(Campaign & campaign, const Shape & shape, const std::vector<float> & all, const Placed & weights,
                   const Placed & tokens, int64_t first, int64_t count, int threads) {
-    if (shape.columns >= PROMPT && count < PROMPT && (shape.rows < FEW_ROWS || is_theirs(shape.type))) {
+    if (!shape.has_same_bits(count)) {
         return;
     }
     const std::vector<float> part = multiply(weights, tokens.part(first, count), threads, shape.edge);
@@ -278,14 +284,15 @@ void check_product(Campaign & campaign, Chance & chance) {
 
     const std::vector<float> all = multiply(weights, tokens, shape.threads, shape.edge);
     const std::vector<Extent> extents = extents_of(packed);
-    Judge judge(campaign, shape.type);
+    const bool strict = campaign.bits && shape.is_ours();
+    Judge judge(strict, shape.type);
     for (int64_t column = 0; column < drawn.packed.rows; column++) {
         const int64_t i2 = column / shape.columns % n2 / shape.r2, i3 = column / (shape.columns * n2) / shape.r3;
         judge.see(packed.values.data(), extents, (i3 * shape.n2 + i2) * shape.rows, shape.rows,
                   drawn.packed.values.data() + column * shape.width, drawn.rounded.data() + column * shape.width,
                   shape.width, all.data() + column * shape.rows);
     }
-    campaign.see(judge.error(), campaign.bits);
+    campaign.see(judge.error(), strict);
 
     for (int threads = 1; threads <= 4; threads++) {
         compare_part(campaign, shape, all, weights, tokens, 0, shape.columns, threads);
@@ -347,6 +354,7 @@ Placed tokens_of(const Placed & all, int64_t first, int64_t count) {
 
 void check_experts(Campaign & campaign, Chance & chance) {
     Shape shape(campaign, chance);
+    shape.by_experts = true;
     const int64_t all = chance.among(2, 12), used = chance.among(1, std::min<int64_t>(all, 4));
     const int64_t beside = chance.one_in(2) ? used : 1;  // Each expert its own input, or all the same.
     campaign.say(text("%d of %d experts, ", static_cast<int>(used), static_cast<int>(all)) + shape.said());
@@ -364,7 +372,8 @@ void check_experts(Campaign & campaign, Chance & chance) {
     };
     const std::vector<float> together = multiply_some(0, shape.columns, shape.threads);
     const std::vector<Extent> extents = extents_of(packed);
-    Judge judge(campaign, shape.type);
+    const bool strict = campaign.bits && shape.is_ours();
+    Judge judge(strict, shape.type);
     for (int64_t place = 0; place < used * shape.columns; place++) {
         const int64_t token = place / used, expert = chosen.experts[token * chosen.stride + place % used];
         const int64_t column = token * beside + place % used % beside;
@@ -372,8 +381,8 @@ void check_experts(Campaign & campaign, Chance & chance) {
                   drawn.packed.values.data() + column * shape.width, drawn.rounded.data() + column * shape.width,
                   shape.width, together.data() + place * shape.rows);
     }
-    campaign.see(judge.error(), campaign.bits);
-    for (int64_t token = 0; token < shape.columns && shape.columns < PROMPT; token += 1 + shape.columns / 8) {
+    campaign.see(judge.error(), strict);
+    for (int64_t token = 0; shape.has_same_bits(1) && token < shape.columns; token += 1 + shape.columns / 8) {
         const int threads = static_cast<int>(chance.among(1, 4));
         same_bits(campaign, multiply_some(token, 1, threads).data(), together.data() + token * used * shape.rows,
                   used * shape.rows, text("token %d with %d threads, alone and among all", static_cast<int>(token), threads));
