@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from engine.checks import bias_pairs, check_number, check_whole, is_whole, token_ids
+from engine.constraint import Constraint, as_constraint
 from engine.errors import InvalidLookahead, InvalidRequest, UnknownMethod
 from engine.messages.message import Message
 from engine.messages.tools import Tool, freeze_tools
@@ -261,7 +262,8 @@ class GenerationRequest:
     `stop_tokens` token ids that end the reply. `top` asks for the best alternatives (0..5) on each TokenEvent.
     `thinking`: whether the model thinks before it answers, "on" or "off", or how hard, "low", "medium" or "high", where
     its chat template can be told; "default": as the template does by itself. `tools`: the functions that it may call,
-    in the form of OpenAI's chat interface; calls are told in the result, and nothing is run.
+    in the form of OpenAI's chat interface; calls are told in the result, and nothing is run. `constraint`: what the
+    reply must be, behind its reasoning: a Constraint, a JSON schema as a mapping, or "json".
     Raises InvalidRequest.
     """
 
@@ -275,12 +277,16 @@ class GenerationRequest:
     top: int = 0
     thinking: ThinkingMode = "default"
     tools: tuple[Tool, ...] = field(default=(), hash=False)
+    constraint: Constraint | None = None
 
     def __post_init__(self) -> None:
         check_thinking(self.thinking)
         object.__setattr__(self, "tools", freeze_tools(self.tools))
         if self.tools and (self.raw or not _is_chat(self.prompt)):
             raise InvalidRequest(Translatable("Tools need the chat template: omit raw, and pass text or messages."))
+        object.__setattr__(self, "constraint", as_constraint(self.constraint))
+        if self.tools and self.constraint is not None:
+            raise InvalidRequest(Translatable("Tools and a constraint exclude each other: a call is no such reply."))
         if self.max_tokens is not None and (not is_whole(self.max_tokens) or self.max_tokens < 1):
             raise InvalidRequest(
                 Translatable(

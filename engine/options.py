@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 from engine.config import (
     Acceptance,
@@ -19,6 +19,7 @@ from engine.config import (
     SpeculationConfig,
     ThinkingMode,
 )
+from engine.constraint import Constraint
 from engine.errors import InvalidRequest
 from engine.methods import DraftMethod
 
@@ -33,6 +34,7 @@ class GenerationOptions(SamplingOptions, total=False):
     top: int
     thinking: ThinkingMode
     tools: Sequence[Mapping[str, Any]] | None
+    constraint: Constraint | Mapping[str, Any] | Literal["json"] | None
     sampling: SamplingConfig | None
     speculation: SpeculationConfig | None
     method: str | DraftMethod

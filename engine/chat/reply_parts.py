@@ -73,6 +73,11 @@ class PartedReply:
         return self._place or self._parted.last or "content"
 
     @property
+    def content(self) -> str:
+        """Return the content as far as it was given."""
+        return "".join(self._grown["content"])
+
+    @property
     def thought_ends(self) -> tuple[str, ...]:
         """Return the markers that end a thought, as far as they are known."""
         return tuple(self._grammar.ends.get("reasoning") or ())

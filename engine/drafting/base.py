@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.config import GenerationRequest
+from engine.sampling.masking import MaskSource
 from engine.sampling.rows import Rows
 
 
@@ -94,7 +95,7 @@ class DrafterContext:
     Attributes: target and draft (the loaded models; draft None: there is none); request (with its settings for sampling
     and speculation); seed (of this reply); stop_tokens (those that end it); through_text (target and draft have
     different tokenizers); cost (`cost(n)`: what a verification of n tokens costs, in times of one token); rows (what
-    draws from rows of logits).
+    draws from rows of logits); masks (those of a constraint, which the draft keeps to as well).
     """
 
     target: Backend
@@ -105,6 +106,7 @@ class DrafterContext:
     through_text: bool
     cost: Callable[[int], float]
     rows: Rows
+    masks: MaskSource | None = None
 
 
 @runtime_checkable

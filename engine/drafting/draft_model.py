@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import exp
 
+import numpy as np
+
 from engine.backends.base import Backend, Logits
 from engine.backends.prefix import CHUNK, common_prefix, keep_prefix, read_all
 from engine.cancel import CancelToken
@@ -14,9 +16,10 @@ from engine.drafting.base import Draft, Drafter, DrafterContext, GoesOn
 from engine.drafting.translated import TranslatedDrafter
 from engine.errors import ModelNotLoaded
 from engine.methods import DRAFT_MODEL
-from engine.sampling.candidates import Drawn
+from engine.sampling.candidates import Candidates, Drawn
 from engine.sampling.distribution import candidates, logprob, round_seed, uniform
 from engine.sampling.history import History
+from engine.sampling.masking import MaskSource, any_below, only_one
 from engine.sampling.rows import NUMPY, Proposal, Rows
 
 _MOST_BEHIND = 2
@@ -30,7 +33,7 @@ class DraftModelDrafter(Drafter):
     """Propose what a smaller model of the same vocabulary would write.
 
     `vocab_size` is the target's: ids that it lacks are never proposed, ids that the draft lacks have probability 0.
-    `sampling` is how the draft draws, with `rows`; greedy drafts carry no probabilities.
+    `sampling` is how the draft draws, with `rows`; greedy drafts carry no probabilities. `masks`: of a constraint.
     """
 
     name = DRAFT_MODEL.name
@@ -45,6 +48,7 @@ class DraftModelDrafter(Drafter):
         stop_tokens: frozenset[int] = frozenset(),
         min_confidence: float = 0.0,
         rows: Rows = NUMPY,
+        masks: MaskSource | None = None,
     ) -> None:
         self._backend = backend
         self._vocab_size = vocab_size
@@ -56,6 +60,7 @@ class DraftModelDrafter(Drafter):
         self._stop_tokens = stop_tokens | backend.eos_token_ids
         self._min_confidence = min_confidence
         self._rows = rows
+        self._masks = masks
         self._sampler = rows.sampler(self._sampling, seed, min_confidence)
         self._cancel = CancelToken()
         self._committed: list[int] = []
@@ -140,6 +145,8 @@ class DraftModelDrafter(Drafter):
         """Draft on until there are `count` live proposals, or the draft ends before; or it is told to stop."""
         backend, live, ahead, committed = self._backend, self._live, self._ahead, self._committed
         while len(live) < count and not self._declined and not (live and ahead[-1] in self._stop_tokens):
+            if self._only_token():
+                continue
             held = backend.length
             feed = ahead[held - len(committed) :] if held >= len(committed) else committed[held:] + ahead
             if not feed:  # The draft declined here, and all that it had proposed was accepted.
@@ -161,6 +168,26 @@ class DraftModelDrafter(Drafter):
                 live.append(proposal)
                 ahead.append(proposal.token)
 
+    def _only_token(self) -> bool:
+        """Propose the next token without a forward where the masks leave no other; return whether they do."""
+        if self._masks is None or self._backend.rewind.kind != "any":  # Others are marked between these tokens.
+            return False
+        mask = self._masks.mask(len(self._committed) - self._prompt_length, self._ahead)
+        token = None if mask is None else only_one(mask)
+        if token is None or token >= self._shared_vocab:
+            return False
+        self._live.append(self._certain(token))
+        self._ahead.append(token)
+        return True
+
+    def _certain(self, token: int) -> Proposal:
+        """Return the proposal of a token that is certain to come."""
+        if not self._draws:
+            return Proposal(token, None, 0.0)
+        if self._sampler is not None:
+            return self._sampler.certain(token, self._vocab_size)
+        return Proposal(token, Candidates(self._vocab_size, np.ones(1), np.array([token])), 0.0)
+
     def _draft(self, first: int, last: int) -> Draft:
         """Return the live proposals from `first` to before `last`."""
         proposals = self._live[first:last]
@@ -173,21 +200,25 @@ class DraftModelDrafter(Drafter):
     def _draw(self, rows: Logits) -> Proposal | None:
         """Return the next proposal, or None where the model is not confident: that is decided before the draw."""
         sampling = self._sampling
-        position = len(self._committed) - self._prompt_length + len(self._live)
+        base = len(self._committed) - self._prompt_length
+        position = base + len(self._live)
+        mask = None if self._masks is None else self._masks.mask(base, self._ahead)
+        if mask is not None and not any_below(mask, self._shared_vocab):
+            return None
         if self._sampler is not None:
             if self._penalised and not self._counted:
                 self._history.after(self._committed)
                 self._counted = True
             return self._sampler.propose(
-                rows, self._shared_vocab, self._vocab_size, position, self._history, self._ahead
+                rows, self._shared_vocab, self._vocab_size, position, self._history, self._ahead, mask=mask
             )
         history = self._before() if self._penalised else ()
         row = rows[0][: self._shared_vocab]
-        if self._greedy:
+        if self._greedy and mask is None:
             best, share = self._rows.best(row)
             unsure = self._min_confidence and exp(share) < self._min_confidence
             return None if unsure else Proposal(best, None, share)
-        probs = candidates(row, sampling, history, self._vocab_size, self._rows)
+        probs = candidates(row, sampling, history, self._vocab_size, self._rows, mask)
         if self._min_confidence and probs.highest < self._min_confidence:
             return None
         u = 0.0 if sampling.greedy else uniform(self._drawing_seed, position, "draft")
@@ -249,6 +280,7 @@ def make_drafter(context: DrafterContext) -> Drafter:
             stop_tokens=ends,
             min_confidence=confidence,
             rows=context.rows,
+            masks=context.masks,
         )
     return TranslatedDrafter(
         draft,

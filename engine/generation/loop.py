@@ -8,6 +8,7 @@ from time import perf_counter
 
 from engine.backends.prefix import keep_prefix, read
 from engine.chat.reply_parts import Delta
+from engine.config import MAX_LOOKAHEAD
 from engine.drafting.base import Draft
 from engine.errors import Cancelled, ContextFull, EngineError
 from engine.events import Channel, Event, Finished, FinishReason, PromptProgress, TokenEvent
@@ -19,6 +20,8 @@ from engine.generation.verifier import Verdict
 Events = Generator[Event, bool | None, None]
 
 _NOTHING = Draft()
+_BY_MASK = "constraint"
+"""The source of tokens that were proposed because the masks leave no others."""
 
 
 class GenerationLoop:
@@ -84,7 +87,7 @@ class GenerationLoop:
 
     def _learn(self, draft: Draft, verdict: Verdict, times: tuple[float, float], rest_ms: float) -> None:
         """Tell the policy of a round. `rest_ms`: what it took since its tokens were handed out."""
-        if self._plan.policy.asleep:
+        if self._plan.policy.asleep or draft.source == _BY_MASK:
             return
         proposed, confidences = len(draft.tokens), tuple(map(exp, draft.logprobs))
         self._plan.policy.observe(proposed, min(verdict.accepted, proposed), *times, confidences, rest_ms)
@@ -112,6 +115,20 @@ class GenerationLoop:
         yield PromptProgress(evaluated, evaluated)
 
     def _propose(self, lookahead: int) -> Draft:
+        """Return the draft of the round: the drafter's, or where there is none, tokens that only may come."""
+        plan, draft = self._plan, self._ask_drafter(lookahead)
+        masks, emitted = plan.masks, self._emitted
+        if masks is None:
+            return draft
+        if draft.tokens and draft.probs is None and self._ahead is None:  # What is known before any draw may be cut.
+            fits = masks.fitting(emitted, draft.tokens)
+            draft = draft._replace(tokens=draft.tokens[:fits], logprobs=draft.logprobs[:fits])
+        if not draft.tokens and plan.lookahead != 0:
+            only = masks.forced(emitted, (), min(plan.room(emitted), MAX_LOOKAHEAD))
+            return Draft(tuple(only), source=_BY_MASK)
+        return draft
+
+    def _ask_drafter(self, lookahead: int) -> Draft:
         plan, policy = self._plan, self._plan.policy
         if policy.asleep:
             return _NOTHING
@@ -187,11 +204,12 @@ class GenerationLoop:
     def _take(self, token: int, *, forced: bool = False) -> str:
         """Return the text that a token releases; notes whether the reply ends with it."""
         plan = self._plan
+        whole = plan.masks is not None and plan.masks.commit(token)
         if token in plan.stop_tokens and not forced:
             self._finish = "stop"
             return plan.reply.finish()
         text = plan.reply.push(token)
-        if plan.reply.stopped:
+        if plan.reply.stopped or whole:
             self._finish = "stop"
         elif self._emitted == plan.max_tokens:
             self._finish = "length"

@@ -15,6 +15,7 @@ from engine.chat.reply_text import ReplyText
 from engine.drafting.base import Drafter
 from engine.generation.verifier import Verifier
 from engine.lookahead.policy import LookaheadPolicy
+from engine.masks.reply_masks import ReplyMasks
 
 
 @dataclass(slots=True)
@@ -24,7 +25,8 @@ class Plan:
     Attributes: target, drafter, verifier, policy; prompt (token ids, one at least); reply; stop_tokens;
     max_tokens (None: no limit); one_token (verify one token at a time, so that nothing is ever taken back); cancel;
     method and lookahead (names for the result); parted (the parts of the reply); thought_end (returns the tokens that
-    end a thought and begin the answer); answer_now (set by another thread: end the thought); overlap (whether the
+    end a thought and begin the answer); masks (those of a constraint); answer_now (set by another thread: end the
+    thought); overlap (whether the
     drafter works ahead); dropped_turns (oldest turns that were left out of the prompt); notes (sentences on how the
     prompt was made); plain_tokens_per_second (measured, or None); started (time of the request).
     """
@@ -44,6 +46,7 @@ class Plan:
     parted: PartedReply = field(default_factory=lambda: PartedReply(TagGrammar()))
     thought_end: Callable[[], list[int]] = list
     answer_now: Event = field(default_factory=Event)
+    masks: ReplyMasks | None = None
     overlap: bool = False
     dropped_turns: int = 0
     notes: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ from engine.chat.reply_grammar import GrammarRequest, TagGrammar, usable_grammar
 from engine.chat.reply_parts import PartedReply
 from engine.chat.reply_text import ReplyText
 from engine.chat.template import choose_template, encode_prompt
-from engine.chat.thinking import thinking_input, thought_end
+from engine.chat.thinking import opens_thought, thinking_input, thought_end
 from engine.config import (
     GenerationRequest,
     Lookahead,
@@ -38,6 +38,7 @@ from engine.generation.verifier import Verifier
 from engine.lookahead.costs import measured_cost
 from engine.lookahead.knowledge import PairKnowledge
 from engine.lookahead.policy import AutoLookahead, LookaheadPolicy, make_policy
+from engine.masks.reply_masks import ReplyMasks, thought_of
 from engine.messages.message import Message
 from engine.messages.tools import described
 from engine.methods import AUTO, DRAFT_METHODS, DRAFT_MODEL, NGRAM, PLAIN, DraftMethod, find_method
@@ -153,6 +154,7 @@ def make_plan(
     if _is_chat(request):
         end = turn_end_of(target.tokenizer, target.eos_token_ids, parted.thought_ends, renderer)
     stop_tokens = target.eos_token_ids | end.tokens | frozenset(request.stop_tokens)
+    masks = _masks(request, target, parted, stop_tokens)
     method, sources = choose_sources(speculation, has_draft=models.draft is not None)
     lookahead = _lookahead(speculation, sources)
     speculation = replace(speculation, lookahead=lookahead)
@@ -167,6 +169,7 @@ def make_plan(
         models.through_text,
         _cost(sources, request, models),
         models.rows,
+        masks,
     )
     parts = [_make_part(source, context) for source in sources]
     automatic, greedy = speculation.lookahead == "auto", request.sampling.greedy
@@ -174,12 +177,15 @@ def make_plan(
     return Plan(
         target=target,
         drafter=_join(sources, parts, policy, open_end=request.speculation.lookahead == "default"),
-        verifier=Verifier(target, request.sampling, speculation.acceptance, seed, request.top, rows=models.rows),
+        verifier=Verifier(
+            target, request.sampling, speculation.acceptance, seed, request.top, rows=models.rows, masks=masks
+        ),
         policy=policy,
         prompt=tokens,
         reply=ReplyText(target.tokenizer, (*request.stop, *end.texts)),
         parted=parted,
         thought_end=lambda: thought_end(target.tokenizer, Renderer(cancel), given, parted.thought_ends),
+        masks=masks,
         answer_now=answer_now,
         stop_tokens=stop_tokens,
         max_tokens=request.max_tokens,
@@ -300,6 +306,20 @@ def _parted(
     )
     grammar, _ = usable_grammar(wanted, end)
     return PartedReply(grammar, before)
+
+
+def _masks(
+    request: GenerationRequest, target: Backend, parted: PartedReply, stop_tokens: frozenset[int]
+) -> ReplyMasks | None:
+    """Return the masks of the request's constraint. Raises InvalidRequest."""
+    if request.constraint is None:
+        return None
+    tokenizer = target.tokenizer
+    opened, may_open = parted.channel == "reasoning", request.thinking != "off"
+    thought = thought_of(tokenizer, parted.thought_ends, opened=opened, may_open=may_open, opens=opens_thought)
+    # A stop token that is text ends a reply only where the constraint allows that text.
+    ends = frozenset(token for token in stop_tokens if not tokenizer.piece(token))
+    return ReplyMasks(request.constraint, tokenizer, target.vocab_size, ends, thought, parted.content)
 
 
 def _check_token_ids(request: GenerationRequest, vocab_size: int) -> None:

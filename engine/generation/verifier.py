@@ -17,6 +17,7 @@ from engine.sampling.acceptance import accept, residual_distribution
 from engine.sampling.candidates import Candidates, Drawn
 from engine.sampling.distribution import candidates, logprob, top_tokens, uniform
 from engine.sampling.history import History
+from engine.sampling.masking import Mask, MaskSource
 from engine.sampling.native_draw import records_of
 from engine.sampling.rows import NUMPY, Judged, Rows, Top
 
@@ -40,7 +41,10 @@ class Verdict(NamedTuple):
 
 
 class Verifier:
-    """Judge drafts with the target's distribution after all processors. `rows`: what draws."""
+    """Judge drafts with the target's distribution after all processors.
+
+    `rows`: what draws; `masks`: those of a constraint, which are the first of the processors.
+    """
 
     def __init__(
         self,
@@ -51,6 +55,7 @@ class Verifier:
         top: int,
         *,
         rows: Rows = NUMPY,
+        masks: MaskSource | None = None,
     ) -> None:
         self._target = target
         self._sampling = sampling
@@ -61,6 +66,7 @@ class Verifier:
         self._top = top
         self._past = History(sampling.penalty_window)
         self._rows = rows
+        self._masks = masks
         self._sampler = rows.sampler(sampling, seed, 0.0, top)
 
     def verify(
@@ -110,13 +116,14 @@ class Verifier:
         `position` is that of row 0, `history` what comes before it. All proposals before the part were kept.
         """
         past = self._past
+        masks = None if self._masks is None else self._masks.masks(position, draft.tokens[: part.stop - 1])
         matches = draft.probs is None or self._exact or self._sampling.greedy
         if self._sampler is not None:
             records = None if matches else records_of(draft.probs, len(draft.tokens))
             if matches or records:
                 if self._penalised:
                     past.after(history)
-                return self._sampler.judge(rows, part, draft.tokens, records, position, past)
+                return self._sampler.judge(rows, part, draft.tokens, records, position, past, masks=masks)
         tokens: list[int] = []
         logprobs: list[float] = []
         top: list[Top] = []
@@ -125,7 +132,8 @@ class Verifier:
         kept = True
         for index in part:
             try:
-                token, kept, share = self._judge_one(rows[index], draft, index, past, position + index)
+                mask = None if masks is None else masks[index]
+                token, kept, share = self._judge_one(rows[index], draft, index, past, position + index, mask=mask)
             except DegenerateDistribution as error:
                 raise DegenerateDistribution(error.reason, position + index) from None
             tokens.append(token)
@@ -139,14 +147,14 @@ class Verifier:
         return Judged(tokens, len(tokens) - (not kept), logprobs, top)
 
     def _judge_one(
-        self, row: Logits, draft: Draft, index: int, history: Sequence[int], position: int
+        self, row: Logits, draft: Draft, index: int, history: Sequence[int], position: int, *, mask: Mask | None
     ) -> tuple[int, bool, float]:
         """Return the token at one position, whether it is the draft's, and its log-probability by the row itself."""
         proposed = draft.tokens[index] if index < len(draft.tokens) else None
-        if self._greedy:
+        if self._greedy and mask is None:
             token, share = self._rows.best(row)
             return token, token == proposed, share
-        target = candidates(row, self._sampling, history, rows=self._rows)
+        target = candidates(row, self._sampling, history, rows=self._rows, mask=mask)
         if proposed is None or draft.probs is None or self._exact or self._sampling.greedy:
             u = 0.0 if self._sampling.greedy else uniform(self._seed, position, "target")
             token = target.draw(u, self._rows.quantile)

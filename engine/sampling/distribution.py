@@ -18,6 +18,7 @@ from engine.errors import TokenOutOfRange
 from engine.sampling.candidates import Candidates
 from engine.sampling.cuts import best_places, check_peak, choose, peak_of, quantile
 from engine.sampling.history import counts
+from engine.sampling.masking import Mask, masked
 from engine.sampling.rows import NUMPY, Rows
 
 Purpose = Literal["draft", "accept", "correction", "target"]
@@ -109,13 +110,17 @@ def candidates(
     history: Sequence[int],
     size: int | None = None,
     rows: Rows = NUMPY,
+    mask: Mask | None = None,
 ) -> Candidates:
     """Return what `distribution` does, up to the rounding of float32, in the form that is cheapest to draw from.
 
-    `size`: of the vocabulary that the token is for, where that is larger than the number of logits.
+    `size`: of the vocabulary that the token is for, where that is larger than the number of logits. `mask`: the tokens
+    that may come (see engine.sampling.masking).
     """
     size, row = size or len(logits), logits
     logits = _reshaped(logits, config, history)
+    if mask is not None:
+        logits = masked(logits, mask)
     if config.greedy:
         return Candidates(size, np.ones(1), np.array([best_token(logits)]))
     weights, chosen, mass, normaliser = rows.choose(logits, config)

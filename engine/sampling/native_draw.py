@@ -19,6 +19,7 @@ from engine.errors import DegenerateDistribution, TokenOutOfRange
 from engine.sampling.candidates import Candidates, Drawn
 from engine.sampling.cuts import NO_PEAK
 from engine.sampling.history import History, counter
+from engine.sampling.masking import Mask, Masks
 from engine.sampling.native_rules import Counted, Named, Work, rules_of
 from engine.sampling.rows import Judged, Proposal, Top
 
@@ -115,6 +116,8 @@ class NativeSampler:
         position: int,
         history: Sequence[int] = (),
         behind: Sequence[int] = (),
+        *,
+        mask: Mask | None = None,
     ) -> Proposal | None:
         place = self._rows_place if rows is self._rows else self._find(rows)
         chunk = self._chunk
@@ -124,6 +127,7 @@ class NativeSampler:
         if self._highest_named >= count:
             raise TokenOutOfRange(self._highest_named, count)
         found = chunk.place + chunk.used
+        self._tell_masks(mask)
         used = self._call_draw(self._place, place, count, position, self._behind, more, found)
         if used <= 0:
             if used:
@@ -135,6 +139,18 @@ class NativeSampler:
         chunk.used += used
         return Proposal(work.token, NativeCandidates(size, found, chunk), work.logprob)
 
+    def certain(self, token: int, size: int) -> Proposal:
+        chunk, room = self._chunk, 2 * _ALIGNED
+        if chunk.used + room > chunk.size:
+            chunk = self._chunk = _Chunk(_CHUNK)
+        first = chunk.used
+        tokens, weights = first + _PROPOSAL.size, first + _PROPOSAL.size + _TOKEN
+        place = chunk.place
+        _PROPOSAL.pack_into(chunk.memory.data, first, token, 1, place + tokens, place + weights, 1.0, 0.0)
+        struct.pack_into("@qf", chunk.memory.data, tokens, token, 1.0)
+        chunk.used += room
+        return Proposal(token, NativeCandidates(size, place + first, chunk), 0.0)
+
     def judge(
         self,
         rows: NDArray[np.float32],
@@ -143,6 +159,8 @@ class NativeSampler:
         records: bytes | None,
         position: int,
         history: Sequence[int] = (),
+        *,
+        masks: Masks | None = None,
     ) -> Judged:
         place = self._rows_place if rows is self._rows else self._find(rows)
         size = rows.shape[1]
@@ -153,11 +171,21 @@ class NativeSampler:
         count = len(proposed)
         tokens = struct.pack(f"{count}q", *proposed)
         work = self._work
+        self._tell_masks(masks)
         found: int = self._call_judge(self._place, place, size, part.start, part.stop, position, tokens, count, records)
         if found < 0:
             raise DegenerateDistribution(NO_PEAK, position + part.start + work.kept)
         top = self._best_of_rows(found, min(self._top, size)) if self._top else []
         return Judged(self._tokens[:found], work.kept, self._logprobs[:found], top)
+
+    def _tell_masks(self, masks: Masks | None) -> None:
+        """Tell the functions where the masks are; the array is kept until the next call."""
+        work = self._work
+        if masks is not None:
+            self._masks = masks = np.ascontiguousarray(masks)
+            work.masks, work.mask_words = masks.ctypes.data, masks.shape[-1]
+        elif work.masks:
+            work.masks = None
 
     def _best_of_rows(self, rows: int, count: int) -> list[Top]:
         work, together = self._work, rows * count

@@ -93,7 +93,8 @@ class Work(ctypes.Structure):
     """Hold what the functions are told once, and where they put what they found (draw.cpp: Work)."""
 
     _fields_ = (
-        *(("rules", Rules), ("counted", Counted), ("token", _INT), ("logprob", _DOUBLE)),
+        *(("rules", Rules), ("counted", Counted), ("masks", _POINTER), ("mask_words", _INT)),
+        *(("token", _INT), ("logprob", _DOUBLE)),
         *(("kept", _INT), ("tokens", _INT * _MOST), ("logprobs", _DOUBLE * _MOST)),
         *(("top", _INT), ("top_tokens", _INT * (_MOST * MOST_TOP)), ("top_logprobs", _DOUBLE * (_MOST * MOST_TOP))),
     )

@@ -18,6 +18,7 @@ from engine.config import SamplingConfig
 from engine.sampling import cuts
 from engine.sampling.candidates import Candidates
 from engine.sampling.cuts import Choice, Row, Weights, peak_of
+from engine.sampling.masking import Mask, Masks
 
 _LOWEST, _HIGHEST = -40.0, 70.0
 """Peaks between which no sum of exponentials in float32 overflows or loses what counts."""
@@ -60,13 +61,19 @@ class Sampler(Protocol):
         position: int,
         history: Sequence[int] = (),
         behind: Sequence[int] = (),
+        *,
+        mask: Mask | None = None,
     ) -> Proposal | None:
         """Return the draft's token at `position` of the reply, or None where the model is not sure enough.
 
         `rows`: shape (1, n), of which the first `count` logits count. `size`: of the vocabulary that the token is for.
         For the penalties: `history`, and `behind` it the rest of the tokens before this one: from one call to the
-        next the same list may only grow at its end. Raises DegenerateDistribution, TokenOutOfRange.
+        next the same list may only grow at its end. `mask`: the tokens that may come, None: any.
+        Raises DegenerateDistribution, TokenOutOfRange.
         """
+
+    def certain(self, token: int, size: int) -> Proposal:
+        """Return the proposal of a token beside which none may come: nothing is drawn. `size`: as in `propose`."""
 
     def judge(
         self,
@@ -76,13 +83,15 @@ class Sampler(Protocol):
         records: bytes | None,
         position: int,
         history: Sequence[int] = (),
+        *,
+        masks: Masks | None = None,
     ) -> Judged:
         """Judge a part of the rows, up to the first token that is no proposal.
 
         `proposed`: the tokens that belong to the rows from 0 on; `records`: where their distributions are (see
         `records_of`), or None where a proposal is kept if the target draws the same. `position`: of row 0's token in
-        the reply. `history`: for the penalties, the tokens before row 0's. Raises DegenerateDistribution with the
-        position, TokenOutOfRange.
+        the reply. `history`: for the penalties, the tokens before row 0's. `masks`: of the tokens that may come, one
+        for each row from 0 on. Raises DegenerateDistribution with the position, TokenOutOfRange.
         """
 
 

@@ -16,6 +16,7 @@ from engine.backends.base import Logits
 from engine.cancel import CancelToken
 from engine.chat.reply_text import ReplyText
 from engine.config import SamplingConfig, SpeculationConfig
+from engine.constraint import Constraint
 from engine.drafting.base import Drafter
 from engine.drafting.draft_model import DraftModelDrafter
 from engine.drafting.none import NoDrafter
@@ -24,8 +25,10 @@ from engine.generation.loop import GenerationLoop
 from engine.generation.plan import Plan
 from engine.generation.verifier import Verifier
 from engine.lookahead.policy import make_policy
+from engine.masks.reply_masks import ReplyMasks
 from engine.sampling.candidates import Candidates
 from engine.sampling.distribution import candidates, distribution
+from engine.sampling.masking import Mask
 from engine.sampling.rows import NUMPY, Rows
 from helpers.decoding.fake_backend import FakeBackend
 
@@ -39,7 +42,10 @@ MakeDrafter = Callable[..., Drafter]
 
 @dataclass(frozen=True)
 class Setting:
-    """One way to draw replies. `make_drafter` is for drafters that are broken on purpose; `rows`: what draws."""
+    """One way to draw replies. `make_drafter` is for drafters that are broken on purpose; `rows`: what draws.
+
+    A reply of a `constraint` must have the tokens that are looked at.
+    """
 
     target: FakeBackend
     draft: FakeBackend | None
@@ -48,13 +54,19 @@ class Setting:
     draft_sampling: SamplingConfig | None = None
     make_drafter: MakeDrafter = DraftModelDrafter
     rows: Rows = NUMPY
+    constraint: Constraint | None = None
 
     def draw(self, seed: int, length: int = LENGTH) -> Prefix:
         """The first tokens of a reply through the generation loop, which goes on: drafts are as long as they may be."""
+        size, masks = self.target.vocab_size, None
+        if self.constraint is not None:
+            masks = ReplyMasks(self.constraint, self.target.tokenizer, size, self.target.eos_token_ids)
+        rule = self.speculation.acceptance
         plan = Plan(
             target=self.target,
-            drafter=self._drafter(seed),
-            verifier=Verifier(self.target, self.sampling, self.speculation.acceptance, seed, 0, rows=self.rows),
+            drafter=self._drafter(seed, masks),
+            verifier=Verifier(self.target, self.sampling, rule, seed, 0, rows=self.rows, masks=masks),
+            masks=masks,
             policy=make_policy(self.speculation if self.draft else replace(self.speculation, lookahead=0)),
             prompt=list(PROMPT),
             reply=ReplyText(self.target.tokenizer),
@@ -74,7 +86,7 @@ class Setting:
                     tokens.append(event.token)
         return tuple(tokens)
 
-    def _drafter(self, seed: int) -> Drafter:
+    def _drafter(self, seed: int, masks: ReplyMasks | None) -> Drafter:
         if self.draft is None:
             return NoDrafter()
         return self.make_drafter(
@@ -84,6 +96,7 @@ class Setting:
             seed,
             min_confidence=self.speculation.min_draft_confidence,
             **({} if self.rows is NUMPY else {"rows": self.rows}),
+            **({} if masks is None else {"masks": masks}),
         )
 
 
@@ -96,14 +109,19 @@ def draw_many(setting: Setting, samples: int, first_seed: int = 0) -> Counter[Pr
 @contextmanager
 def remembered_distributions() -> Iterator[None]:
     """Compute each distribution of a fake once: it is a pure function, and most of the time goes into it."""
-    known: dict[tuple[bytes, SamplingConfig, Prefix, int | None], Candidates] = {}
+    known: dict[tuple[bytes, SamplingConfig, Prefix, int | None, bytes | None], Candidates] = {}
 
     def remembered(
-        logits: Logits, config: SamplingConfig, history: Sequence[int], size: int | None = None, rows: Rows = NUMPY
+        logits: Logits,
+        config: SamplingConfig,
+        history: Sequence[int],
+        size: int | None = None,
+        rows: Rows = NUMPY,
+        mask: Mask | None = None,
     ) -> Candidates:
-        key = logits.tobytes(), config, tuple(history), size
+        key = logits.tobytes(), config, tuple(history), size, None if mask is None else mask.tobytes()
         if key not in known:
-            known[key] = candidates(logits, config, history, size, rows)
+            known[key] = candidates(logits, config, history, size, rows, mask)
         return known[key]
 
     with pytest.MonkeyPatch.context() as patch:

@@ -58,6 +58,9 @@ constexpr int64_t MOST_JUDGED = 34, MOST_TOP = 5, ALIGNED = 64;
 struct Work {
     Rules rules;
     Counted counted;
+    /// Which tokens may come, or null: for each row a bit a token, in words from the lowest bit on.
+    const uint32_t * masks;
+    int64_t mask_words;
     int64_t token;
     double logprob;
     int64_t kept, tokens[MOST_JUDGED];
@@ -65,6 +68,8 @@ struct Work {
     /// How many of each row's best tokens are wanted; these, best first, one row behind the other.
     int64_t top, top_tokens[MOST_JUDGED * MOST_TOP];
     double top_logprobs[MOST_JUDGED * MOST_TOP];
+
+    const uint32_t * mask_of(int64_t row) const { return masks == nullptr ? nullptr : masks + row * mask_words; }
 };
 
 enum Purpose : uint64_t { DRAFT = 1, ACCEPT, CORRECTION, TARGET };
@@ -155,19 +160,44 @@ void penalise(float * values, int64_t size, const Rules & rules, const Counted &
     std::for_each(behind.tokens, behind.tokens + behind.count, shape);
 }
 
-/// A copy of the row with penalties, bias and bans; the room is the next call's too.
-Row reshaped(Row row, const Rules & rules, const Counted & counted, Behind behind) {
+/// Makes the tokens impossible whose bits are not set (engine.sampling.masking.masked).
+void leave_out(float * values, int64_t size, const uint32_t * mask, int64_t words) {
+    constexpr int64_t BITS = 32;
+    const int64_t whole = std::min(words, size / BITS);
+    for (int64_t word = 0; word < whole; word++) {
+        const uint32_t bits = mask[word];
+        float * part = values + word * BITS;
+        if (bits == 0) {
+            std::fill(part, part + BITS, -INF);
+        } else if (bits != 0xffffffff) {
+            for (int64_t i = 0; i < BITS; i++) {
+                part[i] = (bits >> i & 1) != 0 ? part[i] : -INF;
+            }
+        }
+    }
+    for (int64_t i = whole * BITS; i < size; i++) {
+        const bool may = i / BITS < words && (mask[i / BITS] >> (i % BITS) & 1) != 0;
+        values[i] = may ? values[i] : -INF;
+    }
+}
+
+/// A copy of the row with penalties, bias, bans and mask; the room is the next call's too.
+Row reshaped(Row row, const Work & work, const uint32_t * mask, Behind behind) {
+    const Rules & rules = work.rules;
     thread_local std::vector<float> held;
     float * values = room(held, row.count);
     std::memcpy(values, row.values, sizeof(float) * static_cast<size_t>(row.count));
     if (rules.penalised) {
-        penalise(values, row.count, rules, counted, behind);
+        penalise(values, row.count, rules, work.counted, behind);
     }
     for (int64_t i = 0; i < rules.biased_count; i++) {
         values[rules.biased[i]] += rules.amounts[i];
     }
     for (int64_t i = 0; i < rules.banned_count; i++) {
         values[rules.banned[i]] = -INF;
+    }
+    if (mask != nullptr) {
+        leave_out(values, row.count, mask, work.mask_words);
     }
     return {values, row.count};
 }
@@ -195,14 +225,16 @@ struct Distribution {
 };
 
 /// The weights of what may be drawn: engine.sampling.distribution.candidates. The normaliser is always the row's own.
-Distribution distribution(Row row, const Work & work, Behind behind, int64_t * tokens, float * weights) {
+Distribution distribution(Row row, const Work & work, const uint32_t * mask, Behind behind, int64_t * tokens,
+                          float * weights) {
     const Rules & rules = work.rules;
-    const Row shaped = rules.reshape() ? reshaped(row, rules, work.counted, behind) : row;
+    const bool reshape = rules.reshape() || mask != nullptr;
+    const Row shaped = reshape ? reshaped(row, work, mask, behind) : row;
     const bool draws = rules.cuts.temperature > 0.0;
     Left left = {-1, 1.0, 0.0};
     float own = 0.0f;
     if (draws) {
-        left = choose(shaped, rules.cuts, tokens, weights, !rules.reshape());
+        left = choose(shaped, rules.cuts, tokens, weights, !reshape);
     } else {
         own = highest(shaped);
         if (std::isfinite(own)) {
@@ -211,8 +243,8 @@ Distribution distribution(Row row, const Work & work, Behind behind, int64_t * t
             weights[0] = 1.0f;
         }
     }
-    if (left.count > 0 && (rules.reshape() || !draws)) {
-        own = rules.reshape() ? highest(row) : own;
+    if (left.count > 0 && (reshape || !draws)) {
+        own = reshape ? highest(row) : own;
         left.count = std::isfinite(own) ? left.count : -1;
         left.normaliser = own + std::log(weigh(row, own, 1.0f, nullptr));
     }
@@ -315,12 +347,14 @@ OUTRIDER_API int64_t outrider_draw_proposal(Work * work, const float * logits, i
     float * weights = reinterpret_cast<float *>(found + sizeof(Proposal));
     // Behind them at first; where few are left, right behind those.
     int64_t * tokens = reinterpret_cast<int64_t *>(weights + (count + 1) / 2 * 2);
-    const Distribution drawn = outrider::distribution({logits, count}, *work, {behind, behind_count}, tokens, weights);
+    const uint32_t * mask = work->mask_of(0);
+    const Distribution drawn =
+        outrider::distribution({logits, count}, *work, mask, {behind, behind_count}, tokens, weights);
     if (drawn.left.count < 0) {
         return outrider::NO_PEAK;
     }
     const bool draws = rules.cuts.temperature > 0.0;
-    if (rules.least > 0.0 && (draws || !rules.reshape())) {
+    if (rules.least > 0.0 && (draws || !(rules.reshape() || mask != nullptr))) {
         const outrider::Left & left = drawn.left;
         const double highest = draws ? left.best / left.mass : std::exp(logits[drawn.id(0)] - left.normaliser);
         if (highest < rules.least) {
@@ -365,7 +399,8 @@ OUTRIDER_API int64_t outrider_judge_draft(Work * work, const float * logits, int
         const Row row{logits + row_index * count, count};
         work->kept = i;
         // Whoever comes here has kept all before.
-        const Distribution target = outrider::distribution(row, *work, {proposed, row_index}, left, weights);
+        const Distribution target =
+            outrider::distribution(row, *work, work->mask_of(row_index), {proposed, row_index}, left, weights);
         if (target.left.count < 0) {
             return outrider::NO_PEAK;
         }

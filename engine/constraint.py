@@ -1,0 +1,159 @@
+"""Define what a reply must be: JSON, JSON of a schema, a text of a regular expression or of a Lark grammar."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from engine.errors import InvalidRequest
+from engine.translatable import Translatable
+
+ConstraintKind = Literal["json", "json-schema", "regex", "lark"]
+KINDS: tuple[ConstraintKind, ...] = ("json", "json-schema", "regex", "lark")
+_BLANKS = r"[ ]|\n[ \t]{0,40}"
+"""What may stand between the parts of JSON: as it is written in one line and in indented ones. Without a limit a small
+model can write blanks for ever."""
+_AS_TOLD = {"lenient": False, "coerce_one_of": False, "whitespace_pattern": _BLANKS}
+"""No keyword is ignored or weakened, whatever the schema says of itself."""
+_UNKNOWN_KEYS = re.compile(r"Unimplemented keys: (\[.*\])")
+_NAMES = {
+    "json": Translatable("The constraint"),
+    "json-schema": Translatable("The JSON schema"),
+    "regex": Translatable("The regular expression"),
+    "lark": Translatable("The grammar"),
+}
+_MOST_CHARACTERS = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """Hold what a reply must be. `text`: of the schema (JSON), the regular expression or the grammar (Lark).
+
+    Regular expressions match the whole reply; they and the grammars are those of llguidance: Rust's syntax without
+    look-around. Schemas of JSON Schema 4 to 2020-12; keywords that cannot be enforced are refused. A constraint masks
+    the target's distribution at every token: the reply is drawn from what the target would write, given that it fits.
+    Raises InvalidRequest where it cannot be used.
+
+    >>> Constraint.json_schema({"type": "integer", "minimum": 3}).kind
+    'json-schema'
+    """
+
+    kind: ConstraintKind
+    text: str = ""
+    grammar: str = field(init=False, repr=False, compare=False)
+    """It all as llguidance reads it."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS or not isinstance(self.text, str):
+            raise InvalidRequest(
+                Translatable("A constraint must be one of {kinds}, with its text.", kinds=", ".join(KINDS))
+            )
+        if len(self.text) > _MOST_CHARACTERS:
+            raise InvalidRequest(
+                Translatable(
+                    "{what} is too long: the limit is {most:,} characters.", what=_NAMES[self.kind], most=2**20
+                )
+            )
+        object.__setattr__(self, "grammar", self._checked())
+
+    @classmethod
+    def json(cls) -> Constraint:
+        """Return the constraint to any JSON object."""
+        return cls("json")
+
+    @classmethod
+    def json_schema(cls, schema: Mapping[str, Any] | bool) -> Constraint:
+        """Return the constraint to JSON that is valid by a schema. Raises InvalidRequest."""
+        try:
+            return cls("json-schema", json.dumps(schema, allow_nan=False, ensure_ascii=False))
+        except (TypeError, ValueError, RecursionError):
+            raise InvalidRequest(Translatable("The JSON schema is not plain JSON.")) from None
+
+    @classmethod
+    def regex(cls, pattern: str) -> Constraint:
+        """Return the constraint to texts that a regular expression matches as a whole. Raises InvalidRequest."""
+        return cls("regex", pattern)
+
+    @classmethod
+    def lark(cls, grammar: str) -> Constraint:
+        """Return the constraint to the texts of a Lark grammar, whose first rule is `start`. Raises InvalidRequest."""
+        return cls("lark", grammar)
+
+    def _checked(self) -> str:
+        """Return the grammar. Raises InvalidRequest where it is none, or one that cannot be kept to."""
+        matcher: Any = importlib.import_module("llguidance").LLMatcher
+        if self.kind == "json":
+            grammar = matcher.grammar_from_json_schema({"type": "object"}, overrides=_AS_TOLD)
+        elif self.kind == "json-schema":
+            grammar = matcher.grammar_from_json_schema(json.dumps(_read_schema(self.text)), overrides=_AS_TOLD)
+        elif self.kind == "regex":
+            grammar = matcher.grammar_from_regex(self.text)
+        else:
+            grammar = self.text
+        wrong, said = matcher.validate_grammar_with_warnings(grammar)
+        if wrong:
+            raise InvalidRequest(self._reason(said[0]))
+        return str(grammar)
+
+    def _reason(self, said: str) -> Translatable:
+        """Return what is wrong, of what the library says."""
+        keys = _UNKNOWN_KEYS.search(said)
+        if keys is not None:
+            return _unsupported(json.loads(keys[1]))
+        if said.startswith("oneOf"):
+            return Translatable(
+                "The JSON schema uses oneOf whose parts may overlap, which cannot be enforced. Use anyOf instead."
+            )
+        told = " ".join(said.split()).rstrip(".")
+        return Translatable("{what} cannot be used: {reason}.", what=_NAMES[self.kind], reason=told)
+
+
+def as_constraint(value: object) -> Constraint | None:
+    """Return a constraint as a request holds it: a mapping is a JSON schema, "json" any object.
+
+    Raises InvalidRequest.
+    """
+    if value is None or isinstance(value, Constraint):
+        return value
+    if value == "json":
+        return Constraint.json()
+    if isinstance(value, Mapping):
+        return Constraint.json_schema(value)
+    raise InvalidRequest(f'A constraint must be a Constraint, a JSON schema or "json", not {type(value).__name__}.')
+
+
+def _unsupported(names: list[str]) -> Translatable:
+    return Translatable(
+        "The JSON schema uses keywords that cannot be enforced: {names}. Leave them out.",
+        names=", ".join(sorted(names)),
+    )
+
+
+def _read_schema(text: str) -> Any:
+    """Return a schema. Raises InvalidRequest where it is none, or its references depend on nested names."""
+    try:
+        schema = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequest(Translatable("The JSON schema is not JSON: {reason}.", reason=str(error))) from None
+    if not isinstance(schema, dict | bool):
+        raise InvalidRequest(Translatable("The JSON schema must be an object."))
+    if isinstance(schema, dict) and "$ref" in text:
+        below = [value for name, value in schema.items() if name not in ("$id", "id")]
+        if any(isinstance(part.get(name), str) for part in _objects(below) for name in ("$id", "id")):
+            raise InvalidRequest(_unsupported(["$id"]))
+    return schema
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    """Return all objects within a JSON value."""
+    found, left = [], [value]
+    while left:
+        part = left.pop()
+        if isinstance(part, dict):
+            found.append(part)
+        left += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+    return found

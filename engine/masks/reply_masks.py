@@ -1,0 +1,203 @@
+"""Follow a reply, and drafts of what comes next, through the grammar of a constraint: a mask for each position."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from engine.backends.base import Tokenizer
+from engine.backends.prefix import common_prefix
+from engine.chat.plain_text import encode_behind
+from engine.constraint import Constraint
+from engine.errors import BackendFailure, InvalidRequest
+from engine.masks.vocabulary import vocabulary_of
+from engine.sampling.masking import WORD, Mask, Masks, has, only_one
+from engine.translatable import Translatable
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """Say where the mask begins. `open`: the reply begins within a thought; `ends`: markers of which one ends it.
+
+    `openers`: tokens with which a reply that does not begin within a thought may begin one.
+    """
+
+    open: bool = False
+    ends: tuple[str, ...] = ()
+    openers: frozenset[int] = frozenset()
+
+
+@dataclass(slots=True)
+class _Step:
+    """Hold one position of the path: behind so many tokens. `mask` None: not computed yet.
+
+    `inside`: the grammar reads from here on; `held`: the end of the thought's text, which may begin a marker;
+    `taken`: the grammar holds the token before.
+    """
+
+    inside: bool
+    held: str = ""
+    taken: bool = False
+    dead: bool = False
+    mask: Mask | None = field(default=None, repr=False)
+
+
+class ReplyMasks:
+    """Give the masks of a constraint. Positions are told as a number of committed tokens and the tokens behind them.
+
+    A mask has one bit for each token of the target, in words of 32 from the lowest bit on, shape (words,). Before the
+    grammar begins, behind its end, and behind a token that it does not allow, all tokens are allowed: nothing of what
+    is drawn there stays. A drafter on another thread may ask too. Raises InvalidRequest where `begun`, the beginning of
+    the answer that the prompt holds, does not fit.
+    """
+
+    def __init__(
+        self,
+        constraint: Constraint,
+        tokenizer: Tokenizer,
+        vocab_size: int,
+        ends: frozenset[int],
+        thought: Thought = Thought(),
+        begun: str = "",
+    ) -> None:
+        library: Any = importlib.import_module("llguidance")
+        vocabulary = vocabulary_of(tokenizer, vocab_size, ends)
+        self._matcher: Any = library.LLMatcher(vocabulary, constraint.grammar, log_level=0)
+        self._tokenizer, self._vocab_size, self._thought = tokenizer, vocab_size, thought
+        self._ends, self._words = ends, -(-vocab_size // WORD)
+        self._room = np.zeros(-(-(vocab_size + (not ends)) // WORD), np.uint32)
+        self._any = np.full(self._words, 0xFFFFFFFF, np.uint32)
+        self._committed: list[int] = []
+        self._path: list[int] = []
+        self._settled = 0
+        """How many tokens of the path are known to be the committed ones."""
+        self._steps = [_Step(not thought.open)]
+        self._lock = Lock()
+        self._check()
+        before = encode_behind(begun, tokenizer) if begun else []
+        if self._matcher.try_consume_tokens(before) < len(before):
+            raise InvalidRequest(Translatable("The beginning of the reply does not fit the constraint."))
+
+    def commit(self, token: int) -> bool:
+        """Take one more token of the reply; return whether the text is whole and the target has no token to say so."""
+        self._committed.append(token)
+        if self._ends:
+            return False
+        mask = self.mask(len(self._committed))
+        return mask is not None and not mask.any()
+
+    def mask(self, base: int, behind: Sequence[int] = ()) -> Mask | None:
+        """Return the mask of the position behind so many committed tokens and those `behind`; None: any may come."""
+        with self._lock:
+            return self._mask_at(self._reach(base, behind))
+
+    def masks(self, base: int, behind: Sequence[int]) -> Masks | None:
+        """Return the masks of the positions before each token `behind` and behind the last: shape (n + 1, words).
+
+        None where any token may come at all of them.
+        """
+        with self._lock:
+            last = self._reach(base, behind)
+            found = [self._mask_at(index) for index in range(base, last + 1)]
+        if all(each is None for each in found):
+            return None
+        return np.stack([self._any if each is None or not each.any() else each for each in found])
+
+    def fitting(self, base: int, tokens: Sequence[int]) -> int:
+        """Return how many of the tokens can stand behind so many committed ones."""
+        for count, token in enumerate(tokens):
+            mask = self.mask(base, tokens[:count])
+            if mask is not None and not has(mask, token):
+                return count
+        return len(tokens)
+
+    def forced(self, base: int, behind: Sequence[int], most: int) -> list[int]:
+        """Return the tokens, `most` of them, that come next because nothing else may."""
+        found: list[int] = []
+        while len(found) < most:
+            mask = self.mask(base, [*behind, *found])
+            token = None if mask is None else only_one(mask)
+            if token is None:
+                break
+            found.append(token)
+            if token in self._ends:
+                break
+        return found
+
+    def _reach(self, base: int, behind: Sequence[int]) -> int:
+        """Let the path hold these tokens, and perhaps more behind them; return the index of the position."""
+        path = self._path
+        known = min(self._settled, base)
+        wanted = [*self._committed[known:base], *behind]
+        kept = known + common_prefix(path[known:], wanted)
+        if kept - known < len(wanted) and kept < len(path):
+            back = sum(step.taken for step in self._steps[kept + 1 :])
+            if back and not self._matcher.rollback(back):
+                self._check()
+            del path[kept:], self._steps[kept + 1 :]
+        for token in wanted[kept - known :]:
+            self._step(token)
+        self._settled = base
+        return base + len(behind)
+
+    def _step(self, token: int) -> None:
+        """Add one token to the path."""
+        here, number = self._steps[-1], len(self._path)
+        following = _Step(here.inside, dead=here.dead)
+        if not here.inside:
+            piece = self._tokenizer.piece(token).decode("utf-8", "replace") or self._tokenizer.marker(token)
+            text, ends = here.held + piece, self._thought.ends
+            following.inside = any(end in text for end in ends)
+            following.held = text[-max(map(len, ends), default=1) :]
+        elif not here.dead:
+            mask = self._mask_at(number)
+            if number == 0 and token in self._thought.openers:
+                following.inside, following.held = False, self._tokenizer.marker(token)
+            elif mask is None or not has(mask, token) or token in self._ends:
+                following.dead = True
+            else:
+                following.taken = bool(self._matcher.consume_token(token))
+                self._check()
+        self._path.append(token)
+        self._steps.append(following)
+
+    def _mask_at(self, index: int) -> Mask | None:
+        """Return the mask at a place of the path; it is computed while the path ends there."""
+        step = self._steps[index]
+        if not step.inside or step.dead:
+            return None
+        if step.mask is None:
+            self._matcher.unsafe_compute_mask_ptr(self._room.ctypes.data, self._room.nbytes)
+            self._check()
+            step.mask = self._room[: self._words].copy()
+            if self._vocab_size % WORD:
+                step.mask[-1] &= (1 << self._vocab_size % WORD) - 1
+            if index == 0:
+                for token in self._thought.openers:
+                    step.mask[token // WORD] |= np.uint32(1 << token % WORD)
+        return step.mask
+
+    def _check(self) -> None:
+        """Raise BackendFailure where the grammar has grown beyond its limits."""
+        if self._matcher.is_error():
+            said = " ".join(str(self._matcher.get_error()).partition("<state>")[0].split())
+            raise BackendFailure(Translatable("the constraint could not be followed: {reason}", reason=said))
+
+
+def thought_of(
+    tokenizer: Tokenizer, ends: Sequence[str], *, opened: bool, may_open: bool, opens: Callable[[str], bool]
+) -> Thought:
+    """Return where the mask of a reply begins. `ends`: markers that end a thought; `opened`: the prompt began one.
+
+    `may_open`: the model may think by itself; `opens`: whether a text ends with a marker that opens a thought.
+    """
+    added = tokenizer.added_tokens
+    if "<|channel|>" in added and "<|message|>" in added:  # A reply names its channel; the last one is the answer.
+        return Thought(opened, ("<|channel|>final<|message|>",), frozenset({added["<|channel|>"].id}))
+    openers = frozenset(token.id for text, token in added.items() if opens(text)) if may_open and ends else frozenset()
+    return Thought(opened and bool(ends), tuple(ends), openers)
