@@ -3664,6 +3664,18 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Token-Nummern, ganze Zahlen ab 0</translation>
         </message>
         <message>
+            <source>Compiling llama.cpp</source>
+            <translation>Das Kompilieren von llama.cpp</translation>
+        </message>
+        <message>
+            <source>this program brings its own, compiled with the kernels.</source>
+            <translation>dieses Programm bringt ein eigenes mit, das mit den Kernels kompiliert ist.</translation>
+        </message>
+        <message>
+            <source>{python} has no pip. Run: {python} -m ensurepip</source>
+            <translation>{python} hat kein pip. Führen Sie aus: {python} -m ensurepip</translation>
+        </message>
+        <message>
             <source>Parting the replies of this model</source>
             <translation>Das Teilen der Antworten dieses Modells</translation>
         </message>
@@ -3740,6 +3752,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Werkzeuge brauchen die Chatvorlage: Lassen Sie raw weg und übergeben Sie Text oder Nachrichten.</translation>
         </message>
         <message>
+            <source>Tools and a constraint exclude each other: a call is no such reply.</source>
+            <translation>Werkzeuge und eine Vorgabe schließen sich aus: Ein Aufruf ist keine solche Antwort.</translation>
+        </message>
+        <message>
             <source>max_tokens must be a whole number above 0, not {max_tokens!r}.</source>
             <translation>max_tokens muss eine ganze Zahl über 0 sein, nicht {max_tokens!r}.</translation>
         </message>
@@ -3766,6 +3782,54 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>Sources must be different names out of {sources}, not {value!r}.</source>
             <translation>Die Quellen müssen verschiedene Namen aus {sources} sein, nicht {value!r}.</translation>
+        </message>
+        <message>
+            <source>The constraint</source>
+            <translation>Die Vorgabe</translation>
+        </message>
+        <message>
+            <source>The JSON schema</source>
+            <translation>Das JSON-Schema</translation>
+        </message>
+        <message>
+            <source>The regular expression</source>
+            <translation>Der reguläre Ausdruck</translation>
+        </message>
+        <message>
+            <source>The grammar</source>
+            <translation>Die Grammatik</translation>
+        </message>
+        <message>
+            <source>A constraint must be one of {kinds}, with its text.</source>
+            <translation>Eine Vorgabe muss eine von diesen sein, mit ihrem Text: {kinds}.</translation>
+        </message>
+        <message>
+            <source>{what} is too long: the limit is {most:,} characters.</source>
+            <translation>{what} ist zu lang: Höchstens {most:,} Zeichen sind möglich.</translation>
+        </message>
+        <message>
+            <source>The JSON schema is not plain JSON.</source>
+            <translation>Das JSON-Schema ist kein reines JSON.</translation>
+        </message>
+        <message>
+            <source>The JSON schema uses oneOf whose parts may overlap, which cannot be enforced. Use anyOf instead.</source>
+            <translation>Das JSON-Schema verwendet oneOf mit Teilen, die sich überschneiden können. Das lässt sich nicht erzwingen. Verwenden Sie stattdessen anyOf.</translation>
+        </message>
+        <message>
+            <source>{what} cannot be used: {reason}.</source>
+            <translation>{what} kann nicht verwendet werden: {reason}.</translation>
+        </message>
+        <message>
+            <source>The JSON schema uses keywords that cannot be enforced: {names}. Leave them out.</source>
+            <translation>Das JSON-Schema verwendet Schlüsselwörter, die sich nicht erzwingen lassen: {names}. Lassen Sie sie weg.</translation>
+        </message>
+        <message>
+            <source>The JSON schema is not JSON: {reason}.</source>
+            <translation>Das JSON-Schema ist kein JSON: {reason}.</translation>
+        </message>
+        <message>
+            <source>The JSON schema must be an object.</source>
+            <translation>Das JSON-Schema muss ein Objekt sein.</translation>
         </message>
         <message>
             <source>This decoder is already generating a reply. Wait for it, or cancel it.</source>
@@ -4554,6 +4618,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>it computes no usable numbers: its weights are damaged.</source>
             <translation>es berechnet keine brauchbaren Zahlen: Seine Gewichte sind beschädigt.</translation>
+        </message>
+        <message>
+            <source>The beginning of the reply does not fit the constraint.</source>
+            <translation>Der Anfang der Antwort passt nicht zur Vorgabe.</translation>
+        </message>
+        <message>
+            <source>the constraint could not be followed: {reason}</source>
+            <translation>der Vorgabe konnte nicht gefolgt werden: {reason}</translation>
         </message>
         <message>
             <source>A message's role must be system, developer, user, assistant or tool, not {role!r}.</source>
