@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         SpeculationConfig,
         ThinkingMode,
     )
+    from engine.constraint import Constraint
     from engine.decoder import SpeculativeDecoder, load
     from engine.drafting.base import Draft, Drafter, DrafterContext, GoesOn
     from engine.errors import (
@@ -129,6 +130,7 @@ HOMES = {
         "THINKING_MODES",
         "ThinkingMode",
     ),
+    "engine.constraint": ("Constraint",),
     "engine.drafting.base": ("Draft", "Drafter", "DrafterContext", "GoesOn"),
     "engine.messages.message": ("Message",),
     "engine.messages.parts": (
@@ -224,6 +226,7 @@ __all__ = [
     "CancelToken",
     "Cancelled",
     "ChatTemplateFailed",
+    "Constraint",
     "ContextFull",
     "DecoderBusy",
     "DegenerateDistribution",

@@ -39,7 +39,7 @@ GROUPS = (
     Group(
         "Requests",
         "What `generate`, `stream` and `astream` take. Every configuration checks itself when it is made.",
-        ("GenerationRequest", "GenerationOptions", "SamplingConfig", "SpeculationConfig", "CancelToken"),
+        ("GenerationRequest", "GenerationOptions", "SamplingConfig", "SpeculationConfig", "Constraint", "CancelToken"),
     ),
     Group(
         "Messages",

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from engine.cancel import CancelToken
+from engine.constraint import Constraint
 from engine.errors import InvalidRequest
 from engine.messages.tools import Tool, freeze_tools
 from engine.sampling_rules import RULES
@@ -34,15 +35,38 @@ def _bias(text: str) -> tuple[int, float]:
     return int(token), float(amount)
 
 
+def read_text(path: Path) -> str:
+    """Return the text of a file. Raises InvalidRequest."""
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise InvalidRequest(f"Cannot read {path}: {reason}.") from None
+
+
+def read_constraint(schema: Path | None, grammar: Path | None) -> Constraint | None:
+    """Return the constraint of a file with a JSON schema or a Lark grammar; None without either.
+
+    Raises InvalidRequest.
+    """
+    path = schema or grammar
+    if path is None:
+        return None
+    if schema is not None and grammar is not None:
+        raise InvalidRequest("--json-schema and --grammar exclude each other. Omit one of them.")
+    text = read_text(path)
+    try:
+        return Constraint("lark" if schema is None else "json-schema", text)
+    except InvalidRequest as error:
+        raise InvalidRequest(f"{path}: {error}") from None
+
+
 def read_tools(path: Path | None) -> tuple[Tool, ...]:
     """Return the functions that a file lists as JSON; () without a file. Raises InvalidRequest."""
     if path is None:
         return ()
     try:
-        listed = json.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise InvalidRequest(f"Cannot read {path}: {reason}.") from None
+        listed = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         raise InvalidRequest(f"{path} is not JSON: {error}.") from None
     if not isinstance(listed, list):

@@ -15,7 +15,15 @@ from typing import Any
 from rich.console import Console
 
 from engine.cancel import CancelToken
-from engine.cli.common import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, read_tools, run_cancellable
+from engine.cli.common import (
+    EXIT_CANCELLED,
+    EXIT_DONE,
+    add_sampling_options,
+    read_constraint,
+    read_text,
+    read_tools,
+    run_cancellable,
+)
 from engine.config import (
     THINKING_MODES,
     GenerationRequest,
@@ -78,6 +86,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="whether, or how hard, the model thinks before it answers (default: as its chat template does)",
     )
     add("--tools", type=Path, metavar="FILE", help="JSON list of the functions that the model may call; none is run")
+    add("--json-schema", type=Path, metavar="FILE", help="JSON schema that the reply must be valid by")
+    add("--grammar", type=Path, metavar="FILE", help="Lark grammar of which the reply must be a text")
     add("--raw", action="store_true", help="do not apply the chat template")
     add("--tokens", action="store_true", help="PROMPT is token ids separated by commas")
     add(
@@ -171,6 +181,7 @@ def run(args: argparse.Namespace) -> int:
     options: dict[str, Any] = {"sampling": settings.sampling, "speculation": settings.speculation}
     options |= {"max_tokens": args.max_tokens, "stop": tuple(args.stop), "stop_tokens": tuple(args.stop_token)}
     options |= {"thinking": args.thinking, "tools": read_tools(args.tools)}
+    options["constraint"] = read_constraint(args.json_schema, args.grammar)
     turns = _read_messages(args.messages) if args.messages else None
     _note_ignored(args)
     prompt: Any = None if turns else _read_prompt(args)
@@ -245,11 +256,7 @@ def _read_prompt(args: argparse.Namespace) -> str | list[int]:
 
 def _read_messages(path: Path) -> list[Message]:
     try:
-        data = json.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidRequest(
-            f"Cannot read {path}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}."
-        ) from None
+        data = json.loads(read_text(path))
     except ValueError as error:
         raise InvalidRequest(f"{path} is not JSON: {error}.") from None
     if not isinstance(data, list) or not data:

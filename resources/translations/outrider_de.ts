@@ -3228,6 +3228,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Geben Sie höchstens {count} Stopptexte mit je bis zu {length} Zeichen ein.</translation>
         </message>
         <message>
+            <source>Format</source>
+            <translation>Format</translation>
+        </message>
+        <message>
+            <source>A JSON schema that replies are held to, or the word json for any JSON object. Empty = free text.</source>
+            <translation>Ein JSON-Schema, an das sich Antworten halten, oder das Wort json für irgendein JSON-Objekt. Leer = freier Text.</translation>
+        </message>
+        <message>
             <source>System prompt</source>
             <translation>System-Prompt</translation>
         </message>
@@ -3665,15 +3673,15 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         </message>
         <message>
             <source>Compiling llama.cpp</source>
-            <translation>Das Kompilieren von llama.cpp</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>this program brings its own, compiled with the kernels.</source>
-            <translation>dieses Programm bringt ein eigenes mit, das mit den Kernels kompiliert ist.</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>{python} has no pip. Run: {python} -m ensurepip</source>
-            <translation>{python} hat kein pip. Führen Sie aus: {python} -m ensurepip</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>Parting the replies of this model</source>

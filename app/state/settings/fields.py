@@ -27,7 +27,7 @@ class GenerationField:
     `group`: sampling (a rule of SamplingConfig), reply (what else a preset holds), system (of a conversation, not of a
     preset), speculation (of all conversations). `kind`: a number, a whole number, lines of text, a text, or one of
     `options`. `optional`: a number may be left out. `label`, `hint` (the meaning and the unit), `rule` (what may be
-    typed): phrases.
+    typed; "": the engine says what is wrong): phrases.
     """
 
     group: Group

@@ -9,6 +9,7 @@ from typing import Any
 from app.state.conversations.conversation import clean
 from app.state.models.models import Lookahead
 from app.state.settings.fields import GenerationField, Option, described, description
+from app.state.settings.reply_format import constraint_of
 from engine import (
     DEFAULT_LOOKAHEAD,
     DRAFT_METHODS,
@@ -80,7 +81,8 @@ class GenerationChoice:
 
     Sampling as in the engine's SamplingConfig (`temperature` 0: greedy; `seed` None: another one each time).
     `max_tokens`: new tokens at most, None: until the end of the context; `stop`: texts that end a reply; `system`: what
-    the model is told before everything else, "": nothing. `method`, `acceptance`, `overlap` as in SpeculationConfig.
+    the model is told before everything else, "": nothing; `schema`: the JSON schema that a reply is held to (see
+    constraint_of). `method`, `acceptance`, `overlap` as in SpeculationConfig.
     `thinking`: as in GenerationRequest; it is chosen beside the prompt, for a model and for a conversation.
     Raises InvalidRequest and its kinds, UnknownMethod.
     """
@@ -221,6 +223,17 @@ class GenerationChoice:
             ),
         ),
     )
+    schema: str = field(
+        default="",
+        metadata=described(
+            "system",
+            "text",
+            Translatable("Format"),
+            Translatable(
+                "A JSON schema that replies are held to, or the word json for any JSON object. Empty = free text."
+            ),
+        ),
+    )
     system: str = field(
         default="",
         metadata=described(
@@ -247,6 +260,7 @@ class GenerationChoice:
     def __post_init__(self) -> None:
         sampling = SamplingConfig(**{name: getattr(self, name) for name in SAMPLING})
         object.__setattr__(self, "_sampling", sampling)
+        constraint_of(self.schema)
         GenerationRequest("-", sampling=sampling, max_tokens=self.max_tokens, stop=self.stop, thinking=self.thinking)
         SpeculationConfig(method=self.method, acceptance=self.acceptance, overlap=self.overlap)  # type: ignore[arg-type]
 
@@ -266,6 +280,7 @@ class GenerationChoice:
             "acceptance": self.acceptance,
             "overlap": "off" if self.repeats and self.overlap == "auto" else self.overlap,
             "lookahead": lookahead,
+            **({"constraint": constraint_of(self.schema)} if self.schema.strip() else {}),
             **self.thinking_options,
         }
 

@@ -95,7 +95,7 @@ class Field(QObject):
 
     def _typed(self) -> None:
         self.error = check(self.name, self.text)
-        words = say(self._meaning if self.error is None else self._rule)
+        words = say(self._meaning if self.error is None else self._rule or self.error)
         self.hint.setText(words)
         self.edit.setAccessibleDescription(words)
         mark(self.hint, wrong=self.error is not None)

@@ -75,6 +75,7 @@ class GenerationPage(QWidget):
         column.addWidget(self.drawing)
         column.addLayout(self._grid)
         column.addLayout(self._block("stop"))
+        column.addLayout(self._block("schema"))
         column.addWidget(self._title(self.tr("System prompt")))
         column.addWidget(self.prompts)
         column.addLayout(self._block("system"))

@@ -99,6 +99,24 @@ def test_tokens_and_stop_strings(generate: Generate, models: Models) -> None:
     assert "girl" not in reply["text"]
 
 
+def test_constraints_from_files(generate: Generate, models: Models, tmp_path: Path) -> None:
+    schema, grammar, bad = tmp_path / "schema.json", tmp_path / "grammar.lark", tmp_path / "bad.json"
+    schema.write_text('{"enum": ["Tim", "Lily"]}', "utf-8")
+    grammar.write_text('start: "the " ("dog" | "cat")', "utf-8")
+    bad.write_text('{"not": {}}', "utf-8")
+    assert json.loads(generate(*models, "--json-schema", str(schema), "--raw", "Once")["content"]) in ("Tim", "Lily")
+    assert generate(*models, "--grammar", str(grammar), "--raw", "Once")["text"] in ("the dog", "the cat")
+    for options, said in (
+        (("--json-schema", str(bad)), "bad.json: The JSON schema uses keywords that cannot be enforced: not."),
+        (("--json-schema", str(schema), "--grammar", str(grammar)), "--json-schema and --grammar exclude each other."),
+        (("--grammar", str(tmp_path / "none")), "Cannot read"),
+    ):
+        done = run_engine("generate", *options, "Once")
+        assert done.returncode == 2
+        assert said in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
 def test_messages_are_answered_in_one_process(models: Models, tmp_path: Path) -> None:
     turns = [
         {"role": "user", "content": "Once upon a time"},

@@ -37,20 +37,20 @@ RULES = [
 
 
 @cache
-def _beginnings() -> frozenset[str]:
+def _beginnings(pattern: str) -> frozenset[str]:
     """All beginnings of the texts that match."""
     texts = ("".join(text) for length in range(3, 7) for text in product(LETTERS, repeat=length))
-    return frozenset(text[:end] for text in texts if re.fullmatch(PATTERN, text) for end in range(len(text) + 1))
+    return frozenset(text[:end] for text in texts if re.fullmatch(pattern, text) for end in range(len(text) + 1))
 
 
-def _exact(target: FakeBackend, sampling: SamplingConfig) -> dict[Prefix, float]:
+def _exact(target: FakeBackend, sampling: SamplingConfig, pattern: str = PATTERN) -> dict[Prefix, float]:
     """The probability of every beginning: at each position of those tokens alone that can stand there."""
     joint: dict[Prefix, float] = {(): 1.0}
     for _ in range(LENGTH):
         longer: dict[Prefix, float] = {}
         for prefix, probability in joint.items():
             said = "".join(LETTERS[token] for token in prefix)
-            banned = tuple(token for token in range(len(LETTERS)) if said + LETTERS[token] not in _beginnings())
+            banned = tuple(token for token in range(len(LETTERS)) if said + LETTERS[token] not in _beginnings(pattern))
             history = [*PROMPT, *prefix]
             shares = distribution(target.row(history), replace(sampling, banned_tokens=banned), history)
             longer |= {(*prefix, token): probability * float(s) for token, s in enumerate(shares) if s > 0.0}
@@ -64,7 +64,8 @@ def _setting(sampling: SamplingConfig, **speculation: Any) -> Setting:
 
 
 def _p_value(setting: Setting, samples: int = SAMPLES) -> float:
-    return chi_square_p(draw_many(setting, samples), _exact(setting.target, setting.sampling))
+    pattern = setting.constraint.text if setting.constraint else PATTERN
+    return chi_square_p(draw_many(setting, samples), _exact(setting.target, setting.sampling, pattern))
 
 
 def test_the_constraint_leaves_much_out() -> None:
@@ -147,8 +148,10 @@ class OneLate(ReplyMasks):
 
 
 def test_draft_whose_probabilities_leave_the_mask_out_fails() -> None:
-    setting = replace(_setting(FULL, lookahead=4), make_drafter=TellsUnmasked)
-    assert _p_value(setting) < BROKEN
+    sharp = FakeBackend(len(LETTERS), 23, sharpness=4.0)
+    setting = replace(_setting(FULL, lookahead=2), draft=sharp, constraint=Constraint.regex("[ab]{5,6}"))
+    assert _p_value(setting) >= ENOUGH
+    assert _p_value(replace(setting, make_drafter=TellsUnmasked)) < BROKEN
 
 
 @pytest.mark.parametrize("broken", [NoMask, OneLate])

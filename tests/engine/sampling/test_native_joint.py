@@ -76,7 +76,7 @@ def test_the_distribution_of_another_position_fails(sampling: SamplingConfig, mo
 def test_the_same_numbers_for_all_rounds_fail(sampling: SamplingConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     judge = NativeSampler.judge
 
-    def late(self: NativeSampler, rows: Any, part: range, *rest: Any) -> Any:
+    def late(self: NativeSampler, rows: Any, part: range, *rest: Any, **_: Any) -> Any:
         proposed, records, _, history = rest
         return judge(self, rows, part, proposed, records, 0, history)
 
@@ -88,7 +88,7 @@ def test_penalties_that_forget_the_round_fail(monkeypatch: pytest.MonkeyPatch) -
     """What a draft's tokens do to the penalties of those behind them is part of the rule."""
     judge = NativeSampler.judge
 
-    def forgetful(self: NativeSampler, rows: Any, part: range, *rest: Any) -> Judged:
+    def forgetful(self: NativeSampler, rows: Any, part: range, *rest: Any, **_: Any) -> Judged:
         proposed, _, position, history = rest
         tokens: list[int] = []
         kept, logprobs = 0, list[float]()

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 from app.settings.settings import Settings
 from app.state.chat.intents import Continue
 from app.state.settings.generation import GenerationChoice
-from engine import Message
+from engine import Constraint, Message
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow
 from helpers.window.settings_window import open_settings, put, saved, windows
@@ -203,6 +203,26 @@ def test_what_makes_no_sense_is_said_beside_the_field(open_window: OpenWindow, q
     open_settings(window)
     assert field.text == "0.7"
     assert field.error is None
+
+
+def test_the_format_is_a_schema_and_says_what_is_wrong_with_one(open_window: OpenWindow) -> None:
+    script = Script()
+    window = open_window(script)
+    page = open_settings(window).generation
+    field = page.fields["schema"]
+    put(page, schema="json")
+    window.ask("Hello")
+    assert script.options[-1]["constraint"] == Constraint.json()
+    put(page, schema='{"not": {}}')
+    assert "keywords that cannot be enforced: not" in field.hint.text()
+    window.ask("And now?")
+    assert script.options[-1]["constraint"] == Constraint.json(), "the last that made sense"
+    put(page, schema='{"type": "object"}')
+    window.ask("And now?")
+    assert script.options[-1]["constraint"] == Constraint("json-schema", '{"type": "object"}')
+    put(page, schema="")
+    window.ask("Free text.")
+    assert "constraint" not in script.options[-1]
 
 
 def test_reset_to_defaults(open_window: OpenWindow) -> None:

@@ -1,0 +1,142 @@
+"""Replies are drawn under schemas of the JSON Schema Test Suite: what ended by itself is valid, and nearly all did.
+
+The suite comes with the source package of jsonschema, which pip fetches here; without it the test is skipped.
+"""
+
+import json
+import tarfile
+from collections import Counter
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from engine.constraint import Constraint
+from engine.decoder import SpeculativeDecoder
+from engine.errors import InvalidRequest
+from engine.library.names import bundled_pair
+from helpers.campaigns import Campaign
+from helpers.models.pairs import open_files
+from helpers.processes import run_python
+
+REPLIES, SCHEMAS = 2_000, 60
+LONGEST = 1_200
+"""Tokens."""
+LEAST_ENDED = 0.98
+DRAFT = "draft2020-12"
+FORMATS = jsonschema.Draft202012Validator.FORMAT_CHECKER
+DEEP: list[tuple[str, dict[str, Any]]] = [
+    (
+        "nested and recursive",
+        {
+            "$defs": {
+                "node": {
+                    "type": "object",
+                    "properties": {
+                        "kind": {"enum": ["leaf", "branch"]},
+                        "name": {"type": "string", "pattern": "^[a-z]{1,8}$"},
+                        "below": {"type": "array", "items": {"$ref": "#/$defs/node"}, "maxItems": 2},
+                    },
+                    "required": ["kind", "name"],
+                    "additionalProperties": False,
+                }
+            },
+            "$ref": "#/$defs/node",
+        },
+    ),
+    (
+        "an order",
+        {
+            "type": "object",
+            "properties": {
+                "day": {"type": "string", "format": "date"},
+                "sum": {"type": "number", "minimum": 0, "maximum": 99.5},
+                "parts": {
+                    "type": "array",
+                    "minItems": 1,
+                    "maxItems": 4,
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "code": {"type": "string", "pattern": "^[A-Z]{2}-[0-9]{3}$"},
+                            "count": {"type": "integer"},
+                        },
+                        "required": ["code", "count"],
+                        "additionalProperties": False,
+                    },
+                },
+            },
+            "required": ["day", "sum", "parts"],
+            "additionalProperties": False,
+        },
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("suite")
+    wanted = f"jsonschema=={version('jsonschema')}"
+    ask = ["-m", "pip", "download", "-q", "--no-deps", "--no-binary", "jsonschema", wanted]
+    if run_python(*ask, "-d", str(folder), timeout=170).returncode:
+        pytest.skip("pip cannot fetch the source package of jsonschema")
+    with tarfile.open(next(folder.glob("jsonschema-*.tar.gz"))) as archive:
+        archive.extractall(folder, filter="data")
+    return next(folder.glob("jsonschema-*/json/tests")) / DRAFT
+
+
+def _schemas(suite: Path) -> tuple[list[tuple[str, Any]], Counter[str]]:
+    """Return those that can be kept to and that some value is valid by, and why others are refused."""
+    found: list[tuple[str, Any]] = []
+    refused = Counter[str]()
+    for path in sorted(suite.glob("*.json")):
+        for case in json.loads(path.read_text("utf-8")):
+            schema = case["schema"]
+            if not isinstance(schema, dict) or not any(test["valid"] for test in case["tests"]):
+                continue
+            try:
+                Constraint.json_schema(schema)
+            except InvalidRequest as error:
+                refused[str(error)] += 1
+                continue
+            found.append((f"{path.stem}: {case['description']}", schema))
+    return found, refused
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(0)
+def test_drawn_replies_are_valid(suite: Path, campaign: Campaign) -> None:
+    kept, refused = _schemas(suite)
+    chosen = [*DEEP, *(kept[index * len(kept) // (SCHEMAS - len(DEEP))] for index in range(SCHEMAS - len(DEEP)))]
+    ended = Counter[str]()
+    with open_files(*bundled_pair()) as decoder:
+        number = campaign.tries(REPLIES)
+        for index in range(number):
+            name, schema = chosen[index % SCHEMAS]
+            ended[_draw(decoder, name, schema, campaign.seed + index)] += 1
+    campaign.note(schemas=len(chosen), kept=len(kept), refused=sum(refused.values()), ended=dict(ended))
+    assert ended["stop"] >= LEAST_ENDED * number
+
+
+def _draw(decoder: SpeculativeDecoder, name: str, schema: dict[str, Any], seed: int) -> str:
+    ways: list[dict[str, Any]] = [
+        {"lookahead": 4},
+        {"lookahead": "auto"},
+        {"lookahead": 0},
+        {"lookahead": 6, "min_p": 0.02},
+    ]
+    result = decoder.generate(
+        "Tell me of a small animal.",
+        constraint=schema,
+        temperature=1.0,
+        seed=seed,
+        max_tokens=LONGEST,
+        **ways[seed % 4],
+    )
+    if result.finish_reason == "stop":
+        value = json.loads(result.content)
+        problems = list(jsonschema.Draft202012Validator(schema, format_checker=FORMATS).iter_errors(value))
+        assert not problems, (name, seed, result.content, problems[0].message)
+    return result.finish_reason
