@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         DegenerateDistribution,
         EngineError,
         FolderUnreadable,
+        GrowthError,
         IncompatiblePair,
         InstallationDamaged,
         InvalidLookahead,
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from engine.formats.gguf.parts import first_part
     from engine.formats.model_file import ModelFile
     from engine.generation.questions import ReadPrompt
+    from engine.growth.full_size import FullSize, full_size_folder, full_size_target
     from engine.library.compat import Fit, judge_pair, rank_drafts
     from engine.library.memory_needs import MemoryNeeds, gpu_offload, memory_needs, usable_cache_types
     from engine.library.names import bundled_pair, resolve_source
@@ -159,6 +161,7 @@ HOMES = {
         "DegenerateDistribution",
         "EngineError",
         "FolderUnreadable",
+        "GrowthError",
         "IncompatiblePair",
         "InstallationDamaged",
         "InvalidLookahead",
@@ -203,6 +206,7 @@ HOMES = {
     "engine.system.hidden_commands": ("run_hidden_command",),
     "engine.system.installation": ("EXIT_DAMAGED", "Installation", "check_installation", "installation_folder"),
     "engine.sampling.distribution": ("distribution", "sample"),
+    "engine.growth.full_size": ("FullSize", "full_size_folder", "full_size_target"),
     "engine.library.names": ("bundled_pair", "resolve_source"),
     "engine.stats": ("GenerationStats", "MethodStats"),
     "engine.chat.context_fit": ("PromptFit",),
@@ -242,11 +246,13 @@ __all__ = [
     "Finished",
     "Fit",
     "FolderUnreadable",
+    "FullSize",
     "GenerationOptions",
     "GenerationRequest",
     "GenerationResult",
     "GenerationStats",
     "GoesOn",
+    "GrowthError",
     "ImagePart",
     "IncompatiblePair",
     "Installation",
@@ -314,6 +320,8 @@ __all__ = [
     "expanded",
     "find_preset",
     "first_part",
+    "full_size_folder",
+    "full_size_target",
     "gpu_offload",
     "inspect_model",
     "installation_folder",

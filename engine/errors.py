@@ -131,6 +131,10 @@ class NotAvailable(EngineError):
         super().__init__(Translatable("{what} is not available: {advice}", what=what, advice=advice))
 
 
+class GrowthError(EngineError):
+    """Report a model that cannot be grown, or not here; the message says why and what to do."""
+
+
 class InstallationDamaged(EngineError):
     """Report files that came with the program and are missing or not as they were.
 

@@ -63,7 +63,8 @@ GROUPS = (
         (
             *("scan_folder", "inspect_model", "ModelFile", "resolve_source", "bundled_pair", "judge_pair"),
             *("rank_drafts", "Fit", "find_preset", "apply_preset", "memory_needs", "MemoryNeeds"),
-            *("usable_cache_types", "available_memory", "gpu_offload"),
+            *("usable_cache_types", "available_memory", "gpu_offload", "full_size_target", "full_size_folder"),
+            "FullSize",
         ),
     ),
     Group(
@@ -95,7 +96,7 @@ GROUPS = (
             *("NotAvailable", "InvalidRequest", "InvalidLookahead", "InvalidSampling", "TokenOutOfRange"),
             *("ContextFull", "TextNotEncodable", "ChatTemplateFailed", "DegenerateDistribution"),
             *("RewindNotSupported", "BackendFailure", "BackendClosed", "DecoderBusy", "Cancelled"),
-            *("InstallationDamaged", "PairWarning", "LoadWarning"),
+            *("InstallationDamaged", "GrowthError", "PairWarning", "LoadWarning"),
         ),
     ),
     Group(

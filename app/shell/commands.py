@@ -121,6 +121,14 @@ def _register_models(program: Program, windows: Windows) -> None:
     compare, sweep = tr("Compare plain and speculative decoding…"), tr("Lookahead sweep…")
     add("proof.compare", compare, windows.compare.open_compare, shortcut="Ctrl+Shift+C", section=SPECULATION)
     add("proof.sweep", sweep, windows.compare.open_sweep, shortcut="Ctrl+Shift+L", section=SPECULATION)
+    add(
+        "proof.replay",
+        tr("Replay the last reply"),
+        windows.replay.open_last,
+        shortcut="Ctrl+Shift+R",
+        section=SPECULATION,
+        enabled=lambda: any(getattr(entry, "reply", "") for entry in program.controller.transcript.entries),
+    )
     add("models.library", tr("Models…"), windows.library.open_library, shortcut="Ctrl+Shift+M", section=MODELS)
     add("models.folder", tr("Add a model folder…"), windows.library.add_folder, section=MODELS)
     add(

@@ -14,6 +14,7 @@ from app.control.compare import CompareController
 from app.control.problems import describe, report
 from app.shell.library_windows import LibraryWindows
 from app.shell.program import Program
+from app.shell.replay_windows import ReplayWindows
 from app.shell.settings_windows import SettingsWindows
 from app.state.chat.intents import EntryIntent, ShowDetails, ShowPrompt
 from app.state.chat.transcript import Problem
@@ -238,6 +239,7 @@ class Windows:
     compare: CompareWindows
     library: LibraryWindows
     introduction: Introduction
+    replay: ReplayWindows
     reports: ReportWindows
     prompts: PromptWindows
     settings: SettingsWindows
@@ -250,6 +252,7 @@ class Windows:
             CompareWindows(program.compare, program.theme, program.window),
             LibraryWindows(program.models, lambda: program.controller.activity, program.theme, program.window),
             Introduction(program),
+            ReplayWindows(program),
             ReportWindows(program),
             PromptWindows(program),
             SettingsWindows(program),

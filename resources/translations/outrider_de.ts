@@ -1184,6 +1184,10 @@
             <translation>Vorausschau durchprobieren…</translation>
         </message>
         <message>
+            <source>Replay the last reply</source>
+            <translation>Letzte Antwort wiederholen</translation>
+        </message>
+        <message>
             <source>Models…</source>
             <translation>Modelle…</translation>
         </message>
@@ -1296,6 +1300,10 @@
             <translation>Hier können nur Dateien und Ordner dieses Computers abgelegt werden.</translation>
         </message>
         <message>
+            <source>There is no token record for this reply, so it cannot be replayed.</source>
+            <translation>Zu dieser Antwort gibt es keine Tokenaufzeichnung; sie kann nicht wiederholt werden.</translation>
+        </message>
+        <message>
             <source>The log is in {folder}.</source>
             <translation>Das Protokoll liegt in {folder}.</translation>
         </message>
@@ -1348,6 +1356,10 @@
         <message>
             <source>Continue this reply</source>
             <translation>Diese Antwort fortsetzen</translation>
+        </message>
+        <message>
+            <source>Replay: watch how this reply was written</source>
+            <translation>Wiederholung: zusehen, wie diese Antwort entstand</translation>
         </message>
         <message>
             <source>Copy the reply</source>
@@ -1996,6 +2008,97 @@
         <message>
             <source>expanded</source>
             <translation>ausgeklappt</translation>
+        </message>
+    </context>
+    <context>
+        <name>Replay</name>
+        <message>
+            <source>draft guessed {count}</source>
+            <translation>Entwurfsmodell riet {count}</translation>
+        </message>
+        <message>
+            <source>{count} kept</source>
+            <translation>{count} behalten</translation>
+        </message>
+        <message>
+            <source>target wrote “{word}”</source>
+            <translation>Zielmodell schrieb „{word}“</translation>
+        </message>
+        <message>
+            <source>target ended the reply</source>
+            <translation>Zielmodell beendete die Antwort</translation>
+        </message>
+        <message numerus="yes">
+            <source>{time} ms for %Ln tokens</source>
+            <translation>
+                <numerusform>{time} ms für %Ln Token</numerusform>
+                <numerusform>{time} ms für %Ln Tokens</numerusform>
+            </translation>
+        </message>
+        <message>
+            <source>plain: {time} ms</source>
+            <translation>einfach: {time} ms</translation>
+        </message>
+        <message>
+            <source>round {number} of {count}</source>
+            <translation>Runde {number} von {count}</translation>
+        </message>
+        <message>
+            <source>real time</source>
+            <translation>Echtzeit</translation>
+        </message>
+    </context>
+    <context>
+        <name>ReplayDialog</name>
+        <message>
+            <source>Replay of “{title}”</source>
+            <translation>Wiederholung von „{title}“</translation>
+        </message>
+        <message>
+            <source>Replay</source>
+            <translation>Wiederholung</translation>
+        </message>
+        <message>
+            <source>Close</source>
+            <translation>Schließen</translation>
+        </message>
+    </context>
+    <context>
+        <name>ReplayPlayer</name>
+        <message>
+            <source>This record was written before rejected guesses were kept: only what was written is seen.</source>
+            <translation>Diese Aufzeichnung ist älter als das Aufheben verworfener Vorschläge: Zu sehen ist nur, was geschrieben wurde.</translation>
+        </message>
+        <message>
+            <source>Previous round</source>
+            <translation>Vorige Runde</translation>
+        </message>
+        <message>
+            <source>Play</source>
+            <translation>Abspielen</translation>
+        </message>
+        <message>
+            <source>Next round</source>
+            <translation>Nächste Runde</translation>
+        </message>
+        <message>
+            <source>Round</source>
+            <translation>Runde</translation>
+        </message>
+        <message>
+            <source>Pace: {pace}</source>
+            <translation>Tempo: {pace}</translation>
+        </message>
+        <message>
+            <source>Pause</source>
+            <translation>Anhalten</translation>
+        </message>
+    </context>
+    <context>
+        <name>ReplayText</name>
+        <message>
+            <source>Replay</source>
+            <translation>Wiederholung</translation>
         </message>
     </context>
     <context>
@@ -4386,6 +4489,18 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>The method {method} cannot be combined with the sources {sources}. Omit one of them.</source>
             <translation>Das Verfahren {method} lässt sich nicht mit den Quellen {sources} kombinieren. Lassen Sie eines davon weg.</translation>
+        </message>
+        <message>
+            <source>The demo at full size needs at least {needed:.1f} GB of memory and disk. Free some, and try again.</source>
+            <translation>Die Demo in voller Größe braucht mindestens {needed:.1f} GB Arbeitsspeicher und Platz auf dem Datenträger. Schaffen Sie Platz, und versuchen Sie es noch einmal.</translation>
+        </message>
+        <message>
+            <source>The grown model needs {needed:.2f} GB and there are {free:.2f} GB free in {folder}. Make room.</source>
+            <translation>Das vergrößerte Modell braucht {needed:.2f} GB, und in {folder} sind {free:.2f} GB frei. Schaffen Sie Platz.</translation>
+        </message>
+        <message>
+            <source>{path} cannot be written: {reason}.</source>
+            <translation>{path} kann nicht geschrieben werden: {reason}.</translation>
         </message>
         <message>
             <source>{name} cannot be used: {problem}</source>

@@ -35,4 +35,14 @@
             </translation>
         </message>
     </context>
+    <context>
+        <name>Replay</name>
+        <message numerus="yes">
+            <source>{time} ms for %Ln tokens</source>
+            <translation>
+                <numerusform>{time} ms for %Ln token</numerusform>
+                <numerusform>{time} ms for %Ln tokens</numerusform>
+            </translation>
+        </message>
+    </context>
 </TS>

@@ -69,6 +69,13 @@ class LoadTrace:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowReplay:
+    """Play a reply again, round by round."""
+
+    exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True)
 class Act:
     """Press the button of a problem."""
 
@@ -84,5 +91,5 @@ class ShowDetails:
 
 ChatIntent = Edit | Regenerate | Continue | Delete | ShowVersion | LoadTrace | AnswerNow
 """Carried out by the ChatController."""
-EntryIntent = ChatIntent | Act | ShowDetails | ShowPrompt
+EntryIntent = ChatIntent | Act | ShowDetails | ShowPrompt | ShowReplay
 """All that can be asked of an entry."""

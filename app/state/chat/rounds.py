@@ -67,6 +67,11 @@ class RoundTrace:
     def __len__(self) -> int:
         return len(self._numbers)
 
+    @property
+    def last(self) -> int:
+        """Return the number of the last round, 0 where there is none."""
+        return self._numbers[-1] if len(self._numbers) else 0
+
     def find(self, number: int, names: Mapping[int, str]) -> RoundRecord | None:
         """Return the round of this number, None where it is not known. `names`: the texts of tokens."""
         index = bisect_left(self._numbers, number)

@@ -80,12 +80,14 @@ class TokenTrace:
         self._same: dict[str, str] = {}
         self._counts: dict[Origin, int] = dict.fromkeys(ORIGINS, 0)
         self._judged = RoundTrace()
+        self._rounds_before = 0
+        """Rounds of the reply before it was continued: the engine counts those of each run from 1."""
 
     def add(self, event: TokenEvent, names: Mapping[int, str] = _NO_NAMES) -> None:
         """Add one token. `names`: the texts of its own id and of its alternatives, each alone, as far as known."""
         top = event.top[:TOP]
         self._tokens.append(event.token)
-        self._rounds.append(event.round)
+        self._rounds.append(self._number(event))
         self._origins.append(ORIGINS.index(event.origin))
         self._tops.append(len(top))
         self._logprobs.append(event.logprob)
@@ -102,11 +104,21 @@ class TokenTrace:
         # Last: what has a text here is whole, for whoever packs it meanwhile.
         self._texts.append(self._same.setdefault(event.text, event.text))
 
+    def _number(self, event: TokenEvent) -> int:
+        """Return the number of a token's round, counted on where a reply was continued."""
+        last = self._rounds[-1] if len(self._rounds) else 0
+        number = self._rounds_before + event.round
+        judged = event.origin != "forced" and number <= self._judged.last
+        if number < last or judged:
+            self._rounds_before = last
+            number = last + event.round
+        return number
+
     def add_round(self, event: RoundEvent, names: Mapping[int, str] = _NO_NAMES) -> None:
         """Add the round whose tokens were added last. `names`: the texts of the rejected guesses, as far as known."""
         for token, _ in event.rejected:
             self._learn(token, names)
-        self._judged.add(event)
+        self._judged.add(event._replace(round=self._rounds_before + event.round))
 
     def _learn(self, token: int, names: Mapping[int, str]) -> None:
         if token not in self._names and (name := names.get(token)) is not None:

@@ -224,6 +224,7 @@ def reply_row(theme: Theme, message: QWidget) -> ActionRow:
     specs = (
         ActionSpec("regenerate", "arrow-counter-clockwise", translate("MessageActions", "Generate another reply")),
         ActionSpec("continue", "fast-forward", translate("MessageActions", "Continue this reply")),
+        ActionSpec("replay", "play", translate("MessageActions", "Replay: watch how this reply was written")),
         ActionSpec("copy", "copy", translate("MessageActions", "Copy the reply"), always=True),
         ActionSpec("prompt", "eye", translate("MessageActions", "Show what the model reads"), always=True),
     )

@@ -6,7 +6,17 @@ from PySide6.QtCore import QEvent, QRect, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QTextEdit, QVBoxLayout, QWidget
 
-from app.state.chat.intents import AnswerNow, Continue, Delete, Edit, LoadTrace, Regenerate, ShowPrompt, ShowVersion
+from app.state.chat.intents import (
+    AnswerNow,
+    Continue,
+    Delete,
+    Edit,
+    LoadTrace,
+    Regenerate,
+    ShowPrompt,
+    ShowReplay,
+    ShowVersion,
+)
 from app.state.chat.transcript import Exchange
 from app.system.translation import say
 from app.views.chat.actions import ActionRow, HoverButton, question_row, reply_row
@@ -278,6 +288,7 @@ class ExchangeView(EntryView):
         offered = {"regenerate"} | ({"copy"} if exchange.reply else set())
         offered |= {"continue"} if exchange.unfinished else set()
         offered |= {"prompt"} if exchange.answered else set()
+        offered |= {"replay"} if exchange.reply else set()
         self.reply_actions.show_state(frozenset(offered), exchange.reply_branch, busy=busy)
         self.continue_button.setEnabled(not busy)
 
@@ -301,6 +312,9 @@ class ExchangeView(EntryView):
             self._ask_to_continue()
         elif name == "prompt":
             self.ask(ShowPrompt(self.exchange, "reply"))
+        elif name == "replay":
+            self.ask(LoadTrace(self.exchange))
+            self.ask(ShowReplay(self.exchange))
         else:
             self.ask(Regenerate(self.exchange))
 

@@ -174,6 +174,18 @@ def test_rejected_guesses_are_kept_with_their_round() -> None:
         assert record.round(4) is None
 
 
+def test_a_continued_reply_counts_its_rounds_on() -> None:
+    """The engine begins with round 1 again; what a round rejected must not be taken for another round's."""
+    trace = TokenTrace.from_bytes(judged(TokenTrace()).to_bytes())
+    trace.add(event(0)._replace(token=5, origin="correction", round=1), NAMES)
+    trace.add_round(RoundEvent(1, "draft-model", 1, 1, 0, 1.0, 1.0, None, ((6, -0.1),)), NAMES)
+    trace.add(event(0)._replace(token=5, origin="forced", round=1), NAMES)
+    assert [trace[index].round for index in range(6)] == [1, 1, 2, 3, 4, 4]
+    wanted = trace[4].wanted
+    assert wanted is not None
+    assert wanted.token == 6
+
+
 def test_a_record_from_before_has_no_rejected_guesses() -> None:
     before = recorded(12)
     assert b"judged" not in zlib.decompress(before.to_bytes())

@@ -21,8 +21,9 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.context.context_parts import LONG, SHORT, measure_depth, measure_long, measure_memory
-from benchmarks.grown.growth import FULL, GrownShape, GrowthError
 from benchmarks.grown.options import listed, lookaheads
+from engine.errors import GrowthError
+from engine.growth.arithmetic import FULL, GrownShape
 from engine.system.machine import describe_machine
 
 PARTS = ("depth", "memory", "long")

@@ -9,12 +9,12 @@ from random import Random
 import gguf
 import numpy as np
 
-from benchmarks.grown.grow import cache_folder, grown_target
-from benchmarks.grown.growth import GrownShape
 from engine import LoadConfig, SpeculativeDecoder, bundled_pair
 from engine.backends.base import Logits
 from engine.chat.template import encode_prompt
 from engine.config import freeze_prompt
+from engine.growth.arithmetic import GrownShape
+from engine.growth.grown import cache_folder, grown_target
 from helpers.models.pairs import held_out_prompts
 
 _CERTAIN = 8.0

@@ -14,13 +14,13 @@ import numpy as np
 import psutil
 
 from benchmarks.context.context_models import SetAcceptance, long_text, open_pair, stretched
-from benchmarks.grown.grow import grown_target
-from benchmarks.grown.growth import GrownShape, SmallModel
 from benchmarks.peers.assisted_pair import pair_files
 from engine import LoadConfig, SpeculativeDecoder, bundled_pair
 from engine.backends.base import Backend, Logits
 from engine.config import MAX_LOOKAHEAD, Lookahead
 from engine.events import Finished, PromptProgress, RoundEvent, TokenEvent
+from engine.growth.arithmetic import GrownShape, SmallModel
+from engine.growth.grown import grown_target
 from engine.loading.open import open_backend
 from helpers.decoding.fake_backend import FakeBackend
 

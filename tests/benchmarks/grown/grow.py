@@ -3,162 +3,18 @@
     python tests/benchmarks/grown/grow.py --kind q8_0|q4_0|f16|transformers [--to FOLDER]
         [--layers 22 --width 2048 --feed-forward 5632] [--target FILE]
 
-The large model writes the text that the demo target writes at the same quantisation, at the cost of a real model of
-its size (see growth.py for how). With the demo draft it is a pair that behaves like the demo pair and costs like a
-real one. Prints the path of what it made, or of what was there already. In Python: `grown_target("q8_0")`.
+Prints the path of what it made, or of what was there already. The work is done by engine/growth.
 """
 
 import argparse
-import hashlib
-import shutil
 import sys
-from collections.abc import Callable
-from contextlib import suppress
-from os import getpid
 from pathlib import Path
 from time import perf_counter
-from typing import Any, get_args
+from typing import get_args
 
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-import gguf
-import numpy as np
-import psutil
-from platformdirs import user_cache_path
-
-from benchmarks.grown.grow_transformers import write_folder
-from benchmarks.grown.growth import FULL, SEED, GrownKind, GrownShape, Growth, GrowthError, Kind, SmallModel
-from engine.library.names import bundled_pair
-
-_RECIPE = 1
-"""Raise it when the contents change, so that what was made before is not taken for the same."""
-_KINDS: dict[str, tuple[Kind, gguf.LlamaFileType]] = {
-    "q8_0": (Kind.Q8_0, gguf.LlamaFileType.MOSTLY_Q8_0),
-    "q4_0": (Kind.Q4_0, gguf.LlamaFileType.MOSTLY_Q4_0),
-    "f16": (Kind.F16, gguf.LlamaFileType.MOSTLY_F16),
-    "transformers": (Kind.F32, gguf.LlamaFileType.ALL_F32),
-}
-_SPARE = 64 * 2**20
-"""Bytes of free space beyond the weights: the tokenizer, and the file system's own needs."""
-
-
-def cache_folder() -> Path:
-    """Where grown models are kept unless told otherwise."""
-    return user_cache_path("outrider") / "benchmarks"
-
-
-def grown_target(
-    kind: GrownKind,
-    shape: GrownShape = FULL,
-    *,
-    folder: Path | None = None,
-    target: Path | None = None,
-    say: Callable[[str], None] = lambda _: None,
-) -> Path:
-    """The grown model of that kind, made if it is not there yet: a GGUF file, or a folder for transformers.
-
-    `target` is what is grown (the demo target), `folder` where the result is kept (the user's cache). The name holds a
-    digest of everything that it was made from. With the target's own shape it is the target itself in that kind.
-    Raises GrowthError.
-    """
-    target = bundled_pair()[0] if target is None else target
-    growth = Growth(SmallModel(target), shape, _KINDS[kind][0])
-    folder = cache_folder() if folder is None else folder
-    path = folder / _name(growth, kind)
-    if path.exists():
-        return path
-    say(f"growing {target.name} to {growth.parameters:,} weights, {growth.size / 1e9:.2f} GB…")
-    _make(growth, kind, path)
-    return path
-
-
-def _name(growth: Growth, kind: GrownKind) -> str:
-    digest = hashlib.sha256(growth.small.path.read_bytes())
-    digest.update(repr((_RECIPE, SEED, kind, growth.shape)).encode())
-    stem = growth.small.path.name.partition(".")[0]
-    ending = "" if kind == "transformers" else ".gguf"
-    return f"{stem}-{growth.shape}-{kind}-{digest.hexdigest()[:12]}{ending}"
-
-
-def _make(growth: Growth, kind: GrownKind, path: Path) -> None:
-    """Write to a temporary name beside `path`, then rename: what has the name is whole."""
-    partial = path.with_name(f"{path.name}.{getpid()}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(path)
-        free = shutil.disk_usage(path.parent).free
-        needed = growth.size + _SPARE
-        if free < needed:
-            raise GrowthError(
-                f"The grown model needs {needed / 1e9:.2f} GB and there are {free / 1e9:.2f} GB free in {path.parent}. "
-                "Make room, or choose another folder with --to."
-            )
-        if kind == "transformers":
-            write_folder(growth, partial)
-        else:
-            _write_gguf(growth, _KINDS[kind][1], partial)
-        with suppress(FileExistsError):
-            partial.rename(path)
-    except OSError as error:
-        if not path.exists():
-            reason = error.strerror or str(error)
-            raise GrowthError(f"{path} cannot be written: {reason}. Choose another folder with --to.") from None
-    finally:
-        _remove(partial)
-
-
-def _remove_leftovers(path: Path) -> None:
-    """What a process that was killed left half-written."""
-    for leftover in path.parent.glob(f"{path.name}.*.partial"):
-        writer = leftover.suffixes[-2].lstrip(".")
-        if not (writer.isdigit() and psutil.pid_exists(int(writer))):
-            _remove(leftover)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def _write_gguf(growth: Growth, file_type: gguf.LlamaFileType, path: Path) -> None:
-    """One tensor in memory at a time."""
-    writer = gguf.GGUFWriter(path, "llama")
-    changed = _changed_metadata(growth, file_type)
-    for key, field in growth.small.fields.items():
-        if key.startswith("GGUF.") or key == "general.architecture":
-            continue
-        inner = field.types[-1] if len(field.types) > 1 else None
-        writer.add_key_value(key, changed.get(key, field.contents()), field.types[0], inner)
-    for part in growth.parts:
-        shape = (part.rows, part.columns) if part.rows else (part.columns,)
-        # Not the type of the bytes: the package would take the shape for one in bytes.
-        writer.add_tensor_info(part.name, shape, np.dtype(np.float32), part.size, raw_dtype=part.kind)
-    try:
-        writer.write_header_to_file()
-        writer.write_kv_data_to_file()
-        writer.write_ti_data_to_file()
-        for part in growth.parts:
-            writer.write_tensor_data(growth.content(part))
-    finally:
-        writer.close()
-
-
-def _changed_metadata(growth: Growth, file_type: gguf.LlamaFileType) -> dict[str, Any]:
-    small, shape = growth.small, growth.shape
-    return {
-        "general.name": f"{small.value('general.name', small.path.stem)}, grown to {shape}",
-        "general.size_label": f"{growth.parameters / 1e6:.1f}M",
-        "general.file_type": int(file_type),
-        "llama.block_count": shape.layers,
-        "llama.embedding_length": shape.width,
-        "llama.feed_forward_length": shape.feed_forward,
-        "llama.attention.head_count": growth.heads,
-        "llama.attention.head_count_kv": growth.kv_heads,
-        "llama.attention.layer_norm_rms_epsilon": growth.epsilon,
-    }
+from engine.errors import GrowthError
+from engine.growth.arithmetic import FULL, GrownKind, GrownShape
+from engine.growth.grown import cache_folder, grown_target
 
 
 def main() -> int:

@@ -28,13 +28,14 @@ if __name__ == "__main__":
 
 import psutil
 
-from benchmarks.grown.grow import grown_target
-from benchmarks.grown.growth import FULL, GrownKind, GrownShape, GrowthError
 from benchmarks.grown.options import listed, lookaheads
 from benchmarks.machine import Quiet
 from engine import GenerationResult, LoadConfig, SpeculativeDecoder, bundled_pair
 from engine.backends.base import Backend
 from engine.config import Lookahead
+from engine.errors import GrowthError
+from engine.growth.arithmetic import FULL, GrownKind, GrownShape
+from engine.growth.grown import grown_target
 from engine.system.machine import describe_machine
 from helpers.models.pairs import HELD_OUT
 

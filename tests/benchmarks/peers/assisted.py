@@ -30,10 +30,10 @@ if __name__ == "__main__":
 
 import transformers
 
-from benchmarks.grown.growth import GrowthError
 from benchmarks.grown.options import lookaheads
 from benchmarks.peers.assisted_pair import GROWN, SHARED, Assistance, Pair, pair_files
 from benchmarks.peers.assisted_sweep import meets_musts, sweep_pair, sweep_tables
+from engine.errors import GrowthError
 from engine.system.machine import describe_machine
 from helpers.paths import SHARED_MODELS
 

@@ -9,11 +9,11 @@ from typing import Any
 import torch
 import transformers
 
-from benchmarks.grown.grow import grown_target
-from benchmarks.grown.growth import FULL, GrownShape, SmallModel
 from engine import LoadConfig, SpeculativeDecoder, bundled_pair
 from engine.chat.template import encode_prompt
 from engine.config import Lookahead, freeze_prompt
+from engine.growth.arithmetic import FULL, GrownShape, SmallModel
+from engine.growth.grown import grown_target
 from engine.system.machine import default_threads
 from helpers.models.pairs import CLOSE, held_out_prompts
 from helpers.paths import ROOT, SHARED_MODELS

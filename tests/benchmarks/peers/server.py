@@ -34,8 +34,6 @@ if __name__ == "__main__":
 
 import psutil
 
-from benchmarks.grown.grow import grown_target
-from benchmarks.grown.growth import FULL, GrownKind, GrowthError
 from benchmarks.machine import Quiet
 from benchmarks.peers.llama_programs import NotBuilt, build_server
 from benchmarks.peers.server_figures import (
@@ -58,6 +56,9 @@ from engine import LoadConfig, SpeculativeDecoder, bundled_pair
 from engine.bench.prompts import bundled_prompts
 from engine.bench.runs import PreparedPrompt, prepare
 from engine.config import SamplingConfig, check_lookahead
+from engine.errors import GrowthError
+from engine.growth.arithmetic import FULL, GrownKind
+from engine.growth.grown import grown_target
 from engine.system.machine import describe_machine, physical_cores
 from helpers.paths import ROOT
 

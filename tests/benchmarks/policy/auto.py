@@ -20,10 +20,11 @@ from typing import Any
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.grown.grow import grown_target
-from benchmarks.grown.growth import FULL, GrownKind, GrowthError
 from benchmarks.policy.auto_figures import compare_sets, find_musts, show
 from engine.bench.runs import DEFAULT_LOOKAHEADS
+from engine.errors import GrowthError
+from engine.growth.arithmetic import FULL, GrownKind
+from engine.growth.grown import grown_target
 from helpers.paths import ROOT
 
 FAMILIAR = Path(__file__).with_name("familiar.json")

@@ -24,12 +24,13 @@ if __name__ == "__main__":
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.grown.grow import grown_target
-from benchmarks.grown.growth import FULL, GrownKind, GrowthError
 from benchmarks.policy.auto import FAMILIAR
 from benchmarks.policy.auto_figures import middle_half
 from engine import LoadConfig, SpeculativeDecoder, bundled_pair
 from engine.bench.prompts import BenchPrompt, read_prompts
+from engine.errors import GrowthError
+from engine.growth.arithmetic import FULL, GrownKind
+from engine.growth.grown import grown_target
 
 DUE_FROM, DUE = 0.75, 0.9
 """From which acceptance rate at lookahead 4 on, with drawn tokens, which part of the greedy gain is due."""

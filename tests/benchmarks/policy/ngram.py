@@ -23,9 +23,9 @@ from typing import Any
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.grown.grow import grown_target
 from engine.decoder import SpeculativeDecoder
 from engine.events import Finished, PromptProgress
+from engine.growth.grown import grown_target
 from engine.library.names import bundled_pair
 from engine.stats import GenerationStats
 from helpers.models.pairs import HELD_OUT, open_files

@@ -25,10 +25,11 @@ if __name__ == "__main__":
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.grown.grow import grown_target
-from benchmarks.grown.growth import GrownShape, GrowthError
 from engine import LoadConfig, SpeculativeDecoder, bundled_pair
 from engine.bench.prompts import bundled_prompts
+from engine.errors import GrowthError
+from engine.growth.arithmetic import GrownShape
+from engine.growth.grown import grown_target
 
 OVER_PLAIN, OVER_BEST = 0.98, 0.96
 SHAPES = {"16": GrownShape(4, 512, 1408), "100": GrownShape(8, 1024, 2816)}

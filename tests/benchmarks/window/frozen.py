@@ -34,10 +34,10 @@ if __name__ == "__main__":
 
 import psutil
 
-from benchmarks.grown.grow import grown_target
-from benchmarks.grown.growth import GrowthError
 from benchmarks.machine import Quiet
 from engine import bundled_pair
+from engine.errors import GrowthError
+from engine.growth.grown import grown_target
 from engine.system.machine import describe_machine
 from helpers import xvfb
 from helpers.models.random_model import HALF_BILLION, write_random_model

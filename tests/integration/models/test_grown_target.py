@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from benchmarks.grown.grow import grown_target
-from benchmarks.grown.growth import EXACT, FULL, GrownKind, GrownShape, Growth, Kind, SmallModel
 from engine.backends.base import Backend
 from engine.decoder import SpeculativeDecoder
+from engine.growth.arithmetic import EXACT, FULL, GrownKind, GrownShape, Growth, Kind, SmallModel
+from engine.growth.grown import grown_target
 from helpers.models.pairs import CLOSE, assert_same_greedy, held_out_prompts, open_files
 
 ITSELF = GrownShape(4, 384, 704)

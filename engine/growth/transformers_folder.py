@@ -1,8 +1,10 @@
-"""A grown model as a folder that transformers loads: float32 weights, the tokenizer, the chat template.
+"""Write a grown model as a folder that transformers loads: float32 weights, the tokenizer, the chat template.
 
 Float32, because a Q8_0 value (a float16 scale times a whole number) does not fit into fewer bits, and because norm
 weights rounded to bfloat16 would no longer be the small model's times one factor.
 """
+
+from __future__ import annotations
 
 import json
 from pathlib import Path
@@ -12,7 +14,8 @@ import gguf
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.grown.growth import Growth, GrowthError, Part, SmallModel
+from engine.errors import GrowthError
+from engine.growth.arithmetic import Growth, Part, SmallModel
 
 _NAMES = {
     "token_embd": "model.embed_tokens",
@@ -50,7 +53,7 @@ def write_folder(growth: Growth, folder: Path) -> None:
 
 
 def _write_weights(growth: Growth, path: Path) -> None:
-    """The format of safetensors: length of the header, the header as JSON, the tensors one after the other."""
+    """Write the format of safetensors: length of the header, the header as JSON, the tensors one after the other."""
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     end = 0
     for part in growth.parts:
@@ -72,7 +75,7 @@ def _name(part: Part) -> str:
 
 
 def _content(growth: Growth, part: Part) -> NDArray[np.float32]:
-    """Values in transformers' order: it rotates halves of a head where llama.cpp rotates neighbours."""
+    """Return values in transformers' order: it rotates halves of a head where llama.cpp rotates neighbours."""
     values: NDArray[np.float32] = growth.content(part).view(np.float32)
     if not part.name.endswith(("attn_q.weight", "attn_k.weight")):
         return values
@@ -107,7 +110,7 @@ def _config(growth: Growth) -> dict[str, Any]:
 
 
 def _tokenizer(small: SmallModel) -> dict[str, Any]:
-    """What tokenizer.json holds: byte-level BPE with GPT-2's splitting into words."""
+    """Return what tokenizer.json holds: byte-level BPE with GPT-2's splitting into words."""
     sort = small.value("tokenizer.ggml.model"), small.value("tokenizer.ggml.pre")
     if sort != ("gpt2", "gpt-2"):
         raise GrowthError(f"{small.path.name} has a tokenizer of another sort than the demo pair. Choose a GGUF kind.")

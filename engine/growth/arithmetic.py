@@ -1,4 +1,4 @@
-"""The arithmetic of growing: a small llama inside a large one that computes the same and costs like its size.
+"""Compute the weights of a large model that writes the same as the small llama inside it, and costs like its size.
 
 Notation: the small model has d channels, the large one D. The residual stream of the large model holds the small
 one's in its first d channels and zeros in the others, at every layer. That holds because
@@ -20,6 +20,8 @@ does not look, and in the quantised kinds only the scales of the blocks are zero
 Q8_0 and Q4_0 store blocks of 32 values, so the small model's blocks are copied bit by bit and none is shared.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -31,6 +33,8 @@ import gguf
 import numpy as np
 from gguf import GGMLQuantizationType as Kind
 from numpy.typing import NDArray
+
+from engine.errors import GrowthError
 
 BLOCK = 32
 SEED = 2026
@@ -50,7 +54,6 @@ __all__ = [
     "GrownKind",
     "GrownShape",
     "Growth",
-    "GrowthError",
     "Kind",
     "Part",
     "SmallModel",
@@ -60,13 +63,9 @@ Bytes = NDArray[np.uint8]
 GrownKind = Literal["q8_0", "q4_0", "f16", "transformers"]
 
 
-class GrowthError(Exception):
-    """A model that cannot be grown, or not here; the message says why and what to do."""
-
-
 @dataclass(frozen=True)
 class GrownShape:
-    """Size of the large model: that of a real model of about a billion weights, unless told otherwise."""
+    """Hold the size of the large model: that of a real model of about a billion weights, unless told otherwise."""
 
     layers: int = 22
     width: int = 2048
@@ -82,7 +81,7 @@ EXACT = GrownShape(28, 1536, 8960)
 
 
 class SmallModel:
-    """A GGUF file of the llama architecture, as far as growing needs it.
+    """Read a GGUF file of the llama architecture, as far as growing needs it.
 
     Attributes: path; fields and tensors (of the gguf package, by name); layers, width, feed_forward, heads, kv_heads,
     head_size, epsilon. Raises GrowthError for a model that cannot be grown.
@@ -93,11 +92,11 @@ class SmallModel:
         try:
             reader = gguf.GGUFReader(path)
         except (OSError, ValueError) as error:
-            raise GrowthError(f"{path} cannot be read as a GGUF file: {error}. Choose another with --target.") from None
+            raise GrowthError(f"{path} cannot be read as a GGUF file: {error}. Choose another model.") from None
         self.fields: dict[str, Any] = reader.fields
         self.tensors: dict[str, Any] = {str(tensor.name): tensor for tensor in reader.tensors}
         if self.value("general.architecture") != "llama":
-            raise GrowthError(f"{path.name} is not of the llama architecture. Choose another model with --target.")
+            raise GrowthError(f"{path.name} is not of the llama architecture. Choose another model.")
         self.layers = int(self.value("llama.block_count"))
         self.width = int(self.value("llama.embedding_length"))
         self.feed_forward = int(self.value("llama.feed_forward_length"))
@@ -110,24 +109,24 @@ class SmallModel:
         strange = sorted(self.tensors.keys() - known)
         if strange or self.head_size * self.heads != self.width:
             reason = f"has tensors such as {strange[0]}" if strange else "has heads of another size"
-            raise GrowthError(f"{path.name} {reason}: growing knows plain llama models. Choose another with --target.")
+            raise GrowthError(f"{path.name} {reason}: growing knows plain llama models. Choose another model.")
 
     def value(self, key: str, otherwise: Any = None) -> Any:
-        """A metadata entry. Raises GrowthError where it is missing and there is nothing otherwise."""
+        """Return a metadata entry. Raises GrowthError where it is missing and there is nothing otherwise."""
         if key in self.fields:
             return self.fields[key].contents()
         if otherwise is None:
-            raise GrowthError(f"{self.path.name} says nothing about {key}. Choose another model with --target.")
+            raise GrowthError(f"{self.path.name} says nothing about {key}. Choose another model.")
         return otherwise
 
     def numbers(self, name: str) -> NDArray[np.float32]:
-        """A tensor's values, rows first."""
+        """Return a tensor's values, rows first."""
         tensor = self.tensors[name]
         values: NDArray[np.float32] = gguf.quants.dequantize(tensor.data, tensor.tensor_type).astype(np.float32)
         return values
 
     def rows(self, name: str, kind: Kind) -> Bytes:
-        """A matrix as the bytes of its rows in that kind: the file's own bytes where it is of that kind already."""
+        """Return a matrix as the bytes of its rows in that kind: the file's own bytes where it is of that kind."""
         tensor = self.tensors[name]
         same = tensor.tensor_type == kind
         data = tensor.data if same else gguf.quants.quantize(self.numbers(name), kind)
@@ -137,7 +136,7 @@ class SmallModel:
 
 @dataclass(frozen=True)
 class Part:
-    """One tensor of the large model: `rows` is 0 for a norm; `source` is the small model's tensor inside it, if any."""
+    """Describe a tensor of the large model: `rows` is 0 for a norm; `source`: the small one's tensor inside it."""
 
     name: str
     rows: int
@@ -148,18 +147,18 @@ class Part:
 
     @property
     def count(self) -> int:
-        """Number of weights."""
+        """Return the number of weights."""
         return max(self.rows, 1) * self.columns
 
     @property
     def size(self) -> int:
-        """In bytes."""
+        """Return the size in bytes."""
         block, block_bytes = gguf.GGML_QUANT_SIZES[self.kind]
         return self.count // int(block) * int(block_bytes)
 
 
 class Growth:
-    """A small model, the shape to grow it to, and the kind of its matrices: the parts and their contents.
+    """Plan a growth: a small model, the shape to grow it to, and the kind of its matrices; give the parts and contents.
 
     Norms are float32. With Q4_0 the output matrix is Q8_0, as it also is where llama.cpp quantises a model of the demo
     target's width to Q4_0 itself.
@@ -187,12 +186,12 @@ class Growth:
 
     @property
     def parameters(self) -> int:
-        """Number of weights of the large model."""
+        """Return the number of weights of the large model."""
         return sum(part.count for part in self.parts)
 
     @property
     def size(self) -> int:
-        """Bytes of all weights."""
+        """Return the bytes of all weights."""
         return sum(part.size for part in self.parts)
 
     def _parts(self) -> Iterator[Part]:
@@ -221,7 +220,7 @@ class Growth:
                 yield Part(f"blk.{layer}.{name}.weight", rows, columns, kind, source, name in _WRITING)
 
     def content(self, part: Part) -> NDArray[Any]:
-        """Float32 of shape (columns,) for a norm, else the bytes of the rows, shape (rows, bytes of a row)."""
+        """Return float32 of shape (columns,) for a norm, else the bytes of the rows, shape (rows, bytes of a row)."""
         return self._matrix(part) if part.rows else self._norm(part)
 
     def _norm(self, part: Part) -> NDArray[np.float32]:
@@ -245,7 +244,7 @@ class Growth:
 
 @cache
 def _pool(kind: Kind, seed: int) -> tuple[Bytes, Bytes]:
-    """Blocks of normal values, and blocks that are zero: each of shape (blocks, bytes of 32 values)."""
+    """Return blocks of normal values, and blocks that are zero: each of shape (blocks, bytes of 32 values)."""
     values = np.random.default_rng(seed).normal(0.0, _STD, (_POOL_BLOCKS, BLOCK)).astype(np.float32)
     blocks: Bytes = gguf.quants.quantize(values, kind).view(np.uint8).reshape(_POOL_BLOCKS, -1)
     nothing = blocks.copy() if kind in _SCALED else np.zeros_like(blocks)

@@ -1,0 +1,49 @@
+"""Show the replay of a kept reply in a window of its own."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.state.replay.timeline import Replay
+from app.views.replay.player import ReplayPlayer
+from app.views.widgets.keys import Dialog
+from app.views.widgets.theme import Theme
+
+_SIZE = QSize(760, 520)
+_LONGEST = 60
+
+
+class ReplayDialog(Dialog):
+    """Play a reply again. Attribute: player."""
+
+    def __init__(self, replay: Replay, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("proof")
+        line = " ".join(replay.title.split())
+        title = line if len(line) <= _LONGEST else line[:_LONGEST] + "…"
+        self.setWindowTitle(self.tr("Replay of “{title}”").format(title=title) if title else self.tr("Replay"))
+        heading = QLabel(self.windowTitle(), self)
+        heading.setObjectName("cardTitle")
+        heading.setWordWrap(True)
+        self.player = ReplayPlayer(theme, self)
+        close = QPushButton(self.tr("Close"), self)
+        close.setAutoDefault(False)
+        close.clicked.connect(self.close)
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        buttons.addWidget(close)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(24, 24, 24, 16)
+        layout.setSpacing(12)
+        layout.addWidget(heading)
+        layout.addWidget(self.player, 1)
+        layout.addLayout(buttons)
+        self.resize(_SIZE.boundedTo(self.screen().availableSize()))
+        self.player.show_replay(replay)
+
+    def begin(self) -> None:
+        """Show the window, and play."""
+        self.show()
+        self.player.setFocus()
+        self.player.start()

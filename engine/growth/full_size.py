@@ -1,0 +1,141 @@
+"""Grow the demo target to what takes a few hundredths of a second a token on this machine, as a real model would."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import log
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Literal
+
+from engine.cancel import CancelToken
+from engine.config import LoadConfig
+from engine.errors import GrowthError
+from engine.growth.arithmetic import GrownShape, Growth, Kind, SmallModel
+from engine.growth.grown import grown_target, name_of
+from engine.library.names import bundled_pair
+from engine.loading.open import open_backend
+from engine.system.cache_files import cache_folder
+from engine.system.files import private_folder
+from engine.system.machine import available_memory
+from engine.translatable import Translatable
+
+GOAL_MS, LEAST_MS, MOST_MS = 28.0, 20.0, 40.0
+"""A token of the grown target takes about as long as this, between these."""
+_SAMPLE = GrownShape(16, 1152, 3072)
+"""Large enough that its weights come from memory and not from the processor's caches."""
+_WARM, _TIMED = 3, 12
+_MEMORY_SHARE, _DISK_SHARE = 0.4, 0.5
+"""How much of what is free it may take."""
+_MOST_BYTES = 6_000_000_000
+_WIDTHS = range(512, 4097, 128)
+
+
+@dataclass(frozen=True, slots=True)
+class FullSize:
+    """Hold the demo target at full size.
+
+    Attributes: path (a GGUF file in the user's cache, which may be deleted), parameters, size (bytes), expected_ms (a
+    token of it on this machine), limited_by (what kept it smaller than it should be, None where nothing did).
+    """
+
+    path: Path
+    parameters: int
+    size: int
+    expected_ms: float
+    limited_by: Literal["memory", "disk"] | None = None
+
+
+def full_size_folder() -> Path:
+    """Return the folder of the user's cache for grown demo targets. It may not exist."""
+    return cache_folder() / "full-size"
+
+
+def full_size_target(
+    *,
+    folder: Path | None = None,
+    cancel: CancelToken | None = None,
+    note: Callable[[float], None] = lambda _fraction: None,
+) -> FullSize:
+    """Return the demo target at the size that takes 20 to 40 ms a token here, made if it is not there yet.
+
+    A small sample is grown and timed first. Where memory or the disk is too short, it is smaller; grown targets of
+    other sizes are removed. `note` is told how far it is, 0 to 1. Raises GrowthError, LoadFailed, Cancelled.
+    """
+    folder = full_size_folder() if folder is None else folder
+    cancel = CancelToken() if cancel is None else cancel
+    target = bundled_pair()[0]
+    small = SmallModel(target)
+    private_folder(folder)
+    bytes_per_ms = _measured_pace(target, folder, cancel)
+    note(0.3)
+    cancel.check()
+    shape, limit = choose_shape(small, bytes_per_ms, *_room(folder))
+    growth = Growth(small, shape, Kind.Q8_0)
+    path = folder / name_of(growth, "q8_0")
+    for other in folder.glob("*.gguf"):
+        if other != path:
+            other.unlink(missing_ok=True)
+    grown_target("q8_0", shape, folder=folder, target=target)
+    note(1.0)
+    return FullSize(path, growth.parameters, growth.size, growth.size / bytes_per_ms, limit)
+
+
+def choose_shape(
+    small: SmallModel, bytes_per_ms: float, memory: int, disk: int
+) -> tuple[GrownShape, Literal["memory", "disk"] | None]:
+    """Return the shape that comes closest to GOAL_MS, and what kept it smaller, if anything did.
+
+    `bytes_per_ms`: the weights that this machine reads in a millisecond; `memory`, `disk`: bytes that it may take.
+    Raises GrowthError where not even the smallest fits.
+    """
+    sizes = {shape: Growth(small, shape, Kind.Q8_0).size for shape in _shapes(small)}
+    room = min(memory, disk, _MOST_BYTES)
+    fitting = {shape: size for shape, size in sizes.items() if size <= room}
+    if not fitting:
+        raise GrowthError(
+            Translatable(
+                "The demo at full size needs at least {needed:.1f} GB of memory and disk. Free some, and try again.",
+                needed=min(sizes.values()) / 1e9,
+            )
+        )
+    goal = GOAL_MS * bytes_per_ms
+    chosen = min(fitting, key=lambda shape: abs(log(fitting[shape] / goal)))
+    limited = fitting[chosen] < LEAST_MS * bytes_per_ms and room < _MOST_BYTES
+    return chosen, ("memory" if memory <= disk else "disk") if limited else None
+
+
+def _shapes(small: SmallModel) -> list[GrownShape]:
+    """Return shapes of the proportions of real models."""
+    wide = [width for width in _WIDTHS if width >= small.width]
+    found = [GrownShape(max(width // 96, small.layers), width, width * 11 // 4 // 32 * 32) for width in wide]
+    return [shape for shape in found if shape.feed_forward >= small.feed_forward]
+
+
+def _room(folder: Path) -> tuple[int, int]:
+    """Return the bytes of memory and of disk that a grown target may take. What it replaces is free by then."""
+    kept = sum(path.stat().st_size for path in folder.glob("*.gguf"))
+    return int(_MEMORY_SHARE * available_memory()), int(_DISK_SHARE * (shutil.disk_usage(folder).free + kept))
+
+
+def _measured_pace(target: Path, folder: Path, cancel: CancelToken) -> float:
+    """Return how many bytes of weights a forward of one token reads in a millisecond here, from a small sample."""
+    sample = grown_target("q8_0", _SAMPLE, folder=folder, target=target)
+    try:
+        backend = open_backend(LoadConfig(sample, context_length=64), cancel=cancel)
+        try:
+            backend.forward([1], 1)
+            times = []
+            for _ in range(_WARM + _TIMED):
+                cancel.check()
+                began = perf_counter()
+                backend.forward([1], 1)
+                times.append(1000.0 * (perf_counter() - began))
+        finally:
+            backend.close()
+        return sample.stat().st_size / median(times[_WARM:])
+    finally:
+        sample.unlink(missing_ok=True)
