@@ -35,7 +35,7 @@ VIOLATIONS = [
     ("app-layers", "app/control/chat.py", "import app.views.chat.entry"),
     ("app-layers", "app/new_room.py", "import app.state"),
     ("views-layers", "app/views/widgets/theme.py", "import app.views.markdown.text"),
-    ("views-layers", "app/views/tokens/text.py", "import app.views.models.bar"),
+    ("views-layers", "app/views/tokens/layer.py", "import app.views.models.bar"),
     ("drafters-never-accept", "engine/drafting/base.py", "import engine.sampling.acceptance"),
     ("verifiers-never-draft", "engine/generation/verifier.py", "import engine.drafting.draft_model"),
     ("pure-rules", "engine/sampling/acceptance.py", "import engine.backends.base"),

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Literal
+
+from app.state.markdown.formulas import LONGEST, closes_display, opens_display
 
 PARAGRAPH_LIMIT = 2_000
 LINES_LIMIT = 3_000
@@ -38,12 +41,14 @@ class Block:
     """Hold a finished piece. `text`: Markdown, or only the code of a fence, as it was written.
 
     `joined`: it goes on from the block before, so no gap belongs between them. `language`: what stands after a fence.
+    `lines`: for pieces of the text, in order, where each begins in it and in the source; -1 for what is repeated.
     """
 
     text: str
     joined: bool = False
     kind: Kind = "text"
     language: str = ""
+    lines: tuple[tuple[int, int], ...] = field(default=(), compare=False)
 
 
 @dataclass(slots=True)
@@ -51,6 +56,10 @@ class MarkdownBlocks:
     """Take text as it comes and return finished blocks. `open_text` is the block that is not finished yet."""
 
     _lines: list[str] = field(default_factory=list)
+    _starts: list[int] = field(default_factory=list)
+    """Where each of them begins in the source."""
+    _at: int = 0
+    """Where the partial line begins in the source."""
     _size: int = 0
     _partial: str = ""
     _kind: str = "paragraph"
@@ -72,9 +81,9 @@ class MarkdownBlocks:
         """Return the open block as if it ended here, or nothing if there is none."""
         if self._kind == "fence":
             partial = "" if _may_close(self._partial, self._fence) else self._partial
-            return Block("".join(self._lines) + partial, self._joined, "code", self._language)
+            return Block("".join(self._lines) + partial, self._joined, "code", self._language, self._places())
         text = self.open_text
-        return Block(text, self._joined) if text.strip() else None
+        return Block(text, self._joined, lines=self._places()) if text.strip() else None
 
     def push(self, text: str) -> list[Block]:
         """Take more text; the blocks that it finished, in order."""
@@ -83,6 +92,7 @@ class MarkdownBlocks:
             self._partial = line
             self._cut_long_line()
             self._take(self._partial)
+            self._at += len(self._partial) + 1
         self._partial = last
         self._cut_long_line()
         return self._collect()
@@ -92,7 +102,7 @@ class MarkdownBlocks:
         if self._partial:
             last, self._partial = self._partial, ""
             if self._kind == "fence" and not _closes(last, self._fence):
-                self._lines.append(self._undented(last))
+                self._append(self._undented(last), last)
             else:
                 self._take(last)
         self._emit()
@@ -123,7 +133,7 @@ class MarkdownBlocks:
         if not self._in_line and _closes(line, self._fence):
             self._emit()
             return
-        self._add(line if self._in_line else self._undented(line))
+        self._add(line if self._in_line else self._undented(line), line)
         self._in_line = False
         # A blank line, or one that begins at the left, is where a new state of the highlighter hurts least.
         calm = not line.strip() or (self._size > CODE_LIMIT * 0.9 and not line.startswith((" ", "\t")))
@@ -138,7 +148,8 @@ class MarkdownBlocks:
     def _cut_code_line(self) -> None:
         while len(self._partial) > LINE_LIMIT:
             piece, self._partial = self._partial[:LINE_LIMIT], self._partial[LINE_LIMIT:]
-            self._lines.append(piece if self._in_line else self._undented(piece))
+            self._append(piece if self._in_line else self._undented(piece), piece)
+            self._at += len(piece)
             self._size += len(piece)
             self._in_line = True
             if self._size > CODE_LIMIT:
@@ -156,10 +167,18 @@ class MarkdownBlocks:
         if self._kind == "list":
             self._blank_in_list = True
             self._add("")
+        elif self._kind == "formula" and self._size < LONGEST:
+            self._add("")
         else:
             self._emit()
 
     def _take_text(self, line: str) -> None:
+        written = line
+        if self._kind == "formula" and self._size < LONGEST:
+            self._add(line)
+            if closes_display(line, self._fence):
+                self._emit()
+            return
         fence = _FENCE.match(line)
         item = None if fence or _RULE.match(line) else _ITEM.match(line)
         if self._kind == "list":
@@ -172,7 +191,7 @@ class MarkdownBlocks:
             self._blank_in_list = False
         if self._kind != "list" and self._begin(line, item, fence):
             return
-        self._add(line)
+        self._add(line, written)
         if self._kind == "heading":
             self._emit()
         elif self._kind == "quote" and self._size > LINES_LIMIT:
@@ -184,7 +203,7 @@ class MarkdownBlocks:
         """Return whether a line belongs to the open list."""
         if item is not None or line.startswith(("  ", "\t")):
             return True
-        return not (self._blank_in_list or fence or _HEADING.match(line) or _RULE.match(line))
+        return not (self._blank_in_list or fence or _HEADING.match(line) or _RULE.match(line) or opens_display(line))
 
     def _is_long_list(self) -> bool:
         return self._size > LINES_LIMIT or len(self._lines) > MOST_ITEMS
@@ -213,6 +232,10 @@ class MarkdownBlocks:
             kind = "heading"
         elif _QUOTE.match(line):
             kind = "quote"
+        elif (end := opens_display(line)) and not closes_display(line, end, first=True):
+            self._emit()
+            self._kind, self._fence = "formula", end
+            return False
         # A number other than 1 does not begin a list in the middle of a paragraph, nor does an empty item.
         if kind == "list" and self._lines and item is not None and not _may_interrupt(item):
             kind = "paragraph"
@@ -221,9 +244,19 @@ class MarkdownBlocks:
             self._kind = kind
         return False
 
-    def _add(self, line: str) -> None:
-        self._lines.append(line + "\n")
+    def _add(self, line: str, written: str | None = None) -> None:
+        self._append(line + "\n", line if written is None else written)
         self._size += len(line) + 1
+
+    def _append(self, text: str, written: str) -> None:
+        """Keep a piece. `written`: its line, or the rest of it, as it stands in the source."""
+        self._lines.append(text)
+        self._starts.append(self._at + len(written) - len(text.removesuffix("\n")))
+
+    def _places(self) -> tuple[tuple[int, int], ...]:
+        """Return where the pieces begin, in the block and in the source."""
+        lengths = accumulate((len(line) for line in self._lines), initial=0)
+        return tuple(zip(lengths, (*self._starts, self._at), strict=True))
 
     def _cut_lines(self) -> None:
         """Cut a paragraph or table of many lines: end the block here, and repeat a table's head."""
@@ -235,6 +268,7 @@ class MarkdownBlocks:
                 if len(head[0]) + len(head[1]) < LINE_LIMIT:
                     for line in head:
                         self._add(line.rstrip("\n"))
+                    self._starts = [-1, -1]
         elif self._size > PARAGRAPH_LIMIT:
             self._emit(cut=True)
 
@@ -247,19 +281,21 @@ class MarkdownBlocks:
             window = self._partial[:LINE_LIMIT]
             at = max(window.rfind(mark) for mark in _SENTENCES) + 1 or window.rfind(" ")
             at = at if at > 0 else len(window)
-            self._lines.append(self._partial[:at])
+            self._append(self._partial[:at], self._partial[:at])
             self._emit(cut=True)
-            self._partial = self._partial[at:].lstrip(" ")
+            rest = self._partial[at:].lstrip(" ")
+            self._at += len(self._partial) - len(rest)
+            self._partial = rest
 
     def _emit(self, *, cut: bool = False) -> None:
         text = "".join(self._lines)
         if self._kind == "fence":
-            self._done.append(Block(text, self._joined, "code", self._language))
+            self._done.append(Block(text, self._joined, "code", self._language, self._places()))
             self._joined = cut
         elif text.strip():
-            self._done.append(Block(text, self._joined))
+            self._done.append(Block(text, self._joined, lines=self._places()))
             self._joined = cut
-        self._lines, self._size, self._kind = [], 0, "paragraph"
+        self._lines, self._starts, self._size, self._kind = [], [], 0, "paragraph"
         self._fence = self._language = ""
         self._indent, self._blank_in_list, self._in_line = 0, False, False
 

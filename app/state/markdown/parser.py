@@ -11,6 +11,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
+from app.state.markdown.formulas import add_formulas
+from app.state.markdown.places import SourceFinder
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
@@ -33,7 +36,11 @@ _HIDDEN = dict.fromkeys((0x202A, 0x202B, 0x202C, *range(0x2066, 0x206A), 0x2028,
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Hold text in one style."""
+    """Hold text in one style.
+
+    `formula`: what is to be set in place of the text, which is its source; `display`: whether on a line of its own.
+    `start`, `end`: where it stands in the piece, -1 where that is not known.
+    """
 
     text: str
     bold: bool = False
@@ -41,6 +48,10 @@ class Run:
     struck: bool = False
     code: bool = False
     link: str = ""
+    formula: str = ""
+    display: bool = False
+    start: int = field(default=-1, compare=False)
+    end: int = field(default=-1, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +74,24 @@ class Paragraph:
     depth: int = 0
     item: ListItem | None = None
 
+    @property
+    def is_display(self) -> bool:
+        """Return whether it is one displayed formula."""
+        return len(self.runs) == 1 and self.runs[0].display
+
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Hold code within a list or a quote, or code by its indentation."""
+    """Hold code within a list or a quote, or code by its indentation.
+
+    `lines`: where they begin, in it and in the piece.
+    """
 
     text: str
     language: str = ""
     quotes: int = 0
     depth: int = 0
+    lines: tuple[tuple[int, int], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +133,7 @@ def parse(markdown: str) -> list[Node]:
     tokens = _parser().parse(text)
     if any(token.level >= MOST_NESTING - 1 for token in tokens):
         return [_plain(text)]
-    return _Walk(tokens).nodes
+    return _Walk(tokens, SourceFinder(text)).nodes
 
 
 def prepare() -> None:
@@ -133,6 +153,7 @@ def _parser() -> MarkdownIt:
     # Where a reply says of a name what its address is, the name was used before: so both are shown as they are.
     parser.enable(["table", "strikethrough"]).disable(["reference", "html_block", "html_inline"])
     parser.validateLink = is_safe_link  # type: ignore[assignment, method-assign]
+    add_formulas(parser)
     return parser
 
 
@@ -141,6 +162,7 @@ class _Walk:
     """Go through the tokens of a piece."""
 
     tokens: list[Token]
+    finder: SourceFinder
     nodes: list[Node] = field(default_factory=list)
     _quotes: int = 0
     _lists: list[tuple[int, int | None]] = field(default_factory=list)
@@ -196,22 +218,47 @@ class _Walk:
         self._level = 0
 
     def take_text(self, token: Token) -> None:
-        runs = _runs(token.children or [])
+        if token.map:
+            self.finder.go_to_line(token.map[0])
+        runs = _runs(token.children or [], self.finder)
         if self._in_table:
             self._rows[-1].append(runs)
-        else:
-            self._add_text(runs)
+            return
+        begun = 0
+        for at, run in enumerate(runs):
+            if run.display and not self._level:
+                # It stands between what comes before and what follows, on lines of its own.
+                if self._item is not None or runs[begun:at]:
+                    self._add_text(_trimmed(runs[begun:at]))
+                self._add_text((run,))
+                begun = at + 1
+        if not begun or _trimmed(runs[begun:]):
+            self._add_text(_trimmed(runs[begun:]) if begun else runs)
+
+    def take_formula(self, token: Token) -> None:
+        self._leave_item()
+        if token.map:
+            self.finder.go_to_line(token.map[0])
+        first = token.markup.partition("\n")[0]
+        start, end = self.finder.find(first)
+        if last := token.markup[len(first) :].rpartition("\n")[2]:
+            _, end = self.finder.find(last)
+        source = token.markup.replace("\n", LINE_BREAK)
+        self._add_text((Run(source, formula=token.content, display=True, start=start, end=end),))
 
     def _add_text(self, runs: tuple[Run, ...]) -> None:
         item, self._item = self._item, None
         if item is not None and runs and (task := _TASK.match(runs[0].text)) and not runs[0].code:
             item = replace(item, task=task[1] != " ")
-            runs = (replace(runs[0], text=runs[0].text[task.end() :]), *runs[1:])
+            start = runs[0].start + task.end() if runs[0].start >= 0 else -1
+            runs = (replace(runs[0], text=runs[0].text[task.end() :], start=start), *runs[1:])
         self.nodes.append(Paragraph(runs, self._level, self._quotes, len(self._lists), item))
 
     def take_code(self, token: Token) -> None:
         self._leave_item()
-        self.nodes.append(Code(token.content, token.info.strip(), self._quotes, len(self._lists)))
+        first = (token.map or [0])[0] + (token.type == "fence")
+        lines = self.finder.lines_of(token.content, first)
+        self.nodes.append(Code(token.content, token.info.strip(), self._quotes, len(self._lists), lines))
 
     def take_rule(self, _token: Token) -> None:
         self._leave_item()
@@ -250,6 +297,7 @@ _STEPS = {
     "heading_open": _Walk.enter_heading,
     "heading_close": _Walk.leave_heading,
     "inline": _Walk.take_text,
+    "formula_block": _Walk.take_formula,
     "fence": _Walk.take_code,
     "code_block": _Walk.take_code,
     "hr": _Walk.take_rule,
@@ -260,7 +308,20 @@ _STEPS = {
 }
 
 
-def _runs(tokens: list[Token]) -> tuple[Run, ...]:
+def _trimmed(runs: tuple[Run, ...]) -> tuple[Run, ...]:
+    """Return runs without line breaks and spaces at their edges."""
+    kept = list(runs)
+    while kept and not kept[0].text.strip(f" {LINE_BREAK}"):
+        kept.pop(0)
+    while kept and not kept[-1].text.strip(f" {LINE_BREAK}"):
+        kept.pop()
+    if kept and (text := kept[0].text.lstrip(" ")) != kept[0].text:
+        start = kept[0].start + len(kept[0].text) - len(text) if kept[0].start >= 0 else -1
+        kept[0] = replace(kept[0], text=text, start=start)
+    return tuple(kept)
+
+
+def _runs(tokens: list[Token], finder: SourceFinder) -> tuple[Run, ...]:
     """Return the text of a paragraph in its looks."""
     found: list[Run] = []
     depth = {"strong": 0, "em": 0, "s": 0}
@@ -273,25 +334,42 @@ def _runs(tokens: list[Token]) -> tuple[Run, ...]:
             links.append(str(token.attrs.get("href", "")))
         elif token.type == "link_close":
             links.pop()
+            finder.skip_target()
         else:
             look = Run("", depth["strong"] > 0, depth["em"] > 0, depth["s"] > 0, link=links[-1] if links else "")
-            found += _of_one(token, look)
+            found += _of_one(token, look, finder)
     return tuple(run for run in found if run.text)
 
 
-def _of_one(token: Token, look: Run) -> list[Run]:
+def _of_one(token: Token, look: Run, finder: SourceFinder) -> list[Run]:
     if token.type == "code_inline":
-        return [replace(look, text=token.content, code=True)]
+        return _placed(replace(look, text=token.content, code=True), finder)
+    if token.type == "formula":
+        start, end = finder.find(token.markup)
+        source = token.markup.replace("\n", LINE_BREAK)
+        shown = bool(token.meta["display"])
+        return [replace(look, text=source, formula=token.content, display=shown, start=start, end=end)]
     if token.type in {"softbreak", "hardbreak"}:
         # What the model wrote on a line of its own stays on one.
-        return [replace(look, text=LINE_BREAK)]
+        start, end = finder.find("\n")
+        return [replace(look, text=LINE_BREAK, start=start, end=end)]
     if token.type == "image":
         address = str(token.attrs.get("src", ""))
         about = token.content or address
-        return [replace(look, text=f"[{about}]", link=look.link or address)]
+        start, _ = finder.find("![")
+        finder.find(token.content)
+        finder.skip_target()
+        return [replace(look, text=f"[{about}]", link=look.link or address, start=start, end=finder.at)]
     if look.link:
-        return [replace(look, text=token.content)]
-    return _with_bare_links(token.content, look)
+        return _placed(replace(look, text=token.content), finder)
+    return [piece for run in _with_bare_links(token.content, look) for piece in _placed(run, finder)]
+
+
+def _placed(run: Run, finder: SourceFinder) -> list[Run]:
+    """Return a run with where it stands, in pieces where not all of it is written as it is shown."""
+    if not run.text:
+        return []
+    return [replace(run, text=text, start=start, end=end) for text, start, end in finder.pieces(run.text)]
 
 
 def _with_bare_links(text: str, look: Run) -> list[Run]:

@@ -37,7 +37,7 @@ _QUESTION_SHARE = 0.85
 class ExchangeView(EntryView):
     """Show a question and the reply to it.
 
-    Attribute: tokens, what stands in the reply's place while its tokens are coloured, else None.
+    Attribute: tokens, what colours the tokens of the reply, None where they are not coloured.
     Signal: pointed(QRect) (the keys went to what stands in this rectangle).
     """
 
@@ -129,8 +129,7 @@ class ExchangeView(EntryView):
     @property
     def is_drawn(self) -> bool:
         """Return whether its visible part is drawn."""
-        drawn = self.reply if self.tokens is None else self.tokens
-        return drawn.isHidden() or drawn.is_settled or self._finished is None
+        return self.reply.isHidden() or self.reply.is_settled or self._finished is None
 
     def shows(self, exchange: Exchange) -> bool:
         """Return whether it shows the current state of an exchange."""
@@ -146,68 +145,57 @@ class ExchangeView(EntryView):
 
     def grow(self) -> None:
         """Show what has been added to the reply."""
-        if self.tokens is not None:
-            self.tokens.show()
-            self._feed_tokens(self.tokens)
-            return
         more = self.exchange.shown[self._fed :]
         self._fed += len(more)
         if self._fed:
             self.reply.show()
             self.reply.grow(more)
+        if self.tokens is not None:
+            self.tokens.show()
+            self._feed_tokens(self.tokens)
 
     def end(self) -> None:
         """End the reply, whatever way it went."""
         self._finished, self.floor = self.exchange.reply, 0
         self._show_actions()
         self._show_calls()
-        if not (self.exchange.shown if self.tokens is None else self.exchange.reply):
+        if not self.exchange.shown:
             self._show_end()
-        elif self.tokens is not None:
-            self.tokens.show()
-            self._feed_tokens(self.tokens)
-            self.tokens.finish(self.exchange.reply)
         else:
             self.reply.show()
             self.reply.finish(self.exchange.shown)
+        self._finish_tokens()
 
     def show_tokens(self, on: bool) -> None:
-        """Show the reply's tokens, one by one in colours, in place of the reply, or the reply again."""
+        """Colour the reply's tokens, or none."""
         if on == (self.tokens is not None):
             return
-        if on:
-            self.tokens = self._make_tokens()
-            self.reply.hide()
-        elif self.tokens is not None:
-            self.tokens.hide()
-            self.tokens.deleteLater()
+        if self.tokens is not None:
+            self.tokens.end()
             self.tokens = None
-        if self._finished is not None:
-            self.end()
-        elif self.exchange.reply or self.exchange.shown:
-            self.grow()
+        else:
+            self.tokens = TokenReply(self.reply, self._theme, self)
+            self.tokens.hide()
+            self._rows.insertWidget(self._rows.indexOf(self.reply) + 1, self.tokens)
+            self.tokens.layer.pointed.connect(lambda place: self.pointed.emit(place.translated(self.reply.pos())))
+            if self._finished is not None:
+                self._finish_tokens()
+            elif self.exchange.reply:
+                self.tokens.show()
+                self._feed_tokens(self.tokens)
         self.resized.emit()
-
-    def _make_tokens(self) -> TokenReply:
-        tokens = TokenReply(self._theme, self)
-        tokens.hide()
-        self._rows.insertWidget(self._rows.indexOf(self.reply), tokens)
-        tokens.grew.connect(self.resized)
-        tokens.settled.connect(self._show_end)
-        tokens.pointed.connect(lambda place: self.pointed.emit(place.translated(tokens.pos())))
-        return tokens
 
     def _feed_tokens(self, tokens: TokenReply) -> None:
         """Show what the record has by now."""
         if self.exchange.trace is None:
             self.ask(LoadTrace(self.exchange))
-        trace = self.exchange.trace
-        if trace is not None and tokens.trace is trace:
-            tokens.grow()
-        else:
-            recorded = "" if trace is None else trace.text
-            reply = self.exchange.reply
-            tokens.follow(trace, reply[: len(reply) - len(recorded)] if reply.endswith(recorded) else "")
+        tokens.follow(self.exchange.trace, self.exchange.reply, self.exchange.shown)
+
+    def _finish_tokens(self) -> None:
+        if self.tokens is not None and self.exchange.reply:
+            self.tokens.show()
+            self._feed_tokens(self.tokens)
+            self.tokens.finish()
 
     @property
     def folds(self) -> tuple[bool, ...]:

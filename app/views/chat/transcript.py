@@ -14,7 +14,7 @@ from app.views.chat.column import COLUMN, MARGIN, ColumnView
 from app.views.chat.entries import leave_tab_order, stops_of
 from app.views.chat.exchange import ExchangeView
 from app.views.chat.question import QuestionEditor
-from app.views.tokens.text import TOKEN_KEYS, TokenText
+from app.views.tokens.layer import TOKEN_KEYS, WALKED
 from app.views.widgets.icons import icon_button
 from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.theme import Theme
@@ -210,7 +210,7 @@ class TranscriptView(ColumnView):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         """Leave these keys to the conversation while a text has the focus."""
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
-            within = isinstance(watched, TokenText) and event.key() in TOKEN_KEYS
+            within = bool(watched.property(WALKED)) and event.key() in TOKEN_KEYS
             if not within and self.scroll_by_key(event):
                 return True
         return super().eventFilter(watched, event)

@@ -7,7 +7,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QTextEdit, QToolButton, QWidget
 
 from app.state.markdown.code_colors import language_name
-from app.views.markdown.writer import CODE_MARGIN, CodeBox, code_header_height
+from app.views.markdown.code_writer import CODE_MARGIN, CodeBox, code_header_height
 from app.views.widgets.icons import keep_icon
 from app.views.widgets.theme import Theme
 

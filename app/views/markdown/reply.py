@@ -37,9 +37,10 @@ class ReplyView(QWidget):
     """Show a growing reply. It is drawn some twenty times a second, a few milliseconds each, however fast it comes.
 
     Signals: settled() (all text that was given is drawn, and the reply is complete), grew() (its height changed),
-    answer_wanted() (the thought is to end now).
+    answer_wanted() (the thought is to end now), paged(MarkdownPage) (there is another page).
     """
 
+    paged = Signal(object)
     settled = Signal()
     grew = Signal()
     answer_wanted = Signal()
@@ -77,6 +78,11 @@ class ReplyView(QWidget):
     def texts(self) -> list[MarkdownText]:
         """Return its text without its thoughts."""
         return [part for part in self._parts if isinstance(part, MarkdownText)]
+
+    @property
+    def bodies(self) -> list[MarkdownText]:
+        """Return its texts and those of its thoughts, in order."""
+        return [part.body if isinstance(part, ThoughtView) else part for part in self._parts]
 
     @property
     def code_bars(self) -> list[CodeBar]:
@@ -141,7 +147,8 @@ class ReplyView(QWidget):
         if done:
             self.settled.emit()
         elif not idle:
-            self._clock.start(_TURN_MS if self._complete else FLUSH_MS // 2)
+            waits = any(part.blocked for part in self._parts)
+            self._clock.start(_TURN_MS if self._complete and not waits else FLUSH_MS // 2)
 
     def _work(self, until: float) -> bool:
         """Write until then. Whether everything is written."""
@@ -150,6 +157,8 @@ class ReplyView(QWidget):
                 part = next((part for part in self._parts if part.busy), None)
                 if part is not None:
                     part.step()
+                    if part.blocked:
+                        return False
                 elif self._pieces:
                     self._place(self._pieces.popleft())
                 elif not self._read():
@@ -230,6 +239,7 @@ class ReplyView(QWidget):
                 text = "".join(piece for part in self.texts for piece in part.source)
                 while self._parts:
                     self._drop(self._parts.pop())
+                # All of it, from the beginning.
                 self._think(text)
                 self._end_part()
 
@@ -239,7 +249,7 @@ class ReplyView(QWidget):
             if not text.strip():
                 return
             last = MarkdownText(self._theme, self)
-            self._add(last)
+            self._add(last, last, text)
         last.feed(text)
 
     def _think(self, text: str) -> None:
@@ -254,11 +264,19 @@ class ReplyView(QWidget):
             last = ThoughtView(self._theme, self, folded=self._complete)
             last.turned.connect(self._turned)
             last.answer_wanted.connect(self.answer_wanted)
-            self._add(last)
+            self._add(last, last.body, text)
         last.feed(text)
 
-    def _add(self, part: MarkdownText | ThoughtView) -> None:
+    def _add(self, part: MarkdownText | ThoughtView, body: MarkdownText, text: str) -> None:
+        before = self._parts[-1] if self._parts else None
+        passed = 0
+        if before is not None:
+            earlier = before.body if isinstance(before, ThoughtView) else before
+            passed = earlier.page.base + sum(map(len, before.source))
+        body.page.base = max("".join(self._source).find(text, passed), passed)
+        body.paged.connect(self.paged)
         self._parts.append(part)
+        self.paged.emit(body.page)
         part.resize(self.width(), 0)
         part.show()
 

@@ -3,41 +3,54 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from time import perf_counter
 
-from PySide6.QtCore import QRect, Qt
+from PySide6.QtCore import QMimeData, QRect, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent, QTextBlock, QTextCursor
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.state.markdown.blocks import Block, MarkdownBlocks
 from app.views.markdown.auto_height_text import AutoHeightText, take_height
 from app.views.markdown.code_bars import CodeBar, CodeBars
-from app.views.markdown.writer import GAP, QUOTES, MarkdownWriter
+from app.views.markdown.code_writer import GAP
+from app.views.markdown.formula import OBJECT, FormulaObjects
+from app.views.markdown.writer import QUOTES, MarkdownWriter
 from app.views.widgets.theme import Theme
 
 _STEP = 2_000
 """Characters that are cut into blocks at once."""
 _STEPS_A_LAYOUT = 6
+_PATIENCE_S = 2.0
+"""How long a piece waits for its formulas; then their source is shown."""
 MOST_PIXELS = 8_000_000
 """Qt lays out no more than 2²³ of them."""
 
 
 class MarkdownPage(AutoHeightText):
-    """Hold one document of the text, which only grows at its end."""
+    """Hold one document of the text, which only grows at its end.
+
+    Attributes: base, where the text that it shows begins in the source of the reply; over, what paints over the text.
+    """
 
     def __init__(self, theme: Theme, parent: QWidget, *, colored: bool = True) -> None:
         super().__init__(parent)
         self.setObjectName("replyText")
         self._theme = theme
         self._colored = colored
+        self.base = 0
+        self.over: Callable[[MarkdownPage, QRect], None] | None = None
         self.bars = CodeBars(self, theme)
+        self.formulas = FormulaObjects(self.document(), theme, self)
         self.begin()
 
     def begin(self) -> None:
         """Forget everything."""
         self.bars.clear()
         self.document().clear()
-        self.writer = MarkdownWriter(self.document(), self._theme, colored=self._colored)
+        self.formulas.clear()
+        self.writer = MarkdownWriter(self.document(), self._theme, self.formulas, colored=self._colored)
         self.empty = True
 
     def fit(self) -> None:
@@ -46,10 +59,28 @@ class MarkdownPage(AutoHeightText):
         if hasattr(self, "writer"):
             self.bars.place()
 
+    @property
+    def text(self) -> str:
+        """Return the text as it is shown, of formulas what was written."""
+        shown = self.toPlainText().strip("\n")
+        return self.formulas.with_sources(shown, 0, self.document().characterCount())
+
+    def createMimeDataFromSelection(self) -> QMimeData:  # noqa: N802 - Qt's name
+        """Copy of formulas what was written."""
+        data = super().createMimeDataFromSelection()
+        if OBJECT in data.text():
+            cursor = self.textCursor()
+            plain = self.formulas.with_sources(data.text(), cursor.selectionStart(), cursor.selectionEnd())
+            data.clear()
+            data.setText(plain)
+        return data
+
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Paint a line beside quotes."""
         super().paintEvent(event)
         self._paint_quotes(event.rect())
+        if self.over is not None:
+            self.over(self, event.rect())
 
     def _paint_quotes(self, area: QRect) -> None:
         document = self.document()
@@ -81,7 +112,10 @@ class MarkdownText(QWidget):
     """Show a text that is given piece by piece and written step by step, as its owner has time.
 
     Attributes: page (what is finished), source (the text). `busy`: whether there is something to write.
+    Signal: paged(MarkdownPage), another page was made, for the open end.
     """
+
+    paged = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -103,6 +137,7 @@ class MarkdownText(QWidget):
         self._job: Iterator[None] | None = None
         self._edit: QTextCursor | None = None
         self._steps = 0
+        self._blocked_since: float | None = None
         self._ending = self._ended = False
         self._tail_stale = self._full = False
 
@@ -111,6 +146,12 @@ class MarkdownText(QWidget):
         """Return whether there is something to write."""
         more = self._job or self._waiting or self._unread or (self._ending and not self._ended)
         return bool(more) or self.page.bars.lack(self.page.writer.boxes)
+
+    @property
+    def pages(self) -> list[MarkdownPage]:
+        """Return the pages that are shown, in order."""
+        shown = [] if self.page.empty else [self.page]
+        return shown if self._tail is None or self._tail.isHidden() else [*shown, self._tail]
 
     @property
     def bars(self) -> list[CodeBar]:
@@ -161,12 +202,7 @@ class MarkdownText(QWidget):
         elif self._waiting and self.page.height() > MOST_PIXELS:
             self._stop()
         elif self._waiting:
-            self.page.empty = False
-            self._open_edit()
-            if self._tail is not None:
-                # What it shows is about to stand in the page.
-                self._tail.hide()
-            self._job = self.page.writer.write(self._waiting.popleft())
+            self._begin_block()
         elif self._unread:
             text = self._unread.popleft()
             if not self._full:
@@ -174,6 +210,34 @@ class MarkdownText(QWidget):
                 self._tail_stale = True
         elif self._ending and not self._ended:
             self._end()
+
+    def _begin_block(self) -> None:
+        """Begin to write the next block, once its formulas are set."""
+        if self._must_wait(self._waiting[0]):
+            return
+        self.page.empty = False
+        self._open_edit()
+        if self._tail is not None:
+            # What it shows is about to stand in the page.
+            self._tail.hide()
+        self._job = self.page.writer.write(self._waiting.popleft())
+
+    @property
+    def blocked(self) -> bool:
+        """Return whether nothing can be written now: formulas are being set."""
+        return self._blocked_since is not None
+
+    def _must_wait(self, block: Block) -> bool:
+        """Return whether a block has formulas that are not set yet; it does not wait for ever."""
+        now = perf_counter()
+        if self.page.writer.is_ready(block):
+            self._blocked_since = None
+        elif self._blocked_since is None:
+            self._blocked_since = now
+        elif now - self._blocked_since > _PATIENCE_S:
+            self._blocked_since = None
+            return False
+        return self.blocked
 
     def _open_edit(self) -> None:
         if self._edit is None:
@@ -207,15 +271,20 @@ class MarkdownText(QWidget):
         if self._tail is None:
             self._tail = MarkdownPage(self._theme, self, colored=False)
             self._tail.setAccessibleName(self.tr("Reply"))
+            self._tail.base = self.page.base
+            self.paged.emit(self._tail)
         tail = self._tail
         tail.begin()
+        joined = block.joined and not self.page.empty
+        block = replace(block, joined=False)
+        self._tail_stale = not tail.writer.is_ready(block)
         cursor = QTextCursor(tail.document())
         cursor.beginEditBlock()
-        for _ in tail.writer.write(Block(block.text, kind=block.kind, language=block.language)):
+        for _ in tail.writer.write(block):
             pass
         cursor.endEditBlock()
         tail.writer.close_gap()
-        self._joined = block.joined and not self.page.empty
+        self._joined = joined
         tail.show()
 
     def _drop_tail(self) -> None:
@@ -256,7 +325,7 @@ class MarkdownText(QWidget):
 
     def to_plain_text(self) -> str:
         """Return the text as it is shown."""
-        texts = [] if self.page.empty else [self.page.toPlainText().strip("\n")]
+        texts = [] if self.page.empty else [self.page.text]
         if self._tail is not None and not self._tail.isHidden():
-            texts.append(self._tail.toPlainText().strip("\n"))
+            texts.append(self._tail.text)
         return "\n".join(texts)

@@ -65,6 +65,11 @@ class ThoughtView(QWidget):
         return not self.folded and (bool(self._unread) or self.body.busy)
 
     @property
+    def blocked(self) -> bool:
+        """Return whether nothing can be written now: formulas are being set."""
+        return self.body.blocked
+
+    @property
     def source(self) -> list[str]:
         """Return the thought's text."""
         return [*self.body.source, *self._unread]

@@ -2,71 +2,61 @@
 
 The state reads the Markdown; here its nodes become paragraphs, lists, tables and frames of code. Writing goes step by
 step, so that whoever calls can stop when its time is over. Nothing is loaded from anywhere: a document never holds a
-picture.
+picture but the formulas that are set here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from time import perf_counter
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import (
     QBrush,
     QFont,
-    QFontMetrics,
+    QFontMetricsF,
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
     QTextDocument,
     QTextFormat,
     QTextFrameFormat,
-    QTextLength,
     QTextList,
     QTextListFormat,
-    QTextTable,
-    QTextTableCellFormat,
     QTextTableFormat,
 )
 
 from app.state.markdown.blocks import Block
-from app.state.markdown.code_colors import parts
-from app.state.markdown.parser import Code, ListItem, Node, Paragraph, Run, Table, ThematicBreak, parse, visible_code
+from app.state.markdown.parser import (
+    LINE_BREAK,
+    Code,
+    ListItem,
+    Node,
+    Paragraph,
+    Run,
+    Table,
+    ThematicBreak,
+    parse,
+)
+from app.state.markdown.places import source_of
+from app.system.typesetter import typesetter
+from app.views.markdown.code_writer import GAP, INDENT, CodeWriter, tiny_format
+from app.views.markdown.formula import OBJECT, FormulaObjects
 from app.views.widgets.theme import LINE_HEIGHT, Theme, fixed_font
 
-GAP = 10.0
-INDENT = 24.0
-CODE_MARGIN = 12.0
 QUOTES = QTextFormat.Property.BlockQuoteLevel
 _PROPORTIONAL = QTextBlockFormat.LineHeightTypes.ProportionalHeight.value
+_DISTANCE = QTextBlockFormat.LineHeightTypes.LineDistanceHeight.value
 _FIXED = QTextBlockFormat.LineHeightTypes.FixedHeight.value
 _HEADING_SCALE = (1.35, 1.2, 1.1, 1.0, 1.0, 1.0)
 _RUNS_A_STEP = 40
 _ROWS_A_STEP = 8
-_STEP_S = 0.001
 _LONGEST_TIP = 300
-_COLORS = {"inserted": "code_string", "deleted": "danger"}
 _ALIGNMENTS = {
     "left": Qt.AlignmentFlag.AlignLeft,
     "center": Qt.AlignmentFlag.AlignHCenter,
     "right": Qt.AlignmentFlag.AlignRight,
 }
 _DOTS = (QTextListFormat.Style.ListDisc, QTextListFormat.Style.ListCircle, QTextListFormat.Style.ListSquare)
-
-
-@dataclass(slots=True)
-class CodeBox:
-    """Hold code as it stands in a document. `frame`: its (first) frame; `pieces`: the code as it was written."""
-
-    frame: QTextTable
-    language: str
-    pieces: list[str] = field(default_factory=list)
-
-    @property
-    def code(self) -> str:
-        """Return all of it, without the line break at its end."""
-        return "".join(self.pieces).removesuffix("\n")
 
 
 def paragraph_format(*, top: float = 0.0, bottom: float = GAP) -> QTextBlockFormat:
@@ -78,37 +68,48 @@ def paragraph_format(*, top: float = 0.0, bottom: float = GAP) -> QTextBlockForm
     return block
 
 
-def code_header_height(font: QFont) -> int:
-    """Return the space above code for its language and its button, in pixels."""
-    return max(QFontMetrics(font).height() + 10, 28)
-
-
-class MarkdownWriter:
+class MarkdownWriter(CodeWriter):
     """Append pieces of a reply to one document.
 
-    Attributes: boxes (the code that was written). `headers`: whether room is kept above code; `colored`: whether it
-    gets its colours.
+    Attributes: boxes (the code that was written), map (where the source stands in the document). `colored`: whether
+    code gets its colours.
     """
 
-    def __init__(self, document: QTextDocument, theme: Theme, *, colored: bool = True) -> None:
-        self._document = document
-        self._theme = theme
-        self._colored = colored
+    def __init__(
+        self, document: QTextDocument, theme: Theme, formulas: FormulaObjects, *, colored: bool = True
+    ) -> None:
+        super().__init__(document, theme, colored=colored)
+        self._formulas = formulas
+        self._parsed: tuple[Block, list[Node]] | None = None
+        self._lines: tuple[tuple[int, int], ...] = ()
         self._lists: dict[int, QTextList] = {}
-        # Whether the last block of the document is empty and may be written into.
-        self._fresh = True
         self._after_code = False
-        self._last_table: QTextTable | None = None
-        self.boxes: list[CodeBox] = []
         document.setIndentWidth(INDENT)
 
+    def is_ready(self, block: Block) -> bool:
+        """Return whether all formulas of a piece are set; those that are not will be soon."""
+        if block.kind == "code":
+            return True
+        known = [
+            typesetter().is_known(run.formula, display=run.display)
+            for run in _runs_of(self._nodes_of(block))
+            if run.formula
+        ]
+        return all(known)
+
+    def _nodes_of(self, block: Block) -> list[Node]:
+        if self._parsed is None or self._parsed[0] is not block:
+            self._parsed = (block, parse(block.text))
+        return self._parsed[1]
+
     def write(self, block: Block) -> Iterator[None]:
-        """Append a piece, step by step."""
+        """Append a piece, step by step. Formulas that are not set yet are written as their source."""
         cursor = QTextCursor(self._document)
-        self._to_end(cursor)
+        self.to_end(cursor)
+        self._lines = block.lines
         if block.kind == "code":
             joined = block.joined and self._after_code
-            yield from self._write_code(cursor, block.text, block.language, joined=joined)
+            yield from self.write_code(cursor, block.text, block.language, joined=joined, lines=block.lines)
             self._after_code = True
             return
         if block.joined and not self._fresh and not self._after_code:
@@ -116,7 +117,8 @@ class MarkdownWriter:
             form.setBottomMargin(0)
             cursor.setBlockFormat(form)
         self._lists = {}
-        nodes = parse(block.text)
+        nodes = self._nodes_of(block)
+        self._parsed = None
         yield
         for at, node in enumerate(nodes):
             after = nodes[at + 1] if at + 1 < len(nodes) else None
@@ -125,10 +127,10 @@ class MarkdownWriter:
     def close_gap(self) -> None:
         """Close the gap below what comes last: the text is complete."""
         cursor = QTextCursor(self._document)
-        self._to_end(cursor)
+        self.to_end(cursor)
         before = cursor.block().previous()
         if self._last_table is not None and before.position() == self._last_table.lastPosition():
-            self._close_below(self._last_table)
+            self.close_below(self._last_table)
         block = cursor.blockFormat()
         block.setBottomMargin(0)
         cursor.setBlockFormat(block)
@@ -138,7 +140,10 @@ class MarkdownWriter:
             case Paragraph():
                 yield from self._write_text(cursor, node, after)
             case Code():
-                yield from self._write_code(cursor, node.text, node.language, quotes=node.quotes, depth=node.depth)
+                lines = tuple((at, source_of(self._lines, place)) for at, place in node.lines if place >= 0)
+                yield from self.write_code(
+                    cursor, node.text, node.language, quotes=node.quotes, depth=node.depth, lines=lines
+                )
             case Table():
                 yield from self._write_table(cursor, node)
             case ThematicBreak():
@@ -179,6 +184,15 @@ class MarkdownWriter:
             elif node.item.task is not None:
                 marker = QTextBlockFormat.MarkerType
                 target.setMarker(marker.Checked if node.item.task else marker.Unchecked)
+        if node.is_display and self._is_set(node.runs[0]):
+            target.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+            target.setLineHeight(100, _PROPORTIONAL)
+            target.setTopMargin(GAP / 2)
+            target.setBottomMargin(target.bottomMargin() + GAP / 2)
+        elif any(run.formula for run in node.runs):
+            # A share of the height of a line with a fraction would be a gap.
+            spacing = QFontMetricsF(self._document.defaultFont()).lineSpacing()
+            target.setLineHeight((LINE_HEIGHT / 100 - 1) * spacing, _DISTANCE)
         self._open_block(cursor, target, base)
         if node.item is not None:
             self._into_list(cursor, node.item)
@@ -202,14 +216,30 @@ class MarkdownWriter:
         target = paragraph_format(top=GAP / 2, bottom=GAP * 1.5)
         target.setLineHeight(1.0, _FIXED)
         target.setBackground(QBrush(self._theme.color("border")))
-        self._open_block(cursor, target, _tiny())
+        self._open_block(cursor, target, tiny_format())
 
     def _write_runs(self, cursor: QTextCursor, runs: tuple[Run, ...], base: QTextCharFormat) -> Iterator[None]:
         for number, run in enumerate(runs, 1):
-            cursor.insertText(run.text, self._run_format(run, base))
+            self._write_run(cursor, run, base)
             if number % _RUNS_A_STEP == 0:
                 yield
         yield
+
+    def _write_run(self, cursor: QTextCursor, run: Run, base: QTextCharFormat) -> None:
+        position, text = cursor.position(), run.text
+        form = self._run_format(run, base)
+        made = typesetter().formula(run.formula, display=run.display) if run.formula else None
+        if made is None:
+            cursor.insertText(text, form)
+        else:
+            text = OBJECT
+            self._formulas.insert(cursor, made, run.text.replace(LINE_BREAK, "\n"), form)
+        if run.start >= 0:
+            begin = source_of(self._lines, run.start)
+            self.map.add(text, position, begin, source_of(self._lines, max(run.end - 1, run.start)) + 1)
+
+    def _is_set(self, run: Run) -> bool:
+        return typesetter().formula(run.formula, display=run.display) is not None
 
     def _run_format(self, run: Run, base: QTextCharFormat) -> QTextCharFormat:
         if not (run.bold or run.italic or run.struck or run.code or run.link):
@@ -234,94 +264,11 @@ class MarkdownWriter:
 
     # Code and tables --------------------------------------------------------------------------------------------------
 
-    def _enter(self, cursor: QTextCursor) -> None:
-        """Enter a block before or after a table, as Qt keeps one there; it takes no room as long as it is empty."""
-        if not self._fresh:
-            cursor.insertBlock(QTextBlockFormat(), _tiny())
-        else:
-            cursor.setBlockFormat(QTextBlockFormat())
-            cursor.setBlockCharFormat(_tiny())
-
-    def _to_end(self, cursor: QTextCursor) -> None:
-        # Not movePosition: it would lay out the document in the middle of a change.
-        cursor.setPosition(self._document.characterCount() - 1)
-
-    def _leave(self, cursor: QTextCursor) -> None:
-        self._to_end(cursor)
-        cursor.setBlockFormat(QTextBlockFormat())
-        cursor.setBlockCharFormat(_tiny())
-        self._fresh = False
-
-    @staticmethod
-    def _close_below(table: QTextTable) -> None:
-        form = table.format().toTableFormat()
-        form.setBottomMargin(0)
-        table.setFormat(form)
-
-    def _write_code(
-        self, cursor: QTextCursor, code: str, language: str, *, joined: bool = False, quotes: int = 0, depth: int = 0
-    ) -> Iterator[None]:
-        if joined and self._last_table is not None:
-            # It goes on in the table below, without a gap that one would see.
-            self._close_below(self._last_table)
-            self._pad(self._last_table, top=len(self.boxes[-1].pieces) == 1)
-        self._enter(cursor)
-        # A table of one cell: of all that a document can hold, it alone can have more room above than below.
-        form = QTextTableFormat()
-        form.setBorder(0)
-        form.setCellPadding(0)
-        form.setCellSpacing(0)
-        form.setWidth(QTextLength(QTextLength.Type.PercentageLength, 100))
-        form.setTopMargin(0 if joined else 2)
-        form.setBottomMargin(GAP)
-        form.setLeftMargin(16.0 * quotes + INDENT * depth)
-        self._last_table = made = cursor.insertTable(1, 1, form)
-        if joined:
-            self.boxes[-1].pieces.append(code)
-        else:
-            self.boxes.append(CodeBox(made, language, [code]))
-        self._pad(made, top=not joined, bottom=True)
-        char = QTextCharFormat()
-        char.setFontFamilies(fixed_font().families())
-        inside = made.cellAt(0, 0).firstCursorPosition()
-        line = QTextBlockFormat()
-        line.setLineHeight(130, _PROPORTIONAL)
-        inside.setBlockFormat(line)
-        yield
-        yield from self._write_parts(inside, visible_code(code.removesuffix("\n")), language, char)
-        self._leave(cursor)
-
-    def _pad(self, table: QTextTable, *, top: bool, bottom: bool = False) -> None:
-        """Leave room around code, but none where it goes on in another frame."""
-        place = table.cellAt(0, 0)
-        cell: QTextTableCellFormat = place.format().toTableCellFormat()
-        cell.setBackground(QBrush(self._theme.color("raised")))
-        cell.setLeftPadding(CODE_MARGIN)
-        cell.setRightPadding(CODE_MARGIN)
-        cell.setTopPadding(code_header_height(self._document.defaultFont()) if top else 0)
-        cell.setBottomPadding(CODE_MARGIN - 2 if bottom else 0)
-        place.setFormat(cell)
-
-    def _write_parts(self, cursor: QTextCursor, code: str, language: str, char: QTextCharFormat) -> Iterator[None]:
-        """Return the code in its colours."""
-        looks: dict[str, QTextCharFormat] = {"": char}
-        known = iter([("", code)]) if not self._colored else parts(code, language)
-        pause = perf_counter() + _STEP_S
-        for part, text in known:
-            if part not in looks:
-                looks[part] = QTextCharFormat(char)
-                looks[part].setForeground(QBrush(self._theme.color(_COLORS.get(part, f"code_{part}"))))
-            cursor.insertText(text, looks[part])
-            if perf_counter() > pause:
-                yield
-                pause = perf_counter() + _STEP_S
-        yield
-
     def _write_table(self, cursor: QTextCursor, table: Table) -> Iterator[None]:
         columns = max((len(row) for row in table.rows), default=0)
         if not columns:
             return
-        self._enter(cursor)
+        self.enter(cursor)
         form = QTextTableFormat()
         form.setBorderCollapse(True)
         form.setBorder(1)
@@ -346,15 +293,18 @@ class MarkdownWriter:
                 inside = made.cellAt(row, column).firstCursorPosition()
                 inside.setBlockFormat(lines[column])
                 for run in runs:
-                    inside.insertText(run.text, self._run_format(run, bold if row == 0 else QTextCharFormat()))
+                    self._write_run(inside, run, bold if row == 0 else QTextCharFormat())
             if row % _ROWS_A_STEP == _ROWS_A_STEP - 1:
                 yield
-        self._leave(cursor)
+        self.leave(cursor)
         yield
 
 
-def _tiny() -> QTextCharFormat:
-    """Return the format of blocks without text: their background is as high as their font."""
-    char = QTextCharFormat()
-    char.setFontPointSize(1)
-    return char
+def _runs_of(nodes: list[Node]) -> Iterator[Run]:
+    for node in nodes:
+        if isinstance(node, Paragraph):
+            yield from node.runs
+        elif isinstance(node, Table):
+            for row in node.rows:
+                for cell in row:
+                    yield from cell

@@ -2,72 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from array import array
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF, QTextBlock, QTextDocument, QTextLine
 
 from app.views.widgets.theme import Theme
 from engine import Origin
-
-_UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f\ufdd0-\ufdef\ufffc\ud800-\udfff]")
-
-
-def showable(text: str) -> str:
-    """Return the text as a document can hold it.
-
-    It keeps its length, without control characters and halves of characters.
-    """
-    return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def length_of(text: str) -> int:
-    """Return its length in a document of Qt: in units of UTF-16."""
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-class TokenPlaces:
-    """Hold the place of each token: positions in the document, from the first to behind the last."""
-
-    def __init__(self) -> None:
-        self._starts = array("I")
-        self._ends = array("I")
-
-    def __len__(self) -> int:
-        return len(self._starts)
-
-    def add(self, start: int, end: int) -> None:
-        """Add the next token, which stands here."""
-        self._starts.append(start)
-        self._ends.append(end)
-
-    def span(self, index: int) -> tuple[int, int]:
-        """Return the beginning and the end of a token."""
-        return self._starts[index], self._ends[index]
-
-    def at(self, position: int) -> int | None:
-        """Return the token to which the character behind this position belongs."""
-        index = bisect_right(self._starts, position) - 1
-        return index if index >= 0 and position < self._ends[index] else None
-
-    def first_from(self, position: int) -> int:
-        """Return the first token that ends behind this position; their number where there is none."""
-        return bisect_right(self._ends, position)
-
-    def first_at(self, position: int) -> int:
-        """Return the first token that begins at this position or behind it; their number where there is none."""
-        return bisect_left(self._starts, position)
-
-    def shift(self, index: int) -> None:
-        """Shift this token and later ones: one more position was put in before it."""
-        for later in range(index, len(self._starts)):
-            self._starts[later] += 1
-            self._ends[later] += 1
-
 
 UNDERLINES: dict[Origin, str] = {
     "accepted": "none",
@@ -91,11 +33,36 @@ class TokenPart(NamedTuple):
     baseline: float
 
 
+class Places(Protocol):
+    """Tell which positions of a document a token stands at, from the first to behind the last; the same: at none."""
+
+    def span(self, index: int) -> tuple[int, int]:
+        """Return the beginning and the end of a token."""
+        ...
+
+    def at(self, position: int) -> int | None:
+        """Return the token to which the character behind this position belongs."""
+        ...
+
+    def first_from(self, position: int) -> int:
+        """Return the first token that ends behind this position; their number where there is none."""
+        ...
+
+    @property
+    def silent_end(self) -> int | None:
+        """Return the last token, where it adds no text: mostly the one that ends the reply."""
+        ...
+
+    def __len__(self) -> int:
+        """Return the number of tokens."""
+        ...
+
+
 class TokenPainter:
     """Paint tokens at their places in a document; `origin_of` returns where a token came from."""
 
     def __init__(
-        self, document: QTextDocument, places: TokenPlaces, theme: Theme, origin_of: Callable[[int], Origin]
+        self, document: QTextDocument, places: Places, theme: Theme, origin_of: Callable[[int], Origin]
     ) -> None:
         self._document = document
         self._places = places
@@ -149,12 +116,7 @@ class TokenPainter:
     def _at_end_of(self, block: QTextBlock) -> int | None:
         """Return the token that is a paragraph's end, or the reply's."""
         end = block.position() + block.length() - 1
-        return self._places.at(end) if block.next().isValid() else self._silent_end()
-
-    def _silent_end(self) -> int | None:
-        """Return the last token, where it adds no text: mostly the one that ends the reply."""
-        last = len(self._places) - 1
-        return last if last >= 0 and self._places.span(last)[0] == self._places.span(last)[1] else None
+        return self._places.at(end) if block.next().isValid() else self._places.silent_end
 
     def _pieces_of(
         self, block: QTextBlock, line: QTextLine, at: QPointF, first: int | None = None
@@ -221,17 +183,24 @@ class TokenPainter:
     # Painting ---------------------------------------------------------------------------------------------------------
 
     def paint(self, painter: QPainter, area: QRectF, current: int | None) -> None:
-        """Paint the backgrounds and underlines in this area, and a frame around the current token."""
+        """Paint the colours and underlines in this area over the text, and a frame around the current token.
+
+        Of each point the darker or the lighter colour stays, as the theme is, so the letters keep theirs.
+        """
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        modes = QPainter.CompositionMode
+        light = self._theme.color("background").lightness() > self._theme.color("text").lightness()
+        painter.setCompositionMode(modes.CompositionMode_Darken if light else modes.CompositionMode_Lighten)
         colors = {name: self._theme.color(name) for name in ("accepted", "correction", "bonus")}
         ink = self._theme.color("muted")
-        end = self._silent_end()
+        end = self._places.silent_end
         marks = [] if end is None else self._mark_of(end)
         for piece in (*self.pieces(area.top(), area.bottom()), *marks):
             origin = self._origin_of(piece.token)
             color = colors.get(origin)
             if color is not None:
                 paint_token(painter, piece.rect, piece.baseline, color, UNDERLINES[origin], ink)
+        painter.setCompositionMode(modes.CompositionMode_SourceOver)
         if current is not None:
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QPen(self._theme.color("accent"), 1.5))

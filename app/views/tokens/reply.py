@@ -1,17 +1,18 @@
-"""Show a reply while tokens are coloured: its tokens, and a legend that counts them."""
+"""Colour the tokens of a reply, and show a legend that counts them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import QCoreApplication, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QStyle, QVBoxLayout, QWidget
 
 from app.state.chat.trace import ORIGINS, TokenTrace
 from app.system.translation import number
+from app.views.markdown.reply import ReplyView
+from app.views.tokens.layer import TokenLayer
 from app.views.tokens.painter import UNDERLINES, paint_token
-from app.views.tokens.text import TokenText
 from app.views.widgets.theme import Theme
 from engine import Origin
 
@@ -105,56 +106,43 @@ class TokenLegend(QWidget):
 
 
 class TokenReply(QWidget):
-    """Show the tokens of a reply as they come, and the legend. A reply without a record says so.
+    """Colour the tokens of a reply where it stands, and show the legend below it. A reply without a record says so.
 
-    Attributes: text (the TokenText), legend, note. Signals: settled(), grew(), pointed(QRect in this widget).
+    Attributes: layer (the TokenLayer), legend, note.
     """
 
-    settled = Signal()
-    grew = Signal()
-    pointed = Signal(QRect)
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, reply: ReplyView, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.text = TokenText(theme, self)
+        self.layer = TokenLayer(reply, theme)
         self.legend = TokenLegend(theme, self)
         self.note = QLabel(self.tr("There is no token record for this reply."), self)
         self.note.setObjectName("summary")
         self.note.hide()
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setContentsMargins(0, 4, 0, 0)
         layout.setSpacing(8)
-        for widget in (self.text, self.note, self.legend):
-            layout.addWidget(widget)
+        layout.addWidget(self.note)
+        layout.addWidget(self.legend)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.text.settled.connect(self.settled)
-        self.text.grew.connect(self._grew)
-        self.text.pointed.connect(lambda place: self.pointed.emit(place.translated(self.text.pos())))
-
-    @property
-    def is_settled(self) -> bool:
-        """Return whether the reply is complete and drawn."""
-        return self.text.is_settled
 
     @property
     def trace(self) -> TokenTrace:
         """Return the record that is shown; an empty one where there is none."""
-        return self.text.trace
+        return self.layer.trace
 
-    def follow(self, trace: TokenTrace | None, head: str = "") -> None:
-        """Show this record as it grows, behind a text that it does not cover."""
-        self.text.follow(trace if trace is not None else TokenTrace(), head)
+    def follow(self, trace: TokenTrace | None, reply: str, shown: str) -> None:
+        """Show the record of a reply, of which this is shown, as far as they are there."""
+        self.layer.follow(trace if trace is not None else TokenTrace(), reply, shown)
+        self.legend.show_counts(self.layer.trace.counts)
 
-    def grow(self) -> None:
-        """Grow with the record, which has more tokens."""
-        self.text.grow()
+    def finish(self) -> None:
+        """Say whether there is a record: the reply is complete."""
+        has_record = bool(len(self.layer.trace))
+        self.note.setVisible(not has_record)
+        self.legend.setVisible(has_record)
 
-    def finish(self, text: str) -> None:
-        """Finish the reply; `text` is all of it."""
-        self.text.finish(text)
-        self.note.setVisible(not len(self.text.trace) and bool(text))
-        self.legend.setVisible(bool(len(self.text.trace)))
-
-    def _grew(self) -> None:
-        self.legend.show_counts(self.text.trace.counts)
-        self.grew.emit()
+    def end(self) -> None:
+        """Take the colours away."""
+        self.layer.end()
+        self.hide()
+        self.deleteLater()

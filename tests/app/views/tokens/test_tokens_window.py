@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 from app.settings.settings import Settings
 from app.state.chat.intents import Continue
 from app.state.chat.transcript import Exchange
+from app.views.markdown.text import MarkdownPage
 from app.views.tokens.reply import TokenReply
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window
@@ -24,13 +25,23 @@ def ask(window: Window, text: str) -> Exchange:
     """Ask, and wait until the tokens of the reply are drawn."""
     exchange = window.send(text)
     window.wait(lambda: exchange.ended and not window.controller.busy, 60_000)
-    window.wait(lambda: tokens(window, exchange).is_settled)
+    settled(window, exchange)
     return exchange
 
 
 def settled(window: Window, exchange: Exchange) -> None:
-    """Wait until the tokens of a reply are drawn."""
-    window.wait(lambda: tokens(window, exchange).is_settled)
+    """Wait until a reply is drawn with its tokens."""
+    window.wait(lambda: window.view(exchange).tokens is not None and window.view(exchange).reply.is_settled)
+
+
+def page(window: Window, exchange: Exchange) -> MarkdownPage:
+    """The page of a reply."""
+    return window.view(exchange).reply.texts[-1].page
+
+
+def tail(window: Window, exchange: Exchange) -> MarkdownPage:
+    """The page with the open end of a reply that is being written."""
+    return window.view(exchange).reply.texts[-1].pages[-1]
 
 
 def tokens(window: Window, exchange: Exchange) -> TokenReply:
@@ -40,10 +51,10 @@ def tokens(window: Window, exchange: Exchange) -> TokenReply:
     return shown
 
 
-def colored(reply: TokenReply) -> Counter[str]:
+def colored(reply: TokenReply, text: MarkdownPage) -> Counter[str]:
     """How many tokens are painted with each origin's colour."""
-    painter = reply.text._painter
-    height = reply.text.document().size().height()
+    painter = reply.layer.painter_of(text)
+    height = text.document().size().height()
     painted = {piece.token for piece in painter.pieces(0.0, height)}
     return Counter(reply.trace.origin(index) for index in painted)
 
@@ -62,8 +73,14 @@ def test_the_tokens_of_the_bundled_pair(open_window: OpenWindow, demo_pair: Pair
     }
     assert stats.accepted > 0
     silent = Counter(reply.trace.origin(index) for index in range(len(reply.trace)) if not reply.trace.text_of(index))
-    assert colored(reply) + silent == Counter({name: count for name, count in counted.items() if count})
-    assert reply.text.toPlainText() == exchange.reply
+    text = page(window, exchange)
+    unseen = Counter(
+        reply.trace.origin(index)
+        for index in range(len(reply.trace))
+        if reply.trace.text_of(index) and len(set(reply.layer._places(text).span(index))) == 1
+    )
+    assert colored(reply, text) + silent + unseen == Counter({name: count for name, count in counted.items() if count})
+    assert unseen.total() < len(reply.trace) / 4, "line ends and marks of Markdown"
     assert reply.legend.accessibleName().startswith(f"accepted {stats.accepted}, correction {stats.corrections}")
     check_records(reply)
 
@@ -95,11 +112,11 @@ def check_records(reply: TokenReply) -> None:
 def test_hovering_tells_about_a_token(open_window: OpenWindow, demo_pair: Pair) -> None:
     window = open_window(pair=demo_pair, settings=COLORED)
     exchange = ask(window, "What is Outrider?")
-    text = tokens(window, exchange).text
-    index = next(place for place in range(2, len(text.trace)) if text.trace.origin(place) == "accepted")
-    QTest.mouseMove(text.viewport(), text.place_of(index).center())
-    window.wait(lambda: text.current == index)
-    card, record = text.card, text.trace[index]
+    layer, text = tokens(window, exchange).layer, page(window, exchange)
+    index = next(place for place in range(2, len(layer.trace)) if layer.trace.origin(place) == "accepted")
+    QTest.mouseMove(text.viewport(), layer.place_of(index).center())
+    window.wait(lambda: layer.current == index)
+    card, record = layer.card, layer.trace[index]
     assert card.isVisible()
     assert card.parentWidget() is window.main
     assert card.whence.text() == f"accepted from the draft · round {record.round}"
@@ -118,8 +135,7 @@ def test_ctrl_t_switches_all_replies_and_is_remembered(open_window: OpenWindow) 
     assert window.main.bar.tokens_button.isChecked()
     for exchange in (first, second):
         settled(window, exchange)
-        assert tokens(window, exchange).text.toPlainText() == exchange.reply
-        assert window.view(exchange).reply.isHidden()
+        assert "**" not in window.shown(exchange), "it stays rendered"
     assert window.main._settings.tokens_colored
     window.main.bar.tokens_button.click()
     assert window.view(first).tokens is None
@@ -142,8 +158,8 @@ def test_switching_while_a_reply_streams_loses_nothing(open_window: OpenWindow, 
     assert window.view(exchange).tokens is None
     assert window.shown(exchange).strip() == exchange.reply.strip()
     window.main.bar.tokens_button.click()
-    window.wait(lambda: tokens(window, exchange).is_settled)
-    assert tokens(window, exchange).text.toPlainText() == exchange.reply
+    settled(window, exchange)
+    assert tokens(window, exchange).trace.text == exchange.reply
 
 
 def test_a_reply_without_a_record_says_so(open_window: OpenWindow) -> None:
@@ -154,10 +170,9 @@ def test_a_reply_without_a_record_says_so(open_window: OpenWindow) -> None:
     window.main.bar.tokens_button.click()
     window.main.bar.tokens_button.click()
     shown = tokens(window, exchange)
-    window.wait(lambda: shown.is_settled)
     assert shown.note.isVisible()
     assert shown.legend.isHidden()
-    assert shown.text.toPlainText() == "A reply."
+    assert window.shown(exchange) == "A reply."
 
 
 def test_the_record_is_there_when_the_conversation_is_opened_again(open_window: OpenWindow) -> None:
@@ -170,45 +185,47 @@ def test_the_record_is_there_when_the_conversation_is_opened_again(open_window: 
     window.controller.open(next(iter(window.program.conversations._summaries)))
     again = window.first()
     assert again is not exchange
-    window.wait(lambda: tokens(window, again).is_settled)
+    settled(window, again)
     assert dict(tokens(window, again).trace.counts) == counts
 
 
 def test_keys_go_through_the_tokens_of_a_long_reply(open_window: OpenWindow) -> None:
     window = open_window(Script("A line of its own.\n" * 120), settings=COLORED)
     exchange = ask(window, "Write")
-    transcript, text = window.main.transcript, tokens(window, exchange).text
+    transcript, layer, text = window.main.transcript, tokens(window, exchange).layer, page(window, exchange)
     bar = transcript.verticalScrollBar()
     assert bar.value() == bar.maximum() > 1_000
     text.setFocus(Qt.FocusReason.TabFocusReason)
-    assert text.current == 0
-    assert text.card.isVisible()
+    assert layer.current == 0
+    assert layer.card.isVisible()
     assert bar.value() < 200, "the first token is brought into view"
     QTest.keyClick(text, Qt.Key.Key_End)
-    assert text.current == len(text.trace) - 1
+    assert layer.current == len(layer.trace) - 1
     assert bar.value() > 1_000
     QTest.keyClick(text, Qt.Key.Key_Up)
     QTest.keyClick(text, Qt.Key.Key_Left)
-    assert text.current is not None
-    place = text.place_of(text.current)
-    assert transcript.viewport().rect().contains(text.mapTo(transcript.viewport(), place.center()))
-    assert text.card.isVisible()
+    assert layer.current is not None
+    place = layer.place_of(layer.current)
+    assert (
+        transcript.viewport().rect().contains(window.view(exchange).reply.mapTo(transcript.viewport(), place.center()))
+    )
+    assert layer.card.isVisible()
     value = bar.value()
     QTest.keyClick(text, Qt.Key.Key_PageUp)
     assert bar.value() < value, "other keys scroll"
-    assert not text.card.isVisible(), "what it stood beside is gone"
+    assert not layer.card.isVisible(), "what it stood beside is gone"
 
 
 def test_escape_hides_the_card_and_cancels_nothing(open_window: OpenWindow) -> None:
     window = open_window(Script("word " * 60, round_s=0.05), settings=COLORED)
     exchange = window.send("Write")
-    window.wait(lambda: window.view(exchange).tokens is not None and tokens(window, exchange).text.shown > 6)
-    text = tokens(window, exchange).text
+    window.wait(lambda: window.view(exchange).tokens is not None and len(tokens(window, exchange).trace) > 6)
+    layer, text = tokens(window, exchange).layer, tail(window, exchange)
     text.setFocus(Qt.FocusReason.TabFocusReason)
     QTest.keyClick(text, Qt.Key.Key_Right)
-    assert text.current is not None
+    assert layer.current is not None
     QTest.keyClick(text, Qt.Key.Key_Escape)
-    assert text.current is None
+    assert layer.current is None
     assert window.controller.busy
     QTest.keyClick(text, Qt.Key.Key_Escape)
     window.wait(lambda: exchange.ended)
@@ -217,18 +234,19 @@ def test_escape_hides_the_card_and_cancels_nothing(open_window: OpenWindow) -> N
 
 def test_a_click_on_a_token_keeps_the_keys_there(open_window: OpenWindow) -> None:
     window = open_window(Script("A reply of several tokens."), settings=COLORED)
-    text = tokens(window, ask(window, "One")).text
-    QTest.mouseClick(text.viewport(), Qt.MouseButton.LeftButton, pos=text.place_of(3).center())
-    assert text.current == 3
+    exchange = ask(window, "One")
+    layer, text = tokens(window, exchange).layer, page(window, exchange)
+    QTest.mouseClick(text.viewport(), Qt.MouseButton.LeftButton, pos=layer.place_of(3).center())
+    assert layer.current == 3
     QTest.keyClick(text, Qt.Key.Key_Right)
-    assert text.current == 4
+    assert layer.current == 4
 
 
 def test_a_continued_reply_goes_on_in_colours(open_window: OpenWindow) -> None:
     script = Script("word " * 100, round_s=0.02)
     window = open_window(script, settings=COLORED)
     exchange = window.send("Write")
-    window.wait(lambda: window.view(exchange).tokens is not None and tokens(window, exchange).text.shown > 10)
+    window.wait(lambda: window.view(exchange).tokens is not None and len(tokens(window, exchange).trace) > 10)
     window.controller.cancel()
     window.wait(lambda: exchange.ended and not window.controller.busy)
     settled(window, exchange)
@@ -239,5 +257,5 @@ def test_a_continued_reply_goes_on_in_colours(open_window: OpenWindow) -> None:
     settled(window, exchange)
     shown = tokens(window, exchange)
     assert exchange.reply == f"{begun} and the end."
-    assert shown.text.toPlainText() == exchange.reply
+    assert window.shown(exchange) == exchange.reply
     assert len(shown.trace) == first + 4

@@ -64,8 +64,8 @@ def test_the_card_of_a_token(open_window: OpenWindow) -> None:
     window.main.bar.tokens_button.click()
     tokens = window.view(exchange).tokens
     assert tokens is not None
-    window.wait(lambda: tokens.is_settled)
-    text, card = tokens.text, tokens.text.card
+    window.wait(lambda: window.view(exchange).reply.is_settled)
+    text, card = window.view(exchange).reply.texts[0].page, tokens.layer.card
     window.main.activateWindow()
     window.wait(window.main.isActiveWindow)
     window.main.enter_transcript()

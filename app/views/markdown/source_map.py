@@ -1,0 +1,97 @@
+"""Keep which part of the source stands where in a document, so that tokens of the source can be shown in it."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class Shown(NamedTuple):
+    """Hold a part of a document, positions `begin` to `end`, with the part of the source that it shows.
+
+    Parts of the same length are written as they are shown, character by character; of others only the whole is known.
+    """
+
+    begin: int
+    end: int
+    source_begin: int
+    source_end: int
+
+    def place(self, at: int) -> int:
+        """Return the position of a place of the source, within this part of the document."""
+        if self.end - self.begin == self.source_end - self.source_begin:
+            return self.begin + min(max(at - self.source_begin, 0), self.end - self.begin)
+        return self.begin if at <= self.source_begin else self.end
+
+    def source(self, position: int) -> int:
+        """Return the place of the source that a position of this part shows."""
+        if self.end - self.begin == self.source_end - self.source_begin:
+            return self.source_begin + position - self.begin
+        return self.source_begin
+
+
+def utf16_length(text: str) -> int:
+    """Return the length of a text in a document of Qt: in units of UTF-16."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+class SourceMap:
+    """Hold the parts of one document, in order."""
+
+    def __init__(self) -> None:
+        self._begins, self._ends = array("L"), array("L")
+        self._source_begins, self._source_ends = array("L"), array("L")
+
+    def __len__(self) -> int:
+        return len(self._begins)
+
+    def __getitem__(self, index: int) -> Shown:
+        """Return the part at an index from 0."""
+        return Shown(self._begins[index], self._ends[index], self._source_begins[index], self._source_ends[index])
+
+    def add(self, text: str, position: int, source: int, source_end: int) -> None:
+        """Add a text that was written at a position, and stands here in the source, after all others."""
+        if source_end - source == len(text) and text and max(text) > "\uffff":
+            # Qt counts in units of UTF-16.
+            for sign in text:
+                units = 2 if sign > "\uffff" else 1
+                self._add(Shown(position, position + units, source, source + 1))
+                position, source = position + units, source + 1
+            return
+        self._add(Shown(position, position + utf16_length(text), source, source_end))
+
+    def _add(self, shown: Shown) -> None:
+        if shown.source_begin < 0 or (self._source_ends and shown.source_begin < self._source_ends[-1]):
+            return
+        self._begins.append(shown.begin)
+        self._ends.append(shown.end)
+        self._source_begins.append(shown.source_begin)
+        self._source_ends.append(shown.source_end)
+
+    def between(self, begin: int, end: int) -> Iterator[Shown]:
+        """Yield the parts that are, at least partly, between two positions of the document."""
+        index = bisect_right(self._ends, begin)
+        while index < len(self._begins) and self._begins[index] < end:
+            yield self[index]
+            index += 1
+
+    def shown_of(self, begin: int, end: int) -> tuple[int, int]:
+        """Return the positions between which a part of the source is shown; the same one twice where it is not."""
+        first = bisect_right(self._source_ends, begin)
+        last = bisect_left(self._source_begins, end) - 1
+        if first > last:
+            place = self._begins[first] if first < len(self) else (self._ends[-1] if len(self) else 0)
+            return place, place
+        return self[first].place(begin), self[last].place(end)
+
+    @property
+    def source_begin(self) -> int:
+        """Return where the first part begins in the source, -1 where there is none."""
+        return self._source_begins[0] if len(self) else -1
+
+    @property
+    def source_end(self) -> int:
+        """Return where the last part ends in the source, -1 where there is none."""
+        return self._source_ends[-1] if len(self) else -1

@@ -1,0 +1,227 @@
+"""Colour the tokens of a rendered reply, and tell of the one under the mouse or the keys."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRect, QRectF, Qt, Signal
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QFocusEvent, QKeyEvent, QMouseEvent, QPainter
+
+from app.state.chat.trace import TokenTrace
+from app.views.markdown.reply import ReplyView
+from app.views.markdown.text import MarkdownPage
+from app.views.tokens.card import TokenCard, describe_token
+from app.views.tokens.painter import TokenPainter
+from app.views.tokens.places import PagePlaces, TokenOffsets
+from app.views.widgets.keys import keeps_escape
+from app.views.widgets.theme import Theme
+
+_STEPS = {Qt.Key.Key_Right: 1, Qt.Key.Key_Left: -1, Qt.Key.Key_Home: -(2**31), Qt.Key.Key_End: 2**31}
+TOKEN_KEYS = frozenset({*_STEPS, Qt.Key.Key_Up, Qt.Key.Key_Down})
+"""Keys that go from token to token."""
+WALKED = "tokensAreWalked"
+"""The property of a text in which they do."""
+
+
+class TokenLayer(QObject):
+    """Paint tokens over a reply as it is rendered. A card tells about the token under the mouse or the keys.
+
+    Attribute: card. Signal: pointed(QRect) (the keys went to the token in this rectangle of the reply).
+    """
+
+    pointed = Signal(QRect)
+
+    def __init__(self, reply: ReplyView, theme: Theme) -> None:
+        super().__init__(reply)
+        self._reply = reply
+        self._theme = theme
+        self._offsets = TokenOffsets(TokenTrace())
+        self._current: int | None = None
+        self.card = TokenCard(theme, reply)
+        self.card.dismissed.connect(lambda: self.point_at(None))
+        self._pages: list[MarkdownPage] = []
+        reply.paged.connect(self._take)
+        for body in reply.bodies:
+            for page in {body.page, *body.pages}:
+                self._take(page)
+
+    # What is shown ----------------------------------------------------------------------------------------------------
+
+    @property
+    def trace(self) -> TokenTrace:
+        """Return the record that is shown; an empty one where there is none."""
+        return self._offsets.trace
+
+    def follow(self, trace: TokenTrace, reply: str, shown: str) -> None:
+        """Show this record of a reply, of which this is shown, as far as both are there."""
+        if trace is not self._offsets.trace:
+            recorded = trace.text
+            self._offsets = TokenOffsets(trace, len(reply) - len(recorded) if reply.endswith(recorded) else 0)
+        self._offsets.catch_up()
+        self._offsets.match(reply, shown)
+        self._repaint()
+
+    def end(self) -> None:
+        """Take the colours away."""
+        self.point_at(None)
+        self._reply.paged.disconnect(self._take)
+        for page in self._known_pages():
+            page.over = None
+            page.setProperty(WALKED, None)
+            page.removeEventFilter(self)
+            page.viewport().removeEventFilter(self)
+        self._repaint()
+        self.card.deleteLater()
+        self.deleteLater()
+
+    def _take(self, page: MarkdownPage) -> None:
+        page.over = self._paint
+        page.setProperty(WALKED, True)
+        page.installEventFilter(self)
+        page.viewport().installEventFilter(self)
+        page.viewport().setMouseTracking(True)
+
+    def _known_pages(self) -> list[MarkdownPage]:
+        return [page for body in self._reply.bodies for page in {body.page, *body.pages}]
+
+    def _shown_pages(self) -> list[MarkdownPage]:
+        return [page for body in self._reply.bodies if body.isVisibleTo(self._reply) for page in body.pages]
+
+    def _repaint(self) -> None:
+        for page in self._known_pages():
+            page.viewport().update()
+
+    # Geometry ---------------------------------------------------------------------------------------------------------
+
+    def _places(self, page: MarkdownPage) -> PagePlaces:
+        pages = self._shown_pages()
+        return PagePlaces(page.writer.map, page.base, self._offsets, is_last=bool(pages) and pages[-1] is page)
+
+    def painter_of(self, page: MarkdownPage) -> TokenPainter:
+        """Return what paints the tokens of a page, and knows where they are."""
+        return TokenPainter(page.document(), self._places(page), self._theme, self.trace.origin)
+
+    def _paint(self, page: MarkdownPage, area: QRect) -> None:
+        if not len(self._offsets):
+            return
+        painter = QPainter(page.viewport())
+        current = self._current if self._current is not None and self._page_of(self._current) is page else None
+        self.painter_of(page).paint(painter, QRectF(area), current)
+        painter.end()
+
+    def _page_of(self, index: int) -> MarkdownPage | None:
+        """Return the page where a token stands; of one that is not shown, the one where it would."""
+        pages = self._shown_pages()
+        return next((page for page in pages if self._places(page).holds(index)), pages[-1] if pages else None)
+
+    def place_of(self, index: int) -> QRect:
+        """Return the rectangle of a token in the reply; of a token on two lines the part on the first."""
+        page = self._page_of(index)
+        if page is None:
+            return QRect()
+        pieces = self.painter_of(page).pieces_of(index)
+        rect = pieces[0].rect.toAlignedRect() if pieces else QRect()
+        return rect.translated(page.viewport().mapTo(self._reply, QPoint(0, 0)))
+
+    def token_at(self, point: QPoint) -> int | None:
+        """Return the token at a point of the reply, if there is one."""
+        for page in self._shown_pages():
+            inside = page.viewport().mapFrom(self._reply, point)
+            if page.viewport().rect().contains(inside):
+                return self._token_in(page, inside.toPointF())
+        return None
+
+    def _token_in(self, page: MarkdownPage, point: QPointF) -> int | None:
+        return self.painter_of(page).token_at(point) if len(self._offsets) else None
+
+    # The token that is pointed at -------------------------------------------------------------------------------------
+
+    @property
+    def current(self) -> int | None:
+        """Return the token that the card tells about."""
+        return self._current
+
+    def point_at(self, index: int | None) -> None:
+        """Show the card of a token, or none."""
+        if index == self._current:
+            return
+        before, self._current = self._current, index
+        for changed in (before, index):
+            page = None if changed is None else self._page_of(changed)
+            if page is not None:
+                page.viewport().update()
+        if index is None:
+            self.card.hide()
+            return
+        record = self.trace[index]
+        self.card.tell(record, self.place_of(index))
+        words = describe_token(record)
+        self.card.setAccessibleName(words)
+        page = self._page_of(index)
+        if page is not None:
+            page.setAccessibleDescription(words)
+            QAccessible.updateAccessibility(QAccessibleEvent(page, QAccessible.Event.DescriptionChanged))
+
+    def _go(self, index: int) -> None:
+        """Go to a token with the keys."""
+        if len(self._offsets):
+            index = min(max(index, 0), len(self._offsets) - 1)
+            self.pointed.emit(self.place_of(index))
+            self.point_at(index)
+
+    def _go_lines(self, step: int) -> None:
+        """Go to the token above or below."""
+        here = self.place_of(self._current or 0)
+        x, y = here.left() + min(here.width() // 2, 3), here.center().y()
+        for far in range(1, 9):
+            found = self.token_at(QPoint(x, y + step * round(far * 0.75 * here.height())))
+            if found is not None and found != self._current and self.place_of(found).top() != here.top():
+                self._go(found)
+                return
+        self._go((self._current or 0) + step)
+
+    # Events -----------------------------------------------------------------------------------------------------------
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """Follow the mouse over the pages, and the keys in them."""
+        match event:
+            case QMouseEvent() if not isinstance(watched, MarkdownPage):
+                self._follow_mouse(watched.parent(), event)
+            case QKeyEvent() if isinstance(watched, MarkdownPage):
+                asked = event.type() == QEvent.Type.ShortcutOverride and self._current is not None
+                if asked and keeps_escape(event):
+                    return True
+                if event.type() == QEvent.Type.KeyPress and self._take_key(event):
+                    return True
+            case QFocusEvent() if isinstance(watched, MarkdownPage):
+                self._follow_focus(watched, event)
+            case _ if event.type() in (QEvent.Type.Leave, QEvent.Type.Hide):
+                self.point_at(None)
+        return super().eventFilter(watched, event)
+
+    def _follow_mouse(self, page: QObject | None, event: QMouseEvent) -> None:
+        """Tell about the token under the mouse, unless text is being selected; the keys go on from a click."""
+        kinds = (QEvent.Type.MouseMove, QEvent.Type.MouseButtonPress)
+        if event.type() not in kinds or not isinstance(page, MarkdownPage):
+            return
+        drags = event.type() == QEvent.Type.MouseMove and event.buttons() != Qt.MouseButton.NoButton
+        self.point_at(None if drags else self._token_in(page, event.position()))
+
+    def _follow_focus(self, page: MarkdownPage, event: QFocusEvent) -> None:
+        if event.type() == QEvent.Type.FocusOut:
+            self.point_at(None)
+        elif event.reason() in (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason):
+            self._go(self._places(page).first_from(0))
+
+    def _take_key(self, event: QKeyEvent) -> bool:
+        """Go from token to token with the arrows, Home and End; hide the card on Escape."""
+        key = event.key()
+        if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier or not len(self._offsets):
+            return False
+        if key in _STEPS:
+            self._go((-1 if self._current is None else self._current) + _STEPS[Qt.Key(key)])
+        elif key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            self._go_lines(1 if key == Qt.Key.Key_Down else -1)
+        elif key == Qt.Key.Key_Escape and self._current is not None:
+            self.point_at(None)
+        else:
+            return False
+        return True
