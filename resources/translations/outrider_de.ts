@@ -2763,13 +2763,6 @@
         </message>
     </context>
     <context>
-        <name>TokenText</name>
-        <message>
-            <source>Reply, token by token</source>
-            <translation>Antwort, Token für Token</translation>
-        </message>
-    </context>
-    <context>
         <name>Tokens</name>
         <message>
             <source>token {token}</source>
@@ -3776,15 +3769,15 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         </message>
         <message>
             <source>Compiling llama.cpp</source>
-            <translation type="unfinished"></translation>
+            <translation>Das Kompilieren von llama.cpp</translation>
         </message>
         <message>
             <source>this program brings its own, compiled with the kernels.</source>
-            <translation type="unfinished"></translation>
+            <translation>dieses Programm bringt ein eigenes mit, das mit den Kernels kompiliert ist.</translation>
         </message>
         <message>
             <source>{python} has no pip. Run: {python} -m ensurepip</source>
-            <translation type="unfinished"></translation>
+            <translation>{python} hat kein pip. Führen Sie aus: {python} -m ensurepip</translation>
         </message>
         <message>
             <source>Parting the replies of this model</source>

@@ -132,11 +132,8 @@ def _between(text: str, at: int, most: int, mark: str, *, display: bool) -> tupl
         return None
     tex = text[at + 2 : end]
     inner = tex.strip()
-    if mark == "\\)":
-        fits = bool(inner) and not _prose(inner)
-    else:
-        # An escaped bracket is not rare: a task, a number of a source.
-        fits = _is_sure(inner) and not _prose(inner)
+    # An escaped bracket is not rare: a task, a number of a source.
+    fits = (bool(inner) if mark == "\\)" else _is_sure(inner)) and not _prose(inner)
     return (end + 2, inner, display) if fits else None
 
 
