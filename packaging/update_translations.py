@@ -56,8 +56,11 @@ def find_texts(root: Path = ROOT) -> Found:
             source = path.read_text(encoding="utf-8")
             if any(mark in source for mark in _MARKS):
                 _Reader(found, path.relative_to(root).as_posix()).visit(ast.parse(source))
-    for prompt in json.loads((root / "resources" / "starter_prompts.json").read_text(encoding="utf-8")):
-        found.texts[Text("Starters", prompt["title"])] = None
+    for name in ("starter_prompts.json", "general_prompts.json"):
+        for prompt in json.loads((root / "resources" / name).read_text(encoding="utf-8")):
+            found.texts[Text("Starters", prompt["title"])] = None
+            if name.startswith("general"):
+                found.texts[Text("Starters", prompt["prompt"])] = None
     return found
 
 

@@ -14,7 +14,18 @@ from app.control.messages import KeptMessages
 from app.control.models import ModelController
 from app.control.replies import PendingReply, ReplyQueue
 from app.state.chat.activity import Activity
-from app.state.chat.intents import AnswerNow, Continue, Delete, Edit, EntryIntent, LoadTrace, Regenerate, ShowVersion
+from app.state.chat.intents import (
+    AnswerNow,
+    Continue,
+    Delete,
+    DeleteReply,
+    Edit,
+    EditReply,
+    EntryIntent,
+    LoadTrace,
+    Regenerate,
+    ShowVersion,
+)
 from app.state.chat.transcript import Entry, Exchange, Problem, Transcript
 from app.state.conversations.conversation import Conversation
 from app.state.conversations.kept import exchanges
@@ -189,6 +200,8 @@ class ChatController(QObject):
                 self.conversations.load_trace(exchange)
             case Edit(exchange, text):
                 self._edit(exchange, text)
+            case EditReply(exchange, text):
+                self._edit_reply(exchange, text)
             case Regenerate(exchange):
                 self._regenerate(exchange)
             case Continue(exchange):
@@ -196,7 +209,9 @@ class ChatController(QObject):
             case ShowVersion(exchange, part, step):
                 self._show_version(exchange.question_id if part == "question" else exchange.reply_id, step)
             case Delete(exchange):
-                self._delete(exchange)
+                self._delete(exchange.question_id)
+            case DeleteReply(exchange):
+                self._delete(exchange.reply_id)
 
     def _edit(self, exchange: Exchange, text: str) -> None:
         conversation = self._free()
@@ -229,9 +244,14 @@ class ChatController(QObject):
             self._messages.step(conversation, message, step)
             self._show_again(conversation)
 
-    def _delete(self, exchange: Exchange) -> None:
+    def _edit_reply(self, exchange: Exchange, text: str) -> None:
         conversation = self._free()
-        message = exchange.question_id
+        if conversation is not None and exchange.reply_id is not None and text.strip() and text != exchange.shown:
+            self._messages.answer_in_other_words(conversation, exchange.reply_id, text)
+            self._show_again(conversation)
+
+    def _delete(self, message: int | None) -> None:
+        conversation = self._free()
         if conversation is not None and message is not None:
             self.conversations.delete_message(conversation, message)
             self._show_again(conversation)

@@ -88,7 +88,6 @@ class ConversationController(QObject):
         self._unsaved: dict[int, TokenTrace] = {}
         self._told_traces: set[int] = set()
         self._query = ""
-        self.files.failed.connect(self.failed)
 
     @property
     def can_undelete(self) -> bool:

@@ -75,6 +75,17 @@ class KeptMessages:
         exchange.reply_branch = conversation.branch(reply.id)
         exchange.models = models(target, draft)
 
+    def answer_in_other_words(self, conversation: Conversation, reply: int, text: str) -> None:
+        """Keep another version of a reply beside it, and show that. Nobody measured how it was written."""
+        old = conversation[reply]
+        if old.parent is None:
+            return
+        written = self._store.begin_reply(
+            conversation, old.parent, target=old.target, draft=old.draft, settings=old.settings
+        )
+        self._store.finish(conversation, written.id, text.strip("\n"), "done", finish_reason="stop")
+        self._conversations.note(conversation)
+
     def resume(self, conversation: Conversation, reply: int, settings: Mapping[str, Any]) -> None:
         """Note that a reply that had ended is written on."""
         self._store.resume(conversation, reply, settings)

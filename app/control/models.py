@@ -22,7 +22,7 @@ from app.settings.settings import Settings
 from app.state.models.library import Library
 from app.state.models.load_options import LoadChoice
 from app.state.models.models import DraftKey, Loaded, Lookahead, ModelList, Selection
-from app.state.models.names import file_label
+from app.state.models.names import file_label, shown_name
 from app.system.folder_watch import is_there
 from app.system.translation import say_error
 from app.words.models import announcement
@@ -104,6 +104,15 @@ class ModelController(QObject):
             self.list.choose_drafting("automatic")
         self._remember()
         self._tasks.start(self._judge(new_target=True))
+
+    def use_target(self, path: Path) -> None:
+        """Use this target, and load it now, with the draft that fits it."""
+        self.choose_target(path)
+        self._tasks.start(self._load_judged())
+
+    async def _load_judged(self) -> None:
+        await self._judge()
+        await self._load_ahead()
 
     def choose_draft(self, draft: DraftKey) -> None:
         """Use this draft from the next message on, or "automatic", a method of MODEL_FREE, or None for none."""
@@ -271,7 +280,7 @@ class ModelController(QObject):
     def name_of(self, path: Path | None) -> str:
         """Return the name of a model in the window; empty for none."""
         model = self.list.by_path(path)
-        return model.name if model is not None else file_label(path) if path is not None else ""
+        return shown_name(model) if model is not None else file_label(path) if path is not None else ""
 
     async def _begin(self, folders: Sequence[Path]) -> None:
         self.note_memory()

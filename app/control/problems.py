@@ -36,7 +36,7 @@ def describe(error: BaseException) -> Problem:
 
 def _action(error: BaseException) -> Action | None:
     if isinstance(error, ContextFull):
-        return "new-chat"
+        return "longer-context"
     if isinstance(error, FolderUnreadable | LoadFailed):
         return "choose-folder"
     return None

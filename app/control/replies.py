@@ -71,7 +71,7 @@ class PendingReply:
     """Hold a question on its way to a reply. `conversation`: None where it could not be kept, not even for this run.
 
     `messages` is what the model reads, behind the system prompt of the `choice`; `job`: the load or the reply that is
-    running for it.
+    running for it. `interrupted`: the program ends.
     """
 
     exchange: Exchange
@@ -81,6 +81,7 @@ class PendingReply:
     wanted: Loaded
     choice: GenerationChoice = field(default_factory=GenerationChoice)
     cancelled: bool = False
+    interrupted: bool = False
     job: Job[Any] | None = None
     reading: PromptProgress | None = None
     result: GenerationResult | None = None
@@ -90,7 +91,7 @@ class PendingReply:
 class ReplyQueue(QObject):
     """Queue replies, run them through the bridge in their order, and tell what comes.
 
-    Attributes: queue (the first one is running), metrics, activity (of the engine).
+    Attributes: queue (the first one is running), metrics, measured (whose figures these are), activity (of the engine).
     Signals: grew(PendingReply, text), began_writing(PendingReply), ended(PendingReply), activity_changed(),
     metrics_changed().
     """
@@ -113,6 +114,7 @@ class ReplyQueue(QObject):
         self.metrics = Metrics()
         self._selection = selection
         self.metrics.choose(selection())
+        self.measured: Exchange | None = None
         self.queue: list[PendingReply] = []
         self.activity = Activity()
         self._models = models
@@ -159,7 +161,9 @@ class ReplyQueue(QObject):
     async def stop(self) -> None:
         """End everything that runs, for closing; what came of the replies is told as usual."""
         self._timer.stop()
-        for pending in self.queue:
+        ended_by_us = [pending for pending in self.queue if not pending.cancelled]
+        for pending in ended_by_us:
+            pending.interrupted = True
             self.cancel(pending)
         self._tasks.cancel()
         await self._tasks.ended()
@@ -179,7 +183,8 @@ class ReplyQueue(QObject):
             # The figures of the last reply stand until there are new ones: nothing blinks, and a short reply is not
             # slowed.
             self.metrics.choose(self._selection())
-            self.metrics.begin()
+            self.metrics.begin(pending.wanted.target)
+            self.measured = pending.exchange
             await self._load_for(pending)
             job = self._bridge.reply(pending.messages, pending.lookahead, pending.choice)
             pending.result = await self._wait(pending, job)
@@ -224,6 +229,8 @@ class ReplyQueue(QObject):
         if problem is not None:
             exchange.fail(problem)
         exchange.cancel()
+        if pending.interrupted:
+            exchange.interrupt()
         self.queue.remove(pending)
         if was_running:
             self.metrics.end(pending.result.stats if pending.result is not None else None)
@@ -302,6 +309,7 @@ class ReplyQueue(QObject):
         """Forget the figures of the last reply, unless one is being written."""
         if self.running is None:
             self.metrics.clear()
+            self.measured = None
             self.metrics_changed.emit()
 
     def note_plain_speed(self, tokens_per_second: float) -> None:

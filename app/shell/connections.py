@@ -13,15 +13,18 @@ from app.shell.commands import register
 from app.shell.files import attach, export, import_, refuse_dropped, take_dropped
 from app.shell.library_windows import LibraryWindows
 from app.shell.notifications import Notifier
+from app.shell.panel_follower import PanelFollower
 from app.shell.program import Program
 from app.shell.windows import CompareWindows, Windows
 from app.state.chat.attachments import NotAttached
 from app.state.chat.context_use import last_dropped
+from app.state.chat.transcript import Problem
 from app.state.compare.compare import CompareKind
+from app.system.resources import ResourceDamaged, starter_prompts
 from app.system.single_instance import Call
 from app.views.widgets.notices import LoadNotice
 from app.views.window.file_drops import FileDrops
-from app.words.context import refusal
+from app.words.context import refusal, too_long
 from app.words.settings import trouble_words
 
 _LONG = 500
@@ -71,6 +74,7 @@ def _connect_chat(program: Program) -> None:
     controller.activity_changed.connect(lambda: window.strip.show_activity(controller.activity))
     # Behind what else the end of a reply makes: drawing the plots takes as long.
     controller.replies.metrics_changed.connect(window.panel.refresh, Qt.ConnectionType.QueuedConnection)
+    PanelFollower(program)
 
 
 def _spare_collections(program: Program, last: list[int]) -> None:
@@ -112,7 +116,19 @@ def _connect_conversations(program: Program) -> None:
     conversations.messages_deleted.connect(lambda: window.notice.show_offer(window.tr("Deleted"), window.tr("Undo")))
     window.notice.accepted.connect(controller.restore_messages)
     conversations.trouble.connect(lambda problem: window.notice.show_trouble(problem.text))
+    conversations.files.failed.connect(lambda problem: _tell_failed_file(program, problem))
     conversations.saving_again.connect(lambda: window.notice.show_good_news(window.tr("All changes are saved again.")))
+
+
+def _tell_failed_file(program: Program, problem: Problem) -> None:
+    """Tell of a file that could not be imported or exported: not in the chat that happens to be on the screen.
+
+    What nobody expected has details, and a button for them there.
+    """
+    if problem.details is None:
+        program.window.notice.show_passing_trouble(problem.text)
+    else:
+        program.controller.report(problem)
 
 
 def _connect_compare(program: Program, windows: CompareWindows) -> None:
@@ -150,15 +166,34 @@ def _connect_models(program: Program, windows: LibraryWindows) -> None:
     bar.library_wanted.connect(windows.open_library)
     window.folder_chosen.connect(lambda folder: models.add_folder(Path(folder)))
     windows.connect_notice(_announcement(program))
+    window.context_wanted.connect(lambda: windows.open_options(models.list.selection.target))
     window.closed.connect(windows.close)
     controller.activity_changed.connect(windows.show_activity)
     for changed in (models.list_changed, models.selection_changed, models.loaded_changed):
         changed.connect(lambda: bar.show_models(models.list))
     bar.show_models(models.list)
+    _connect_starters(program)
     drops = FileDrops(window, window.prompt.edit.viewport())
     for place in (drops, windows):
         place.dropped.connect(lambda found: take_dropped(program, found))
         place.foreign.connect(lambda: refuse_dropped(program))
+
+
+def _connect_starters(program: Program) -> None:
+    """Offer what the chosen target can answer: the bundled one knows little but its own prompts."""
+    models, welcome = program.models, program.window.welcome
+    own = [card.starter for card in welcome.cards]
+    try:
+        general = starter_prompts("general_prompts.json")
+    except ResourceDamaged:
+        return
+
+    def show() -> None:
+        target, bundled = models.list.selection.target, models.list.bundled
+        welcome.show_starters(own if target is None or (bundled is not None and target == bundled[0]) else general)
+
+    models.selection_changed.connect(show)
+    show()
 
 
 def _announcement(program: Program) -> LoadNotice:
@@ -179,7 +214,7 @@ def _connect_files(program: Program) -> None:
         prompt.show_files(files.attachments, files.pending)
 
     def refuse(error: NotAttached) -> None:
-        window.notice.show_trouble(refusal(error))
+        window.notice.show_passing_trouble(refusal(error))
 
     prompt.attach_wanted.connect(lambda: attach(program))
     prompt.edit.files_given.connect(files.add)
@@ -187,6 +222,7 @@ def _connect_files(program: Program) -> None:
     prompt.recalled.connect(files.bring_back)
     prompt.send.connect(files.sent)
     files.changed.connect(show)
+    program.controller.entry_added.connect(lambda _entry: window.notice.let_pass())
     files.counted.connect(show)
     files.refused.connect(refuse)
     window.closed.connect(files.stop)
@@ -198,6 +234,8 @@ def _connect_meter(program: Program) -> None:
     def show() -> None:
         use = context.use
         window.meter.show_use(use)
+        # What was counted is a moment old: an empty box is a new message.
+        window.prompt.refuse("" if use is None or use.fits else too_long(use))
         dropped = last_dropped(controller.transcript.entries, 0 if use is None else use.dropped)
         window.transcript.mark_dropped(dropped)
 

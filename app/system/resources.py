@@ -45,9 +45,12 @@ def read_text(*path: str) -> str:
         raise ResourceDamaged("/".join(path)) from None
 
 
-def starter_prompts() -> tuple[StarterPrompt, ...]:
-    """Return the prompts for the empty chat, ten at most. Raises ResourceDamaged."""
-    name = "starter_prompts.json"
+def starter_prompts(name: str = "starter_prompts.json") -> tuple[StarterPrompt, ...]:
+    """Return the prompts for the empty chat, ten at most. Raises ResourceDamaged.
+
+    Those of `starter_prompts.json` are what the bundled target was trained for, in English, those of
+    `general_prompts.json` are for any other one, in the language of the window.
+    """
     try:
         data = json.loads(read_text(name))
         prompts = tuple(StarterPrompt(str(item["title"]), str(item["prompt"])) for item in data)

@@ -23,17 +23,27 @@ def context_words(use: ContextUse | None) -> str:
     return text.format(used=used, available=available)
 
 
+def context_figures(use: ContextUse | None) -> str:
+    """Return the figures of the meter alone, where there is no room for words: 1,234 / 4,096."""
+    return "" if use is None else f"{number(use.used)} / {number(use.available)}"
+
+
+def too_long(use: ContextUse) -> str:
+    """Say that a message does not fit, and what to do."""
+    text = QCoreApplication.translate(
+        "Context",
+        "Your message and the system prompt alone take {used} tokens, but the context holds only "
+        "{available}. Shorten the message or a file, choose another target, or load it with a longer context.",
+    )
+    return text.format(used=number(use.used), available=number(use.available))
+
+
 def context_details(use: ContextUse | None) -> str:
     """Give the details for the tooltip: what the model reads and what is left out."""
     if use is None:
         return ""
     if not use.fits:
-        text = QCoreApplication.translate(
-            "Context",
-            "Your message and the system prompt alone take {used} tokens, but the context holds only "
-            "{available}. Shorten the message, remove a file, or load the target with a longer context.",
-        )
-        return text.format(used=number(use.used), available=number(use.available))
+        return too_long(use)
     lines = [
         QCoreApplication.translate("Context", "The model reads {used} tokens; its context holds {available}.").format(
             used=number(use.used), available=number(use.available)

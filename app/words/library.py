@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QCoreApplication
 
 from app.state.models.library import LibraryRow
-from app.state.models.names import file_size, parameters
+from app.state.models.names import file_size, parameters, shown_name
 from app.system.translation import fill, say
 from app.words.figures import SEPARATOR, UNKNOWN
 from engine import Translatable
@@ -76,7 +76,7 @@ def free_words(free: int) -> str:
 
 def row_words(row: LibraryRow) -> str:
     """Return a whole row, as it is read out."""
-    return SEPARATOR.join(part for part in (row.model.name, facts(row), state_words(row)) if part)
+    return SEPARATOR.join(part for part in (shown_name(row.model), facts(row), state_words(row)) if part)
 
 
 # The table -----------------------------------------------------------------------------------------------------------
@@ -103,14 +103,21 @@ class LibraryColumn:
 
 def _name_order(row: LibraryRow) -> str:
     # 7B before 13B.
-    return _NUMBER.sub(lambda found: found[0].zfill(8), row.model.name.casefold())
+    return _NUMBER.sub(lambda found: found[0].zfill(8), shown_name(row.model).casefold())
 
 
 def _state_cell(row: LibraryRow) -> str:
-    if row.state == "large" and not row.loaded:
-        words = QCoreApplication.translate("Library", "Needs {needed}, {free} free")
-        return words.format(needed=say(file_size(row.needed)), free=say(file_size(row.free)))
-    return state_words(row)
+    """Return the state in a word; all of it stands beside the table."""
+    if row.loaded:
+        return QCoreApplication.translate("Library", "Loaded")
+    if row.state == "ok":
+        chosen, ready = QCoreApplication.translate("Library", "Chosen"), QCoreApplication.translate("Library", "Ready")
+        return chosen if row.chosen else ready
+    return {
+        "large": QCoreApplication.translate("Library", "Too large"),
+        "away": QCoreApplication.translate("Library", "Away"),
+        "problem": QCoreApplication.translate("Library", "Unusable"),
+    }[row.state]
 
 
 def _state_order(row: LibraryRow) -> float:
@@ -121,7 +128,7 @@ def _state_order(row: LibraryRow) -> float:
 
 
 _TABLE = {
-    "name": LibraryColumn(Translatable("Name"), lambda row: row.model.name, _name_order),
+    "name": LibraryColumn(Translatable("Name"), lambda row: shown_name(row.model), _name_order),
     "parameters": LibraryColumn(
         Translatable("Parameters"),
         lambda row: parameters(row.model.parameters) or UNKNOWN,

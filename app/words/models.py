@@ -24,7 +24,14 @@ def worded(choice: PickerLine) -> PickerLine:
         label = tr("Models", "automatic")
         if choice.label:
             label = tr("Models", "automatic · {draft}").format(draft=choice.label)
+        elif choice.hint == "text":
+            label = tr("Models", "automatic · from the text")
+        elif choice.hint == "plain":
+            label = tr("Models", "automatic · no draft fits")
         return replace(choice, label=label, hint=tr("Models", "The best available draft for the target"))
+    if choice.kind == "group":
+        heads = {"same": tr("Models", "Same tokenizer"), "other": tr("Models", "Other tokenizer, so slower")}
+        return replace(choice, label=heads[choice.label])
     if choice.kind in MODEL_FREE:
         said = {method.name: (say(method.label), say(method.hint)) for method in DRAFT_METHODS}
         said["ngram"] = tr("Models", "n-gram"), tr("Models", "No draft model: proposals are taken from the text so far")
@@ -32,7 +39,7 @@ def worded(choice: PickerLine) -> PickerLine:
         return replace(choice, label=label, hint=hint)
     if choice.kind == "none":
         return replace(choice, label=tr("Models", "none"), hint=tr("Models", "Plain decoding: no draft"))
-    label = tr("Models", "{model} · slower").format(model=choice.label) if choice.slower else choice.label
+    label = choice.label
     problem, hint = choice.problem, say(choice.hint)
     if choice.away:
         problem = tr("Models", "Its folder is not available.")

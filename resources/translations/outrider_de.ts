@@ -306,8 +306,8 @@
             <translation>{used} von {available} Tokens</translation>
         </message>
         <message>
-            <source>Your message and the system prompt alone take {used} tokens, but the context holds only {available}. Shorten the message, remove a file, or load the target with a longer context.</source>
-            <translation>Ihre Nachricht und der System-Prompt allein brauchen {used} Tokens, aber der Kontext fasst nur {available}. Kürzen Sie die Nachricht, entfernen Sie eine Datei oder laden Sie das Zielmodell mit einem längeren Kontext.</translation>
+            <source>Your message and the system prompt alone take {used} tokens, but the context holds only {available}. Shorten the message or a file, choose another target, or load it with a longer context.</source>
+            <translation>Ihre Nachricht und der System-Prompt allein brauchen {used} Tokens, aber in den Kontext passen nur {available}. Kürzen Sie die Nachricht oder eine Datei, wählen Sie ein anderes Zielmodell, oder laden Sie es mit einem längeren Kontext.</translation>
         </message>
         <message>
             <source>The model reads {used} tokens; its context holds {available}.</source>
@@ -331,6 +331,17 @@
         <message>
             <source>Context</source>
             <translation>Kontext</translation>
+        </message>
+    </context>
+    <context>
+        <name>ContextNotice</name>
+        <message>
+            <source>Longer context…</source>
+            <translation>Längerer Kontext…</translation>
+        </message>
+        <message>
+            <source>Close</source>
+            <translation>Schließen</translation>
         </message>
     </context>
     <context>
@@ -520,14 +531,6 @@
             <translation>Vorgeschlagene Tokens, die behalten wurden</translation>
         </message>
         <message>
-            <source>Acceptance rate</source>
-            <translation>Annahmequote</translation>
-        </message>
-        <message>
-            <source>Accepted / proposed</source>
-            <translation>Angenommen / vorgeschlagen</translation>
-        </message>
-        <message>
             <source>Mean length</source>
             <translation>Mittlere Länge</translation>
         </message>
@@ -536,12 +539,12 @@
             <translation>Tokens je Runde, einschließlich Korrekturen und Boni</translation>
         </message>
         <message>
-            <source>Tokens/s</source>
-            <translation>Tokens/s</translation>
+            <source>Time to first token</source>
+            <translation>Zeit bis zum ersten Token</translation>
         </message>
         <message>
-            <source>Over the last second while a reply is generated, then over the whole reply</source>
-            <translation>Über die letzte Sekunde, solange eine Antwort erzeugt wird, danach über die ganze Antwort</translation>
+            <source>Reading the prompt, and the first round. Known when the reply has ended.</source>
+            <translation>Lesen des Prompts und die erste Runde. Bekannt, wenn die Antwort fertig ist.</translation>
         </message>
     </context>
     <context>
@@ -931,8 +934,24 @@
             <translation>{free} Speicher frei</translation>
         </message>
         <message>
-            <source>Needs {needed}, {free} free</source>
-            <translation>Braucht {needed}, {free} frei</translation>
+            <source>Loaded</source>
+            <translation>Geladen</translation>
+        </message>
+        <message>
+            <source>Chosen</source>
+            <translation>Gewählt</translation>
+        </message>
+        <message>
+            <source>Too large</source>
+            <translation>Zu groß</translation>
+        </message>
+        <message>
+            <source>Away</source>
+            <translation>Nicht da</translation>
+        </message>
+        <message>
+            <source>Unusable</source>
+            <translation>Unbrauchbar</translation>
         </message>
     </context>
     <context>
@@ -972,6 +991,10 @@
         <message>
             <source>Load options of this model: context, threads, GPU layers, cache type</source>
             <translation>Ladeoptionen dieses Modells: Kontext, Threads, GPU-Schichten, Cache-Typ</translation>
+        </message>
+        <message>
+            <source>Show in folder</source>
+            <translation>Im Ordner anzeigen</translation>
         </message>
         <message>
             <source>Load</source>
@@ -1184,10 +1207,6 @@
             <translation>Vorausschau durchprobieren…</translation>
         </message>
         <message>
-            <source>Replay the last reply</source>
-            <translation>Letzte Antwort wiederholen</translation>
-        </message>
-        <message>
             <source>Models…</source>
             <translation>Modelle…</translation>
         </message>
@@ -1300,10 +1319,6 @@
             <translation>Hier können nur Dateien und Ordner dieses Computers abgelegt werden.</translation>
         </message>
         <message>
-            <source>There is no token record for this reply, so it cannot be replayed.</source>
-            <translation>Zu dieser Antwort gibt es keine Tokenaufzeichnung; sie kann nicht wiederholt werden.</translation>
-        </message>
-        <message>
             <source>The log is in {folder}.</source>
             <translation>Das Protokoll liegt in {folder}.</translation>
         </message>
@@ -1358,12 +1373,16 @@
             <translation>Diese Antwort fortsetzen</translation>
         </message>
         <message>
-            <source>Replay: watch how this reply was written</source>
-            <translation>Wiederholung: zusehen, wie diese Antwort entstand</translation>
+            <source>Edit this reply</source>
+            <translation>Diese Antwort bearbeiten</translation>
         </message>
         <message>
             <source>Copy the reply</source>
             <translation>Antwort kopieren</translation>
+        </message>
+        <message>
+            <source>Delete this reply</source>
+            <translation>Diese Antwort löschen</translation>
         </message>
         <message>
             <source>Previous reply</source>
@@ -1550,8 +1569,24 @@
             <translation>automatisch · {draft}</translation>
         </message>
         <message>
+            <source>automatic · from the text</source>
+            <translation>automatisch · aus dem Text</translation>
+        </message>
+        <message>
+            <source>automatic · no draft fits</source>
+            <translation>automatisch · kein Entwurf passt</translation>
+        </message>
+        <message>
             <source>The best available draft for the target</source>
             <translation>Das beste verfügbare Entwurfsmodell für das Zielmodell</translation>
+        </message>
+        <message>
+            <source>Same tokenizer</source>
+            <translation>Gleicher Tokenizer</translation>
+        </message>
+        <message>
+            <source>Other tokenizer, so slower</source>
+            <translation>Anderer Tokenizer, daher langsamer</translation>
         </message>
         <message>
             <source>n-gram</source>
@@ -1568,10 +1603,6 @@
         <message>
             <source>Plain decoding: no draft</source>
             <translation>Einfaches Dekodieren: kein Entwurfsmodell</translation>
-        </message>
-        <message>
-            <source>{model} · slower</source>
-            <translation>{model} · langsamer</translation>
         </message>
         <message>
             <source>Its folder is not available.</source>
@@ -1705,8 +1736,8 @@
             <translation>Ordner wählen…</translation>
         </message>
         <message>
-            <source>New chat</source>
-            <translation>Neuer Chat</translation>
+            <source>Longer context…</source>
+            <translation>Längerer Kontext…</translation>
         </message>
         <message>
             <source>Details…</source>
@@ -1975,6 +2006,10 @@
     <context>
         <name>QuestionEditor</name>
         <message>
+            <source>Edit the reply</source>
+            <translation>Die Antwort bearbeiten</translation>
+        </message>
+        <message>
             <source>Edit your message</source>
             <translation>Ihre Nachricht bearbeiten</translation>
         </message>
@@ -1987,8 +2022,16 @@
             <translation>Änderungen verwerfen (Esc)</translation>
         </message>
         <message>
+            <source>Save</source>
+            <translation>Speichern</translation>
+        </message>
+        <message>
             <source>Send</source>
             <translation>Senden</translation>
+        </message>
+        <message>
+            <source>Keep this beside the reply (Enter)</source>
+            <translation>Dies neben der Antwort behalten (Enter)</translation>
         </message>
         <message>
             <source>Send the edited message (Enter)</source>
@@ -2008,97 +2051,6 @@
         <message>
             <source>expanded</source>
             <translation>ausgeklappt</translation>
-        </message>
-    </context>
-    <context>
-        <name>Replay</name>
-        <message>
-            <source>draft guessed {count}</source>
-            <translation>Entwurfsmodell riet {count}</translation>
-        </message>
-        <message>
-            <source>{count} kept</source>
-            <translation>{count} behalten</translation>
-        </message>
-        <message>
-            <source>target wrote “{word}”</source>
-            <translation>Zielmodell schrieb „{word}“</translation>
-        </message>
-        <message>
-            <source>target ended the reply</source>
-            <translation>Zielmodell beendete die Antwort</translation>
-        </message>
-        <message numerus="yes">
-            <source>{time} ms for %Ln tokens</source>
-            <translation>
-                <numerusform>{time} ms für %Ln Token</numerusform>
-                <numerusform>{time} ms für %Ln Tokens</numerusform>
-            </translation>
-        </message>
-        <message>
-            <source>plain: {time} ms</source>
-            <translation>einfach: {time} ms</translation>
-        </message>
-        <message>
-            <source>round {number} of {count}</source>
-            <translation>Runde {number} von {count}</translation>
-        </message>
-        <message>
-            <source>real time</source>
-            <translation>Echtzeit</translation>
-        </message>
-    </context>
-    <context>
-        <name>ReplayDialog</name>
-        <message>
-            <source>Replay of “{title}”</source>
-            <translation>Wiederholung von „{title}“</translation>
-        </message>
-        <message>
-            <source>Replay</source>
-            <translation>Wiederholung</translation>
-        </message>
-        <message>
-            <source>Close</source>
-            <translation>Schließen</translation>
-        </message>
-    </context>
-    <context>
-        <name>ReplayPlayer</name>
-        <message>
-            <source>This record was written before rejected guesses were kept: only what was written is seen.</source>
-            <translation>Diese Aufzeichnung ist älter als das Aufheben verworfener Vorschläge: Zu sehen ist nur, was geschrieben wurde.</translation>
-        </message>
-        <message>
-            <source>Previous round</source>
-            <translation>Vorige Runde</translation>
-        </message>
-        <message>
-            <source>Play</source>
-            <translation>Abspielen</translation>
-        </message>
-        <message>
-            <source>Next round</source>
-            <translation>Nächste Runde</translation>
-        </message>
-        <message>
-            <source>Round</source>
-            <translation>Runde</translation>
-        </message>
-        <message>
-            <source>Pace: {pace}</source>
-            <translation>Tempo: {pace}</translation>
-        </message>
-        <message>
-            <source>Pause</source>
-            <translation>Anhalten</translation>
-        </message>
-    </context>
-    <context>
-        <name>ReplayText</name>
-        <message>
-            <source>Replay</source>
-            <translation>Wiederholung</translation>
         </message>
     </context>
     <context>
@@ -2510,24 +2462,48 @@
             <translation>Spekulation</translation>
         </message>
         <message>
+            <source>How a reply was written is shown here, once there is one.</source>
+            <translation>Wie eine Antwort geschrieben wurde, steht hier, sobald es eine gibt.</translation>
+        </message>
+        <message>
             <source>Acceptance rate</source>
             <translation>Annahmequote</translation>
+        </message>
+        <message>
+            <source>Dots: single rounds. Line: the last rounds together.</source>
+            <translation>Punkte: einzelne Runden. Linie: die letzten Runden zusammen.</translation>
         </message>
         <message>
             <source>Tokens per second</source>
             <translation>Tokens pro Sekunde</translation>
         </message>
         <message>
+            <source>Line: over the last second. Dashed: the same target without a draft, once that was measured.</source>
+            <translation>Linie: über die letzte Sekunde. Gestrichelt: dasselbe Zielmodell ohne Entwurf, sobald das gemessen ist.</translation>
+        </message>
+        <message>
             <source>Acceptance by position</source>
             <translation>Annahme nach Position</translation>
+        </message>
+        <message>
+            <source>How often the 1st, 2nd, … proposed token was kept. Pale: proposed rarely.</source>
+            <translation>Wie oft das 1., 2., … vorgeschlagene Token behalten wurde. Blass: selten vorgeschlagen.</translation>
         </message>
         <message>
             <source>Where the time went</source>
             <translation>Zeitaufteilung</translation>
         </message>
         <message>
+            <source>Waiting for the draft, for the target, and the rest.</source>
+            <translation>Warten auf das Entwurfsmodell, auf das Zielmodell, und der Rest.</translation>
+        </message>
+        <message>
             <source>The lookahead is the number of tokens proposed per round. Auto chooses it each round for the highest speed, based on the measured cost of a round on this computer and on how many proposals are accepted.</source>
             <translation>Die Vorausschau ist die Zahl der vorgeschlagenen Tokens je Runde. Auto wählt sie in jeder Runde für die höchste Geschwindigkeit: nach den gemessenen Kosten einer Runde auf diesem Computer und danach, wie viele Vorschläge angenommen werden.</translation>
+        </message>
+        <message>
+            <source>Reply to “{question}”</source>
+            <translation>Antwort auf „{question}“</translation>
         </message>
         <message>
             <source>Acceptance rate per round</source>
@@ -2603,6 +2579,46 @@
         <message>
             <source>Small talk</source>
             <translation>Plauderei</translation>
+        </message>
+        <message>
+            <source>Explain it simply</source>
+            <translation>Einfach erklärt</translation>
+        </message>
+        <message>
+            <source>Explain in three sentences why the sky is blue.</source>
+            <translation>Erkläre in drei Sätzen, warum der Himmel blau ist.</translation>
+        </message>
+        <message>
+            <source>Write a Python function that merges two sorted lists, with a short example.</source>
+            <translation>Schreibe eine Python-Funktion, die zwei sortierte Listen zusammenführt, mit einem kurzen Beispiel.</translation>
+        </message>
+        <message>
+            <source>Compare trains, buses and cars for a trip of 300 km, in a table.</source>
+            <translation>Vergleiche Bahn, Bus und Auto für eine Reise von 300 km in einer Tabelle.</translation>
+        </message>
+        <message>
+            <source>Say it politely</source>
+            <translation>Höflich gesagt</translation>
+        </message>
+        <message>
+            <source>Rewrite this more politely: Send me the numbers today.</source>
+            <translation>Formuliere das höflicher: Schick mir die Zahlen heute.</translation>
+        </message>
+        <message>
+            <source>A formula</source>
+            <translation>Eine Formel</translation>
+        </message>
+        <message>
+            <source>Derive the quadratic formula, step by step.</source>
+            <translation>Leite die Lösungsformel für quadratische Gleichungen her, Schritt für Schritt.</translation>
+        </message>
+        <message>
+            <source>A story</source>
+            <translation>Eine Geschichte</translation>
+        </message>
+        <message>
+            <source>Tell me a short story about a lighthouse keeper and a lost ship.</source>
+            <translation>Erzähle mir eine kurze Geschichte von einer Leuchtturmwärterin und einem verschollenen Schiff.</translation>
         </message>
     </context>
     <context>
@@ -3117,6 +3133,12 @@
         </message>
         <message>
             <source>{file}
+It calls itself {name}</source>
+            <translation>{file}
+Es nennt sich {name}</translation>
+        </message>
+        <message>
+            <source>{file}
 It thinks, so it is sampled as it recommends, unless you choose otherwise: {told}</source>
             <translation>{file}
 Es denkt und antwortet deshalb mit dem Sampling, das es empfiehlt, wenn Sie nichts anderes wählen: {told}</translation>
@@ -3322,14 +3344,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>Enter at most {count} stop strings of up to {length} characters each.</source>
             <translation>Geben Sie höchstens {count} Stopptexte mit je bis zu {length} Zeichen ein.</translation>
-        </message>
-        <message>
-            <source>Format</source>
-            <translation>Format</translation>
-        </message>
-        <message>
-            <source>A JSON schema that replies are held to, or the word json for any JSON object. Empty = free text.</source>
-            <translation>Ein JSON-Schema, an das sich Antworten halten, oder das Wort json für irgendein JSON-Objekt. Leer = freier Text.</translation>
         </message>
         <message>
             <source>System prompt</source>
@@ -4482,18 +4496,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>The method {method} cannot be combined with the sources {sources}. Omit one of them.</source>
             <translation>Das Verfahren {method} lässt sich nicht mit den Quellen {sources} kombinieren. Lassen Sie eines davon weg.</translation>
-        </message>
-        <message>
-            <source>The demo at full size needs at least {needed:.1f} GB of memory and disk. Free some, and try again.</source>
-            <translation>Die Demo in voller Größe braucht mindestens {needed:.1f} GB Arbeitsspeicher und Platz auf dem Datenträger. Schaffen Sie Platz, und versuchen Sie es noch einmal.</translation>
-        </message>
-        <message>
-            <source>The grown model needs {needed:.2f} GB and there are {free:.2f} GB free in {folder}. Make room.</source>
-            <translation>Das vergrößerte Modell braucht {needed:.2f} GB, und in {folder} sind {free:.2f} GB frei. Schaffen Sie Platz.</translation>
-        </message>
-        <message>
-            <source>{path} cannot be written: {reason}.</source>
-            <translation>{path} kann nicht geschrieben werden: {reason}.</translation>
         </message>
         <message>
             <source>{name} cannot be used: {problem}</source>

@@ -79,7 +79,7 @@ def build(
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
     if ccache := shutil.which("ccache"):
         given |= {"CMAKE_C_COMPILER_LAUNCHER": ccache, "CMAKE_CXX_COMPILER_LAUNCHER": ccache}
-    environment = os.environ | (around or {})
+    environment = {**os.environ, **(around or {})}
     _run(
         ["cmake", "-S", str(SOURCES), "-B", str(place), *generator, *(f"-D{n}={v}" for n, v in given.items())],
         environment,

@@ -108,7 +108,7 @@ def test_pictures_of_a_large_target(theme: str, tmp_path: Path, home: Path, pict
             walker.start("--models-folder", str(folder))
             walk.welcome(theme)
             walk.pick("Target", "1.1B Q8_0")
-            walk.pick("Draft", "Outrider demo draft")
+            walk.pick("Draft", "demo-draft")
             walk.pick("Lookahead", "4")
             walk.ask(STORY)
             walk.compare(3, 120.0)

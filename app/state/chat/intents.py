@@ -38,6 +38,21 @@ class Delete:
 
 
 @dataclass(frozen=True, slots=True)
+class EditReply:
+    """Put other words in the place of a reply, beside it: the model reads them as its own."""
+
+    exchange: Exchange
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteReply:
+    """Delete a reply with all that came of it; its question stays."""
+
+    exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True)
 class ShowVersion:
     """Show another version of a question or a reply: the one before (`step` -1) or the next one (1)."""
 
@@ -89,7 +104,7 @@ class ShowDetails:
     problem: Problem
 
 
-ChatIntent = Edit | Regenerate | Continue | Delete | ShowVersion | LoadTrace | AnswerNow
+ChatIntent = Edit | EditReply | Regenerate | Continue | Delete | DeleteReply | ShowVersion | LoadTrace | AnswerNow
 """Carried out by the ChatController."""
 EntryIntent = ChatIntent | Act | ShowDetails | ShowPrompt | ShowReplay
 """All that can be asked of an entry."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ReplyStatus = Literal["waiting", "writing", "done", "cancelled", "failed", "interrupted"]
 """`interrupted`: the program ended while the reply was being written; found so at the next start."""
-Action = Literal["choose-folder", "new-chat"]
+Action = Literal["choose-folder", "longer-context"]
 ExchangePart = Literal["question", "reply"]
 
 
@@ -143,6 +143,11 @@ class Exchange:
         """Cancel the reply before the engine has given a result."""
         if not self.ended:
             self.status = "cancelled"
+
+    def interrupt(self) -> None:
+        """Mark a reply that the end of the program broke off: nobody cancelled it."""
+        if self.status == "cancelled":
+            self.status = "interrupted"
 
     def fail(self, problem: Problem) -> None:
         """Mark the reply as failed; what was written stays."""

@@ -31,6 +31,10 @@ _HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")
 _QUOTE = re.compile(r" {0,3}>")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(\1[ \t]*){2,}$")
 _TABLE_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-*:?\s*)*$")
+_MARKED = re.compile(
+    r"\*\*[^\s*][^*]*\*\*|(?<!`)`[^`\s][^`]*`|\[[^\]]+\]\(https?:|^#{2,6} \S|^[-*] \S|^\d+[.)] \S|^> \S|^\|.*\|$"
+    r"|\$[^\s$][^$]*[\\^_=][^$]*\$|\\\(.+\\\)|^\\\[|^\$\$"
+)
 _SENTENCES = (". ", "! ", "? ", "。")
 
 Kind = Literal["text", "code"]
@@ -298,6 +302,22 @@ class MarkdownBlocks:
         self._lines, self._starts, self._size, self._kind = [], [], 0, "paragraph"
         self._fence = self._language = ""
         self._indent, self._blank_in_list, self._in_line = 0, False, False
+
+
+def is_markdown(text: str) -> bool:
+    """Return whether what a person typed is meant as Markdown. In what is pasted, spaces often mean something."""
+    fenced, found, open_fence = False, False, ""
+    for line in text.split("\n"):
+        fence = _FENCE.match(line)
+        if open_fence:
+            open_fence = "" if _closes(line, open_fence) else open_fence
+        elif fence:
+            fenced, open_fence = True, fence[2] or fence[4]
+        elif line.startswith(("  ", "\t")) and line.strip() and not _ITEM.match(line):
+            return False
+        else:
+            found = found or _MARKED.search(line) is not None
+    return found or (fenced and not open_fence)
 
 
 def _may_interrupt(item: re.Match[str]) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
+from app.state.markdown.footnotes import add_footnotes
 from app.state.markdown.formulas import add_formulas
 from app.state.markdown.places import SourceFinder
 
@@ -39,6 +40,7 @@ class Run:
     """Hold text in one style.
 
     `formula`: what is to be set in place of the text, which is its source; `display`: whether on a line of its own.
+    `raised`: the mark of a footnote.
     `start`, `end`: where it stands in the piece, -1 where that is not known.
     """
 
@@ -50,6 +52,7 @@ class Run:
     link: str = ""
     formula: str = ""
     display: bool = False
+    raised: bool = False
     start: int = field(default=-1, compare=False)
     end: int = field(default=-1, compare=False)
 
@@ -154,6 +157,7 @@ def _parser() -> MarkdownIt:
     parser.enable(["table", "strikethrough"]).disable(["reference", "html_block", "html_inline"])
     parser.validateLink = is_safe_link  # type: ignore[assignment, method-assign]
     add_formulas(parser)
+    add_footnotes(parser)
     return parser
 
 
@@ -349,6 +353,9 @@ def _of_one(token: Token, look: Run, finder: SourceFinder) -> list[Run]:
         source = token.markup.replace("\n", LINE_BREAK)
         shown = bool(token.meta["display"])
         return [replace(look, text=source, formula=token.content, display=shown, start=start, end=end)]
+    if token.type == "footnote":
+        start, end = finder.find(token.markup)
+        return [replace(look, text=token.content, raised=True, start=start, end=end)]
     if token.type in {"softbreak", "hardbreak"}:
         # What the model wrote on a line of its own stays on one.
         start, end = finder.find("\n")

@@ -61,15 +61,16 @@ class PickerLine:
     """Describe one line of a picker. `problem`: why it cannot be chosen, None if it can. `hint`: more about it.
 
     `kind`: a model, or a line whose words are the view's (automatic, n-gram, none); then `label` is what automatic has
-    picked. `slower`: proposals go through text. `shortage`: bytes needed and free, of what memory is too short for;
-    `beside`: as a draft, beside the target; `away`: its folder is not there at present.
+    picked, or, where that is no model, `hint`; or the heading of a group, which cannot be chosen. `slower`: proposals
+    go through text. `shortage`: bytes needed and free, of what memory is too short for; `beside`: as a draft, beside
+    the target; `away`: its folder is not there at present.
     """
 
     path: Path | None
     label: str
     problem: str | None = None
     hint: str = ""
-    kind: Drafting = "model"
+    kind: Drafting | Literal["group"] = "model"
     slower: bool = False
     shortage: tuple[int, int] | None = None
     away: bool = False
@@ -78,6 +79,8 @@ class PickerLine:
     @property
     def key(self) -> DraftKey:
         """Return the key that identifies it."""
+        if self.kind == "group":
+            return self.label
         return self.path if self.kind in ("model", "none") else self.kind
 
 
@@ -237,11 +240,20 @@ class ModelList:
         listed.sort(key=_out_of_question)
         best = self.best_draft()
         special = [
-            PickerLine(None, "" if best is None else names.get(best, ""), kind="automatic"),
+            PickerLine(
+                None,
+                "" if best is None else names.get(best, ""),
+                hint=""
+                if best is not None or target is None
+                else "text"
+                if self.selection.lookahead == "auto"
+                else "plain",
+                kind="automatic",
+            ),
             *(PickerLine(None, "", kind=method) for method in MODEL_FREE),
             PickerLine(None, "", kind="none"),
         ]
-        return [*special, *_with_missing(listed, self.selection.draft)]
+        return [*special, *_grouped(_with_missing(listed, self.selection.draft))]
 
     def best_draft(self) -> Path | None:
         """Return the draft that automatic picks.
@@ -350,6 +362,15 @@ def _unread(path: Path) -> ModelFile:
 def _out_of_question(choice: PickerLine) -> bool:
     """Return whether it cannot be loaded as things are, so that it stands behind what can."""
     return choice.problem is not None or choice.shortage is not None or choice.away
+
+
+def _grouped(listed: list[PickerLine]) -> list[PickerLine]:
+    """Put headings over the drafts with the target's tokenizer and those with another one, where there are both."""
+    other = next((place for place, line in enumerate(listed) if line.slower), None)
+    if other is None:
+        return listed
+    same = [PickerLine(None, "same", kind="group")] if other else []
+    return [*same, *listed[:other], PickerLine(None, "other", kind="group"), *listed[other:]]
 
 
 def _with_missing(listed: list[PickerLine], chosen: Path | None) -> list[PickerLine]:

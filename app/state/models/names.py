@@ -2,38 +2,68 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from engine import ModelFile, Translatable
 
+_PART = re.compile(r"-\d{5}-of-\d{5}$")
+_HASH = re.compile(r"(?:sha\d+[-:])?[0-9a-fA-F]{16,}")
+_SHORT = 12
 
-def label(model: ModelFile) -> str:
+
+def shown_name(model: ModelFile) -> str:
+    """Return what a model is called: as its file is, which a person gave it, without its quantisation and its part.
+
+    What a file calls itself is often a hash, a path, or the same for hundreds; it counts where the file's name is a
+    hash.
+    """
+    path = model.path
+    name = _PART.sub("", file_label(path))
+    if path.parent.name == "snapshots":
+        # The cache of Hugging Face: models--owner--name/snapshots/hash.
+        name = path.parent.parent.name.rpartition("--")[2]
+    if _HASH.fullmatch(name):
+        name = path.name[:_SHORT] if _is_no_name(model.name) else model.name
+    if model.quantisation:
+        name = re.sub(rf"[._-]+{re.escape(model.quantisation)}$", "", name, flags=re.IGNORECASE)
+    return name or model.name
+
+
+def _is_no_name(name: str) -> bool:
+    return not name.strip() or _HASH.fullmatch(name) is not None or "/" in name or "\\" in name
+
+
+def label(model: ModelFile, name: str = "") -> str:
     """Name, size and quantisation in one line, as in `demo-target · 12M Q8_0`."""
+    name = name or shown_name(model)
     figures = " ".join(filter(None, (parameters(model.parameters), model.quantisation)))
-    return f"{model.name} · {figures}" if figures else model.name
+    return f"{name} · {figures}" if figures else name
 
 
 def labels(models: Sequence[ModelFile]) -> dict[Path, str]:
-    """Name each model by its path. Of equal names the later ones use their file name, then their folder as well."""
+    """Name each model by its path. Of equal names the later ones have their folder before them, then their path."""
     names: dict[Path, str] = {}
     taken: set[str] = set()
     for model in models:
         name = label(model)
         if name in taken:
-            name = label(replace(model, name=file_label(model.path)))
+            name = label(model, f"{model.path.parent.name}/{shown_name(model)}")
         if name in taken:
-            name = label(replace(model, name=f"{model.path.parent.name}/{file_label(model.path)}"))
+            name = label(model, str(model.path))
         names[model.path] = name
         taken.add(name)
     return names
 
 
 def hint(model: ModelFile) -> str:
-    """Return more about a model: its file and how large that is."""
+    """Return more about a model: its file and how large that is, and what it calls itself where that is no hash."""
     size = file_size(model.size_bytes)
-    return Translatable("{file} · {size}", file=model.path.name, size=size) if size else model.path.name
+    file = Translatable("{file} · {size}", file=model.path.name, size=size) if size else model.path.name
+    if _is_no_name(model.name) or model.name.casefold() == shown_name(model).casefold():
+        return file
+    return Translatable("{file}\nIt calls itself {name}", file=file, name=model.name)
 
 
 def with_recommendation(model: ModelFile) -> str:

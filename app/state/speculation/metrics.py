@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from pathlib import Path
 
+from app.state.chat.rounds import RoundRecord
 from app.state.models.models import Selection
 from app.state.speculation.figures import Figures, PositionCounts, TimeSplit
 from app.state.speculation.lookahead import LookaheadNote, LookaheadWatch
@@ -126,17 +128,18 @@ class SpeedHistory:
 
 
 class Metrics:
-    """Hold the figures of the reply that is being written, or of the last one.
+    """Hold the figures of one reply: the one that is being written, the last one, or a kept one.
 
-    Attributes: rounds, proposed, accepted, emitted (tokens); rates, speeds, positions (for the plots); plain_speed
-    (tokens/s of plain decoding of the chosen target, None until it was measured); running; version (changes with every
-    change, so that nothing is drawn twice).
+    Attributes: rounds, proposed, accepted, emitted (tokens); rates, speeds, positions (for the plots); first_token_ms
+    (from the prompt to the first token, None until it is known); running; version (changes with every change, so that
+    nothing is drawn twice).
     """
 
     def __init__(self) -> None:
         self.version = 0
-        self.plain_speed: float | None = None
+        self._plain: dict[Path | None, float] = {}
         self._target: Path | None = None
+        self._chosen: Path | None = None
         self._lookahead = LookaheadWatch()
         self.clear()
 
@@ -149,15 +152,32 @@ class Metrics:
         self.rounds = self.proposed = self.accepted = self.emitted = self._forced = 0
         self.rates, self.speeds, self.positions = RateHistory(), SpeedHistory(), PositionCounts()
         self._draft_ms = self._target_ms = 0.0
+        self._first_round_ms: float | None = None
         self.running = False
         self._final: GenerationStats | None = None
         self.version += 1
 
-    def begin(self) -> None:
-        """Begin a reply."""
+    def begin(self, target: Path | None = None) -> None:
+        """Begin a reply of a target."""
         self._lookahead.begin()
         self._begin()
+        self._target = target
         self.running = True
+
+    @classmethod
+    def of_kept(cls, stats: GenerationStats, rounds: Iterable[RoundRecord] = ()) -> Metrics:
+        """Return the figures of a reply that ended, from what was kept of it."""
+        metrics = cls()
+        now = emitted = 0.0
+        metrics.speeds.begin(0.0)
+        for each in rounds:
+            metrics._count_round(each.proposed, each.accepted, each.draft_ms, each.target_ms)
+            now += (each.draft_ms + each.target_ms) / 1000.0
+            emitted += each.accepted + 1
+            metrics.speeds.count(now, int(emitted))
+            metrics.speeds.sample(now)
+        metrics.end(stats)
+        return metrics
 
     def take(self, now: float, event: Event) -> None:
         """Take an event and the time (seconds, perf_counter) at which the engine gave it."""
@@ -165,17 +185,22 @@ class Metrics:
             self.emitted += 1
             self._forced += event.origin == "forced"
         elif isinstance(event, RoundEvent):
-            self.rounds += 1
-            self.proposed += event.proposed
-            self.accepted += event.accepted
-            self.rates.add(event.proposed, event.accepted)
-            self.positions.add(event.proposed, event.accepted)
-            self._draft_ms += event.draft_ms
-            self._target_ms += event.target_ms
+            self._count_round(event.proposed, event.accepted, event.draft_ms, event.target_ms)
             self.speeds.count(now, self.emitted)
             self._lookahead.take(now, event)
         elif isinstance(event, PromptProgress) and event.evaluated >= event.total:
             self.speeds.begin(now)
+
+    def _count_round(self, proposed: int, accepted: int, draft_ms: float, target_ms: float) -> None:
+        self.rounds += 1
+        self.proposed += proposed
+        self.accepted += accepted
+        self.rates.add(proposed, accepted)
+        self.positions.add(proposed, accepted)
+        self._draft_ms += draft_ms
+        self._target_ms += target_ms
+        if self._first_round_ms is None:
+            self._first_round_ms = draft_ms + target_ms
 
     def sample(self, now: float) -> None:
         """Note the speed at this time. Call a few times a second while a reply is written."""
@@ -195,19 +220,35 @@ class Metrics:
             if stats.proposed_by_position:
                 self.positions = PositionCounts.of_stats(stats)
             if stats.plain_tokens_per_second is not None:
-                self.plain_speed = stats.plain_tokens_per_second
+                self._plain[self._target] = stats.plain_tokens_per_second
         self.version += 1
 
     def note_plain_speed(self, tokens_per_second: float) -> None:
         """Note the speed of plain decoding of the chosen target, measured elsewhere."""
-        self.plain_speed = tokens_per_second
+        self._plain[self._chosen] = tokens_per_second
         self.version += 1
+
+    @property
+    def plain_speed(self) -> float | None:
+        """Return tokens/s of plain decoding of the target that wrote the reply; None until it was measured."""
+        return self._plain.get(self._chosen if self.empty else self._target)
+
+    @property
+    def first_token_ms(self) -> float | None:
+        """Return the milliseconds from the prompt to the first token; None until the reply has ended."""
+        if self._final is None or not self._final.emitted:
+            return None
+        return self._final.prompt_ms + (self._first_round_ms or 0.0)
+
+    @property
+    def empty(self) -> bool:
+        """Return whether there is no reply to speak of."""
+        return not (self.running or self.rounds or self.emitted)
 
     def choose(self, selection: Selection) -> bool:
         """Choose this for the next reply; return whether that changed anything that is told."""
         changed = self._lookahead.choose(selection)
-        if selection.target != self._target:
-            self._target, self.plain_speed = selection.target, None
+        self._chosen = selection.target
         self.version += changed
         return changed
 

@@ -160,7 +160,7 @@ class ProblemView(EntryView):
     def _add_buttons(self, layout: QVBoxLayout) -> None:
         words: dict[Action, str] = {
             "choose-folder": self.tr("Choose a folder…"),
-            "new-chat": self.tr("New chat"),
+            "longer-context": self.tr("Longer context…"),
         }
         row = QHBoxLayout()
         row.setContentsMargins(26, 0, 0, 0)

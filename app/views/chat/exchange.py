@@ -10,7 +10,9 @@ from app.state.chat.intents import (
     AnswerNow,
     Continue,
     Delete,
+    DeleteReply,
     Edit,
+    EditReply,
     LoadTrace,
     Regenerate,
     ShowPrompt,
@@ -21,7 +23,7 @@ from app.state.chat.transcript import Exchange
 from app.system.translation import say
 from app.views.chat.actions import ActionRow, HoverButton, question_row, reply_row
 from app.views.chat.entry import Ask, DamageLine, EntryView, ProblemView
-from app.views.chat.question import QuestionBox
+from app.views.chat.question import QuestionBox, QuestionEditor
 from app.views.chat.tool_call import ToolCallView
 from app.views.markdown.reply import ReplyView
 from app.views.tokens.reply import TokenReply
@@ -53,6 +55,7 @@ class ExchangeView(EntryView):
         self._folds: tuple[bool, ...] = ()
         self._calls: list[ToolCallView] = []
         self.tokens: TokenReply | None = None
+        self.reply_editor: QuestionEditor | None = None
         self._fed = 0
         self._theme = theme
         self._busy = False
@@ -124,7 +127,8 @@ class ExchangeView(EntryView):
         focus = QApplication.focusWidget()
         focused = focus is not None and self.isAncestorOf(focus)
         selected = any(text.textCursor().hasSelection() for text in self.findChildren(QTextEdit))
-        return not self.exchange.ended or self.question.editor is not None or focused or selected
+        edited = self.question.editor is not None or self.reply_editor is not None
+        return not self.exchange.ended or edited or focused or selected
 
     @property
     def is_drawn(self) -> bool:
@@ -274,6 +278,8 @@ class ExchangeView(EntryView):
         offered = {"edit", "copy", "prompt", "delete"} if self.question.editor is None else set()
         self.question_actions.show_state(frozenset(offered), exchange.question_branch, busy=busy)
         offered = {"regenerate"} | ({"copy"} if exchange.reply else set())
+        if exchange.reply_id is not None and exchange.answered and self.reply_editor is None:
+            offered |= {"edit", "delete"}
         offered |= {"continue"} if exchange.unfinished else set()
         offered |= {"prompt"} if exchange.answered else set()
         offered |= {"replay"} if exchange.reply else set()
@@ -298,6 +304,10 @@ class ExchangeView(EntryView):
             self.reply_actions.say_copied()
         elif name == "continue":
             self._ask_to_continue()
+        elif name == "edit":
+            self._edit_reply()
+        elif name == "delete":
+            self.ask(DeleteReply(self.exchange))
         elif name == "prompt":
             self.ask(ShowPrompt(self.exchange, "reply"))
         elif name == "replay":
@@ -305,6 +315,35 @@ class ExchangeView(EntryView):
             self.ask(ShowReplay(self.exchange))
         else:
             self.ask(Regenerate(self.exchange))
+
+    def _edit_reply(self) -> None:
+        """Put an editor in the place of the reply."""
+        editor = self.reply_editor = QuestionEditor(self.exchange.shown, self._theme, self, is_reply=True)
+        editor.set_busy(self._busy)
+        editor.sent.connect(self._reply_edited)
+        editor.cancelled.connect(self._leave_reply)
+        self.reply.hide()
+        self._rows.insertWidget(self._rows.indexOf(self.reply), editor)
+        self._show_actions()
+        editor.show()
+        editor.edit.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.resized.emit()
+
+    def _leave_reply(self) -> None:
+        editor, self.reply_editor = self.reply_editor, None
+        if editor is None:
+            return
+        self._rows.removeWidget(editor)
+        self.reply.show()
+        self.setFocus(Qt.FocusReason.OtherFocusReason)
+        editor.hide()
+        editor.deleteLater()
+        self._show_actions()
+        self.resized.emit()
+
+    def _reply_edited(self, text: str) -> None:
+        self._leave_reply()
+        self.ask(EditReply(self.exchange, text))
 
     def _ask_to_continue(self) -> None:
         self.ask(Continue(self.exchange))

@@ -9,8 +9,10 @@ from PySide6.QtGui import QKeyEvent, QTextOption
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.state.chat.attachments import join_question, split_question
+from app.state.markdown.blocks import is_markdown
 from app.views.chat.quoted_file import QuotedFile
 from app.views.markdown.auto_height_text import AutoHeightText
+from app.views.markdown.text import MarkdownPage
 from app.views.prompt.box import PromptEdit
 from app.views.prompt.chips import ChipRow
 from app.views.widgets.keys import keeps_escape
@@ -18,6 +20,9 @@ from app.views.widgets.theme import Theme
 
 _SURELY_WIDE = 2_000
 """Characters from which on a question takes all the width it may: laying it out twice would take too long."""
+_RENDERED = 4_000
+"""Characters of a question that are rendered as Markdown: it is written at once."""
+_AGAIN_MS, _MOST_TRIES = 40, 50
 _SHOWN = 20_000
 """Characters of a question that are shown; all of them are sent."""
 
@@ -41,11 +46,17 @@ class QuestionBox(QFrame):
         self._theme = theme
         self._room = 0
         self._busy = False
-        self.text = AutoHeightText(self)
+        self._markdown = len(text) <= _RENDERED and is_markdown(text)
+        self.text: AutoHeightText = MarkdownPage(theme, self) if self._markdown else AutoHeightText(self)
         self.text.setObjectName("questionText")
         self.text.setAccessibleName(self.tr("Your message"))
         self.text.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-        self.text.setPlainText(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+        if isinstance(self.text, MarkdownPage):
+            self._typed_text, self._tries = text, 0
+            self._render(self.text)
+            theme.changed.connect(self._render_again)
+        else:
+            self.text.setPlainText(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
         layout = self._rows = QVBoxLayout(self)
         layout.setContentsMargins(12, 8, 12, 8)
         self.files = [QuotedFile(attachment, theme, self) for attachment in attachments]
@@ -57,6 +68,18 @@ class QuestionBox(QFrame):
         self.text.setVisible(self._typed)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
+    def _render(self, page: MarkdownPage) -> None:
+        """Write what was typed as Markdown, as replies are; again in a moment where formulas are still being set."""
+        if not page.show_whole(self._typed_text) and self._tries < _MOST_TRIES:
+            self._tries += 1
+            QTimer.singleShot(_AGAIN_MS, self, self._render_again)
+
+    def _render_again(self) -> None:
+        if isinstance(self.text, MarkdownPage):
+            self._render(self.text)
+            if self._room:
+                self._fit_again()
+
     def fit_into(self, width: int) -> None:
         """Fit the width to the text, up to this width; an editor takes all of it."""
         self._room = width
@@ -64,7 +87,7 @@ class QuestionBox(QFrame):
             self.editor.setFixedWidth(width - 24)
             return
         wanted = width
-        if self.text.document().characterCount() < _SURELY_WIDE:
+        if not self._markdown and self.text.document().characterCount() < _SURELY_WIDE:
             document = self.text.document().clone()
             document.setTextWidth(-1)
             wanted = math.ceil(document.idealWidth()) + 2
@@ -124,7 +147,7 @@ class QuestionBox(QFrame):
 
 
 class QuestionEditor(QWidget):
-    """Edit a question; its files can be taken away. Enter or Ctrl+Enter sends, Esc cancels.
+    """Edit a question; its files can be taken away. Enter or Ctrl+Enter sends, Esc cancels. Also for a reply.
 
     Signals: sent(text), cancelled().
     """
@@ -132,20 +155,23 @@ class QuestionEditor(QWidget):
     sent = Signal(str)
     cancelled = Signal()
 
-    def __init__(self, question: str, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, question: str, theme: Theme, parent: QWidget | None = None, *, is_reply: bool = False) -> None:
         super().__init__(parent)
         self._busy = False
-        text, self._files = split_question(question)
+        text, self._files = (question, ()) if is_reply else split_question(question)
         self.chips = ChipRow(theme, self)
         self.edit = PromptEdit(self)
-        self.edit.setAccessibleName(self.tr("Edit your message"))
+        self.edit.setAccessibleName(self.tr("Edit the reply") if is_reply else self.tr("Edit your message"))
         self.edit.setPlainText(text)
         self.edit.moveCursor(self.edit.textCursor().MoveOperation.End)
         self.cancel_button = QPushButton(self.tr("Cancel"), self)
         self.cancel_button.setToolTip(self.tr("Discard the changes (Esc)"))
-        self.send_button = QPushButton(self.tr("Send"), self)
+        self.send_button = QPushButton(self.tr("Save") if is_reply else self.tr("Send"), self)
         self.send_button.setObjectName("sendEdit")
-        self.send_button.setToolTip(self.tr("Send the edited message (Enter)"))
+        help_text = (
+            self.tr("Keep this beside the reply (Enter)") if is_reply else self.tr("Send the edited message (Enter)")
+        )
+        self.send_button.setToolTip(help_text)
         buttons = QHBoxLayout()
         buttons.setSpacing(8)
         buttons.addStretch(1)

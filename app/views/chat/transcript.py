@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractSlider, QApplication, QTextEdit, QWidget
 
@@ -34,7 +34,9 @@ _KEYS = {
 
 
 class TranscriptView(ColumnView):
-    """Show entries."""
+    """Show entries. Signal: selected(Exchange), the reader clicked into one, or came to it with the keys."""
+
+    selected = Signal(object)
 
     def __init__(self, theme: Theme, budget: PaintBudget, parent: QWidget | None = None) -> None:
         super().__init__(theme, budget, parent)
@@ -220,6 +222,9 @@ class TranscriptView(ColumnView):
             old.removeEventFilter(self)
         if isinstance(new, QTextEdit) and self.isAncestorOf(new):
             new.installEventFilter(self)
+        for _, view in self._placed():
+            if new is not None and isinstance(view, ExchangeView) and view.isAncestorOf(new):
+                self.selected.emit(view.exchange)
         editor = None if new is None else new.parentWidget()
         box = editor.parentWidget() if isinstance(editor, QuestionEditor) else None
         if new is not None and box is not None and not box.visibleRegion().isEmpty():

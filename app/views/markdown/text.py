@@ -59,6 +59,25 @@ class MarkdownPage(AutoHeightText):
         if hasattr(self, "writer"):
             self.bars.place()
 
+    def show_whole(self, text: str) -> bool:
+        """Show a short text, all of it at once; return whether its formulas are set already."""
+        self.begin()
+        blocks = MarkdownBlocks()
+        found = [*blocks.push(text), *blocks.finish()]
+        ready = [self.writer.is_ready(block) for block in found]
+        cursor = QTextCursor(self.document())
+        cursor.beginEditBlock()
+        for block in found:
+            for _ in self.writer.write(block):
+                pass
+        self.writer.close_gap()
+        cursor.endEditBlock()
+        while self.bars.lack(self.writer.boxes):
+            self.bars.add(self.writer.boxes)
+        self.empty = False
+        self.fit()
+        return all(ready)
+
     @property
     def text(self) -> str:
         """Return the text as it is shown, of formulas what was written."""

@@ -242,7 +242,7 @@ class MarkdownWriter(CodeWriter):
         return typesetter().formula(run.formula, display=run.display) is not None
 
     def _run_format(self, run: Run, base: QTextCharFormat) -> QTextCharFormat:
-        if not (run.bold or run.italic or run.struck or run.code or run.link):
+        if not (run.bold or run.italic or run.struck or run.code or run.link or run.raised):
             return base
         form = QTextCharFormat(base)
         if run.bold:
@@ -254,6 +254,9 @@ class MarkdownWriter(CodeWriter):
         if run.code:
             form.setFontFamilies(fixed_font().families())
             form.setBackground(QBrush(self._theme.color("raised")))
+        if run.raised:
+            form.setVerticalAlignment(QTextCharFormat.VerticalAlignment.AlignSuperScript)
+            form.setForeground(QBrush(self._theme.color("muted")))
         if run.link:
             form.setAnchor(True)
             form.setAnchorHref(run.link)

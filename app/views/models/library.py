@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QModelIndex, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtCore import QModelIndex, QSize, Qt, QUrl, Signal
+from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from app.state.chat.activity import Activity
 from app.state.models.library import LibraryRow
 from app.state.models.models import PickerLine
+from app.state.models.names import shown_name
 from app.views.models.folders import FolderList
 from app.views.models.rows import LibraryFilter, LibraryModel
 from app.views.models.table import LibraryTable
@@ -118,12 +119,14 @@ class LibraryDialog(Dialog):
         self.draft_button = QPushButton(self.tr("Use as draft"), self)
         self.options_button = QPushButton(self.tr("Options…"), self)
         self.options_button.setToolTip(self.tr("Load options of this model: context, threads, GPU layers, cache type"))
+        self.folder_button = QPushButton(self.tr("Show in folder"), self)
         self.load_button = QPushButton(self.tr("Load"), self)
         self.close_button = QPushButton(self.tr("Close"), self)
         for button in (
             self.target_button,
             self.draft_button,
             self.options_button,
+            self.folder_button,
             self.load_button,
             self.close_button,
         ):
@@ -142,7 +145,8 @@ class LibraryDialog(Dialog):
         self.pages.addWidget(self.table)
         self.pages.addWidget(self.empty)
         buttons = FlowLayout()
-        for button in (self.target_button, self.draft_button, self.options_button, self.load_button):
+        shown = (self.target_button, self.draft_button, self.load_button, self.options_button, self.folder_button)
+        for button in shown:
             buttons.addWidget(button)
         buttons.add_stretch()
         buttons.addWidget(self.close_button)
@@ -179,6 +183,7 @@ class LibraryDialog(Dialog):
         self.target_button.clicked.connect(self._use_as_target)
         self.draft_button.clicked.connect(self._use_as_draft)
         self.options_button.clicked.connect(self._ask_options)
+        self.folder_button.clicked.connect(self._show_in_folder)
         self.load_button.clicked.connect(self._load_or_unload)
         self.close_button.clicked.connect(self.close)
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
@@ -221,7 +226,7 @@ class LibraryDialog(Dialog):
     def _show_chosen(self) -> None:
         row = self.chosen
         usable = row is not None and row.state in ("ok", "large")
-        self.name.setText(row.model.name if row is not None else "")
+        self.name.setText(shown_name(row.model) if row is not None else "")
         self.facts.setText(facts(row) if row is not None else "")
         self.facts.setVisible(bool(self.facts.text()))
         self.path.show_text(str(row.path) if row is not None else "")
@@ -240,6 +245,7 @@ class LibraryDialog(Dialog):
             else self.tr("Load the chosen models now instead of with the next message")
         )
         self._copy.setEnabled(row is not None)
+        self.folder_button.setEnabled(row is not None and row.state != "away")
 
     def _show_page(self) -> None:
         if self.model.rowCount() == 0:
@@ -259,10 +265,12 @@ class LibraryDialog(Dialog):
     # Intents ----------------------------------------------------------------------------------------------------------
 
     def open(self) -> None:
-        """Open the library in front."""
-        self.shown.emit()
+        """Open the library in front, with all its models: a filter of some time ago would hide them."""
         if self.isVisible():
             self.raise_()
+        else:
+            self.search.clear()
+        self.shown.emit()
         self.show()
         self.activateWindow()
         self.table.setFocus()
@@ -304,6 +312,11 @@ class LibraryDialog(Dialog):
             self.unload_wanted.emit()
         else:
             self.load_wanted.emit()
+
+    def _show_in_folder(self) -> None:
+        row = self.chosen
+        if row is not None:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(row.path.parent)))
 
     def _copy_path(self) -> None:
         row = self.chosen

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.state.models.load_options import Field, LoadChoice, check, needs_with, read
 from app.state.models.models import PickerLine
-from app.state.models.names import file_size
+from app.state.models.names import file_size, shown_name
 from app.system.translation import fill, say
 from app.views.widgets.keys import Dialog
 from app.views.widgets.picker import PATH_ROLE, Picker
@@ -43,7 +43,7 @@ class ModelOptionsDialog(Dialog):
         super().__init__(parent)
         self.setObjectName("modelOptions")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(self.tr("Options for {model}").format(model=model.name))
+        self.setWindowTitle(self.tr("Options for {model}").format(model=shown_name(model)))
         self._model = model
         self._free = free
         self._theme = theme

@@ -10,7 +10,7 @@ from app.views.models.rows import LibraryFilter, MemoryDelegate
 from app.views.widgets.theme import Theme
 from app.words.library import COLUMNS, column, heading
 
-_NAME_LEAST, _STATE_LEAST = 170, 150
+_NAME_LEAST, _STATE_LEAST = 200, 120
 _DROPPED = sorted((name for name in COLUMNS if column(name).gives_way), key=lambda name: column(name).gives_way)
 
 
@@ -96,7 +96,8 @@ class LibraryTable(QTableView):
             if sum(widths[each] for each in shown) + _NAME_LEAST + _STATE_LEAST > room:
                 shown.remove(name)
         rest = max(room - sum(widths[name] for name in shown), 0)
-        first = max(min(rest * 2 // 5, rest - _STATE_LEAST), min(_NAME_LEAST, rest))
+        # A name tells more than all else; a state is one word.
+        first = max(rest - _STATE_LEAST, min(_NAME_LEAST, rest))
         widths |= {"name": first, "state": rest - first}
         for place, name in enumerate(COLUMNS):
             self.setColumnHidden(place, name not in shown and name not in ("name", "state"))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QGuiApplication, QKeyEvent, QResizeEvent, QTextCursor
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QToolTip, QVBoxLayout, QWidget
 
 from app.state.chat.attachments import Attachment, join_question
 from app.views.prompt.chips import ChipRow
@@ -122,14 +122,16 @@ class PromptEdit(QPlainTextEdit):
 class PromptBox(QFrame):
     """Show prompt, files and button.
 
-    Signals: send(text) (with its files quoted), cancel(), edited(), attach_wanted(), recalled() (the last question is
-    wanted once more). The files themselves come and go at `edit` and `chips`; how the model is to think at `thinking`.
+    Signals: send(text) (with its files quoted), cancel(), edited(), attach_wanted(), refused(why) (it was not sent),
+    recalled() (the last question is wanted once more). The files themselves come and go at `edit` and `chips`; how the
+    model is to think at `thinking`.
     """
 
     send = Signal(str)
     cancel = Signal()
     edited = Signal()
     attach_wanted = Signal()
+    refused = Signal(str)
     recalled = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -138,6 +140,7 @@ class PromptBox(QFrame):
         self._theme = theme
         self._busy = False
         self._last = ""
+        self._too_long = ""
         self._files: tuple[Attachment, ...] = ()
         self._waits = False
         self.edit = PromptEdit(self)
@@ -191,6 +194,10 @@ class PromptBox(QFrame):
         self._busy = busy
         self._show_state()
 
+    def refuse(self, why: str) -> None:
+        """Send nothing, for this reason; without one everything is sent."""
+        self._too_long = why
+
     def set_text(self, text: str) -> None:
         """Put text into the box, the cursor behind it."""
         self.edit.setPlainText(text)
@@ -220,6 +227,9 @@ class PromptBox(QFrame):
     def _submit(self) -> None:
         if self._busy or not self._sendable:
             return
+        if self._too_long:
+            self.refused.emit(self._too_long)
+            return
         question = self.question
         self._last = self.edit.toPlainText()
         self.edit.clear()
@@ -232,6 +242,9 @@ class PromptBox(QFrame):
 
     def _show_state(self) -> None:
         word = self.tr("Cancel (Esc)") if self._busy else self.tr("Send (Enter)")
+        if word != self.button.toolTip():
+            # It would go on to say what the button no longer does.
+            QToolTip.hideText()
         self.button.setToolTip(word)
         self.button.setAccessibleName(self.tr("Cancel") if self._busy else self.tr("Send"))
         self.button.setEnabled(self._busy or self._sendable)

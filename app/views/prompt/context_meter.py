@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QToolTip, QWidget
 
 from app.state.chat.context_use import ContextUse
 from app.views.widgets.theme import Theme
-from app.words.context import context_details, context_words
+from app.words.context import context_details, context_figures, context_words
 from app.words.figures import SEPARATOR
 
 _BAR, _THICK, _GAP, _PAD = 56, 4, 8, 4
@@ -49,8 +49,9 @@ class ContextMeter(QAbstractButton):
         return QSize(width, metrics.height() + 2 * 3)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return less than all of its words need: where there is no room, they are in the tooltip."""
-        return QSize(2 * _BAR, self.sizeHint().height())
+        """Return the room for the bar and the figures: where there is no room for more, words are in the tooltip."""
+        width = _BAR + _GAP + self.fontMetrics().horizontalAdvance(context_figures(self._use)) + 2 * _PAD
+        return QSize(width, self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Paint the bar, then the words; in the other order where one reads from the right."""
@@ -75,7 +76,8 @@ class ContextMeter(QAbstractButton):
         text = self.rect().adjusted(_PAD, 0, -_PAD - _BAR - _GAP, 0)
         if not right:
             text.translate(_BAR + _GAP, 0)
-        words = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, text.width())
+        fits = self.fontMetrics().horizontalAdvance(self.text()) <= text.width()
+        words = self.text() if fits else context_figures(self._use)
         painter.drawText(text, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeading, words)
 
     def _explain(self) -> None:

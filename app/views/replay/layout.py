@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,11 +12,24 @@ from typing import Any
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QTextLayout, QTextLine, QTextOption
 
-from app.views.tokens.painter import length_of, showable
+_UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f\ufdd0-\ufdef\ufffc\ud800-\udfff]")
 
 LINE_SPACING = 1.9
 """Of the font's height: below each line there is room for what the target thinks of a guess."""
 _MARK = 7.0
+
+
+def showable(text: str) -> str:
+    """Return the text as a layout can hold it.
+
+    It keeps its length, without control characters and halves of characters.
+    """
+    return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def length_of(text: str) -> int:
+    """Return its length in a layout of Qt: in units of UTF-16."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 @dataclass(slots=True)

@@ -9,8 +9,8 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QRegion, QResizeE
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from app.state.replay.timeline import Replay, ReplayRound, Scene
-from app.views.replay.layout import LaidParagraph, ReplayLayout, one_line
-from app.views.tokens.painter import UNDERLINES, paint_token, showable
+from app.views.replay.layout import LaidParagraph, ReplayLayout, one_line, showable
+from app.views.tokens.painter import UNDERLINES, paint_token
 from app.views.widgets.theme import Theme
 
 _MARGIN = 4

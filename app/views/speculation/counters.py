@@ -7,11 +7,11 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app.state.speculation.metrics import Metrics
 from app.system.translation import number
-from app.words.figures import UNKNOWN, named, percent, speed
+from app.words.figures import UNKNOWN, duration, named
 
 
 class CounterGrid(QWidget):
-    """Show the rounds, tokens and rates of a reply. Attribute: values, the labels by name."""
+    """Show what was counted of a reply; what the plots say stands there. Attribute: values, the labels by name."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -19,11 +19,10 @@ class CounterGrid(QWidget):
             "rounds": (self.tr("Rounds"), self.tr("One round: propose, verify, accept, commit")),
             "proposed": (self.tr("Proposed"), self.tr("Draft tokens that the target verified")),
             "accepted": (self.tr("Accepted"), self.tr("Proposed tokens that were kept")),
-            "rate": (self.tr("Acceptance rate"), self.tr("Accepted / proposed")),
             "length": (self.tr("Mean length"), self.tr("Tokens per round, including corrections and bonuses")),
-            "speed": (
-                self.tr("Tokens/s"),
-                self.tr("Over the last second while a reply is generated, then over the whole reply"),
+            "first": (
+                self.tr("Time to first token"),
+                self.tr("Reading the prompt, and the first round. Known when the reply has ended."),
             ),
         }
         grid = QGridLayout(self)
@@ -51,9 +50,8 @@ class CounterGrid(QWidget):
             "rounds": number(metrics.rounds),
             "proposed": number(metrics.proposed),
             "accepted": number(metrics.accepted),
-            "rate": percent(metrics.acceptance_rate),
             "length": UNKNOWN if length is None else number(length, 2),
-            "speed": speed(metrics.tokens_per_second),
+            "first": UNKNOWN if metrics.first_token_ms is None else duration(metrics.first_token_ms / 1000.0),
         }
         for key, text in texts.items():
             if self.values[key].text() != text:

@@ -16,7 +16,7 @@ from app.state.speculation.metrics import Metrics
 from app.views.speculation.bars import PositionBars, TimeBar
 from app.views.speculation.counters import CounterGrid
 from app.views.speculation.tools import PanelTools
-from app.views.widgets.labels import FixedHeightLabel
+from app.views.widgets.labels import ElidedLabel, FixedHeightLabel
 from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.scroll_page import ScrollPage
 from app.views.widgets.theme import Theme
@@ -85,8 +85,13 @@ class SpeculationPanel(ScrollPage):
         self.tools = PanelTools(self._theme, self._picture, self._table, page)
         self.tools.paused.connect(self._pause)
         layout.addWidget(self.tools)
+        self.reply = ElidedLabel(page)
+        self.reply.setObjectName("caption")
+        layout.addWidget(self.reply)
         self._make_lookahead(layout)
         layout.addSpacing(12)
+        self.hint = self._sentence(self.tr("How a reply was written is shown here, once there is one."))
+        layout.addWidget(self.hint)
         self._charts = QWidget(page)
         self._charts.setObjectName("page")
         layout.addWidget(self._charts, 1)
@@ -96,23 +101,40 @@ class SpeculationPanel(ScrollPage):
     def _make_charts(self, layout: QVBoxLayout) -> None:
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
-        self.rate_figure, self._rate_place = self._plot_place(layout, self.tr("Acceptance rate"))
+        self.rate_figure, self._rate_place = self._plot_place(
+            layout,
+            self.tr("Acceptance rate"),
+            self.tr("Dots: single rounds. Line: the last rounds together."),
+        )
         layout.addSpacing(12)
-        self.speed_figure, self._speed_place = self._plot_place(layout, self.tr("Tokens per second"))
+        self.speed_figure, self._speed_place = self._plot_place(
+            layout,
+            self.tr("Tokens per second"),
+            self.tr("Line: over the last second. Dashed: the same target without a draft, once that was measured."),
+        )
         layout.addSpacing(12)
         self._counters = CounterGrid()
         self.counters = self._counters.values
         self.positions, self.times = PositionBars(self._theme), TimeBar(self._theme)
         layout.addWidget(self._counters)
-        for title, bars in (
-            (self.tr("Acceptance by position"), self.positions),
-            (self.tr("Where the time went"), self.times),
+        for title, bars, told in (
+            (
+                self.tr("Acceptance by position"),
+                self.positions,
+                self.tr("How often the 1st, 2nd, … proposed token was kept. Pale: proposed rarely."),
+            ),
+            (
+                self.tr("Where the time went"),
+                self.times,
+                self.tr("Waiting for the draft, for the target, and the rest."),
+            ),
         ):
             caption = QLabel(title)
             caption.setObjectName("caption")
             layout.addSpacing(12)
             layout.addWidget(caption)
             layout.addWidget(bars)
+            layout.addWidget(self._sentence(told))
         layout.addStretch(1)
 
     def _make_lookahead(self, layout: QVBoxLayout) -> None:
@@ -130,7 +152,22 @@ class SpeculationPanel(ScrollPage):
             label.setToolTip(help_text)
             layout.addWidget(label)
 
-    def _plot_place(self, layout: QVBoxLayout, title: str) -> tuple[QLabel, QVBoxLayout]:
+    @staticmethod
+    def _sentence(text: str) -> QLabel:
+        """Return the sentence that says what a plot shows."""
+        label = QLabel(text)
+        label.setObjectName("hint")
+        label.setWordWrap(True)
+        return label
+
+    def show_reply(self, metrics: Metrics, name: str) -> None:
+        """Show the figures of another reply; `name`: the question that it answers."""
+        self.reply.show_text(self.tr("Reply to “{question}”").format(question=name) if name else "")
+        if metrics is not self._metrics:
+            self._metrics, self._drawn = metrics, -1
+        self.refresh()
+
+    def _plot_place(self, layout: QVBoxLayout, title: str, told: str) -> tuple[QLabel, QVBoxLayout]:
         figure = QLabel()
         figure.setObjectName("figure")
         caption = QLabel(title)
@@ -143,6 +180,7 @@ class SpeculationPanel(ScrollPage):
         layout.addWidget(figure)
         layout.addWidget(caption)
         layout.addWidget(holder, 1)
+        layout.addWidget(self._sentence(told))
         return figure, place
 
     def _fit_font(self) -> None:
@@ -167,6 +205,7 @@ class SpeculationPanel(ScrollPage):
             top=100.0,
             least=10.0,
             window=ROUNDS_SHOWN,
+            unit="%",
         )
         pace = LivePlot(
             self._theme,
@@ -175,6 +214,8 @@ class SpeculationPanel(ScrollPage):
             self.tr("tok/s"),
             least=0.05,
             window=SECONDS_SHOWN,
+            unit=self.tr("tok/s"),
+            digits=1,
         )
         for plot, place in ((rate, self._rate_place), (pace, self._speed_place)):
             place.addWidget(plot, 1)
@@ -205,6 +246,8 @@ class SpeculationPanel(ScrollPage):
                 self._again.start(max(int(wait) + 1, 1))
             return
         self._drawn, self._drawn_at = metrics.version, perf_counter()
+        self._charts.setVisible(not metrics.empty)
+        self.hint.setVisible(metrics.empty)
         self._figures = metrics.figures()
         self._write_figures()
         self._left = [self._draw_bars, self._draw_rate, self._draw_speed]

@@ -9,7 +9,7 @@ from math import ceil, log10
 import pyqtgraph
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QWheelEvent
-from PySide6.QtWidgets import QApplication, QScrollBar, QSizePolicy, QWidget
+from PySide6.QtWidgets import QApplication, QScrollBar, QSizePolicy, QToolTip, QWidget
 
 from app.system.translation import number
 from app.views.widgets.theme import Theme
@@ -97,6 +97,8 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         top: float | None = None,
         least: float = 1.0,
         window: float = 100.0,
+        unit: str = "",
+        digits: int = 0,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent, axisItems=make_axes())
@@ -107,6 +109,8 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self._top = top
         self._least = least
         self._window = window
+        self._unit, self._digits = unit, digits
+        self.setMouseTracking(True)
         self._labels = {"bottom": x_label, "left": y_label}
         self._data: tuple[Points, Points] = (([], []), ([], []))
         self._level: float | None = None
@@ -251,7 +255,21 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
             began, value = self._dragged
             room = max(self.getPlotItem().getViewBox().width(), 1.0)
             self.bar.setValue(value - round((event.position().x() - began) / room * self.bar.pageStep()))
+        elif self._data[0][0]:
+            self._tell_nearest(event)
         event.accept()
+
+    def _tell_nearest(self, event: QMouseEvent) -> None:
+        """Tell the value of the point that is nearest to the mouse."""
+        (xs, ys), (dots, values) = self._data
+        x = self.getPlotItem().getViewBox().mapSceneToView(event.position()).x()
+        nearest = min(range(len(xs)), key=lambda place: abs(xs[place] - x))
+        unit = {"%": " %", "": ""}.get(self._unit, f" {self._unit}")
+        words = f"{self._labels['bottom']} {number(xs[nearest], self._digits)}: {number(ys[nearest], 1)}{unit}"
+        own = bisect_left(dots, xs[nearest])
+        if own < len(dots) and dots[own] == xs[nearest]:
+            words += f" ({number(values[own])}{unit})"
+        QToolTip.showText(event.globalPosition().toPoint(), words, self)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
         """Let go."""

@@ -41,6 +41,7 @@ class NoticeRow(QFrame):
 
 GOOD_NEWS_MS = 8_000
 OFFER_MS = 12_000
+TROUBLE_MS = 15_000
 
 
 class NoticeBar(NoticeRow):
@@ -51,18 +52,38 @@ class NoticeBar(NoticeRow):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.offer, self.button = self._lay_out(theme, self.tr("Undo"), self.tr("Close"))
+        self._standing = ""
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
-        self._timer.timeout.connect(self.hide)
+        self._timer.timeout.connect(self._pass)
         self.button.clicked.connect(self._close)
         self.offer.clicked.connect(self._accept)
 
     def show_trouble(self, text: str) -> None:
         """Say what is wrong, until somebody closes it or it is over."""
+        self._standing = text
         self._show(text, good=False)
+
+    def show_passing_trouble(self, text: str) -> None:
+        """Say what did not work, for a while or until something is sent: it changes nothing else."""
+        self._show(text, good=False)
+        self._timer.start(TROUBLE_MS)
+
+    def let_pass(self) -> None:
+        """Close what would go by itself."""
+        if self._timer.isActive():
+            self._pass()
+
+    def _pass(self) -> None:
+        """Hide what was said for a while; what is still wrong is said again."""
+        self._timer.stop()
+        self.hide()
+        if self._standing:
+            self._show(self._standing, good=False)
 
     def show_good_news(self, text: str) -> None:
         """Say for a while what is right again."""
+        self._standing = ""
         self._show(text, good=True)
         self._timer.start(GOOD_NEWS_MS)
 
@@ -84,11 +105,11 @@ class NoticeBar(NoticeRow):
         self.show()
 
     def _close(self) -> None:
-        self._timer.stop()
-        self.hide()
+        self._standing = "" if not self._timer.isActive() else self._standing
+        self._pass()
 
     def _accept(self) -> None:
-        self._close()
+        self._pass()
         self.accepted.emit()
 
 
@@ -116,3 +137,20 @@ class LoadNotice(NoticeRow):
     def _decline(self) -> None:
         self.hide()
         self.declined.emit()
+
+
+class ContextNotice(NoticeRow):
+    """Say why a message was not sent, with what helps. Signal: accepted() (a longer context)."""
+
+    accepted = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.answer, self.close_button = self._lay_out(theme, self.tr("Longer context…"), self.tr("Close"))
+        self.answer.clicked.connect(self.accepted)
+        self.close_button.clicked.connect(self.hide)
+
+    def announce(self, words: str) -> None:
+        """Say it, until it is closed or the message changes; without words there is nothing to say any more."""
+        self._say(words)
+        self.setVisible(bool(words))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from time import monotonic
 from typing import Any
 
 from PySide6.QtCore import (
     QAbstractListModel,
+    QEvent,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
@@ -21,6 +23,7 @@ from PySide6.QtGui import (
     QFont,
     QFontMetrics,
     QGuiApplication,
+    QKeyEvent,
     QPainter,
     QPaintEvent,
     QPalette,
@@ -78,6 +81,8 @@ class PickerLines(QAbstractListModel):
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Return the flags; an item with a problem cannot be chosen."""
+        if index.isValid() and self._choices[index.row()].kind == "group":
+            return Qt.ItemFlag.NoItemFlags
         if not index.isValid() or self._line(index.row()).problem is not None:
             return Qt.ItemFlag.ItemIsSelectable if index.isValid() else Qt.ItemFlag.NoItemFlags
         return _CHOSEN
@@ -132,6 +137,8 @@ _PAD_X, _PAD_Y, _BETWEEN = 8, 5, 2
 _SMALL = 0.92
 _FIGURES = " · "
 _WRAP = int(Qt.TextFlag.TextWordWrap)
+_TYPING_S = 1.0
+"""Letters that come faster than this belong to one word."""
 _AROUND = 40
 """What a line of the popup has beside its words: padding, frame and scroll bar."""
 
@@ -237,6 +244,8 @@ class Picker(QComboBox):
         self.setItemDelegate(self._delegate)
         self.view().setTextElideMode(Qt.TextElideMode.ElideRight)
         self.view().setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.view().installEventFilter(self)
+        self._typed, self._typed_at = "", 0.0
         container = self.view().parentWidget()
         if isinstance(container, QFrame):
             container.setFrameShape(QFrame.Shape.NoFrame)
@@ -274,6 +283,40 @@ class Picker(QComboBox):
             self._delegate.width = width - _AROUND
             self.view().doItemsLayout()
         super().showPopup()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """Go to the first and the last line that can be chosen, and to the next one that contains what is typed."""
+        if watched is self.view() and event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            text = event.text()
+            if event.key() in (Qt.Key.Key_Home, Qt.Key.Key_End):
+                rows = range(self.count())
+                return self._go_to(rows if event.key() == Qt.Key.Key_Home else rows[::-1])
+            if text.isprintable() and text and not event.modifiers() & ~Qt.KeyboardModifier.ShiftModifier:
+                return self._seek(text)
+        return super().eventFilter(watched, event)
+
+    def _seek(self, text: str) -> bool:
+        """Go to the next line with what was typed just now in it: models of one family begin alike."""
+        now = monotonic()
+        goes_on = now - self._typed_at < _TYPING_S
+        if text == " " and not (goes_on and self._typed):
+            return False
+        self._typed = (self._typed if goes_on else "") + text.casefold()
+        self._typed_at = now
+        here = max(self.view().currentIndex().row(), 0)
+        first = here if len(self._typed) > 1 else here + 1
+        rows = [(first + step) % self.count() for step in range(self.count())]
+        return self._go_to(row for row in rows if self._typed in self.itemText(row).casefold()) or True
+
+    def _go_to(self, rows: Iterable[int]) -> bool:
+        """Go to the first of these lines that can be chosen."""
+        for row in rows:
+            index = self._lines.index(row, 0)
+            if self._lines.flags(index) & Qt.ItemFlag.ItemIsEnabled:
+                self.view().setCurrentIndex(index)
+                self.view().scrollTo(index)
+                return True
+        return False
 
     def hidePopup(self) -> None:  # noqa: N802 - Qt's name
         """Close the list."""

@@ -31,7 +31,7 @@ from app.views.prompt.box import PromptBox
 from app.views.prompt.context_meter import ContextMeter
 from app.views.speculation.panel import SpeculationPanel
 from app.views.widgets.keys import presses_button
-from app.views.widgets.notices import NoticeBar
+from app.views.widgets.notices import ContextNotice, NoticeBar
 from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.progress_strip import ProgressStrip
 from app.views.widgets.theme import Theme
@@ -49,7 +49,7 @@ class MainWindow(QMainWindow):
 
     Attribute: commands (what can be done, with the keys).
     Signals: painted() (once, when the window is on screen), closed(), folder_chosen(str), cancel_wanted(),
-    new_chat_wanted(), prompt_sent(text), introduction_ended().
+    new_chat_wanted(), context_wanted() (the target with a longer one), prompt_sent(text), introduction_ended().
     """
 
     painted = Signal()
@@ -57,6 +57,7 @@ class MainWindow(QMainWindow):
     folder_chosen = Signal(str)
     cancel_wanted = Signal()
     new_chat_wanted = Signal()
+    context_wanted = Signal()
     prompt_sent = Signal(str)
     introduction_ended = Signal()
 
@@ -83,6 +84,7 @@ class MainWindow(QMainWindow):
         self.transcript = TranscriptView(theme, budget, self)
         self.welcome = WelcomeView(starters, self)
         self.notice = NoticeBar(theme, self)
+        self.context_notice = ContextNotice(theme, self)
         self.strip = ProgressStrip(theme, self)
         self.prompt = PromptBox(theme, self)
         self.meter = ContextMeter(theme, self)
@@ -124,6 +126,7 @@ class MainWindow(QMainWindow):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
         column.addWidget(self.notice)
+        column.addWidget(self.context_notice)
         column.addWidget(self.strip)
         column.addWidget(self.prompt)
         column.addWidget(self.meter, 0, Qt.AlignmentFlag.AlignTrailing)
@@ -150,6 +153,9 @@ class MainWindow(QMainWindow):
 
     def _connect(self) -> None:
         self.prompt.send.connect(self.prompt_sent)
+        self.context_notice.accepted.connect(self.context_wanted)
+        self.prompt.refused.connect(self.context_notice.announce)
+        self.prompt.edited.connect(lambda: self.context_notice.announce(""))
         self.prompt.cancel.connect(self.cancel_wanted)
         self.welcome.chosen.connect(self.prompt_sent)
         self.strip.cancel.connect(self.cancel_wanted)
@@ -222,8 +228,8 @@ class MainWindow(QMainWindow):
                 self.enter_prompt()  # the next thing is written there
             case Act("choose-folder"):
                 self.ask_for_folder()
-            case Act("new-chat"):
-                self.new_chat_wanted.emit()
+            case Act("longer-context"):
+                self.context_wanted.emit()
 
     def _color_tokens(self, on: bool) -> None:
         self._settings.tokens_colored = on

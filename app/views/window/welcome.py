@@ -22,9 +22,10 @@ class StarterCard(QPushButton):
         super().__init__(parent)
         self.starter = starter
         self.setObjectName("card")
-        self.setToolTip(starter.prompt)
         words = QCoreApplication.translate("Starters", starter.title)
-        self.setAccessibleName(f"{words}: {starter.prompt}")
+        self.prompt = QCoreApplication.translate("Starters", starter.prompt)
+        self.setAccessibleName(f"{words}: {self.prompt}")
+        self.setToolTip(self.prompt)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         title = QLabel(words, self)
@@ -52,7 +53,7 @@ class StarterCard(QPushButton):
         """Cut the prompt to the width."""
         super().resizeEvent(event)
         metrics = QFontMetrics(self._text.font())
-        self._text.setText(metrics.elidedText(self.starter.prompt, Qt.TextElideMode.ElideRight, self.width() - 28))
+        self._text.setText(metrics.elidedText(self.prompt, Qt.TextElideMode.ElideRight, self.width() - 28))
 
 
 class WelcomeView(ColumnPage):
@@ -75,16 +76,29 @@ class WelcomeView(ColumnPage):
         layout.addWidget(self._label(self.tr("What would you like to talk about?"), "welcome", centre=True))
         layout.addWidget(self._label(text, "hint", centre=True))
         layout.addSpacing(16)
-        grid = QGridLayout()
-        grid.setSpacing(8)
+        self._grid = QGridLayout()
+        self._grid.setSpacing(8)
         self.cards: list[StarterCard] = []
+        layout.addLayout(self._grid)
+        layout.addStretch(2)
+        self.show_starters(starters)
+
+    def show_starters(self, starters: Sequence[StarterPrompt]) -> None:
+        """Offer these prompts."""
+        if [card.starter for card in self.cards] == list(starters):
+            return
+        enabled = all(card.isEnabled() for card in self.cards)
+        for card in self.cards:
+            self._grid.removeWidget(card)
+            card.hide()
+            card.deleteLater()
+        self.cards = []
         for index, starter in enumerate(starters):
             card = StarterCard(starter, self.column)
-            card.clicked.connect(lambda _checked=False, prompt=starter.prompt: self.chosen.emit(prompt))
-            grid.addWidget(card, index // 2, index % 2)
+            card.clicked.connect(lambda _checked=False, prompt=card.prompt: self.chosen.emit(prompt))
+            card.setEnabled(enabled)
+            self._grid.addWidget(card, index // 2, index % 2)
             self.cards.append(card)
-        layout.addLayout(grid)
-        layout.addStretch(2)
 
     def set_enabled(self, enabled: bool) -> None:
         """Return whether a prompt can be chosen now."""

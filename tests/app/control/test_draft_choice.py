@@ -17,7 +17,7 @@ Pair = tuple[Path, Path]
 def test_automatic_ngram_and_none(open_window: OpenWindow, demo_pair: Pair) -> None:
     window = open_window(pair=demo_pair, settings=Settings(lookahead=4))
     assert window.models.list.selection == Selection(*demo_pair, 4, "automatic")
-    assert window.main.bar.draft.currentText().startswith("automatic · Outrider demo draft")
+    assert window.main.bar.draft.currentText().startswith("automatic · demo-draft")
     assert window.stats(window.ask("Tell me a story.")).accepted > 0
     window.models.choose_draft("ngram")
     listing = window.ask("Write: one two three one two three one two three one two three one two three")

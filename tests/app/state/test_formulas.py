@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.state.markdown.blocks import MarkdownBlocks
+from app.state.markdown.blocks import MarkdownBlocks, is_markdown
 from app.state.markdown.parser import Paragraph, Run, parse
 
 PLAIN = (
@@ -135,3 +135,29 @@ def test_an_open_formula_is_one_block_until_it_ends() -> None:
     assert blocks.push("$$\na\n- b\n") == []
     assert blocks.open_text == "$$\na\n- b\n"
     assert [block.text for block in blocks.push("$$\n")] == ["$$\na\n- b\n$$\n"]
+
+
+def test_footnotes_are_marks_and_regular_expressions_are_not() -> None:
+    """`[^1]` in the text and before the note."""
+    runs = _runs("Text[^1] and [^a-z].\n\n[^1]: The note.")
+    assert [run.text for run in runs if run.raised] == ["1", "1"]
+    assert "[^a-z]" in "".join(run.text for run in runs)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a **b** c", True),
+        ("- a\n- b", True),
+        ("```py\n  x\n```\nok", True),
+        ("See $x^2$", True),
+        ("plain text", False),
+        ("x = 2 ** 3 ** 4", False),
+        ("def f():\n    return `1`", False),
+        ("# comment\nls -l", False),
+        ("Costs $5 and $10", False),
+    ],
+)
+def test_what_a_person_types_is_markdown_only_where_it_is_meant_so(text: str, expected: bool) -> None:
+    """In what is pasted, spaces at the beginning of lines often mean something."""
+    assert is_markdown(text) is expected

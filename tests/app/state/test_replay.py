@@ -61,9 +61,9 @@ def test_ghosts_then_judgement_then_the_targets_token() -> None:
     assert replay.scene(0, 0.0, 1.0) == Scene(1, 0.0, 0.0, 0.0)
     assert replay.scene(0, appear, 1.0) == Scene(4, 0.0, 0.0, 0.0)
     half = replay.scene(0, (judge + strike) / 2, 1.0)
-    assert (half.filled, half.struck, half.dropped) == (pytest.approx(1.5), 0.0, 0.0)
+    assert [half.filled, half.struck, half.dropped] == pytest.approx([1.5, 0.0, 0.0])
     half = replay.scene(0, (strike + drop) / 2, 1.0)
-    assert (half.filled, half.struck, half.dropped) == (3.0, pytest.approx(0.5), 0.0)
+    assert [half.filled, half.struck, half.dropped] == pytest.approx([3.0, 0.5, 0.0])
     assert 0.0 < replay.scene(0, drop + 0.05, 1.0).dropped < 1.0
     assert replay.scene(0, end, 1.0).over
     still = replay.scene(0, judge, 1.0, still=True)

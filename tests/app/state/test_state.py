@@ -6,7 +6,7 @@ import pytest
 
 from app.state.chat.transcript import Exchange, Problem, Transcript
 from app.state.models.models import Loaded, ModelList
-from app.state.models.names import file_size, label, parameters
+from app.state.models.names import file_size, label, parameters, shown_name
 from app.state.speculation.metrics import MAX_POINTS, Metrics, RateHistory, SpeedHistory
 from engine import (
     Fit,
@@ -153,7 +153,7 @@ def test_the_bundled_pair_comes_first_and_once() -> None:
     models.set_found(Path("/models"), (model("Broken", "It is cut off."), model("c"), own))
     lines = models.targets()
     assert [line.label for line in lines] == [
-        "Demo · 8M Q8_0",
+        "demo-target · 8M Q8_0",
         "demo-draft",
         "c · 12M Q8_0",
         "Broken · 12M Q8_0",
@@ -162,13 +162,33 @@ def test_the_bundled_pair_comes_first_and_once() -> None:
     assert models.selection.target == bundled[0]
 
 
-def test_models_that_call_themselves_the_same_go_by_their_files() -> None:
+def test_models_go_by_their_files_whatever_they_call_themselves() -> None:
     models = ModelList(None)
     ours = tuple(ModelFile(Path(f"/models/{file}"), "Story", parameters=12_000_000) for file in ("a.gguf", "b.gguf"))
     models.set_found(Path("/models"), ours)
-    assert [line.label for line in models.targets()] == ["Story · 12M", "b · 12M"]
+    assert [line.label for line in models.targets()] == ["a · 12M", "b · 12M"]
     models.set_fits({ours[1].path: Fit(False, "Other tokens.", through_text=True)})
-    assert [(line.label, line.slower) for line in models.drafts()[3:]] == [("Story · 12M", False), ("b · 12M", True)]
+    assert [(line.kind, line.label, line.slower) for line in models.drafts()[3:]] == [
+        ("group", "same", False),
+        ("model", "a · 12M", False),
+        ("group", "other", False),
+        ("model", "b · 12M", True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "own", "quantisation", "shown"),
+    [
+        ("/m/qwen2.5-0.5b-instruct-q8_0.gguf", "Qwen2.5 0.5B", "Q8_0", "qwen2.5-0.5b-instruct"),
+        ("/m/llama-00001-of-00003.gguf", "D:\\models\\x", "", "llama"),
+        ("/b/sha256-" + "0f" * 32, "Mistral 7B", "Q4_0", "Mistral 7B"),
+        ("/b/sha256-" + "0f" * 32, "D:\\out\\m", "Q4_0", "sha256-0f0f0"),
+        ("/c/models--Qwen--Qwen3-0.6B/snapshots/" + "ab" * 20, "x", "", "Qwen3-0.6B"),
+        ("/m/Model", "", "BF16", "Model"),
+    ],
+)
+def test_a_model_is_called_as_its_file_is(path: str, own: str, quantisation: str, shown: str) -> None:
+    assert shown_name(ModelFile(Path(path), own, quantisation=quantisation)) == shown
 
 
 def test_drafts_that_do_not_fit_say_why() -> None:
@@ -179,13 +199,13 @@ def test_drafts_that_do_not_fit_say_why() -> None:
     assert [line.problem for line in models.drafts()[3:]] == [None, "Different tokens."]
 
 
-def test_drafts_that_go_through_text_are_labelled_slower() -> None:
+def test_drafts_that_go_through_text_are_slower() -> None:
     models = ModelList(None)
     models.set_found(Path("/models"), (model("a"), model("b")))
     models.choose(target=model("a").path)
     through_text = Fit(False, "They have different tokenizers.", through_text=True)
     models.set_fits({model("a").path: Fit(True, "Same."), model("b").path: through_text})
-    lines = models.drafts()[3:]
+    lines = [line for line in models.drafts()[3:] if line.kind == "model"]
     assert [line.problem for line in lines] == [None, None]
     assert [(line.label, line.slower) for line in lines] == [("a · 12M Q8_0", False), ("b · 12M Q8_0", True)]
     assert "They have different tokenizers." in lines[1].hint

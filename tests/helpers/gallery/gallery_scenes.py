@@ -44,15 +44,16 @@ async def tokens(program: Program, gallery: Gallery) -> None:
     """A reply token by token, and the card of one of them, which the keys have gone to."""
     window = program.window
     window.commands.run("view.tokens")
-    reply = view_of(program).tokens
+    view = view_of(program)
+    reply = view.tokens
     assert reply is not None
-    await until(lambda: reply.is_settled)
+    await until(lambda: view.reply.is_settled)
     await gallery.shot("tokens")
     await gallery.front()
-    reply.text.setFocus(Qt.FocusReason.TabFocusReason)
+    view.reply.texts[-1].page.setFocus(Qt.FocusReason.TabFocusReason)
     corrected = next((at for at in range(len(reply.trace)) if reply.trace.origin(at) == "correction"), 4)
     press(Qt.Key.Key_Right, corrected)
-    assert reply.text.card.isVisible()
+    assert reply.layer.card.isVisible()
     await gallery.shot("token-card")
     press(Qt.Key.Key_End)
     await gallery.shot("token-card-last")
@@ -178,7 +179,7 @@ async def busy(program: Program, gallery: Gallery) -> None:
     """While something is going on."""
     window = program.window
     window.show_busy(True)
-    window.strip.show_activity(Activity("loading", "Outrider demo target", 0.4))
+    window.strip.show_activity(Activity("loading", "demo-target", 0.4))
     await until(window.strip.isVisible)
     await gallery.shot("loading")
     window.strip.show_activity(Activity("reading", "1,234", 0.7))

@@ -35,7 +35,7 @@ class Walk:
         self.shot(0, "first-start")
         walker.click("Try the demo pair")
         walker.reads("What would you like to talk about?")
-        assert walker.find("Target", kind="Picker").text.startswith("Outrider demo target")
+        assert walker.find("Target", kind="Picker").text.startswith("demo-target")
         assert self.conversations() == []
         walker.click("Settings")
         walker.find(kind="row", name="Theme: follow system")

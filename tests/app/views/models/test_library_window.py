@@ -74,7 +74,7 @@ def test_folders_are_added_and_removed(
     window = open_window(Script(), pair=demo_pair)
     dialog = open_library(window)
     before = names(dialog)
-    assert before == ["Outrider demo draft", "Outrider demo target"]
+    assert before == ["demo-draft", "demo-target"]
     window.click(dialog.folders.add_button)
     window.wait(lambda: len(names(dialog)) == 4)
     assert "broken" in names(dialog)
@@ -93,7 +93,7 @@ def test_a_real_model_is_used_loaded_and_unloaded(open_window: OpenWindow, demo_
     window = open_window(pair=demo_pair)
     models = window.models.list
     dialog = open_library(window)
-    assert dialog.name.text() == "Outrider demo target"
+    assert dialog.name.text() == "demo-target"
     window.wait(lambda: dialog.state.text() == "Loaded as target")
     choose(dialog, demo_pair[1])
     window.click(dialog.target_button)
@@ -119,7 +119,7 @@ def test_options_are_remembered_and_told(open_window: OpenWindow, demo_pair: Pai
     before = dialog.facts.text()
     window.click(dialog.options_button)
     (options,) = dialog.findChildren(ModelOptionsDialog)
-    assert options.windowTitle() == "Options for Outrider demo target"
+    assert options.windowTitle() == "Options for demo-target"
     options.edits["context"].setText("512")
     window.click(options.save)
     window.wait(lambda: dialog.facts.text() != before)
@@ -156,7 +156,7 @@ def test_a_model_that_is_dropped_becomes_the_target(open_window: OpenWindow, dem
     assert window.prompt.edit.toPlainText() == "", "its name is no prompt"
     window.wait(lambda: window.models.settled)
     assert window.main.bar.target.currentText() == "copy · 8.2M Q8_0"
-    assert window.main.bar.draft.currentText().startswith("automatic · Outrider demo draft"), "a draft is found for it"
+    assert window.main.bar.draft.currentText().startswith("automatic · demo-draft"), "a draft is found for it"
     dialog = open_library(window)
     choose(dialog, copy)
     assert dialog.state.text() == "Target, not loaded yet"
@@ -233,7 +233,7 @@ def test_a_load_that_would_not_fit_is_announced(
     window.wait(lambda: window.models.settled)
     window.models.load_now()
     window.wait(announced.isVisible)
-    assert announced.text.text().startswith("Outrider demo draft needs about ")
+    assert announced.text.text().startswith("demo-draft needs about ")
     assert announced.text.text().endswith("1.0 MB are free. Loading it may slow down this computer or fail.")
     assert len(script.loads) == loads, "nothing is tried before it is decided"
     dialog = open_library(window)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontMetrics
+from PySide6.QtGui import QFontMetrics, QKeyEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -82,7 +82,7 @@ def test_the_bar_has_room_for_its_pickers(open_window: OpenWindow, demo_pair: tu
     window = open_window(Script(), pair=demo_pair, size=(width, 600))
     bar = window.main.bar
     shown = shortened(bar.target.currentText(), bar.target.fontMetrics(), bar.target.width() - 40)
-    assert shown.startswith("Outrider demo target")
+    assert shown.startswith("demo-target")
     fields = [bar.target, bar.draft, bar.lookahead, bar.library_button, bar.tokens_button, bar.menu_button]
     places = [field.geometry() for field in [*fields, bar.right_button]]
     assert all(left.right() < right.left() for left, right in pairwise(places))
@@ -125,3 +125,31 @@ def test_a_list_that_is_open_stays_as_it_is(qtbot: QtBot) -> None:
     assert chosen == [Path("b")]
     qtbot.waitUntil(lambda: picker.itemText(1) == "y")
     assert picker.currentIndex() == -1
+
+
+def test_home_end_and_letters_go_to_lines_that_can_be_chosen(qtbot: QtBot) -> None:
+    """Also where the first and the last cannot, and by a word within the name."""
+    picker = Picker("Draft")
+    qtbot.addWidget(picker)
+    lines = [
+        PickerLine(None, "same", kind="group"),
+        PickerLine(Path("a"), "qwen-7B"),
+        PickerLine(Path("b"), "qwen-3B"),
+        PickerLine(Path("c"), "llama-1B"),
+        PickerLine(Path("d"), "qwen-70B", "It cannot be used."),
+    ]
+    picker.fill(lines, Path("b"), "")
+    view = picker.view()
+    view.setCurrentIndex(picker.model().index(2, 0))
+
+    def press(key: Qt.Key, text: str = "") -> str:
+        QApplication.sendEvent(view, QKeyEvent(QKeyEvent.Type.KeyPress, key, Qt.KeyboardModifier.NoModifier, text))
+        return str(view.currentIndex().data())
+
+    assert press(Qt.Key.Key_End) == "llama-1B"
+    assert press(Qt.Key.Key_Home) == "qwen-7B"
+    assert press(Qt.Key.Key_3, "3") == "qwen-3B"
+    picker._typed_at = 0.0
+    assert press(Qt.Key.Key_L, "l") == "llama-1B"
+    assert press(Qt.Key.Key_A, "a") == "llama-1B"
+    assert not picker.model().flags(picker.model().index(0, 0)) & Qt.ItemFlag.ItemIsEnabled

@@ -114,6 +114,8 @@ def test_plain_speed_is_shown_once_it_was_measured_and_for_this_target_only(pane
     metrics.choose(Selection(Path("a"), Path("d"), 8))
     assert metrics.plain_speed == 20.0
     metrics.choose(Selection(Path("b"), Path("d"), 8))
+    assert metrics.plain_speed == 20.0, "it belongs to the reply that is shown, not to the next one"
+    metrics.begin(Path("b"))
     assert metrics.plain_speed is None
 
 

@@ -1,6 +1,7 @@
 """Tokens in a rendered reply: what stands where, what is painted, what the card tells."""
 
 from collections.abc import Callable
+from math import log
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -9,15 +10,16 @@ from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.settings.settings import Settings
+from app.state.chat.rounds import Guess
 from app.state.chat.trace import ORIGINS, TokenTrace
 from app.views.markdown.reply import ReplyView
 from app.views.markdown.text import MarkdownPage
-from app.views.tokens.card import probability_words, token_words
+from app.views.tokens.card import describe_token, probability_words, token_words, wanted_words
 from app.views.tokens.layer import TokenLayer
 from app.views.tokens.reply import TokenLegend, TokenReply
 from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.theme import Theme
-from engine import Origin, TokenEvent
+from engine import Origin, RoundEvent, TokenEvent
 
 
 @pytest.fixture
@@ -235,6 +237,19 @@ def test_the_card_stays_in_the_window(show: Show) -> None:
         card = shown.layer.card
         assert shown.page.rect().contains(card.geometry())
         assert not card.geometry().intersects(shown.layer.place_of(index).translated(shown.view.pos()))
+
+
+def test_the_card_tells_what_the_draft_wanted(show: Show) -> None:
+    trace = record("Water", " please", origins=("correction", "bonus"))
+    trace.add_round(RoundEvent(1, "draft-model", 1, 1, 0, 1.0, 2.0, None, ((7, log(0.41)),)), {7: "Lemonade"})
+    layer = show(trace).layer
+    layer.card.tell(trace[0], layer.place_of(0))
+    assert layer.card.wanted.text() == "draft wanted “Lemonade” (41.0 %)"
+    assert describe_token(trace[0]).endswith(", draft wanted “Lemonade” (41.0 %)")
+    layer.card.tell(trace[1], layer.place_of(1))
+    assert not layer.card.wanted.isVisible()
+    assert "wanted" not in describe_token(trace[1])
+    assert wanted_words(Guess(9, " two", None)) == "draft wanted “␣two”", "an index knows no probability"
 
 
 def test_text_around_the_record_has_no_colour(show: Show) -> None:

@@ -1,0 +1,69 @@
+"""Let the Speculation panel follow a reply: the one that the reader selects, else the last one of the chat."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+
+from app.shell.program import Program
+from app.state.chat.transcript import Exchange
+from app.state.speculation.metrics import Metrics
+
+_MOST_ROUNDS = 20_000
+_LONGEST = 200
+"""Characters of a question that name its reply."""
+
+
+class PanelFollower(QObject):
+    """Show the figures of one reply, live or as they were kept."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program.window)
+        self._program = program
+        self._chosen: Exchange | None = None
+        self._kept: tuple[Exchange, Metrics] | None = None
+        controller = program.controller
+        program.window.transcript.selected.connect(self._select)
+        for changed in (controller.opened, controller.cleared):
+            changed.connect(self._follow_last)
+        for begun in (controller.started_writing, controller.reply_ended):
+            begun.connect(lambda _exchange: self._follow_last())
+
+    def _select(self, exchange: Exchange) -> None:
+        if exchange is not self._chosen and (exchange.stats is not None or self._is_live(exchange)):
+            self._chosen = exchange
+            self._show()
+
+    def _follow_last(self) -> None:
+        """Follow the last reply: there are other entries, or a reply begins or has ended."""
+        entries = self._program.controller.transcript.entries
+        self._chosen = next(
+            (
+                entry
+                for entry in reversed(entries)
+                if isinstance(entry, Exchange) and (self._is_live(entry) or entry.stats is not None)
+            ),
+            None,
+        )
+        self._show()
+
+    def _is_live(self, exchange: Exchange) -> bool:
+        return exchange is self._program.controller.replies.measured
+
+    def _show(self) -> None:
+        exchange, panel = self._chosen, self._program.window.panel
+        name = "" if exchange is None else " ".join(exchange.question[:_LONGEST].split())
+        panel.show_reply(self._metrics_of(exchange), name)
+
+    def _metrics_of(self, exchange: Exchange | None) -> Metrics:
+        """Return the figures of a reply. Those that were kept know its rounds where its record does."""
+        live = self._program.controller.metrics
+        if exchange is None or exchange.stats is None or self._is_live(exchange):
+            return live
+        if self._kept is None or self._kept[0] is not exchange:
+            self._program.conversations.load_trace(exchange)
+            trace, count = exchange.trace, min(exchange.stats.rounds, _MOST_ROUNDS)
+            found = [] if trace is None else [trace.round(number) for number in range(1, count + 1)]
+            metrics = Metrics.of_kept(exchange.stats, [each for each in found if each is not None])
+            metrics.choose(self._program.models.list.selection)
+            self._kept = exchange, metrics
+        return self._kept[1]

@@ -1,0 +1,87 @@
+"""What is not sent says why and what helps, and what was refused does not stay for ever."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QToolTip
+
+from app.state.chat.context_use import ContextUse
+from app.views.widgets import notices
+from app.words.context import context_figures, context_words
+from helpers.decoding.scripted_decoder import Script
+from helpers.window.app_window import OpenWindow
+
+
+def test_a_message_that_does_not_fit_is_not_sent(open_window: OpenWindow) -> None:
+    window = open_window(Script("Fine.", context=64))
+    window.ask("Short")
+    main = window.main
+    text = "word " * 400
+    main.prompt.set_text(text)
+    window.wait(lambda: window.program.context.use is not None and not window.program.context.use.fits)
+    main.prompt.button.click()
+    assert main.context_notice.isVisible()
+    assert "Shorten the message" in main.context_notice.text.text()
+    assert main.prompt.edit.toPlainText() == text, "nothing is lost"
+    assert not window.controller.busy
+    asked = []
+    main.context_wanted.connect(lambda: asked.append(True))
+    main.context_notice.answer.click()
+    assert asked
+    main.prompt.set_text("Shorter")
+    window.wait(lambda: not main.context_notice.isVisible())
+
+
+def test_a_refused_file_is_told_for_a_while(open_window: OpenWindow, tmp_path: Path) -> None:
+    window = open_window(Script("Fine."))
+    binary = tmp_path / "picture.bin"
+    binary.write_bytes(bytes(range(256)) * 10)
+    window.program.attachments.add([binary])
+    window.wait(window.main.notice.isVisible)
+    assert "picture.bin" in window.main.notice.text.text()
+    window.ask("Something else")
+    assert not window.main.notice.isVisible()
+
+
+def test_what_is_still_wrong_is_said_again(open_window: OpenWindow) -> None:
+    bar = open_window(Script("Fine.")).main.notice
+    bar.show_trouble("Saving fails.")
+    bar.show_passing_trouble("That file is no text.")
+    bar._timer.timeout.emit()
+    assert bar.isVisible()
+    assert bar.text.text() == "Saving fails."
+    bar.button.click()
+    assert not bar.isVisible()
+    assert notices.TROUBLE_MS >= 10_000, "long enough to be read"
+
+
+def test_a_failed_import_is_not_put_into_the_chat(open_window: OpenWindow, tmp_path: Path) -> None:
+    window = open_window(Script("Fine."))
+    window.ask("One")
+    entries = list(window.controller.transcript.entries)
+    broken = tmp_path / "broken.json"
+    broken.write_text("{")
+    window.controller.import_(broken)
+    window.wait(window.main.notice.isVisible)
+    assert window.controller.transcript.entries == entries
+
+
+def test_the_meter_is_never_cut(open_window: OpenWindow) -> None:
+    meter = open_window(Script("Fine.")).main.meter
+    use = ContextUse(used=12_345, available=131_072, typed=0, dropped=0, fits=True)
+    meter.show_use(use)
+    assert context_words(use) == "12,345 of 131,072 tokens"
+    assert context_figures(use) == "12,345 / 131,072"
+    assert meter.minimumSizeHint().width() >= meter.fontMetrics().horizontalAdvance(context_figures(use))
+
+
+def test_no_help_stays_over_a_button_that_does_something_else(
+    open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = open_window(Script("word " * 100, round_s=0.03))
+    exchange = window.send("Write")
+    window.wait(lambda: len(exchange.reply) > 4)
+    hidden: list[bool] = []
+    monkeypatch.setattr(QToolTip, "hideText", lambda: hidden.append(True))
+    window.controller.cancel()
+    window.wait(lambda: exchange.ended and bool(hidden))

@@ -1,0 +1,80 @@
+"""The Speculation panel belongs to a reply: the one that is selected, the last one otherwise, also of an old chat."""
+
+import pytest
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QToolTip
+
+from app.settings.settings import Settings
+from helpers.decoding.scripted_decoder import Script
+from helpers.window.app_window import OpenWindow, Window
+
+FOUR = Settings(lookahead=4)
+
+
+def rounds(window: Window) -> str:
+    """What the panel says."""
+    window.wait(lambda: window.main.panel.is_drawn)
+    return window.main.panel.counters["rounds"].text()
+
+
+def test_it_is_folded_until_there_is_a_reply(open_window: OpenWindow) -> None:
+    window = open_window(Script("word " * 30), settings=FOUR)
+    panel = window.main.panel
+    window.wait(panel.hint.isVisible)
+    assert not panel._charts.isVisible()
+    window.ask("One")
+    window.wait(panel._charts.isVisible)
+    assert not panel.hint.isVisible()
+    sentences = [label.text() for label in panel._charts.findChildren(QLabel) if label.objectName() == "hint"]
+    assert len([text for text in sentences if text]) == 4, "each plot says what it shows"
+    assert "Time to first token" in panel._counters._names.values()
+
+
+def test_it_follows_the_selected_reply(open_window: OpenWindow) -> None:
+    window = open_window(Script(lambda messages: "word " * (12 if len(messages) < 2 else 60)), settings=FOUR)
+    first, second = window.ask("The short one"), window.ask("The long one")
+    panel = window.main.panel
+    window.wait(lambda: panel.reply.toolTip() == "Reply to “The long one”")
+    assert rounds(window) == str(window.stats(second).rounds)
+    view = window.view(first)
+    QTest.mouseClick(view.reply.texts[0].page.viewport(), Qt.MouseButton.LeftButton)
+    window.wait(lambda: panel.reply.toolTip() == "Reply to “The short one”")
+    assert rounds(window) == str(window.stats(first).rounds) != str(window.stats(second).rounds)
+    assert panel.figures.rates[0], "its rounds are known from its record"
+    third = window.ask("Another one")
+    window.wait(lambda: panel.reply.toolTip() == "Reply to “Another one”")
+    assert rounds(window) == str(window.stats(third).rounds)
+
+
+def test_it_tells_of_the_last_reply_of_a_chat_that_is_opened_again(open_window: OpenWindow) -> None:
+    window = open_window(Script("word " * 30), settings=FOUR)
+    exchange = window.ask("One")
+    wanted = str(window.stats(exchange).rounds)
+    window.main.new_chat_wanted.emit()
+    panel = window.main.panel
+    window.wait(lambda: panel.hint.isVisible() and not panel.reply.toolTip())
+    window.controller.open(next(iter(window.program.conversations._summaries)))
+    window.wait(lambda: panel.reply.toolTip() == "Reply to “One”")
+    assert rounds(window) == wanted
+    assert panel.rate_figure.text() != "– % accepted"
+
+
+def test_a_point_tells_its_value_under_the_mouse(open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(QToolTip, "showText", lambda _place, words, _widget: told.append(words))
+    window = open_window(Script("word " * 60), settings=FOUR)
+    window.ask("One")
+    panel = window.main.panel
+    window.wait(lambda: panel.plots is not None and panel.is_drawn and panel._charts.isVisible())
+    assert panel.plots is not None
+    plot = panel.plots[0]
+    place = QPointF(plot.width() / 2, plot.height() / 2)
+    none = Qt.MouseButton.NoButton
+    event = QMouseEvent(
+        QMouseEvent.Type.MouseMove, place, plot.mapToGlobal(place), none, none, Qt.KeyboardModifier.NoModifier
+    )
+    plot.mouseMoveEvent(event)
+    assert told[0].startswith("round ")
+    assert "%" in told[0]
