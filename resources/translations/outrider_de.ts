@@ -1207,6 +1207,10 @@
             <translation>Vorausschau durchprobieren…</translation>
         </message>
         <message>
+            <source>Replay the last reply</source>
+            <translation>Letzte Antwort wiederholen</translation>
+        </message>
+        <message>
             <source>Models…</source>
             <translation>Modelle…</translation>
         </message>
@@ -1319,6 +1323,10 @@
             <translation>Hier können nur Dateien und Ordner dieses Computers abgelegt werden.</translation>
         </message>
         <message>
+            <source>There is no token record for this reply, so it cannot be replayed.</source>
+            <translation>Zu dieser Antwort gibt es keine Tokenaufzeichnung; sie kann nicht wiederholt werden.</translation>
+        </message>
+        <message>
             <source>The log is in {folder}.</source>
             <translation>Das Protokoll liegt in {folder}.</translation>
         </message>
@@ -1371,6 +1379,10 @@
         <message>
             <source>Continue this reply</source>
             <translation>Diese Antwort fortsetzen</translation>
+        </message>
+        <message>
+            <source>Replay: watch how this reply was written</source>
+            <translation>Wiederholung: zusehen, wie diese Antwort entstand</translation>
         </message>
         <message>
             <source>Edit this reply</source>
@@ -2051,6 +2063,97 @@
         <message>
             <source>expanded</source>
             <translation>ausgeklappt</translation>
+        </message>
+    </context>
+    <context>
+        <name>Replay</name>
+        <message>
+            <source>draft guessed {count}</source>
+            <translation>Entwurfsmodell riet {count}</translation>
+        </message>
+        <message>
+            <source>{count} kept</source>
+            <translation>{count} behalten</translation>
+        </message>
+        <message>
+            <source>target wrote “{word}”</source>
+            <translation>Zielmodell schrieb „{word}“</translation>
+        </message>
+        <message>
+            <source>target ended the reply</source>
+            <translation>Zielmodell beendete die Antwort</translation>
+        </message>
+        <message numerus="yes">
+            <source>{time} ms for %Ln tokens</source>
+            <translation>
+                <numerusform>{time} ms für %Ln Token</numerusform>
+                <numerusform>{time} ms für %Ln Tokens</numerusform>
+            </translation>
+        </message>
+        <message>
+            <source>plain: {time} ms</source>
+            <translation>einfach: {time} ms</translation>
+        </message>
+        <message>
+            <source>round {number} of {count}</source>
+            <translation>Runde {number} von {count}</translation>
+        </message>
+        <message>
+            <source>real time</source>
+            <translation>Echtzeit</translation>
+        </message>
+    </context>
+    <context>
+        <name>ReplayDialog</name>
+        <message>
+            <source>Replay of “{title}”</source>
+            <translation>Wiederholung von „{title}“</translation>
+        </message>
+        <message>
+            <source>Replay</source>
+            <translation>Wiederholung</translation>
+        </message>
+        <message>
+            <source>Close</source>
+            <translation>Schließen</translation>
+        </message>
+    </context>
+    <context>
+        <name>ReplayPlayer</name>
+        <message>
+            <source>This record was written before rejected guesses were kept: only what was written is seen.</source>
+            <translation>Diese Aufzeichnung ist älter als das Aufheben verworfener Vorschläge: Zu sehen ist nur, was geschrieben wurde.</translation>
+        </message>
+        <message>
+            <source>Previous round</source>
+            <translation>Vorige Runde</translation>
+        </message>
+        <message>
+            <source>Play</source>
+            <translation>Abspielen</translation>
+        </message>
+        <message>
+            <source>Next round</source>
+            <translation>Nächste Runde</translation>
+        </message>
+        <message>
+            <source>Round</source>
+            <translation>Runde</translation>
+        </message>
+        <message>
+            <source>Pace: {pace}</source>
+            <translation>Tempo: {pace}</translation>
+        </message>
+        <message>
+            <source>Pause</source>
+            <translation>Anhalten</translation>
+        </message>
+    </context>
+    <context>
+        <name>ReplayText</name>
+        <message>
+            <source>Replay</source>
+            <translation>Wiederholung</translation>
         </message>
     </context>
     <context>
@@ -3346,6 +3449,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Geben Sie höchstens {count} Stopptexte mit je bis zu {length} Zeichen ein.</translation>
         </message>
         <message>
+            <source>Format</source>
+            <translation>Format</translation>
+        </message>
+        <message>
+            <source>A JSON schema that replies are held to, or the word json for any JSON object. Empty = free text.</source>
+            <translation>Ein JSON-Schema, an das sich Antworten halten, oder das Wort json für irgendein JSON-Objekt. Leer = freier Text.</translation>
+        </message>
+        <message>
             <source>System prompt</source>
             <translation>System-Prompt</translation>
         </message>
@@ -4496,6 +4607,18 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>The method {method} cannot be combined with the sources {sources}. Omit one of them.</source>
             <translation>Das Verfahren {method} lässt sich nicht mit den Quellen {sources} kombinieren. Lassen Sie eines davon weg.</translation>
+        </message>
+        <message>
+            <source>The demo at full size needs at least {needed:.1f} GB of memory and disk. Free some, and try again.</source>
+            <translation>Die Demo in voller Größe braucht mindestens {needed:.1f} GB Arbeitsspeicher und Platz auf dem Datenträger. Schaffen Sie Platz, und versuchen Sie es noch einmal.</translation>
+        </message>
+        <message>
+            <source>The grown model needs {needed:.2f} GB and there are {free:.2f} GB free in {folder}. Make room.</source>
+            <translation>Das vergrößerte Modell braucht {needed:.2f} GB, und in {folder} sind {free:.2f} GB frei. Schaffen Sie Platz.</translation>
+        </message>
+        <message>
+            <source>{path} cannot be written: {reason}.</source>
+            <translation>{path} kann nicht geschrieben werden: {reason}.</translation>
         </message>
         <message>
             <source>{name} cannot be used: {problem}</source>

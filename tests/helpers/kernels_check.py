@@ -75,7 +75,7 @@ def build(
     compiled again. Raises CalledProcessError after printing what the compiler said.
     """
     place = BUILDS / name
-    given = {"LLAMA_CPP": str(LLAMA_CPP), "OUTRIDER_KERNELS": str(kernels), "CMAKE_BUILD_TYPE": "Release"} | settings
+    given = {"LLAMA_CPP": str(LLAMA_CPP), "OUTRIDER_KERNELS": str(kernels), "CMAKE_BUILD_TYPE": "Release", **settings}
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
     if ccache := shutil.which("ccache"):
         given |= {"CMAKE_C_COMPILER_LAUNCHER": ccache, "CMAKE_CXX_COMPILER_LAUNCHER": ccache}
