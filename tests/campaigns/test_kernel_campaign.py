@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from helpers.campaigns import Campaign
-from helpers.kernels_check import build, check, copy_of_kernels, needs_linux, needs_llama_source, processor_has
 from helpers.paths import BUNDLED_MODELS
+from helpers.weights.kernels_check import build, check, copy_of_kernels, needs_linux, needs_llama_source, processor_has
 
 pytestmark = [pytest.mark.soak, needs_linux, needs_llama_source, pytest.mark.timeout(7_200)]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.kernels_check import check, check_of_installed, needs_linux
+from helpers.weights.kernels_check import check, check_of_installed, needs_linux
 
 pytestmark = needs_linux
 CASES = 100

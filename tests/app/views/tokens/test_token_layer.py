@@ -242,7 +242,8 @@ def test_the_card_stays_in_the_window(show: Show) -> None:
 def test_the_card_tells_what_the_draft_wanted(show: Show) -> None:
     trace = record("Water", " please", origins=("correction", "bonus"))
     trace.add_round(RoundEvent(1, "draft-model", 1, 1, 0, 1.0, 2.0, None, ((7, log(0.41)),)), {7: "Lemonade"})
-    layer = show(trace).layer
+    shown = show(trace)
+    layer = shown.layer
     layer.card.tell(trace[0], layer.place_of(0))
     assert layer.card.wanted.text() == "draft wanted “Lemonade” (41.0 %)"
     assert describe_token(trace[0]).endswith(", draft wanted “Lemonade” (41.0 %)")
