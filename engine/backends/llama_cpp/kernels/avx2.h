@@ -13,8 +13,8 @@ using Reals = __m256;
 using Mask = __m256;
 
 constexpr int ROWS = 8;
-constexpr int EIGHT_BIT_BESIDE = 4;
-constexpr int SUPER_BLOCKS_BESIDE = 4;
+constexpr int EIGHT_BIT_BESIDE = 8;
+constexpr int SUPER_BLOCKS_BESIDE = 5;
 constexpr int FLOAT_ROWS = 2;
 constexpr int FLOAT_COLUMNS = 5;
 constexpr int ATTENTION_COLUMNS = 6;
@@ -30,6 +30,7 @@ inline Vec and_bits(Vec a, Vec b) { return _mm256_and_si256(a, b); }
 inline Vec or_bits(Vec a, Vec b) { return _mm256_or_si256(a, b); }
 inline Vec xor_bits(Vec a, Vec b) { return _mm256_xor_si256(a, b); }
 inline Vec words_right(Vec x, int n) { return _mm256_srli_epi16(x, n); }
+inline Vec signed_words_right(Vec x, int n) { return _mm256_srai_epi16(x, n); }
 inline Vec words_left(Vec x, int n) { return _mm256_slli_epi16(x, n); }
 inline Vec dwords_right(Vec x, int n) { return _mm256_srli_epi32(x, n); }
 inline Vec dwords_left(Vec x, int n) { return _mm256_slli_epi32(x, n); }

@@ -30,6 +30,7 @@ inline Vec and_bits(Vec a, Vec b) { return _mm512_and_si512(a, b); }
 inline Vec or_bits(Vec a, Vec b) { return _mm512_or_si512(a, b); }
 inline Vec xor_bits(Vec a, Vec b) { return _mm512_xor_si512(a, b); }
 inline Vec words_right(Vec x, int n) { return _mm512_srli_epi16(x, n); }
+inline Vec signed_words_right(Vec x, int n) { return _mm512_srai_epi16(x, n); }
 inline Vec words_left(Vec x, int n) { return _mm512_slli_epi16(x, n); }
 inline Vec dwords_right(Vec x, int n) { return _mm512_srli_epi32(x, n); }
 inline Vec dwords_left(Vec x, int n) { return _mm512_slli_epi32(x, n); }

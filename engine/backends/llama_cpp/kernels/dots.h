@@ -5,7 +5,7 @@
 // Without it, byte_products adds up two and two in 16 bits, where two products of large bytes do not fit; so weights are
 // at most 128 there: what would be larger is given signed, and the sizes of the weights are multiplied with numbers that
 // take over their signs (byte_sizes, byte_signs, turn_signs). As many pairs are added up in 16 bits as fit, and then in
-// 32 bits. So every sum is exact, as with VNNI.
+// 32 bits, where small scales are multiplied in on the way. So every sum is exact, as with VNNI.
 #pragma once
 
 #include "lanes.h"
@@ -16,6 +16,7 @@ inline namespace lanes {
 #ifdef OUTRIDER_FULL_BYTES
 
 constexpr bool FULL_BYTES = true;
+constexpr bool NARROW = false;
 
 /// See lanes.h.
 template <int TOP, int COUNT, int N, class Each>
@@ -33,12 +34,13 @@ OUTRIDER_INLINE void dots(Vec (&sums)[N], const Vec * w, const int8_t * const (&
 #else
 
 constexpr bool FULL_BYTES = false;
+constexpr bool NARROW = true;
 
+/// As in lanes.h, and times the words of `scale`.
 template <int TOP, int COUNT, int N, class Each>
-OUTRIDER_INLINE void dots(Vec (&sums)[N], const Vec * w, const int8_t * const (&y)[N], Each && each) {
+OUTRIDER_INLINE void dots(Vec (&sums)[N], const Vec * w, const int8_t * const (&y)[N], Each && each, Vec scale) {
     constexpr int FIT = TOP == SIGNED ? 1 : std::min(pairs_that_fit(TOP), COUNT);
     static_assert(FIT >= 1, "bytes as large as these are given signed");
-    const Vec ones = all_words(1);
 #pragma GCC unroll 8
     for (int j = 0; j < COUNT; j += FIT) {
         Vec pairs[N];
@@ -55,11 +57,36 @@ OUTRIDER_INLINE void dots(Vec (&sums)[N], const Vec * w, const int8_t * const (&
                     products = byte_products(w[i], numbers);
                 }
                 pairs[c] = i == j ? products : add_words(pairs[c], products);
+                settle(pairs[c]);
             }
         }
 #pragma GCC unroll 8
         for (int c = 0; c < N; c++) {
-            sums[c] = add_pairs(sums[c], pairs[c], ones);
+            sums[c] = add_pairs(sums[c], pairs[c], scale);
+            settle(sums[c]);
+        }
+    }
+}
+
+template <int TOP, int COUNT, int N, class Each>
+OUTRIDER_INLINE void dots(Vec (&sums)[N], const Vec * w, const int8_t * const (&y)[N], Each && each) {
+    dots<TOP, COUNT>(sums, w, y, each, all_words(1));
+}
+
+/// The same for signed bytes of weights and numbers in words, which takes fewer instructions than moving signs: of each
+/// four numbers the first and the third, then the second and the fourth.
+template <int COUNT, int N, class Each>
+OUTRIDER_INLINE void word_dots(Vec (&sums)[N], const Vec * w, const int16_t * const (&y)[N], Each && each) {
+#pragma GCC unroll 8
+    for (int j = 0; j < COUNT; j++) {
+        each(j);
+        const Vec even = signed_words_right(words_left(w[j], 8), 8), odd = signed_words_right(w[j], 8);
+#pragma GCC unroll 8
+        for (int c = 0; c < N; c++) {
+            sums[c] = add_pairs(sums[c], even, all(dword(y[c] + 4 * j)));
+            settle(sums[c]);
+            sums[c] = add_pairs(sums[c], odd, all(dword(y[c] + 4 * j + 2)));
+            settle(sums[c]);
         }
     }
 }

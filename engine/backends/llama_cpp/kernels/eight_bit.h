@@ -13,6 +13,21 @@ namespace outrider {
 struct Block8 {
     float scale;
     int32_t correction;
+
+    void keep(const int8_t *) {}
+};
+
+/// The same with its numbers as `word_dots` takes them.
+struct Block8Words : Block8 {
+    int16_t words[QK8_0];
+
+    void keep(const int8_t * numbers) {
+        for (int j = 0; j < QK8_0; j += 4) {
+            for (const int k : {0, 1, 2, 3}) {
+                words[j + k % 2 * 2 + k / 2] = numbers[j + k];
+            }
+        }
+    }
 };
 
 struct Q8_0 {
@@ -84,9 +99,10 @@ struct IQ4_NL {
 template <class Format> struct EightBit {
     using Weights = typename Format::Weights;
     using Activations = block_q8_0;
-    using Column = Block8;
     static constexpr ggml_type TYPE = Format::TYPE;
     static constexpr bool DIRECT = false;
+    static constexpr bool WORDS = NARROW && Format::TOP == SIGNED;
+    using Column = std::conditional_t<WORDS, Block8Words, Block8>;
 
     static void prepare(const Activations * y, int64_t blocks, Column * out) {
         for (int64_t i = 0; i < blocks; i++) {
@@ -94,7 +110,9 @@ template <class Format> struct EightBit {
             for (int j = 0; j < QK8_0; j++) {
                 sum += y[i].qs[j];
             }
-            out[i] = {GGML_CPU_FP16_TO_FP32(y[i].d), -Format::OFFSET * sum};
+            out[i].scale = GGML_CPU_FP16_TO_FP32(y[i].d);
+            out[i].correction = -Format::OFFSET * sum;
+            out[i].keep(y[i].qs);
         }
     }
 
@@ -123,17 +141,28 @@ template <class Format> struct EightBit {
             in_groups<N, EIGHT_BIT_BESIDE>([&](auto first, auto count) OUTRIDER_INLINE_LAMBDA {
                 constexpr int COUNT = count;
                 Vec sum[COUNT];
-                const int8_t * numbers[COUNT];
-#pragma GCC unroll 16
-                for (int c = 0; c < COUNT; c++) {
-                    sum[c] = all(columns[first + c][i].correction);
-                    numbers[c] = y[first + c][i].qs;
-                }
-                dots<Format::TOP, 8>(sum, w, numbers, [&](int j) OUTRIDER_INLINE_LAMBDA {
+                const auto fetch_some = [&](int j) OUTRIDER_INLINE_LAMBDA {
                     if (SPREAD && first == 0 && later != nullptr) {
-                        fetch_part<STEP, 8>(later, j);
+                        fetch<STEP / 8>(later + j * (STEP / 8));
                     }
-                });
+                };
+                if constexpr (WORDS) {
+                    const int16_t * numbers[COUNT];
+#pragma GCC unroll 16
+                    for (int c = 0; c < COUNT; c++) {
+                        sum[c] = zero();
+                        numbers[c] = columns[first + c][i].words;
+                    }
+                    word_dots<8>(sum, w, numbers, fetch_some);
+                } else {
+                    const int8_t * numbers[COUNT];
+#pragma GCC unroll 16
+                    for (int c = 0; c < COUNT; c++) {
+                        sum[c] = all(columns[first + c][i].correction);
+                        numbers[c] = y[first + c][i].qs;
+                    }
+                    dots<Format::TOP, 8>(sum, w, numbers, fetch_some);
+                }
 #pragma GCC unroll 16
                 for (int c = 0; c < COUNT; c++) {
                     const Reals scale = times(scales, real(columns[first + c][i].scale));

@@ -23,11 +23,17 @@ inline Vec join_bits(Vec w, Vec x, int shift, int bits) {
     return join_masked(w, move_bytes(x, shift), all_bytes(static_cast<int8_t>(bits)));
 }
 
+/// The low word of each dword in both of its words.
+inline Vec both_words(Vec x) {
+    return or_bits(and_bits(x, all(0xffff)), dwords_left(x, 16));
+}
+
 /// Eight scales and eight minima of six bits, in twelve bytes (Q4_K, Q5_K). `header`: d and dmin, then these.
 struct SixBitScales {
     static constexpr int OFFSET = 0, SCALES = 8, STARTS = 0, PAIRS = 4;
+    static constexpr bool FACTORS = NARROW, OFFSETS = false;
     Reals d, dmin, scales[SCALES];
-    Vec minima[PAIRS];
+    Vec factors[SCALES], minima[PAIRS];
 
     SixBitScales(const char * header, size_t stride) {
         Vec v[4];
@@ -40,8 +46,11 @@ struct SixBitScales {
         const Vec words = all(0x00ff00ff);
         for (int i = 0; i < 2; i++) {
             for (int s = 0; s < 4; s++) {
-                const Vec scale = and_bits(dwords_right(first[i], 8 * s), all(255));
-                scales[4 * i + s] = to_reals(scale);
+                if constexpr (FACTORS) {
+                    factors[4 * i + s] = byte_in_words(first[i], s);
+                } else {
+                    scales[4 * i + s] = to_reals(and_bits(dwords_right(first[i], 8 * s), all(255)));
+                }
             }
             minima[2 * i] = and_bits(second[i], words);
             minima[2 * i + 1] = and_bits(words_right(second[i], 8), words);
@@ -104,16 +113,25 @@ struct Q5_K : SixBitScales {
 struct Q6_K {
     using Weights = block_q6_K;
     static constexpr ggml_type TYPE = GGML_TYPE_Q6_K;
-    static constexpr int OFFSET = 32, TOP = 63, SCALES = 16, STARTS = 16, PAIRS = 0;
+    static constexpr bool FACTORS = NARROW, OFFSETS = NARROW;
+    static constexpr int OFFSET = 32, TOP = 63, SCALES = 16, STARTS = OFFSETS ? 0 : 16, PAIRS = OFFSETS ? 8 : 0;
     const char * block;
     size_t stride;
     Reals d, scales[SCALES];
+    Vec factors[SCALES], minima[PAIRS + 1];
 
     Q6_K(const char * block, size_t stride) : block(block), stride(stride) {
         Vec v[4];
         load16(block + offsetof(Weights, scales), stride, v);
         for (int s = 0; s < SCALES; s++) {
-            scales[s] = to_reals(signed_byte(v[s / 4], s % 4));
+            if constexpr (FACTORS) {
+                factors[s] = both_words(signed_byte(v[s / 4], s % 4));
+            } else {
+                scales[s] = to_reals(signed_byte(v[s / 4], s % 4));
+            }
+        }
+        for (int p = 0; p < PAIRS; p++) {
+            minima[p] = signed_words_right(p % 2 == 0 ? words_left(v[p / 2], 8) : v[p / 2], 8);
         }
         // The last two bytes of a block: those before them are read along, never those of the next one.
         d = high_halves(load4(block + offsetof(Weights, d) - 2, stride));
@@ -144,9 +162,11 @@ struct IQ4_XS {
     static constexpr ggml_type TYPE = GGML_TYPE_IQ4_XS;
     static constexpr int OFFSET = BYTE_OFFSET, TOP = BYTE_TOP, SCALES = 8, PAIRS = 0;
     static constexpr int STARTS = OFFSET != 0 ? SCALES : 0;
+    static constexpr bool FACTORS = NARROW, OFFSETS = false;
     const char * block;
     size_t stride;
     Reals d, scales[SCALES];
+    Vec factors[SCALES];
 
     IQ4_XS(const char * block, size_t stride) : block(block), stride(stride) {
         Vec v[4];
@@ -155,8 +175,12 @@ struct IQ4_XS {
         for (int s = 0; s < SCALES; s++) {
             const Vec low = and_bits(dwords_right(v[1], 4 * s), all(15));
             const Vec high = and_bits(dwords_right(v[0], 16 + 2 * s), all(3));
-            const Vec scale = add_dwords(low, dwords_left(high, 4));
-            scales[s] = to_reals(sub_dwords(scale, all(32)));
+            const Vec scale = sub_dwords(add_dwords(low, dwords_left(high, 4)), all(32));
+            if constexpr (FACTORS) {
+                factors[s] = both_words(scale);
+            } else {
+                scales[s] = to_reals(scale);
+            }
         }
     }
 
@@ -189,6 +213,7 @@ struct Q2_K {
     using Weights = block_q2_K;
     static constexpr ggml_type TYPE = GGML_TYPE_Q2_K;
     static constexpr int OFFSET = 0, TOP = 45, SCALES = 0, STARTS = 0, PAIRS = 8;
+    static constexpr bool FACTORS = false, OFFSETS = false;
     const char * block;
     size_t stride;
     Reals d, dmin;
@@ -231,11 +256,13 @@ struct Q3_K {
     static constexpr ggml_type TYPE = GGML_TYPE_Q3_K;
     /// The weights times their scales are -4 * 31 .. -4 * -32, without them -4..3.
     static constexpr int OFFSET = FULL_BYTES ? 124 : 4, TOP = FULL_BYTES ? 252 : 7;
-    static constexpr int SCALES = FULL_BYTES ? 0 : 16, STARTS = FULL_BYTES ? 1 : 16, PAIRS = 0;
+    static constexpr bool FACTORS = NARROW, OFFSETS = NARROW;
+    static constexpr int SCALES = FULL_BYTES ? 0 : 16, STARTS = FULL_BYTES ? 1 : OFFSETS ? 0 : 16;
+    static constexpr int PAIRS = OFFSETS ? 8 : 0;
     const char * block;
     size_t stride;
     Reals d, scales[SCALES + 1];
-    Vec factors[16], offsets[16];
+    Vec factors[16], offsets[16], minima[PAIRS + 1];
 
     Q3_K(const char * block, size_t stride) : block(block), stride(stride) {
         Vec v[4], bytes[4];
@@ -251,8 +278,16 @@ struct Q3_K {
         }
         if constexpr (!FULL_BYTES) {
             for (int s = 0; s < SCALES; s++) {
-                const Vec scale = and_bits(dwords_right(bytes[s / 4], 8 * (s % 4)), all(255));
-                scales[s] = to_reals(sub_dwords(scale, all(32)));
+                const Vec scale = sub_dwords(and_bits(dwords_right(bytes[s / 4], 8 * (s % 4)), all(255)), all(32));
+                if constexpr (FACTORS) {
+                    factors[s] = both_words(scale);
+                } else {
+                    scales[s] = to_reals(scale);
+                }
+            }
+            for (int p = 0; p < PAIRS; p++) {
+                const Vec words = p % 2 == 0 ? words_left(bytes[p / 2], 8) : bytes[p / 2];
+                minima[p] = sub_words(words_right(words, 8), all_words(32));
             }
             return;
         }

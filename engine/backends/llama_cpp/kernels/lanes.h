@@ -7,6 +7,7 @@
 //
 //   ROWS               lanes of 32 bits in a register
 //   Vec, Reals, Mask   a register of dwords (or of their words or bytes), one of float32, a truth for each lane
+//   NARROW             dot products go through 16 bits (dots.h): then small scales are multiplied in there
 //   FULL_BYTES         dot products take weights as unsigned bytes 0..255 (w + 128); otherwise signed bytes as they are
 //   EIGHT_BIT_BESIDE, SUPER_BLOCKS_BESIDE   columns whose products are computed side by side, by the registers there are
 //   FLOAT_ROWS, FLOAT_COLUMNS               rows and columns of floats/halves whose sums are held in registers
@@ -18,7 +19,7 @@
 //   add_pairs(sum, a, b)                    sum + the two products of the words of each lane
 //
 //   all, all_words, all_bytes, zero, real   every dword, word, byte, float the same
-//   and_bits, or_bits, xor_bits             and words_right, words_left, dwords_right, dwords_left: shifts
+//   and_bits, or_bits, xor_bits             and words_right, signed_words_right, words_left, dwords_right, dwords_left
 //   join_masked(w, x, bits)                 w | (x & bits)
 //   move_bytes(x, n)   each byte's bits moved down by n, up where n is negative; what other bits become is open
 //   spread_bits(x, n)  bits n..n+3 of each dword, as the fifth bits (16) of its four bytes; n = 0, 4, 8...
@@ -64,6 +65,13 @@ inline namespace lanes {
 /// Bytes of weights that are signed, in place of the largest that they reach.
 constexpr int SIGNED = -1;
 
+/// Has a sum added up where it stands: GCC otherwise gathers additions at the end, for which there are too few registers.
+template <class T> OUTRIDER_INLINE void settle([[maybe_unused]] T & sum) {
+#if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
+    __asm__("" : "+v"(sum));
+#endif
+}
+
 inline int32_t dword(const void * at) {
     int32_t value;
     std::memcpy(&value, at, 4);
@@ -91,6 +99,10 @@ constexpr int pairs_that_fit(int top) {
 namespace outrider {
 inline namespace lanes {
 
+/// Only there where products are NARROW (dots.h).
+template <int COUNT, int N, class Each>
+void word_dots(Vec (&sums)[N], const Vec * w, const int16_t * const (&y)[N], Each && each);
+
 /// Columns (tokens) whose sums are added up in one pass over the weights.
 constexpr int MOST_COLUMNS = 16;
 
@@ -109,13 +121,6 @@ template <int N, int MOST, class Use> OUTRIDER_INLINE void in_groups(Use && use)
 /// memory answers late (measured: half of it). Inline, or GCC takes it for a function without effects and leaves it out.
 template <size_t SIZE> OUTRIDER_INLINE void fetch(const char * at) {
     for (size_t b = 0; b < SIZE; b += 64) {
-        fetch_second(at + b);
-    }
-}
-
-/// The same for every `PARTS`-th cache line from number `part` on: more at once would hold up what is needed now.
-template <size_t SIZE, int PARTS> OUTRIDER_INLINE void fetch_part(const char * at, int part) {
-    for (size_t b = 64 * static_cast<size_t>(part); b < SIZE; b += 64 * PARTS) {
         fetch_second(at + b);
     }
 }

@@ -8,8 +8,10 @@
 // A format (k_quants.h) is made from a block of ROWS rows and has
 //   OFFSET   what was added to the weights; TOP: see `dots` in lanes.h;
 //   SCALES   how many small scales it leaves to the sums: 8 or 16, in `scales`; 0 where the bytes hold them already;
+//   FACTORS  whether these are words in `factors` instead, for products that go through 16 bits (NARROW);
 //   STARTS   at how many places a sum starts anew, each with its own -OFFSET * sum(y): SCALES, 1 or 0;
 //   PAIRS    how many pairs of minima there are, in `minima`, to be subtracted times sum(y), or 0;
+//   OFFSETS  whether the minima are the scales, for the OFFSET that no sum has started with;
 //   d, dmin  the scales of the block and of its minima;
 //   groups   calls `use(g, w)` for the groups g = 0..7, in a fixed order, with the bytes of 32 weights: w[j] has the
 //            weights 32g + 4j .. 32g + 4j + 3 of each row.
@@ -20,6 +22,11 @@
 #include "lanes.h"
 
 namespace outrider {
+
+/// n with 2^n = power.
+constexpr int shift_of(int power) {
+    return power <= 1 ? 0 : 1 + shift_of(power / 2);
+}
 
 template <class Format> struct SuperBlocks {
     using Weights = typename Format::Weights;
@@ -74,13 +81,14 @@ template <class Format> struct SuperBlocks {
 
     /// Adds block i's products with N columns to their totals.
     template <int N>
-    static void block(Reals * totals, const Format & rows, int64_t i, const Activations * const * y,
+    static OUTRIDER_INLINE void block(Reals * totals, const Format & rows, int64_t i, const Activations * const * y,
                       const Column * const * columns, const char * later) {
         Vec sums[N];
         start(sums, i, columns);
         rows.groups([&](int g, const Vec(&w)[8]) OUTRIDER_INLINE_LAMBDA {
+            constexpr size_t PART = ROWS * sizeof(Weights) / 8;  // More at once would hold up what is needed now.
             if (later != nullptr) {
-                fetch_part<ROWS * sizeof(Weights), 8>(later, g);
+                fetch<PART>(later + g * PART);
             }
             add(sums, rows, g, w, i, y, columns);
         });
@@ -108,20 +116,29 @@ template <class Format> struct SuperBlocks {
             constexpr int COUNT = count;
 #pragma GCC unroll 2
             for (int part = 0; part < PARTS; part++) {
+                const int number = PARTS * g + part;
                 Vec sum[COUNT];
                 const int8_t * numbers[COUNT];
 #pragma GCC unroll 8
                 for (int c = 0; c < COUNT; c++) {
                     numbers[c] = y[first + c][i].qs + 32 * g + 4 * SIZE * part;
-                    sum[c] = zero();
+                    sum[c] = Format::FACTORS ? sums[first + c] : zero();
                     if constexpr (Format::STARTS == Format::SCALES && Format::STARTS != 0) {
-                        sum[c] = all(columns[first + c][i].starts[PARTS * g + part]);
+                        sum[c] = all(columns[first + c][i].starts[number]);
                     }
                 }
-                dots<Format::TOP, SIZE>(sum, w + SIZE * part, numbers, [](int) {});
+                if constexpr (Format::FACTORS) {
+                    dots<Format::TOP, SIZE>(sum, w + SIZE * part, numbers, [](int) {}, rows.factors[number]);
+                } else {
+                    dots<Format::TOP, SIZE>(sum, w + SIZE * part, numbers, [](int) {});
+                }
 #pragma GCC unroll 8
                 for (int c = 0; c < COUNT; c++) {
-                    put(sums[first + c], rows, PARTS * g + part, sum[c]);
+                    if constexpr (Format::FACTORS) {
+                        sums[first + c] = sum[c];
+                    } else {
+                        put(sums[first + c], rows, number, sum[c]);
+                    }
                 }
             }
         });
@@ -141,13 +158,21 @@ template <class Format> struct SuperBlocks {
                                        const Activations * const * y, const Column * const * columns) {
 #pragma GCC unroll 16
         for (int c = 0; c < N; c++) {
-            Reals sum = times(rows.d, Format::SCALES == 0 ? to_reals(sums[c]) : reals_of(sums[c]));
-            if constexpr (Format::PAIRS != 0) {
+            constexpr bool WHOLE = Format::SCALES == 0 || Format::FACTORS;
+            Reals sum = WHOLE ? to_reals(sums[c]) : reals_of(sums[c]);
+            if constexpr (Format::PAIRS == 0) {
+                sum = times(rows.d, sum);
+            } else {
                 Vec minima = zero();
                 for (int p = 0; p < Format::PAIRS; p++) {
                     minima = add_pairs(minima, rows.minima[p], all(dword(&columns[c][i].pairs[p])));
                 }
-                sum = fused_minus(rows.dmin, to_reals(minima), sum);
+                if constexpr (Format::OFFSETS) {
+                    minima = dwords_left(minima, shift_of(Format::OFFSET));
+                    sum = times(rows.d, to_reals(sub_dwords(sums[c], minima)));
+                } else {
+                    sum = fused_minus(rows.dmin, to_reals(minima), times(rows.d, sum));
+                }
             }
             totals[c] = fused(real(y[c][i].d), sum, totals[c]);
         }
