@@ -135,7 +135,7 @@ class LlamaCppBackend(Backend):
             llama_cpp.llama_set_abort_callback(self._context, self._abort, ctypes.cast(flag, ctypes.c_void_p))
 
     def set_threads(self, n: int) -> None:
-        # With the attention of llama_cpp/kernels (AVX-512) rows do not depend on it; llama.cpp's own shares out a long
+        # With the attention of llama_cpp/kernels rows do not depend on it; llama.cpp's own shares out a long
         # cache among the threads when it is asked for a single token.
         if self.threads_adjustable:
             self.threads = n

@@ -170,7 +170,7 @@ def test_attention_is_right(ggml: Ggml, case: Case, threads: int) -> None:
 def test_a_token_has_the_same_bits_alone_and_among_others(ggml: Ggml, case: Case) -> None:
     """With any number of threads, and however many unseen positions follow."""
     if not computes_alike():
-        pytest.skip("llama.cpp's own attention, which differs in bits: another build, or no AVX-512 VNNI")
+        pytest.skip("llama.cpp's own attention, which differs in bits: another build, or no AVX2")
     together = ggml.attention(case, 1)
     for threads in (2, 3):
         assert np.array_equal(ggml.attention(case, threads), together)

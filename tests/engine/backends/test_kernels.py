@@ -69,7 +69,7 @@ def test_a_token_has_the_same_bits_alone_and_among_others(
     ggml: Ggml, weights: tuple[int, Packed, Array], columns: Array
 ) -> None:
     if not computes_alike():
-        pytest.skip("llama.cpp's own products, which differ in bits: another build, or no AVX-512 VNNI")
+        pytest.skip("llama.cpp's own products, which differ in bits: another build, or no AVX2")
     kind, packed, _ = weights
     alone = np.concatenate([ggml.product(kind, packed, columns[i : i + 1], ROWS, 1) for i in range(COLUMNS)]).view(
         np.int32
