@@ -9,7 +9,7 @@ pytest.importorskip("llama_cpp")
 from engine.backends.llama_cpp.library import computes_alike
 from helpers.weights.ggml import TYPE_NUMBERS, Array, Ggml, Packed
 
-FORMATS = ("F32", "F16", "Q8_0", "Q4_0", "MXFP4", "Q4_K", "Q6_K")
+FORMATS = ("F32", "F16", "Q8_0", "Q4_0", "Q5_1", "MXFP4", "Q4_K", "Q6_K", "TQ2_0")
 EXPERTS, USED, ROWS, WIDTH, TOKENS = 9, 3, 40, 512, 45
 
 Experts = tuple[int, Packed, Array]

@@ -13,11 +13,14 @@ import llama_cpp
 from engine import load
 from engine.backends.llama_cpp.library import computes_alike
 from helpers.weights.ggml import TYPE_NUMBERS, Array, Ggml, Packed
+from helpers.weights.random_blocks import random_weights
 
 FORMATS = (
     "F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "IQ4_NL", "MXFP4",
-    "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_XS",
+    "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_XS", "TQ1_0", "TQ2_0", "NVFP4", "Q1_0", "Q2_0",
 )  # fmt: skip
+TABLES = ("IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S")
+"""Formats whose weights lie in tables: quantising takes long, and any bytes are weights."""
 ROWS, WIDTH = 100, 1280
 """Not a multiple of sixteen rows; five blocks of 256 weights."""
 COLUMNS = 37
@@ -41,10 +44,13 @@ def columns() -> Array:
     return values
 
 
-@pytest.fixture(scope="module", params=FORMATS)
+@pytest.fixture(scope="module", params=FORMATS + TABLES)
 def weights(request: pytest.FixtureRequest, ggml: Ggml) -> tuple[int, Packed, Array]:
     """A format's number, weights in it, and the numbers that they stand for."""
     kind = TYPE_NUMBERS[request.param]
+    if request.param in TABLES:
+        packed = random_weights(request.param, np.random.default_rng(2), ROWS, WIDTH).reshape(-1)
+        return kind, packed, ggml.unpack(kind, packed, (ROWS, WIDTH))
     values = np.random.default_rng(2).standard_normal((ROWS, WIDTH)).astype(np.float32)
     values[5] = 0.0
     values[6] *= 1e3

@@ -51,6 +51,8 @@ constexpr int64_t MOST_VERIFIED = 33;
 #include "experts.h"
 #include "floats.h"
 #include "k_quants.h"
+#include "scaled_blocks.h"
+#include "ternary.h"
 
 namespace outrider {
 namespace {
@@ -173,54 +175,21 @@ bool fits(const ggml_tensor * dst) {
            input->nb[0] == sizeof(float) && dst->type == GGML_TYPE_F32 && dst->nb[0] == sizeof(float);
 }
 
+/// Calls `use` with the one of the formats that has this type. Whether there is one.
+template <class... Formats, class Use> bool with_one(ggml_type type, Use && use) {
+    return ((type == Formats::TYPE && (use(Formats{}), true)) || ...);
+}
+
 /// Calls `use` with the format of a product's weights, if it is computed here. Whether it is.
 template <class Use> bool with_format(const ggml_tensor * dst, Use && use) {
     if (!fits(dst)) {
         return false;
     }
-    switch (dst->src[0]->type) {
-        case GGML_TYPE_F32:
-            use(Floats<F32>{});
-            return true;
-        case GGML_TYPE_F16:
-            use(Floats<F16>{});
-            return true;
-        case GGML_TYPE_BF16:
-            use(Floats<BF16>{});
-            return true;
-        case GGML_TYPE_Q8_0:
-            use(EightBit<Q8_0>{});
-            return true;
-        case GGML_TYPE_Q4_0:
-            use(EightBit<Q4_0>{});
-            return true;
-        case GGML_TYPE_Q5_0:
-            use(EightBit<Q5_0>{});
-            return true;
-        case GGML_TYPE_IQ4_NL:
-            use(EightBit<IQ4_NL>{});
-            return true;
-        case GGML_TYPE_Q2_K:
-            use(SuperBlocks<Q2_K>{});
-            return true;
-        case GGML_TYPE_Q3_K:
-            use(SuperBlocks<Q3_K>{});
-            return true;
-        case GGML_TYPE_Q4_K:
-            use(SuperBlocks<Q4_K>{});
-            return true;
-        case GGML_TYPE_Q5_K:
-            use(SuperBlocks<Q5_K>{});
-            return true;
-        case GGML_TYPE_Q6_K:
-            use(SuperBlocks<Q6_K>{});
-            return true;
-        case GGML_TYPE_IQ4_XS:
-            use(SuperBlocks<IQ4_XS>{});
-            return true;
-        default:
-            return false;
-    }
+    return with_one<EightBit<Q8_0>, EightBit<Q4_0>, EightBit<Q5_0>, EightBit<IQ4_NL>,                  //
+                    SuperBlocks<Q2_K>, SuperBlocks<Q3_K>, SuperBlocks<Q4_K>, SuperBlocks<Q5_K>,        //
+                    SuperBlocks<Q6_K>, SuperBlocks<IQ4_XS>, Floats<F32>, Floats<F16>, Floats<BF16>,    //
+                    ScaledBlocks<Q4_1>, ScaledBlocks<Q5_1>, ScaledBlocks<MXFP4>, ScaledBlocks<NVFP4>,  //
+                    ScaledBlocks<Q1_0>, ScaledBlocks<Q2_0>, SuperBlocks<TQ1_0>, SuperBlocks<TQ2_0>>(dst->src[0]->type, use);
 }
 
 size_t workspace(const ggml_tensor * dst) {
