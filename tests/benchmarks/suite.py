@@ -78,6 +78,15 @@ PARTS = (
         4,
     ),
     Part(
+        "experts",
+        "What a mixture of experts costs by the tokens of a forward",
+        "experts",
+        "experts --models qwen3-q4_k --layers 1 --sweeps 1 --patience 0",
+        2,
+        5,
+        3,
+    ),
+    Part(
         "auto",
         "Auto on the grown target in Q8_0",
         "auto --kinds q8_0",
