@@ -96,8 +96,11 @@ int run(Asked & asked) {
     }
     std::printf("%lld products, %lld of experts, %lld attentions held; ", static_cast<long long>(made[0]),
                 static_cast<long long>(made[1]), static_cast<long long>(made[2]));
-    std::printf(campaign.bits ? "%lld results have the same bits; " : "the kernels are not at work, bits not compared%.0lld; ",
-                static_cast<long long>(campaign.compared));
+    if (campaign.bits) {
+        std::printf("%lld results have the same bits; ", static_cast<long long>(campaign.compared));
+    } else {
+        std::printf("the kernels are not at work, bits were not compared; ");
+    }
     std::printf("largest error %.2f of what rounding explains (%s)\n", campaign.largest, campaign.largest_of.c_str());
     return 0;
 }

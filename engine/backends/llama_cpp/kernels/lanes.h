@@ -92,6 +92,9 @@ constexpr int pairs_that_fit(int top) {
 #elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 #define OUTRIDER_LANES 1
 #include "avx2.h"
+#elif defined(__ARM_FEATURE_DOTPROD) && (defined(__GNUC__) || defined(__clang__))
+#define OUTRIDER_LANES 1
+#include "neon.h"
 #endif
 
 #ifdef OUTRIDER_LANES
