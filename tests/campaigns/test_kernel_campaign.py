@@ -11,7 +11,17 @@ import pytest
 
 from helpers.campaigns import Campaign
 from helpers.paths import BUNDLED_MODELS
-from helpers.weights.kernels_check import build, check, copy_of_kernels, needs_linux, needs_llama_source, processor_has
+from helpers.weights.kernels_check import (
+    build,
+    check,
+    copy_of_kernels,
+    emulator_of_arm,
+    lacks_arm_tools,
+    needs_linux,
+    needs_llama_source,
+    processor_has,
+    settings_for_arm,
+)
 
 pytestmark = [pytest.mark.soak, needs_linux, needs_llama_source, pytest.mark.timeout(7_200)]
 
@@ -120,21 +130,12 @@ def test_llama_cpp_tests_of_operations_pass() -> None:
 @pytest.mark.parametrize("emulated", ["max", "cortex-a76", "cortex-a72"])
 def test_an_emulated_arm_processor(campaign: Campaign, emulated: str) -> None:
     """With i8mm, with dot products alone, and without them, where llama.cpp's own code remains."""
-    compiler = "aarch64-linux-gnu-g++"
-    if shutil.which("qemu-aarch64") is None or shutil.which(compiler) is None:
-        pytest.skip(f"there is no qemu-aarch64, or no {compiler}")
+    if lacking := lacks_arm_tools():
+        pytest.skip(f"not here: {lacking}")
     features = {"max": "armv8.2-a+dotprod+fp16+i8mm", "cortex-a76": "armv8.2-a+dotprod+fp16", "cortex-a72": "armv8-a"}
-    settings = {
-        "OUTRIDER_WHOLE": "ON",
-        "CMAKE_SYSTEM_NAME": "Linux",
-        "CMAKE_SYSTEM_PROCESSOR": "aarch64",
-        "CMAKE_C_COMPILER": compiler.replace("g++", "gcc"),
-        "CMAKE_CXX_COMPILER": compiler,
-        "GGML_NATIVE": "OFF",
-        "GGML_CPU_ARM_ARCH": features[emulated],
-    }
+    settings = settings_for_arm(features[emulated]) | {"OUTRIDER_WHOLE": "ON"}
     place = build(f"arm-{emulated}", settings, "kernels-check", "greedy-check")
-    emulator = ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", "-cpu", emulated)
+    emulator = emulator_of_arm(emulated)
     arguments = ("--small", "--seed", str(campaign.seed), "--cases", str(campaign.tries(CASES_EMULATED)))
     said = check(place / "kernels-check", *arguments, emulator=emulator)
     assert ("same bits" in said) is (emulated != "cortex-a72"), said

@@ -95,6 +95,31 @@ def check(program: Path, *arguments: str, emulator: Sequence[str] = (), expected
     return done.stdout.strip() if expected == 0 else done.stderr.strip()
 
 
+ARM_TOOLS = ("aarch64-linux-gnu-gcc", "aarch64-linux-gnu-g++", "qemu-aarch64")
+
+
+def lacks_arm_tools() -> str:
+    """Return which tools to compile for ARM and to emulate it are missing; empty where none is."""
+    return ", ".join(name for name in ARM_TOOLS if shutil.which(name) is None)
+
+
+def settings_for_arm(features: str) -> dict[str, str]:
+    """Return CMake's settings to compile for ARM with these features, as compilers spell them."""
+    return {
+        "CMAKE_SYSTEM_NAME": "Linux",
+        "CMAKE_SYSTEM_PROCESSOR": "aarch64",
+        "CMAKE_C_COMPILER": ARM_TOOLS[0],
+        "CMAKE_CXX_COMPILER": ARM_TOOLS[1],
+        "GGML_NATIVE": "OFF",
+        "GGML_CPU_ARM_ARCH": features,
+    }
+
+
+def emulator_of_arm(processor: str) -> tuple[str, ...]:
+    """Return the command that runs a program for this ARM processor."""
+    return (ARM_TOOLS[2], "-L", "/usr/aarch64-linux-gnu", "-cpu", processor)
+
+
 def copy_of_kernels(folder: Path, changed: str, old: str, new: str) -> Path:
     """Copy the kernels, with what they include, and replace a text in one of their files; return their new folder."""
     copy = folder / KERNELS.relative_to(ROOT)

@@ -53,10 +53,13 @@ template <class Format> struct Floats {
     template <int N>
     static void some(const char * weights, size_t stride, int64_t count, const Activations * const * y,
                      float * const * out, int first, const char * next) {
+        // Unrolled all of them, or the sums would be kept in memory.
         Reals sums[FLOAT_ROWS][N];
         const Weights * rows[FLOAT_ROWS];
+#pragma GCC unroll 16
         for (int r = 0; r < FLOAT_ROWS; r++) {
             rows[r] = reinterpret_cast<const Weights *>(weights + r * stride);
+#pragma GCC unroll 16
             for (int c = 0; c < N; c++) {
                 sums[r][c] = real(0.0f);
             }
@@ -64,16 +67,20 @@ template <class Format> struct Floats {
         int64_t k = 0;
         for (; k + ROWS <= count; k += ROWS) {
             if (next != nullptr && k * sizeof(Weights) % 64 == 0) {
+#pragma GCC unroll 16
                 for (int r = 0; r < FLOAT_ROWS; r++) {
                     fetch_second(next + r * stride + k * sizeof(Weights));
                 }
             }
             Reals w[FLOAT_ROWS];
+#pragma GCC unroll 16
             for (int r = 0; r < FLOAT_ROWS; r++) {
                 w[r] = Format::load(rows[r] + k);
             }
+#pragma GCC unroll 16
             for (int c = 0; c < N; c++) {
                 const Reals column = load_any(y[c] + k);
+#pragma GCC unroll 16
                 for (int r = 0; r < FLOAT_ROWS; r++) {
                     sums[r][c] = fused(w[r], column, sums[r][c]);
                 }
@@ -81,14 +88,18 @@ template <class Format> struct Floats {
         }
         if (k < count) {
             const int rest = static_cast<int>(count - k);
+#pragma GCC unroll 16
             for (int c = 0; c < N; c++) {
                 const Reals column = load_some(y[c] + k, rest);
+#pragma GCC unroll 16
                 for (int r = 0; r < FLOAT_ROWS; r++) {
                     sums[r][c] = fused(Format::load(rows[r] + k, rest), column, sums[r][c]);
                 }
             }
         }
+#pragma GCC unroll 16
         for (int c = 0; c < N; c++) {
+#pragma GCC unroll 16
             for (int r = 0; r < FLOAT_ROWS; r++) {
                 out[c][first + r] = sum_of(sums[r][c]);
             }
