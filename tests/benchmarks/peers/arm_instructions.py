@@ -18,7 +18,8 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from helpers.kernels_check import (
+from helpers.upstream import LLAMA_CPP
+from helpers.weights.kernels_check import (
     BUILDS,
     SOURCES,
     build,
@@ -26,8 +27,6 @@ from helpers.kernels_check import (
     lacks_arm_tools,
     settings_for_arm,
 )
-
-from helpers.upstream import LLAMA_CPP
 
 FEATURES, PROCESSOR = "armv8.2-a+dotprod+fp16+i8mm", "max"
 WIDTH, ROWS, TIMES = 1024, (64, 192), (1, 3)
