@@ -24,10 +24,18 @@ help:
 	@echo "make translations  bring the translations up to date with the texts of the sources"
 	@echo "make docs     write docs/api.md from the docstrings"
 	@echo "make dist     build the installers, in dist/ (FLAVOUR=full: with torch and transformers)"
-	@echo "make setup    only prepare .venv, as all of the above do first"
+	@echo "make setup    only prepare .venv, as all of the above do first (LLAMA=vulkan or cuda: for graphics cards too)"
 	@echo "make clean    remove .venv and everything that was built"
 
 setup: $(READY)
+
+# What LLAMA=… asked for, if it did: without it llama.cpp stays as it was set up.
+ASKED := $(if $(filter file,$(origin LLAMA)),,$(strip $(LLAMA)))
+ifneq ($(ASKED),)
+ifneq ($(ASKED),$(strip $(or $(shell cat $(VENV)/.llama-kind 2>/dev/null),cpu)))
+.PHONY: $(READY)
+endif
+endif
 
 # The stamp names the folder and the processor that it was made for; with any other it does not count.
 ifneq ($(strip $(shell cat $(READY) 2>/dev/null)),$(strip $(CURDIR) $(shell sh $(SETUP)/processor.sh)))
@@ -38,7 +46,8 @@ KERNELS := $(foreach kind,cmake cpp h,$(wildcard engine/backends/llama_cpp/kerne
 	engine/sampling_rules.def
 
 $(READY): pyproject.toml constraints.txt $(wildcard $(SETUP)/*.py) $(SETUP)/find_python.sh $(SETUP)/processor.sh $(KERNELS)
-	@python=$$(sh $(SETUP)/find_python.sh "$(PYTHON)") && exec "$$python" -B $(SETUP)/set_up.py
+	@python=$$(sh $(SETUP)/find_python.sh "$(PYTHON)") && \
+		exec env LLAMA_KIND="$(ASKED)" "$$python" -B $(SETUP)/set_up.py
 
 run: $(READY)
 	@$(BIN)/python -m app $(ARGS)

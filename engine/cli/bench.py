@@ -46,9 +46,16 @@ from engine.bench.measure import measure as run_measurement
 from engine.bench.prompts import BenchPrompt, bundled_prompts, read_prompts
 from engine.bench.runs import DEFAULT_LOOKAHEADS, LeftOut, PreparedPrompt, Reply, Sizes, make_ways
 from engine.cancel import CancelToken
-from engine.cli.common import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, run_cancellable
+from engine.cli.common import (
+    DRAFT_GPU_LAYERS,
+    EXIT_CANCELLED,
+    EXIT_DONE,
+    add_sampling_options,
+    load_named,
+    run_cancellable,
+)
 from engine.config import GenerationRequest, SamplingConfig, check_lookahead
-from engine.decoder import SpeculativeDecoder, load
+from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidLookahead, InvalidRequest, ModelNotLoaded, PairWarning
 from engine.system.machine import describe_machine
 
@@ -72,6 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--threads", type=int, metavar="N", help="for both models (default: the fastest measured for each)"
     )
     models.add_argument("--gpu-layers", type=int, metavar="N", help="number of layers computed on the GPU; -1 = all")
+    models.add_argument("--draft-gpu-layers", type=int, metavar="N", help=DRAFT_GPU_LAYERS)
     models.add_argument("--device", metavar="D", help="auto, cpu, cuda, cuda:1 or mps (default: auto)")
     models.add_argument("--dtype", metavar="F", help="float32, bfloat16 or float16; only for safetensors models")
     add = parser.add_argument_group("measurement").add_argument
@@ -287,16 +295,7 @@ def _load(args: argparse.Namespace, cancel: CancelToken, say: Say) -> Speculativ
     say("Loading…")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PairWarning)
-        decoder = load(
-            args.target or "demo",
-            None if draft == "none" else draft,
-            context_length=args.ctx,
-            threads=args.threads,
-            gpu_layers=args.gpu_layers,
-            device=args.device,
-            dtype=args.dtype,
-            cancel=cancel,
-        )
+        decoder = load_named(args, args.target or "demo", None if draft == "none" else draft, cancel=cancel)
     for warning in decoder.warnings:
         say(warning)
     return decoder

@@ -2,6 +2,7 @@
 
 With --json one JSON object on a line:
 {"target": {"name", "path"}, "draft": {"name", "path"} | null, "machine": {…}, "device",
+ "draft_device": as device | null,
  "batch_invariant": whether the target's logits were found not to depend on how many tokens are computed at once | null,
  "threads",
  "draft_threads": n | null, "threads_asked": n | null (each model has what is quickest), "context_length",
@@ -32,7 +33,7 @@ from rich.table import Table
 from engine.backends.base import Backend
 from engine.bench.figures import count_threads
 from engine.cancel import CancelToken
-from engine.cli.common import run_cancellable
+from engine.cli.common import DRAFT_GPU_LAYERS, run_cancellable
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import BackendFailure, Cancelled, InvalidRequest, PairWarning
@@ -65,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--ctx", type=int, metavar="N", help="context length in tokens (default: the model's, at most 4096)")
     add("--threads", type=int, metavar="N", help="for both models (default: the fastest measured for each)")
     add("--gpu-layers", type=int, metavar="N", help="number of layers computed on the GPU; -1 = all")
+    add("--draft-gpu-layers", type=int, metavar="N", help=DRAFT_GPU_LAYERS)
     add("--device", metavar="D", help="auto, cpu, cuda, cuda:1 or mps (default: auto)")
     add("--dtype", metavar="F", help="float32, bfloat16 or float16; only for safetensors models")
     add(
@@ -107,8 +109,10 @@ def _configs(args: argparse.Namespace) -> tuple[LoadConfig, LoadConfig | None]:
     draft = "demo" if args.target is None and args.draft is None else args.draft
 
     def config(name: str, part: Literal["target", "draft"]) -> LoadConfig:
-        path = resolve_source(name, part)
-        return LoadConfig(path, args.ctx, args.threads, args.gpu_layers, device=args.device, dtype=args.dtype)
+        path, layers = resolve_source(name, part), args.gpu_layers
+        if part == "draft" and args.draft_gpu_layers is not None:
+            layers = args.draft_gpu_layers
+        return LoadConfig(path, args.ctx, args.threads, layers, device=args.device, dtype=args.dtype)
 
     return config(args.target or "demo", "target"), None if draft in (None, "none") else config(draft, "draft")
 
@@ -205,6 +209,7 @@ def make_report(
         else {"name": decoder.draft.name, "path": str(draft.path)},
         "machine": describe_machine(),
         "device": loaded.device,
+        "draft_device": None if decoder.draft is None else decoder.draft.device,
         "batch_invariant": loaded.batch_invariant,
         "threads": loaded.threads,
         "draft_threads": None if decoder.draft is None else decoder.draft.threads,

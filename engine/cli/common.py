@@ -9,14 +9,18 @@ import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from engine.cancel import CancelToken
 from engine.constraint import Constraint
+from engine.decoder import SpeculativeDecoder, load
 from engine.errors import InvalidRequest
 from engine.messages.tools import Tool, freeze_tools
+from engine.options import load_config
 from engine.sampling_rules import RULES
 
 EXIT_DONE, EXIT_UNUSABLE, EXIT_CANCELLED = 0, 2, 130
+DRAFT_GPU_LAYERS = "the draft's, where it is not --gpu-layers; 0 = the draft on the processor"
 
 
 def add_sampling_options(parser: argparse.ArgumentParser) -> None:
@@ -59,6 +63,18 @@ def read_constraint(schema: Path | None, grammar: Path | None) -> Constraint | N
         return Constraint("lark" if schema is None else "json-schema", text)
     except InvalidRequest as error:
         raise InvalidRequest(f"{path}: {error}") from None
+
+
+def load_named(
+    args: argparse.Namespace, target: str | Path, draft: str | Path | None, **how: Any
+) -> SpeculativeDecoder:
+    """Load models as the arguments of a command ask. `how`: what else `load` takes. Raises what it raises."""
+    names = {"context_length": "ctx", "cache_type": "cache_type"}
+    names |= {name: name for name in ("threads", "gpu_layers", "device", "dtype")}
+    asked: Any = {name: getattr(args, argument) for name, argument in names.items() if hasattr(args, argument)}
+    layers = asked["gpu_layers"] if args.draft_gpu_layers is None else args.draft_gpu_layers
+    apart = None if draft is None else load_config(draft, asked | {"gpu_layers": layers})
+    return load(target, apart, **asked, **how)
 
 
 def read_tools(path: Path | None) -> tuple[Tool, ...]:

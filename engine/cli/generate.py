@@ -16,9 +16,11 @@ from rich.console import Console
 
 from engine.cancel import CancelToken
 from engine.cli.common import (
+    DRAFT_GPU_LAYERS,
     EXIT_CANCELLED,
     EXIT_DONE,
     add_sampling_options,
+    load_named,
     read_constraint,
     read_text,
     read_tools,
@@ -32,7 +34,7 @@ from engine.config import (
     SpeculationConfig,
     freeze_prompt,
 )
-from engine.decoder import SpeculativeDecoder, load
+from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled, InvalidLookahead, InvalidRequest, NotAvailable, PairWarning
 from engine.events import Finished, GenerationResult, LoadProgress, TokenEvent
 from engine.library.presets import RECOMMENDED, apply_preset, recommended_sampling
@@ -122,6 +124,7 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
         help="default: with lookahead auto the fastest measured, otherwise one per physical core, one for a tiny model",
     )
     models.add_argument("--gpu-layers", type=int, metavar="N", help="number of layers computed on the GPU; -1 = all")
+    models.add_argument("--draft-gpu-layers", type=int, metavar="N", help=DRAFT_GPU_LAYERS)
     models.add_argument("--cache-type", metavar="F", help="f16, q8_0 or q4_0; only for GGUF models")
     models.add_argument("--device", metavar="D", help="auto, cpu, cuda, cuda:1 or mps (default: auto)")
     models.add_argument("--dtype", metavar="F", help="float32, bfloat16 or float16; only for safetensors models")
@@ -276,18 +279,8 @@ def _load_models(
             status.update(f"{progress.stage.capitalize()} the {progress.part}… {100 * progress.fraction:.0f} %")
 
         warnings.simplefilter("ignore", PairWarning)
-        decoder = load(
-            settings.target or "demo",
-            None if settings.draft == "none" else settings.draft,
-            context_length=args.ctx,
-            threads=args.threads,
-            gpu_layers=args.gpu_layers,
-            device=args.device,
-            dtype=args.dtype,
-            cache_type=args.cache_type,
-            progress=show,
-            cancel=cancel,
-        )
+        draft = None if settings.draft == "none" else settings.draft
+        decoder = load_named(args, settings.target or "demo", draft, progress=show, cancel=cancel)
     for warning in decoder.warnings:
         console.print(f"outrider-engine: {warning}", highlight=False, markup=False, soft_wrap=True)
     return decoder

@@ -154,6 +154,17 @@ def _backend(name: str) -> type[_Opens]:
         if (error.name or "").partition(".")[0] not in _EXTRA:
             raise
         raise NotAvailable(Translatable("Loading safetensors models"), extra_advice()) from None
+    except (RuntimeError, OSError) as error:  # Of llama-cpp-python, where a library that libllama needs is missing.
+        if name != "llama.cpp":
+            raise
+        raise NotAvailable(
+            Translatable("Running GGUF models"),
+            Translatable(
+                "llama.cpp cannot be loaded ({reason}). A build for graphics cards needs the card's driver; install "
+                "that, or Outrider again.",
+                reason=" ".join(str(error).split("': ")[-1].split()),
+            ),
+        ) from None
 
 
 def _stage(progress: Callable[[str, float], None] | None, stage: str) -> Callable[[float], None] | None:

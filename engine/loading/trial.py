@@ -9,7 +9,6 @@ unwritable costs one more.
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import json
 import os
 import subprocess
@@ -32,12 +31,16 @@ from engine.library.scan import inspect_model
 from engine.system.cache_files import cache_folder, write_file
 from engine.system.child import child_command, start_child
 from engine.system.hidden_commands import TRIAL, VERDICT_MARK
+from engine.system.installation import gpu_library_installed
 from engine.system.machine import available_memory, tells_of_no_memory
+from engine.system.processor import library_stamp
 from engine.translatable import Translatable, as_clause, unpacked
 
 _POLL_S = 0.05
 _LEAST_LIMIT_S = 120.0
 _BYTES_PER_S = 20e6
+_SHADERS = 5
+"""Times as long: a graphics driver compiles its programs when it first needs them."""
 _KEPT_LINES = 40
 _TRIAL = 1
 """Counts up when the trial tries more than it did."""
@@ -45,6 +48,12 @@ _REMEMBERED = 512
 _NO_MEMORY = Translatable(
     "memory ran out while it was tested. Close other programs, or choose a shorter context or a smaller model."
 )
+_NO_CARD_MEMORY = Translatable(
+    "memory ran out while it was tested, perhaps that of the graphics card. Give it fewer layers (GPU layers), or "
+    "choose a shorter context or a smaller model."
+)
+_CRASHED = {-6, -7, -11}
+"""How a process ends by abort, a bus error or a segmentation fault: a graphics driver may be at fault."""
 _KILLED = {-9}
 """The system does so where memory ran out; few others do."""
 _ILLEGAL = {-4, 0xC000001D}
@@ -92,7 +101,7 @@ def _try_in_child(
     cancel: CancelToken | None,
     progress: Callable[[float], None] | None,
 ) -> None:
-    limit = monotonic() + _LEAST_LIMIT_S + size / _BYTES_PER_S
+    limit = monotonic() + (_LEAST_LIMIT_S + size / _BYTES_PER_S) * (_SHADERS if _uses_card(config) else 1)
     noise: list[str] = []
     with _child(config) as (process, lines):
         while True:
@@ -110,11 +119,11 @@ def _try_in_child(
                 noise.append(line.decode("utf-8", "replace").strip())
                 del noise[:-_KEPT_LINES]
             elif "verdict" in said:
-                _obey(config.path, said)
+                _obey(config, said)
                 return
             elif progress is not None:
                 progress(float(said.get("progress", 0.0)))
-        raise _death(config.path, process.wait(), noise)
+        raise _death(config, process.wait(), noise)
 
 
 def _message(line: bytes) -> dict[str, Any] | None:
@@ -128,16 +137,24 @@ def _message(line: bytes) -> dict[str, Any] | None:
     return said if isinstance(said, dict) else None
 
 
-def _obey(path: Path, said: dict[str, Any]) -> None:
+def _obey(config: LoadConfig, said: dict[str, Any]) -> None:
     """Raise the error that the child's verdict names."""
-    verdict, reason = said["verdict"], _reason(said.get("reason", ""))
+    path, verdict, reason = config.path, said["verdict"], _reason(said.get("reason", ""))
     if verdict == "good":
         return
     if verdict == "not supported":
         raise ModelNotSupported(path, reason)
     if verdict == "broken":
         raise ModelFileBroken(path, reason)
-    raise LoadFailed(path, _NO_MEMORY if verdict == "no memory" else reason)
+    raise LoadFailed(path, _memory_ran_out(config) if verdict == "no memory" else reason)
+
+
+def _uses_card(config: LoadConfig) -> bool:
+    return config.gpu_layers != 0 and gpu_library_installed()
+
+
+def _memory_ran_out(config: LoadConfig) -> Translatable:
+    return _NO_CARD_MEMORY if _uses_card(config) else _NO_MEMORY
 
 
 def _reason(said: object) -> str:
@@ -147,10 +164,11 @@ def _reason(said: object) -> str:
         return str(said)
 
 
-def _death(path: Path, code: int, noise: list[str]) -> LoadFailed:
+def _death(config: LoadConfig, code: int, noise: list[str]) -> LoadFailed:
     """Return the error for a child that ended without a verdict: the file is one of several that may be at fault."""
+    path = config.path
     if code in _KILLED or any(tells_of_no_memory(line) for line in noise):
-        return LoadFailed(path, _NO_MEMORY)
+        return LoadFailed(path, _memory_ran_out(config))
     if code in _ILLEGAL:
         return LoadFailed(
             path,
@@ -163,6 +181,15 @@ def _death(path: Path, code: int, noise: list[str]) -> LoadFailed:
         return LoadFailed(path, Translatable("the process that tests it failed ({noise}).", noise=noise[-1][:200]))
     words = ("GGML_ASSERT", "GGML_ABORT", "what():")
     complaints = [line for line in noise if any(word in line for word in words)]
+    if code in _CRASHED and not complaints and _uses_card(config):
+        return LoadFailed(
+            path,
+            Translatable(
+                "the process that tests it crashed (signal {signal}), perhaps in the graphics driver. Update the "
+                "driver, or compute on the processor (GPU layers: 0).",
+                signal=-code,
+            ),
+        )
     detail = complaints[-1][:200] if complaints else f"it ended with {code}"
     return ModelFileBroken(
         path,
@@ -232,7 +259,7 @@ def passed_key(config: LoadConfig, model: ModelFile) -> str:
     facts = (
         _TRIAL,
         __version__,
-        _library_version(),
+        library_stamp(),
         os.fspath(model.path.absolute()),
         stats,
         vocabulary,
@@ -266,10 +293,3 @@ def _passed() -> list[str]:
 
 def _passed_path() -> Path:
     return cache_folder() / "passed.json"
-
-
-def _library_version() -> str:
-    try:
-        return importlib.metadata.version("llama-cpp-python")
-    except importlib.metadata.PackageNotFoundError:
-        return ""

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import InstallationDamaged
+from engine.system.processor import library_folder
 from engine.translatable import Translatable
 
 MANIFEST = "manifest.json"
@@ -172,8 +173,6 @@ def extra_installed() -> bool:
 @cache
 def gpu_library_installed() -> bool:
     """Return whether the installed llama.cpp comes with code for graphics cards."""
-    spec = importlib.util.find_spec("llama_cpp")
-    if spec is None or spec.origin is None:
-        return False
-    found = [path.name.lower() for path in Path(spec.origin).parent.glob("lib/*ggml-*")]
+    folder = library_folder()
+    found = [] if folder is None else [path.name.lower() for path in folder.glob("*ggml-*")]
     return any(name in file for name in _GPU_LIBRARIES for file in found)

@@ -24,7 +24,7 @@ _SHOWN = 3
 
 def record_processor(features: Iterable[str]) -> None:
     """Write for which instruction sets (as Linux names them) the installed llama.cpp was compiled. Raises OSError."""
-    folder = _library_folder()
+    folder = library_folder()
     if folder is None:
         raise FileNotFoundError("llama_cpp")
     content = {"features": sorted(features), "library": _identity(folder)}
@@ -48,7 +48,7 @@ def check_processor() -> None:
 
 def _lacking() -> list[str]:
     """Return the recorded instruction sets that this processor does not have."""
-    folder = _library_folder()
+    folder = library_folder()
     if folder is None or sys.platform != "linux":
         return []
     try:
@@ -63,11 +63,11 @@ def _lacking() -> list[str]:
 
 def library_stamp() -> list[list[object]]:
     """Return name, size in bytes and time of change in ns of each installed library of llama.cpp; empty without one."""
-    folder = _library_folder()
+    folder = library_folder()
     return [] if folder is None else _stamps(folder, "*.*")
 
 
-def _library_folder() -> Path | None:
+def library_folder() -> Path | None:
     """Return the folder of libllama, found without loading anything of it."""
     chosen = os.environ.get("LLAMA_CPP_LIB_PATH")  # llama-cpp-python looks there first.
     if chosen:

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import places  # noqa: F401 - it tells where the set-up's modules are
-from llama_build import digest
+from llama_build import KINDS, digest
 from llama_build import settings as shared_settings
 from messages import SetupError, step
 from pip_runner import run_pip
-from places import CONSTRAINTS, LLAMA_KINDS, WORK
+from places import CONSTRAINTS, WORK
 
 PACKAGE = "llama_cpp_python"
 _BESIDE = "llama_cpp/lib"
@@ -37,12 +37,6 @@ SETTINGS = {
     "CMAKE_INSTALL_BINDIR": _BESIDE,
     "CMAKE_INSTALL_LIBDIR": _BESIDE,
 }
-KIND_SETTINGS: dict[str, dict[str, str]] = {
-    "cpu": {},
-    "vulkan": {"GGML_VULKAN": "ON"},
-    "cuda": {"GGML_CUDA": "ON"},
-    "metal": {"GGML_METAL": "ON"},
-}
 
 
 @dataclass(frozen=True)
@@ -56,11 +50,11 @@ class Llama:
 def compile_llama(python: Path, kind: str = "cpu") -> Llama:
     """Compile it, or take what an earlier call compiled with the same settings. Raises SetupError.
 
-    `python`: an interpreter with pip; `kind`: one of LLAMA_KINDS, what it can compute on beside the processor.
+    `python`: an interpreter with pip; `kind`: one of KINDS, what it can compute on beside the processor.
     """
-    if kind not in LLAMA_KINDS:
-        raise SetupError(f"there is no llama.cpp build called {kind}. Choose one of {', '.join(LLAMA_KINDS)}.")
-    settings = SETTINGS | KIND_SETTINGS[kind]
+    if kind not in KINDS:
+        raise SetupError(f"there is no llama.cpp build called {kind}. Choose one of {', '.join(KINDS)}.")
+    settings = SETTINGS | KINDS[kind]
     place = WORK / "llama" / f"{kind}-{_key(settings)}"
     settings |= shared_settings()
     finished = place / "wheel"

@@ -15,15 +15,16 @@ from pathlib import Path
 
 import places  # noqa: F401 - it tells where the set-up's modules are
 import system
+from llama_build import KINDS
 from messages import SetupError
-from places import FLAVOURS, LLAMA_KINDS, WORK
+from places import FLAVOURS, WORK
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Build; gives the exit status."""
     parser = argparse.ArgumentParser(prog="make_dist.py", description="Build Outrider's installers.")
     parser.add_argument("--flavour", choices=FLAVOURS, default="standard")
-    parser.add_argument("--llama", choices=LLAMA_KINDS, default="cpu", help="what llama.cpp can compute on")
+    parser.add_argument("--llama", choices=tuple(KINDS), default="cpu", help="what llama.cpp can compute on")
     args = parser.parse_args(arguments)
     try:
         _build(args.flavour, args.llama)

@@ -11,7 +11,6 @@ WORK = ROOT / "build" / "installers"
 DIST = ROOT / "dist"
 CONSTRAINTS = ROOT / "constraints.txt"
 FLAVOURS = ("standard", "full")
-LLAMA_KINDS = ("cpu", "vulkan", "cuda", "metal")
 EXTRAS = {"standard": "app,server,installer", "full": "app,server,installer,torch"}
 _EPOCH_WITHOUT_GIT = 1_767_225_600
 

@@ -10,14 +10,23 @@ PROCESSOR = Path(__file__).parent / "processor.sh"
 DOOR = ROOT / "engine" / "chat" / "door"
 RULES = ROOT / "engine" / "sampling_rules.def"
 
+KINDS: dict[str, dict[str, str]] = {
+    "cpu": {},
+    "vulkan": {"GGML_VULKAN": "ON"},
+    "cuda": {"GGML_CUDA": "ON"},
+    "metal": {"GGML_METAL": "ON"},
+}
+"""What llama.cpp can compute on beside the processor, and CMake's settings for that."""
 
-def settings() -> dict[str, str]:
-    """CMake's settings by their names.
+
+def settings(kind: str = "cpu") -> dict[str, str]:
+    """CMake's settings by their names, for one of KINDS.
 
     llama.cpp's llamafile kernels take two tokens or more, so that a token verified with others would get other logits
     than a token alone. The products of llama_cpp/kernels give the same bits for any number of tokens, and are quicker.
     """
-    return {"GGML_LLAMAFILE": "OFF", "CMAKE_PROJECT_ggml_INCLUDE": (KERNELS / "ggml.cmake").as_posix()}
+    shared = {"GGML_LLAMAFILE": "OFF", "CMAKE_PROJECT_ggml_INCLUDE": (KERNELS / "ggml.cmake").as_posix()}
+    return shared | KINDS[kind]
 
 
 def kernel_files() -> list[Path]:
@@ -41,6 +50,7 @@ def processor() -> str:
     return done.stdout.strip()
 
 
-def digest_for_here() -> str:
-    """Changes with the processor too: what is compiled here is for processors that have what this one has."""
-    return f"{digest()}-{hashlib.sha256(processor().encode()).hexdigest()[:8]}"
+def digest_for_here(kind: str = "cpu") -> str:
+    """Changes with the processor too, for what is compiled here is for processors that have what this one has."""
+    here = f"{digest()}-{hashlib.sha256(processor().encode()).hexdigest()[:8]}"
+    return here if kind == "cpu" else f"{here}-{kind}"

@@ -26,6 +26,9 @@ READY = VENV / ".ready"
 UNFINISHED = VENV / ".unfinished"
 # Tells how the llama.cpp in there was compiled.
 COMPILED = VENV / ".llama"
+# Tells what llama.cpp computes on there beside the processor, for whoever sets up again without saying so. The
+# Makefile compares it too.
+KIND = VENV / ".llama-kind"
 CONSTRAINTS = ROOT / "constraints.txt"
 SUPPORTED = ((3, 11), (3, 13))
 WANTED_FREE_GB = 4
@@ -54,19 +57,21 @@ def main() -> int:
 
 
 def _set_up() -> None:
+    kind = _kind()
     system.prepare()
     _make_environment()
     READY.unlink(missing_ok=True)
     # Left behind only when this process is killed: pip puts back what it fails to replace.
     UNFINISHED.touch()
     try:
-        _install()
+        _install(kind)
     except SetupError:
         UNFINISHED.unlink()
         raise
     UNFINISHED.unlink()
     _verify()
     _record_processor()
+    KIND.write_text(f"{kind}\n", encoding="utf-8")
     READY.write_text(_stamp(), encoding="utf-8")
     say("Outrider is set up.")
 
@@ -81,10 +86,22 @@ def _lock(descriptor: int) -> None:
 
 def _is_ready() -> bool:
     """Whether a set-up that we waited for has done the work."""
-    if not READY.is_file() or READY.read_text(encoding="utf-8") != _stamp():
+    if _kind() != _kind_there() or not READY.is_file() or READY.read_text(encoding="utf-8") != _stamp():
         return False
     sources = [ROOT / "pyproject.toml", CONSTRAINTS, *Path(__file__).parent.glob("*.*"), *llama_build.kernel_files()]
     return all(source.stat().st_mtime <= READY.stat().st_mtime for source in sources)
+
+
+def _kind() -> str:
+    """One of llama_build.KINDS: as make was told (LLAMA=vulkan), or as it is there. Raises SetupError."""
+    kind = os.environ.get("LLAMA_KIND", "").strip() or _kind_there()
+    if kind not in llama_build.KINDS:
+        raise SetupError(f"there is no llama.cpp build called {kind}. Choose one of {', '.join(llama_build.KINDS)}.")
+    return kind
+
+
+def _kind_there() -> str:
+    return KIND.read_text(encoding="utf-8").strip() if KIND.is_file() else "cpu"
 
 
 def _stamp() -> str:
@@ -122,22 +139,23 @@ def _works() -> bool:
     return prefix == str(VENV) and SUPPORTED[0] <= (int(major), int(minor)) <= SUPPORTED[1]
 
 
-def _install() -> None:
+def _install(kind: str) -> None:
     pinned = ("-c", str(CONSTRAINTS), "--disable-pip-version-check")
     step("Installing pip and what builds packages")
     # The pip that comes with older Pythons knows no machine-readable progress yet.
     tools = ("pip", "hatchling")
     pip_install(PYTHON, *pinned, *tools, log=VENV / "setup-tools.log", progress_bar="off")
-    step("Installing llama-cpp-python: compiled for this machine, about 5 minutes on two cores")
-    _install_llama(pinned)
+    beside = "" if kind == "cpu" else f" and {kind}"
+    step(f"Installing llama-cpp-python: compiled for this machine{beside}, about 5 minutes on two cores")
+    _install_llama(pinned, kind)
     step("Installing everything else")
     project = ("--no-build-isolation", "-e", f"{ROOT}[app,server,torch,dev]")
     pip_install(PYTHON, *pinned, *project, log=VENV / "setup-all.log")
 
 
-def _install_llama(pinned: tuple[str, ...]) -> None:
-    options = [f"--config-settings=cmake.define.{name}={value}" for name, value in llama_build.settings().items()]
-    built = llama_build.digest_for_here()
+def _install_llama(pinned: tuple[str, ...], kind: str) -> None:
+    options = [f"--config-settings=cmake.define.{name}={value}" for name, value in llama_build.settings(kind).items()]
+    built = llama_build.digest_for_here(kind)
     build = ("-v", "--build-constraint", str(CONSTRAINTS), *options, *_own_cache(built))
     if not COMPILED.is_file() or COMPILED.read_text(encoding="utf-8").strip() != built:
         COMPILED.unlink(missing_ok=True)

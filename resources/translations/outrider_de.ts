@@ -1208,7 +1208,7 @@
         </message>
         <message>
             <source>Replay the last reply</source>
-            <translation>Letzte Antwort wiederholen</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>Models…</source>
@@ -1324,7 +1324,7 @@
         </message>
         <message>
             <source>There is no token record for this reply, so it cannot be replayed.</source>
-            <translation>Zu dieser Antwort gibt es keine Tokenaufzeichnung; sie kann nicht wiederholt werden.</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>The log is in {folder}.</source>
@@ -1382,7 +1382,7 @@
         </message>
         <message>
             <source>Replay: watch how this reply was written</source>
-            <translation>Wiederholung: zusehen, wie diese Antwort entstand</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>Edit this reply</source>
@@ -2069,91 +2069,91 @@
         <name>Replay</name>
         <message>
             <source>draft guessed {count}</source>
-            <translation>Entwurfsmodell riet {count}</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>{count} kept</source>
-            <translation>{count} behalten</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>target wrote “{word}”</source>
-            <translation>Zielmodell schrieb „{word}“</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>target ended the reply</source>
-            <translation>Zielmodell beendete die Antwort</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message numerus="yes">
             <source>{time} ms for %Ln tokens</source>
-            <translation>
-                <numerusform>{time} ms für %Ln Token</numerusform>
-                <numerusform>{time} ms für %Ln Tokens</numerusform>
+            <translation type="unfinished">
+                <numerusform></numerusform>
+                <numerusform></numerusform>
             </translation>
         </message>
         <message>
             <source>plain: {time} ms</source>
-            <translation>einfach: {time} ms</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>round {number} of {count}</source>
-            <translation>Runde {number} von {count}</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>real time</source>
-            <translation>Echtzeit</translation>
+            <translation type="unfinished"></translation>
         </message>
     </context>
     <context>
         <name>ReplayDialog</name>
         <message>
             <source>Replay of “{title}”</source>
-            <translation>Wiederholung von „{title}“</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>Replay</source>
-            <translation>Wiederholung</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>Close</source>
-            <translation>Schließen</translation>
+            <translation type="unfinished"></translation>
         </message>
     </context>
     <context>
         <name>ReplayPlayer</name>
         <message>
             <source>This record was written before rejected guesses were kept: only what was written is seen.</source>
-            <translation>Diese Aufzeichnung ist älter als das Aufheben verworfener Vorschläge: Zu sehen ist nur, was geschrieben wurde.</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>Previous round</source>
-            <translation>Vorige Runde</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>Play</source>
-            <translation>Abspielen</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>Next round</source>
-            <translation>Nächste Runde</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>Round</source>
-            <translation>Runde</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>Pace: {pace}</source>
-            <translation>Tempo: {pace}</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>Pause</source>
-            <translation>Anhalten</translation>
+            <translation type="unfinished"></translation>
         </message>
     </context>
     <context>
         <name>ReplayText</name>
         <message>
             <source>Replay</source>
-            <translation>Wiederholung</translation>
+            <translation type="unfinished"></translation>
         </message>
     </context>
     <context>
@@ -3450,11 +3450,11 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         </message>
         <message>
             <source>Format</source>
-            <translation>Format</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>A JSON schema that replies are held to, or the word json for any JSON object. Empty = free text.</source>
-            <translation>Ein JSON-Schema, an das sich Antworten halten, oder das Wort json für irgendein JSON-Objekt. Leer = freier Text.</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>System prompt</source>
@@ -3639,6 +3639,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>llama.cpp cannot create a context for it; there may not be enough memory</source>
             <translation>llama.cpp kann dafür keinen Kontext anlegen; vielleicht reicht der Arbeitsspeicher nicht</translation>
+        </message>
+        <message>
+            <source>the memory of the graphics card is too small for it ({detail}). Give it fewer layers (GPU layers), or choose a shorter context or a smaller model.</source>
+            <translation>der Speicher der Grafikkarte reicht dafür nicht ({detail}). Geben Sie ihr weniger Schichten (GPU-Schichten), oder wählen Sie einen kürzeren Kontext oder ein kleineres Modell.</translation>
         </message>
         <message>
             <source>its tokenizer returned no result</source>
@@ -4610,15 +4614,15 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         </message>
         <message>
             <source>The demo at full size needs at least {needed:.1f} GB of memory and disk. Free some, and try again.</source>
-            <translation>Die Demo in voller Größe braucht mindestens {needed:.1f} GB Arbeitsspeicher und Platz auf dem Datenträger. Schaffen Sie Platz, und versuchen Sie es noch einmal.</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>The grown model needs {needed:.2f} GB and there are {free:.2f} GB free in {folder}. Make room.</source>
-            <translation>Das vergrößerte Modell braucht {needed:.2f} GB, und in {folder} sind {free:.2f} GB frei. Schaffen Sie Platz.</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>{path} cannot be written: {reason}.</source>
-            <translation>{path} kann nicht geschrieben werden: {reason}.</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>{name} cannot be used: {problem}</source>
@@ -4813,8 +4817,16 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Das Laden von safetensors-Modellen</translation>
         </message>
         <message>
+            <source>llama.cpp cannot be loaded ({reason}). A build for graphics cards needs the card's driver; install that, or Outrider again.</source>
+            <translation>llama.cpp kann nicht geladen werden ({reason}). Ein Build für Grafikkarten braucht den Treiber der Karte: Installieren Sie ihn oder Outrider erneut.</translation>
+        </message>
+        <message>
             <source>memory ran out while it was tested. Close other programs, or choose a shorter context or a smaller model.</source>
             <translation>der Arbeitsspeicher reichte bei der Prüfung nicht aus. Schließen Sie andere Programme, oder wählen Sie einen kürzeren Kontext oder ein kleineres Modell.</translation>
+        </message>
+        <message>
+            <source>memory ran out while it was tested, perhaps that of the graphics card. Give it fewer layers (GPU layers), or choose a shorter context or a smaller model.</source>
+            <translation>beim Prüfen ging der Speicher aus, vielleicht der der Grafikkarte. Geben Sie ihr weniger Schichten (GPU-Schichten), oder wählen Sie einen kürzeren Kontext oder ein kleineres Modell.</translation>
         </message>
         <message>
             <source>it is not a model.</source>
@@ -4831,6 +4843,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>the process that tests it failed ({noise}).</source>
             <translation>der Prozess, der sie prüft, ist fehlgeschlagen ({noise}).</translation>
+        </message>
+        <message>
+            <source>the process that tests it crashed (signal {signal}), perhaps in the graphics driver. Update the driver, or compute on the processor (GPU layers: 0).</source>
+            <translation>der Prozess, der es prüft, ist abgestürzt (Signal {signal}), vielleicht im Grafiktreiber. Aktualisieren Sie den Treiber, oder rechnen Sie auf dem Prozessor (GPU-Schichten: 0).</translation>
         </message>
         <message>
             <source>llama.cpp cannot run this file ({detail}). Download or convert the model again.</source>

@@ -134,10 +134,15 @@ def _notes(path: Path, **options: Any) -> tuple[str, ...]:
 def test_options_that_do_nothing_are_said(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "has_kernels", lambda: True)
     monkeypatch.setattr("llama_cpp.llama_supports_gpu_offload", lambda: False)
+    monkeypatch.setattr(loading, "gpu_library_installed", lambda: False)
     name = bundled_target.stem
     no_gpu = f"This llama.cpp was compiled without GPU support: {name} runs on the processor."
     assert _notes(bundled_target, device="cuda") == (no_gpu,)
     assert _notes(bundled_target, gpu_layers=99) == (no_gpu,)
+    with monkeypatch.context() as patch:
+        patch.setattr(loading, "gpu_library_installed", lambda: True)
+        (no_card,) = _notes(bundled_target, gpu_layers=99)
+        assert no_card.startswith(f"llama.cpp finds no graphics card that it can use: {name} runs on the processor.")
     (trained,) = _notes(bundled_target, context_length=10**6)
     assert trained.startswith(f"{name} was trained with a context of ")
     assert _notes(bundled_target, dtype="float16")[0].startswith("The number format float16 is for safetensors models")

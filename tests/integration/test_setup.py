@@ -185,6 +185,45 @@ def test_make_looks_at_the_processor_too(tmp_path: Path) -> None:
     assert "set_up.py" in wanted()
 
 
+def test_a_build_for_graphics_cards_stays_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ready = tmp_path / ".ready"
+    monkeypatch.setattr(set_up, "READY", ready)
+    monkeypatch.setattr(set_up, "KIND", tmp_path / ".llama-kind")
+    ready.write_text(set_up._stamp(), encoding="utf-8")
+    assert set_up._kind() == "cpu"
+    monkeypatch.setenv("LLAMA_KIND", "vulkan")
+    assert set_up._kind() == "vulkan"
+    assert not set_up._is_ready()
+    set_up.KIND.write_text("vulkan\n", encoding="utf-8")
+    assert set_up._is_ready()
+    monkeypatch.delenv("LLAMA_KIND")
+    assert set_up._kind() == "vulkan"
+    monkeypatch.setenv("LLAMA_KIND", "abacus")
+    with pytest.raises(SetupError, match="no llama"):
+        set_up._kind()
+    assert len({llama_build.digest_for_here(kind) for kind in llama_build.KINDS}) == len(llama_build.KINDS)
+    assert llama_build.settings("vulkan") == {**llama_build.settings(), "GGML_VULKAN": "ON"}
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+def test_make_sets_up_for_a_graphics_card_where_it_is_asked_to(tmp_path: Path) -> None:
+    ready = tmp_path / ".ready"
+    ready.write_text(set_up._stamp(), encoding="utf-8")
+
+    def wanted(*asked: str) -> str:
+        command = ["make", "-n", "setup", f"READY={ready}", f"VENV={tmp_path}", *asked]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+        return done.stdout
+
+    assert "set_up.py" not in wanted()
+    assert "set_up.py" not in wanted("LLAMA=cpu")
+    assert 'LLAMA_KIND="vulkan"' in wanted("LLAMA=vulkan")
+    (tmp_path / ".llama-kind").write_text("vulkan\n", encoding="utf-8")
+    assert "set_up.py" not in wanted()
+    assert "set_up.py" not in wanted("LLAMA=vulkan")
+    assert 'LLAMA_KIND="cpu"' in wanted("LLAMA=cpu")
+
+
 @pytest.mark.parametrize("package", ["llama_cpp_python", "PySide6_Essentials", "torch", "pip", "hatchling"])
 def test_is_pinned(package: str) -> None:
     assert set_up._pin_of(package).startswith(f"{package}==")

@@ -14,7 +14,7 @@ import llama_cpp
 import numpy as np
 
 from engine.backends.base import Backend, Logits, Rewind
-from engine.backends.llama_cpp.library import computes_alike, library_rows, prepare_library
+from engine.backends.llama_cpp.library import card_names, computes_alike, library_rows, prepare_library
 from engine.backends.llama_cpp.loading import gpu_layers, load_model, make_context, notes_on
 from engine.backends.llama_cpp.recurrent import RecurrentState, worth_saving
 from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
@@ -85,7 +85,7 @@ class LlamaCppBackend(Backend):
         self.threads = self._threads_set = self._threads_loaded = int(llama_cpp.llama_n_threads(context))
         self.device = device
         self.threads_adjustable = device == "cpu"
-        self.own_kernels = computes_alike()
+        self.own_kernels = device == "cpu" and computes_alike()
         self._state: RecurrentState | None = None
         self.rewind = Rewind("any")
         if llama_cpp.llama_model_is_recurrent(model) or llama_cpp.llama_model_is_hybrid(model):
@@ -115,7 +115,7 @@ class LlamaCppBackend(Backend):
         except LoadFailed:
             llama_cpp.llama_model_free(model)
             raise
-        device = "gpu" if gpu_layers(config) else "cpu"
+        device = "+".join(card_names()) if gpu_layers(config) else "cpu"
         backend = cls(model, context, config.path.stem, context_length, batch_size, device)
         backend.notes = notes_on(model, config)
         return backend

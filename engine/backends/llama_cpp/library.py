@@ -22,11 +22,14 @@ from engine.errors import NotAvailable
 from engine.sampling.native_rows import NativeRows
 from engine.sampling.native_rules import OtherRules
 from engine.sampling.rows import NUMPY, Rows
+from engine.system.processor import library_folder
 from engine.translatable import Translatable
 
 _log = logging.getLogger(__name__)
 _LOG_WARN, _LOG_ERROR = 3, 4
 _KEPT = 20
+_CARDS = (1, 2)
+"""ggml's types of devices that are graphics cards: with memory of their own, and integrated."""
 STOCK_BUILD = (
     "This llama.cpp was compiled without Outrider's kernels: a draft gains little or costs time. To compile it "
     "with them, run: outrider-engine compile"
@@ -106,7 +109,7 @@ def _load_modules() -> None:
 
 def module_folder() -> Path:
     """Return the folder of libllama and its modules."""
-    return Path(llama_cpp.__file__).resolve().parent / "lib"
+    return (library_folder() or Path(llama_cpp.__file__).parent / "lib").resolve()
 
 
 def processor_library() -> ctypes.PyDLL:
@@ -147,6 +150,18 @@ def computes_alike() -> bool:
     return bool(computes())
 
 
+def card_names() -> list[str]:
+    """Return the names of the graphics cards that llama.cpp can compute on, such as vulkan0, in small letters."""
+    ggml = _ggml()
+    ggml.ggml_backend_dev_count.restype = ctypes.c_size_t
+    ggml.ggml_backend_dev_get.argtypes, ggml.ggml_backend_dev_get.restype = [ctypes.c_size_t], ctypes.c_void_p
+    ggml.ggml_backend_dev_type.argtypes, ggml.ggml_backend_dev_type.restype = [ctypes.c_void_p], ctypes.c_int
+    ggml.ggml_backend_dev_name.argtypes, ggml.ggml_backend_dev_name.restype = [ctypes.c_void_p], ctypes.c_char_p
+    devices = [ggml.ggml_backend_dev_get(index) for index in range(ggml.ggml_backend_dev_count())]
+    cards = [device for device in devices if ggml.ggml_backend_dev_type(device) in _CARDS]
+    return [ggml.ggml_backend_dev_name(card).decode("utf-8", "replace").lower() for card in cards]
+
+
 def _library_around(address: int) -> ctypes.PyDLL:
     """Return the library, loaded already, that has this address inside."""
     if sys.platform == "win32":
@@ -176,8 +191,11 @@ class _Place(ctypes.Structure):
     )
 
 
+@cache
 def _ggml() -> Any:
-    from llama_cpp._ggml import libggml  # noqa: PLC0415 - a private module: only here
+    """Return libggml from beside libllama: llama-cpp-python has another one where LLAMA_CPP_LIB_PATH is set."""
+    from llama_cpp._ctypes_extensions import load_shared_library  # noqa: PLC0415 - a private module: only here
 
+    libggml: Any = load_shared_library("ggml", module_folder())
     libggml.ggml_backend_reg_count.restype = ctypes.c_size_t
     return libggml

@@ -14,7 +14,8 @@ from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD, LoadConfig
 from engine.errors import Cancelled, LoadFailed, ModelNotSupported
 from engine.formats.gguf.parts import split_parts
-from engine.system.machine import available_memory, default_threads
+from engine.system.installation import gpu_library_installed
+from engine.system.machine import available_memory, default_threads, tells_of_no_memory
 from engine.translatable import Translatable
 
 DEFAULT_CONTEXT = 4096
@@ -55,7 +56,7 @@ def load_model(
             llama_cpp.llama_model_free(model)
         raise Cancelled(Translatable("Loading the model"))
     if not model:
-        raise LoadFailed(config.path, _reason(log, Translatable("llama.cpp cannot read it")))
+        raise LoadFailed(config.path, _reason(config, log, Translatable("llama.cpp cannot read it")))
     if not llama_cpp.llama_model_has_decoder(model) or llama_cpp.llama_model_has_encoder(model):
         llama_cpp.llama_model_free(model)
         raise ModelNotSupported(
@@ -96,7 +97,9 @@ def make_context(model: Any, config: LoadConfig, log: LibraryLog) -> tuple[Any, 
     if not context:
         raise LoadFailed(
             config.path,
-            _reason(log, Translatable("llama.cpp cannot create a context for it; there may not be enough memory")),
+            _reason(
+                config, log, Translatable("llama.cpp cannot create a context for it; there may not be enough memory")
+            ),
         )
     return context, context_length, int(params.n_batch)
 
@@ -131,8 +134,13 @@ def notes_on(model: Any, config: LoadConfig) -> tuple[str, ...]:
     """Return what a person should know of how the model is loaded: options that do nothing here, a slow build."""
     name, notes = config.path.stem, []
     wants_gpu = config.gpu_layers not in (None, 0) or (config.device or "").startswith(("cuda", "mps"))
-    if wants_gpu and not llama_cpp.llama_supports_gpu_offload():
+    if wants_gpu and not gpu_library_installed():
         notes.append(f"This llama.cpp was compiled without GPU support: {name} runs on the processor.")
+    elif wants_gpu and not llama_cpp.llama_supports_gpu_offload():
+        notes.append(
+            f"llama.cpp finds no graphics card that it can use: {name} runs on the processor. Install the driver of "
+            "the card."
+        )
     trained = int(llama_cpp.llama_model_n_ctx_train(model)) or DEFAULT_CONTEXT
     if config.context_length is not None and config.context_length > trained:
         notes.append(
@@ -146,8 +154,14 @@ def notes_on(model: Any, config: LoadConfig) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _reason(log: LibraryLog, otherwise: str) -> str:
+def _reason(config: LoadConfig, log: LibraryLog, otherwise: str) -> str:
     detail = log.error
+    if detail and gpu_layers(config) and tells_of_no_memory(detail):
+        return Translatable(
+            "the memory of the graphics card is too small for it ({detail}). Give it fewer layers (GPU layers), or "
+            "choose a shorter context or a smaller model.",
+            detail=detail,
+        )
     return (
         Translatable("{what} ({detail}).", what=otherwise, detail=detail)
         if detail

@@ -222,6 +222,27 @@ def test_what_a_child_may_say(
     assert len(str(caught.value)) < 500
 
 
+@pytest.mark.parametrize(
+    ("code", "error", "words"),
+    [
+        ("import os; os.kill(os.getpid(), 11)", LoadFailed, "crashed .signal 11., perhaps in the graphics driver"),
+        ("import os; os.kill(os.getpid(), 9)", LoadFailed, "Give it fewer layers .GPU layers."),
+        ("import os; print('GGML_ASSERT(a) failed', flush=True); os.abort()", ModelFileBroken, "ASSERT"),
+    ],
+)
+def test_a_graphics_driver_may_be_at_fault(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch, code: str, error: type[LoadFailed], words: str
+) -> None:
+    monkeypatch.setattr(probe, "gpu_library_installed", lambda: True)
+    child_is(monkeypatch, code)
+    with pytest.raises(error, match=words) as caught:
+        check_model_file(LoadConfig(tiny))
+    assert type(caught.value) is error
+    with pytest.raises(LoadFailed) as caught:
+        check_model_file(LoadConfig(tiny, gpu_layers=0))
+    assert "raphics" not in str(caught.value)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only there a process can be kept from memory")
 def test_where_memory_runs_out_no_file_is_to_blame(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = (

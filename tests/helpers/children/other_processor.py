@@ -19,6 +19,6 @@ def deadly_llama(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (package / "lib" / "libggml-cpu.so").write_bytes(b"\x7fELF")
     cpuinfo = folder / "cpuinfo"
     cpuinfo.write_text("processor\t: 0\nflags\t\t: fpu avx fma\n")
-    monkeypatch.setattr(processor, "_library_folder", lambda: package / "lib")
+    monkeypatch.setattr(processor, "library_folder", lambda: package / "lib")
     monkeypatch.setattr(processor, "_CPUINFO", cpuinfo)
     return package

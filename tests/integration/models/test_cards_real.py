@@ -1,0 +1,132 @@
+"""A llama.cpp that was compiled for graphics cards: everything runs there, and its failures are one clear line.
+
+Needs such a build and a driver, so it is run by hand. OUTRIDER_CARDS_LLAMA names the folder of libllama; for Vulkan's
+software driver set GGML_VK_VISIBLE_DEVICES=0 too, since llama.cpp passes over processors otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.paths import BUNDLED_MODELS, ROOT
+
+LIBRARIES = os.environ.get("OUTRIDER_CARDS_LLAMA")
+pytestmark = [
+    pytest.mark.soak,
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(LIBRARIES is None, reason="OUTRIDER_CARDS_LLAMA names no build for graphics cards"),
+]
+ALL = ("--gpu-layers", "99")
+PROMPT = "Tell me a story about a fox."
+OFFLOADED = """
+import ctypes, sys
+from pathlib import Path
+import llama_cpp
+from engine.backends.llama_cpp.backend import LlamaCppBackend
+from engine.config import LoadConfig
+said = []
+keep = llama_cpp.llama_log_callback(lambda level, text, data: said.append(text.decode("utf-8", "replace")))
+llama_cpp.llama_log_set(keep, ctypes.c_void_p(0))
+LlamaCppBackend.open(LoadConfig(Path(sys.argv[1]), gpu_layers=99, trusted=True)).close()
+print([line for line in said if "offloaded" in line][-1])
+"""
+
+
+@pytest.fixture(scope="module")
+def shaders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where Mesa keeps compiled shaders: once for all tests."""
+    known = os.environ.get("MESA_SHADER_CACHE_DIR")
+    return Path(known) if known else tmp_path_factory.mktemp("shaders")
+
+
+@pytest.fixture
+def environment(shaders: Path) -> dict[str, str]:
+    """The environment of a process that computes with this build."""
+    known = {"LLAMA_CPP_LIB_PATH": str(LIBRARIES), "MESA_SHADER_CACHE_DIR": str(shaders), "PYTHONPATH": str(ROOT)}
+    return {**os.environ, **known}
+
+
+def _run(environment: dict[str, str], *command: str) -> subprocess.CompletedProcess[str]:
+    asked = [sys.executable, "-m", "engine", *command]
+    return subprocess.run(asked, env=environment, capture_output=True, text=True, check=False)
+
+
+def _reply(environment: dict[str, str], *options: str) -> dict[str, Any]:
+    done = _run(environment, "generate", "--json", "--max-tokens", "40", *options, PROMPT)
+    assert done.returncode == 0, done.stderr
+    reply: dict[str, Any] = json.loads(done.stdout)
+    return reply
+
+
+def test_all_layers_are_on_the_card(environment: dict[str, str]) -> None:
+    target = str(BUNDLED_MODELS / "demo-target.Q8_0.gguf")
+    asked = [sys.executable, "-c", OFFLOADED, target]
+    done = subprocess.run(asked, env=environment, capture_output=True, text=True, check=True)
+    first, second = done.stdout.split("offloaded ")[1].split(" ")[0].split("/")
+    assert int(first) == int(second) > 0
+
+
+def test_drafts_change_no_reply_wherever_they_compute(environment: dict[str, str]) -> None:
+    """Each reply is the plain one of its target's device, or parts from it where that is shown to be a tie."""
+    plain = _reply(environment, *ALL, "--lookahead", "0")
+    assert plain["device"] not in ("", "cpu")
+    assert plain["batch_invariant"] is not None
+    drafted = _reply(environment, *ALL, "--lookahead", "4")
+    mixed = _reply(environment, *ALL, "--draft-gpu-layers", "0", "--lookahead", "4")
+    other = _reply(environment, "--gpu-layers", "0", "--draft-gpu-layers", "99", "--lookahead", "4")
+    on_processor = _reply(environment, "--gpu-layers", "0", "--lookahead", "0")
+    for reply in (drafted, mixed, other):
+        assert reply["stats"]["proposed"] > reply["stats"]["accepted"] > 0
+    assert (mixed["device"], other["device"]) == (plain["device"], "cpu")
+    assert other["tokens"] == on_processor["tokens"]
+    if plain["batch_invariant"]:
+        assert drafted["tokens"] == mixed["tokens"] == plain["tokens"]
+    sizes = ("--repeats", "1", "--max-tokens", "24", "--lookaheads", "1,4")
+    report = json.loads(_run(environment, "bench", "--json", *ALL, *sizes).stdout)
+    assert report["target"]["device"] == report["draft"]["device"] == plain["device"]
+    assert report["equal"]["same"] > 0
+    assert report["equal"]["different"] == report["equal"]["not_examined"] == 0
+
+
+def test_costs_are_measured_there(environment: dict[str, str]) -> None:
+    done = _run(environment, "calibrate", "--json", "--budget", "3", *ALL, "--draft-gpu-layers", "0")
+    report = json.loads(done.stdout)
+    assert (report["device"] != "cpu", report["draft_device"]) == (True, "cpu")
+    assert len(report["verify"]) > 1
+    assert report["draft_ms"] > 0.0
+
+
+def test_ctrl_c_ends_a_reply(environment: dict[str, str]) -> None:
+    command = [sys.executable, "-m", "engine", "generate", *ALL, "--lookahead", "4", "--temperature", "1.5", PROMPT]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.read(1)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert b"Traceback" not in errors
+
+
+def test_a_card_without_memory_is_one_line(environment: dict[str, str]) -> None:
+    done = _run({**environment, "GGML_VK_FORCE_MAX_BUFFER_SIZE": "100000"}, "generate", *ALL, "--max-tokens", "4", "A")
+    if done.returncode == 0:
+        pytest.skip("not Vulkan: its buffers cannot be limited")
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("outrider-engine:")]
+    assert done.returncode == 2
+    assert "Give it fewer layers (GPU layers)" in line
+    assert "Traceback" not in done.stderr
+
+
+def test_without_a_driver_the_processor_computes_and_a_line_says_so(environment: dict[str, str]) -> None:
+    missing = {"VK_ICD_FILENAMES": "/nonexistent", "VK_DRIVER_FILES": "/nonexistent", "CUDA_VISIBLE_DEVICES": ""}
+    done = _run({**environment, **missing}, "generate", "--json", *ALL, "--max-tokens", "4", "A")
+    assert json.loads(done.stdout)["device"] == "cpu"
+    assert "llama.cpp finds no graphics card that it can use: demo-target.Q8_0 runs on the processor." in done.stderr
