@@ -45,7 +45,7 @@ _LATER = "it is planned for a later version"
 
 
 @dataclass(frozen=True, slots=True)
-class _Settings:
+class Settings:
     """Hold the models and settings that a command names, itself or by its preset. `target` None: the bundled one."""
 
     target: str | Path | None
@@ -56,8 +56,8 @@ class _Settings:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `generate`."""
-    _add_models(parser)
-    _add_speculation(parser)
+    add_models(parser)
+    add_speculation(parser)
     add_sampling_options(parser)
     add = parser.add_argument
     add(
@@ -103,7 +103,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
 
 
-def _add_models(parser: argparse.ArgumentParser) -> None:
+def add_models(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name the models and say how they are loaded."""
     models = parser.add_argument_group("models (default: the bundled pair)")
     models.add_argument(
         "--target",
@@ -131,7 +132,8 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
     models.add_argument("--heads", metavar="H", help=_LATER)
 
 
-def _add_speculation(parser: argparse.ArgumentParser) -> None:
+def add_speculation(parser: argparse.ArgumentParser) -> None:
+    """Add the options that make a SpeculationConfig, and those of presets."""
     spec = parser.add_argument_group("speculation")
     spec.add_argument("--method", metavar="M", help=f"{AUTO}, {PLAIN}, {', '.join(SOURCES)}")
     spec.add_argument(
@@ -179,8 +181,8 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def run(args: argparse.Namespace) -> int:
-    _refuse_later(args)
-    settings = _settings(args)
+    refuse_later(args)
+    settings = settings_of(args)
     options: dict[str, Any] = {"sampling": settings.sampling, "speculation": settings.speculation}
     options |= {"max_tokens": args.max_tokens, "stop": tuple(args.stop), "stop_tokens": tuple(args.stop_token)}
     options |= {"thinking": args.thinking, "tools": read_tools(args.tools)}
@@ -194,7 +196,7 @@ def run(args: argparse.Namespace) -> int:
     console = Console(stderr=True)
 
     def work() -> int:
-        with _load_models(args, settings, console, cancel) as decoder:
+        with load_models(args, settings, console, cancel) as decoder:
             if cancel.cancelled:
                 raise Cancelled
             if turns is not None:
@@ -215,17 +217,17 @@ def _note_ignored(args: argparse.Namespace) -> None:
         sys.stderr.write(f"outrider-engine: {said} is ignored {why}.\n")
 
 
-def _refuse_later(args: argparse.Namespace) -> None:
+def refuse_later(args: argparse.Namespace) -> None:
     if args.heads is not None:
         raise NotAvailable("--heads", f"{_LATER}.")
 
 
-def _settings(args: argparse.Namespace) -> _Settings:
+def settings_of(args: argparse.Namespace) -> Settings:
     """Return the settings of the preset, overridden by those of the command."""
-    settings = _Settings(args.target, args.draft, SpeculationConfig(), SamplingConfig())
+    settings = Settings(args.target, args.draft, SpeculationConfig(), SamplingConfig())
     if args.preset not in (None, RECOMMENDED):
         target, draft, speculation, sampling = apply_preset(args.preset, args.folder)
-        settings = _Settings(args.target or target, args.draft or draft or "none", speculation, sampling)
+        settings = Settings(args.target or target, args.draft or draft or "none", speculation, sampling)
     elif args.target is None and args.draft is None:
         settings = replace(settings, draft="demo")
     if args.preset == RECOMMENDED:
@@ -270,8 +272,8 @@ def _read_messages(path: Path) -> list[Message]:
     return messages
 
 
-def _load_models(
-    args: argparse.Namespace, settings: _Settings, console: Console, cancel: CancelToken
+def load_models(
+    args: argparse.Namespace, settings: Settings, console: Console, cancel: CancelToken
 ) -> SpeculativeDecoder:
     with console.status("Loading…") as status:
 

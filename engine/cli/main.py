@@ -1,4 +1,4 @@
-"""Run the command line: generate, bench, models, presets, calibrate, template, parse and compile.
+"""Run the command line: generate, bench, models, presets, calibrate, template, parse, compile and serve.
 
 Exit codes: 0 done, 2 wrong usage or unusable model (one line on stderr), 3 a damaged installation, 130 cancelled.
 """
@@ -159,6 +159,9 @@ def _make_parser(command: list[str]) -> argparse.ArgumentParser:
     )
     if command == ["compile"]:
         importlib.import_module("engine.cli.compile").add_arguments(compiling)
+    serve = commands.add_parser("serve", help="serve OpenAI's chat interface on this machine", allow_abbrev=False)
+    if command == ["serve"]:
+        importlib.import_module("engine.cli.serve").add_arguments(serve)
     return parser
 
 

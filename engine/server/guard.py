@@ -1,0 +1,126 @@
+"""Refuse requests before anything reads them: of web pages, without the key, of a wrong form, too large or too slow."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from engine.server.replies import error_body
+
+_OPEN = ("/health",)
+"""Paths that need no key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Hold what is allowed.
+
+    `key`: None where none is needed; `hosts`: names by which the server may be called, beside addresses and localhost;
+    `origins`: of web pages that may call it; `most_bytes` of a body, which comes within `body_seconds`.
+    """
+
+    key: str | None = None
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    most_bytes: int = 16 * 2**20
+    body_seconds: float = 30.0
+
+
+class _Refused(Exception):
+    """Report a body that is not read to its end."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Guard:
+    """Stand before an application and let through what keeps to the limits."""
+
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        self._app, self._limits = app, limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        wrong = self._wrong(scope, Headers(scope=scope))
+        if wrong is None:
+            try:
+                received = await self._body(scope, receive)
+            except _Refused as error:
+                wrong = error.status, str(error), None
+            else:
+                await self._app(scope, received, send)
+                return
+        status, message, code = wrong
+        headers = {"connection": "close", **({"www-authenticate": "Bearer"} if status == 401 else {})}
+        await JSONResponse(error_body(message, code=code), status, headers)(scope, receive, send)
+
+    def _wrong(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str, str | None] | None:
+        """Return status, message and code of what is wrong; None: nothing."""
+        limits = self._limits
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if not self._known_host(host):
+            return 403, "This server is not called by that name.", "host_not_allowed"
+        if (origin is not None and origin not in limits.origins) or (
+            origin is None and headers.get("sec-fetch-site") in ("cross-site", "same-site")
+        ):
+            return 403, "Web pages may not use this server. Name them with --allow-origin.", "origin_not_allowed"
+        preflight = scope["method"] == "OPTIONS"
+        if limits.key is not None and not preflight and scope["path"] not in _OPEN and not self._has_key(headers):
+            return 401, "The API key is missing or wrong.", "invalid_api_key"
+        if scope["method"] == "POST":
+            kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+            if kind != "application/json":
+                return 415, "The body must be JSON (Content-Type: application/json).", None
+            told = headers.get("content-length", "0")
+            if not told.isascii() or not told.isdigit() or int(told[:20]) > limits.most_bytes:
+                return 413, f"The body is too large: the limit is {limits.most_bytes:,} bytes.", None
+        return None
+
+    def _known_host(self, host: str) -> bool:
+        """Return whether a Host header is an address, localhost or one of the names: no name that a page made up."""
+        name = host.rsplit("]", 1)[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]
+        if name.lower() in ("localhost", *self._limits.hosts):
+            return True
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+    def _has_key(self, headers: Mapping[str, str]) -> bool:
+        kind, _, told = headers.get("authorization", "").partition(" ")
+        given = told.strip() if kind.lower() == "bearer" else headers.get("x-api-key", "")
+        return hmac.compare_digest(given.encode("utf-8", "replace"), (self._limits.key or "").encode())
+
+    async def _body(self, scope: Scope, receive: Receive) -> Receive:
+        """Read the body, and return what gives it again. Raises _Refused."""
+        data = bytearray()
+        more = scope["method"] in ("POST", "PUT", "PATCH")
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                while more:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        raise _Refused(400, "The body is not complete.")
+                    data += message.get("body", b"")
+                    more = message.get("more_body", False)
+                    if len(data) > self._limits.most_bytes:
+                        raise _Refused(413, f"The body is too large: the limit is {self._limits.most_bytes:,} bytes.")
+        except TimeoutError:
+            raise _Refused(408, "The body came too slowly.") from None
+        whole: list[Message] = [{"type": "http.request", "body": bytes(data), "more_body": False}]
+
+        async def received() -> Message:
+            return whole.pop() if whole else await receive()
+
+        return received

@@ -1,0 +1,72 @@
+"""Listen on an address, and give what comes to an application."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from types import TracebackType
+from typing import Self
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from engine.errors import InvalidRequest
+
+_MOST_CONNECTIONS = 512
+_MOST_HEADER_BYTES = 32_768
+_KEEP_ALIVE_S = 15
+_BACKLOG = 128
+_GRACE_S = 3
+
+
+class Listener:
+    """Listen from the beginning, and answer in `run`. Attribute: url (`http://127.0.0.1:8642`).
+
+    Raises InvalidRequest where the address cannot be used.
+    """
+
+    def __init__(self, app: ASGIApp, host: str, port: int) -> None:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._socket = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._socket.bind((host, port))
+            self._socket.listen(_BACKLOG)
+        except OSError as error:
+            self._socket.close()
+            reason = error.strerror or error
+            raise InvalidRequest(f"Cannot listen on {host}, port {port}: {reason}. Choose another --port.") from None
+        shown = f"[{host}]" if ":" in host else host
+        self.url = f"http://{shown}:{self._socket.getsockname()[1]}"
+        config = uvicorn.Config(
+            app,
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,
+            limit_concurrency=_MOST_CONNECTIONS,
+            timeout_keep_alive=_KEEP_ALIVE_S,
+            timeout_graceful_shutdown=_GRACE_S,
+            backlog=_BACKLOG,
+            h11_max_incomplete_event_size=_MOST_HEADER_BYTES,
+        )
+        self._server = uvicorn.Server(config)
+
+    def run(self) -> None:
+        """Answer until `stop`; on the main thread also until Ctrl+C or SIGTERM."""
+        asyncio.run(self._server.serve([self._socket]))
+
+    def stop(self) -> None:
+        """End `run`. From any thread."""
+        self._server.should_exit = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._socket.close()

@@ -1,0 +1,49 @@
+"""Count what the server did, and tell it in the format and with the names that Prometheus dashboards for vLLM read."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from engine.events import GenerationResult
+
+
+class Metrics:
+    """Add up replies. Attribute: cancelled (replies that ended before their first token)."""
+
+    def __init__(self) -> None:
+        self.cancelled = 0
+        self._ended: Counter[str] = Counter()
+        self._sums: Counter[str] = Counter()
+
+    def count(self, result: GenerationResult) -> None:
+        """Count a reply that has ended."""
+        stats = result.stats
+        self._ended[result.finish_reason] += 1
+        self._sums.update(
+            {
+                "prompt_tokens": result.prompt_tokens,
+                "prompt_tokens_cached": result.prompt_tokens - result.prompt_evaluated,
+                "generation_tokens": stats.emitted,
+                "spec_decode_num_drafts": sum(m.rounds for m in stats.by_method if m.proposed),
+                "spec_decode_num_draft_tokens": stats.proposed,
+                "spec_decode_num_accepted_tokens": stats.accepted,
+            }
+        )
+
+    def text(self, model: str, running: int, waiting: int) -> str:
+        """Return all of it as Prometheus reads it."""
+        name = model.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        label = f'{{model_name="{name}"}}'
+        lines = []
+        for gauge, value in (("num_requests_running", running), ("num_requests_waiting", waiting)):
+            lines += [f"# TYPE vllm:{gauge} gauge", f"vllm:{gauge}{label} {value}"]
+        for counter in (
+            *("prompt_tokens", "prompt_tokens_cached", "generation_tokens", "spec_decode_num_drafts"),
+            *("spec_decode_num_draft_tokens", "spec_decode_num_accepted_tokens"),
+        ):
+            lines += [f"# TYPE vllm:{counter}_total counter", f"vllm:{counter}_total{label} {self._sums[counter]}"]
+        lines.append("# TYPE vllm:request_success_total counter")
+        for reason in ("stop", "length", "context", "cancelled", "error"):
+            labels = f'{{model_name="{name}",finished_reason="{reason}"}}'
+            lines.append(f"vllm:request_success_total{labels} {self._ended[reason]}")
+        return "\n".join([*lines, ""])
