@@ -288,7 +288,7 @@ def test_a_key_is_asked_for() -> None:
     ):
         assert asked(url, "/health")[0] == 200
         for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Bearer "}, {"X_Api_Key": "ä"}):
-            status, answer = asked(url, "/v1/models", **headers)
+            status, answer = asked(url, "/v1/models", None, **headers)
             assert (status, answer["error"]["code"]) == (401, "invalid_api_key")
         assert asked(url, "/v1/models", Authorization="Bearer right")[0] == 200
         assert asked(url, "/v1/models", Authorization="Bearer right", Origin="https://mine.example")[0] == 200

@@ -1,0 +1,192 @@
+"""The local server is attacked: malformed requests, slow connections, huge bodies, guessed keys, names of others.
+
+It stays up within its memory, and good requests are answered meanwhile.
+"""
+
+import json
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from helpers.campaigns import Campaign
+from helpers.paths import ROOT
+
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(0)]
+REQUESTS, SLOW = 10_000, 200
+MOST_GROWTH = 100 * 2**20
+KEY = "correct-horse"
+GOOD = json.dumps({"messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 3}).encode()
+PATHS = [
+    "/v1/chat/completions",
+    "/v1/completions",
+    "/v1/models",
+    "/health",
+    "/metrics",
+    "/../../etc/passwd",
+    "/%2e%2e/",
+]
+VALUES = [
+    None,
+    True,
+    -1,
+    0,
+    1e308,
+    "x" * 5000,
+    [],
+    {},
+    [[[]]],
+    {"a": {"b": []}},
+    "\u0000",
+    "\ud800",
+    2**70,
+    float("nan"),
+]
+FIELDS = [
+    *("messages", "prompt", "model", "stream", "temperature", "top_p", "max_tokens", "stop", "seed", "logit_bias", "n"),
+    *("logprobs", "top_logprobs", "response_format", "tools", "tool_choice", "stream_options", "reasoning_effort"),
+]
+
+
+class Address:
+    """Where the server is, and how it is asked by hand."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    def connect(self) -> socket.socket:
+        """Open a connection."""
+        return socket.create_connection(("127.0.0.1", self.port), 20)
+
+    def ask(self, data: bytes) -> str:
+        """Send bytes, and return the status that comes, or what else happens."""
+        try:
+            with self.connect() as connection:
+                connection.sendall(data)
+                connection.shutdown(socket.SHUT_WR)
+                answer = connection.recv(4096)
+        except OSError as error:
+            return type(error).__name__
+        return answer[9:12].decode("ascii", "replace") if answer.startswith(b"HTTP/1.1 ") else "closed"
+
+    def good(self) -> str:
+        """Send a request that is to be answered."""
+        return self._post(GOOD, f"Authorization: Bearer {KEY}\r\n")
+
+    def _post(self, body: bytes, more: str = "", path: str = PATHS[0]) -> str:
+        head = (
+            f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n{more}"
+        )
+        with self.connect() as connection:
+            connection.settimeout(120)
+            connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            return connection.recv(4096)[9:12].decode()
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[tuple[Address, psutil.Process]]:
+    """Serve the bundled pair with a key."""
+    key = folder / "key"
+    key.write_text(KEY, "utf-8")
+    command = [sys.executable, "-m", "engine", "serve", "--port", "0", "--api-key-file", str(key)]
+    log = folder / "log"
+    with log.open("wb") as errors, subprocess.Popen(command, cwd=ROOT, stderr=errors) as process:
+        try:
+            while not (found := re.search(r"http://127\.0\.0\.1:(\d+)/v1", log.read_text("utf-8"))):
+                assert process.poll() is None, log.read_text("utf-8")
+            yield Address(int(found[1])), psutil.Process(process.pid)
+            assert process.poll() is None, log.read_text("utf-8")[-2000:]
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
+    said = log.read_text("utf-8")
+    assert "Traceback" not in said, said[-2000:]
+    assert KEY not in said
+
+
+def malformed(drawn: random.Random) -> bytes:
+    """Return a request that is wrong somewhere, or nearly right."""
+    kind = drawn.randrange(5)
+    if kind == 0:
+        return drawn.randbytes(drawn.randrange(1, 400))
+    body = json.dumps(
+        {drawn.choice(FIELDS): drawn.choice(VALUES) for _ in range(drawn.randrange(1, 6))}
+        | (
+            {
+                "messages": [{"role": drawn.choice(["user", "tool", "x"]), "content": drawn.choice(VALUES)}],
+                "max_tokens": 1,
+            }
+            if drawn.random() < 0.5
+            else {}
+        )
+    ).encode()
+    lines = [
+        f"{drawn.choice(['POST', 'POST', 'GET', 'PUT', 'OPTIONS', 'X' * 50])} {drawn.choice(PATHS)} HTTP/1.1",
+        f"Host: {drawn.choice(['localhost', 'localhost', 'evil.example', '', '[::1', '127.0.0.1:x'])}",
+        f"Content-Type: {drawn.choice(['application/json', 'application/json', 'text/plain', ''])}",
+        f"Authorization: Bearer {drawn.choice([KEY, KEY, 'guess', ''])}",
+        f"Content-Length: {drawn.choice([len(body), len(body), len(body) + 9, 10**12, -1, 'x'])}",
+    ]
+    if drawn.random() < 0.1:
+        lines.append("X: " + "y" * drawn.choice([10, 70_000]))
+    data = "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+    if kind == 1:
+        data = data[: drawn.randrange(len(data))]
+    elif kind == 2:
+        place = drawn.randrange(len(data))
+        data = data[:place] + drawn.randbytes(3) + data[place + 3 :]
+    return data
+
+
+def test_the_server_stands(tmp_path: Path, campaign: Campaign) -> None:
+    drawn, seen = random.Random(campaign.seed), Counter[str]()
+    with serving(tmp_path) as (address, process):
+        assert address.good() == "200"
+        for _ in range(50):
+            address.ask(malformed(drawn))
+        before = process.memory_info().rss
+        for number in range(campaign.tries(REQUESTS)):
+            seen[address.ask(malformed(drawn))] += 1
+            if number % 500 == 0:
+                assert address.good() == "200"
+        slow = [address.connect() for _ in range(SLOW)]
+        for number, connection in enumerate(slow):
+            connection.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n"[: 10 + number % 40])
+        assert address.good() == "200"
+        for connection in slow:
+            connection.close()
+        sent = _flood(address)
+        assert address.good() == "200"
+        guesses = Counter(address.ask(_guess(drawn)) for _ in range(300))
+        grown = process.memory_info().rss - before
+        campaign.note(answers=dict(seen), bytes_of_a_huge_body_that_were_taken=sent, grown_mib=round(grown / 2**20, 1))
+        assert set(guesses) == {"401"}
+        assert "500" not in seen
+        assert grown < MOST_GROWTH
+
+
+def _flood(address: Address) -> int:
+    """Send a body of a gigabyte in chunks, and return how much of it was taken."""
+    head = f"POST {PATHS[0]} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    head += f"Authorization: Bearer {KEY}\r\n"
+    sent, chunk = 0, b"10000\r\n" + b"a" * 65536 + b"\r\n"
+    with address.connect() as connection, suppress(OSError):
+        connection.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
+        while sent < 2**30:
+            connection.sendall(chunk)
+            sent += 65536
+    return sent
+
+
+def _guess(drawn: random.Random) -> bytes:
+    guess = "".join(drawn.choices("abcdefgh-", k=len(KEY)))
+    return f"GET /v1/models HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {guess}\r\n\r\n".encode()
