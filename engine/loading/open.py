@@ -51,11 +51,17 @@ LAZY_MODULES = (
     "engine.cli.models",
     "engine.cli.parse",
     "engine.cli.presets",
+    "engine.cli.serve",
     "engine.cli.template",
     "engine.backends.llama_cpp.library",
     "engine.chat.render_child",
     "engine.loading.trial_child",
     "rich.console",
+    "llguidance",
+    # What uvicorn and anyio import by name for the server.
+    "anyio._backends._asyncio",
+    "uvicorn.lifespan.off",
+    "uvicorn.protocols.http.h11_impl",
 )
 """Every module that is imported by its name when it is first needed: whoever freezes the program must put them in."""
 _EXTRA = {"torch", "transformers", "safetensors", "tokenizers"}
