@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from itertools import pairwise
 from typing import Any
 
 import openai
@@ -312,6 +313,37 @@ def test_many_at_once_each_get_their_own(client: openai.OpenAI, decoder: Specula
     for thread in threads:
         thread.join()
     assert replies == {question: decoder.generate(question, max_tokens=8).content for question in questions}
+
+
+@pytest.mark.soak
+def test_sixty_four_requests_of_eight_clients_go_round(url: str, decoder: SpeculativeDecoder) -> None:
+    """None is lost or mixed up, and no client waits for more than one request of each other one."""
+    ended: list[int] = []
+    wrong: list[str] = []
+    lock = threading.Lock()
+
+    def ask(number: int) -> None:
+        for turn in range(8):
+            prompt = f"Client {number} asks for the {turn}. time"
+            body = json.dumps({"prompt": prompt, "max_tokens": 24}).encode()
+            status, answer = asked(url, "/v1/completions", body, X_Client_Id=str(number))
+            with lock:
+                ended.append(number)
+                if status != 200 or answer["choices"][0]["text"] != expected[prompt]:
+                    wrong.append(prompt)
+
+    prompts = [f"Client {number} asks for the {turn}. time" for number in range(8) for turn in range(8)]
+    expected = {prompt: decoder.generate(prompt, raw=True, max_tokens=24).text for prompt in prompts}
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert sorted(ended) == sorted(8 * list(range(8)))
+    for number in range(8):
+        places = [place for place, client in enumerate(ended) if client == number]
+        assert max(later - before for before, later in pairwise(places)) <= 2 * 8
 
 
 def test_turns_go_round_the_clients() -> None:
