@@ -51,7 +51,7 @@ class PanelFollower(QObject):
 
     def _show(self) -> None:
         exchange, panel = self._chosen, self._program.window.panel
-        name = "" if exchange is None else " ".join(exchange.question[:_LONGEST].split())
+        name = "" if exchange is None else exchange.question[:_LONGEST].strip().partition("\n")[0]
         panel.show_reply(self._metrics_of(exchange), name)
 
     def _metrics_of(self, exchange: Exchange | None) -> Metrics:

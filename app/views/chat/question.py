@@ -179,6 +179,11 @@ class QuestionEditor(QWidget):
         buttons.addWidget(self.send_button)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
+        if is_reply:
+            # A question is in a box of its own already.
+            self.setObjectName("question")
+            self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+            layout.setContentsMargins(12, 8, 12, 8)
         layout.setSpacing(8)
         layout.addWidget(self.chips)
         layout.addWidget(self.edit)

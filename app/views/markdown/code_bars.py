@@ -73,8 +73,9 @@ class CodeBars:
 
     def place(self) -> None:
         """Put each bar over its code: the new ones, or all of them when the width has changed."""
-        now = (len(self.bars), self._text.width())
-        if now == self._placed:
+        # Qt lays nothing out before the text is on the screen.
+        now = (len(self.bars), round(self._text.document().textWidth()))
+        if now == self._placed or now[1] <= 0:
             return
         first = self._placed[0] if now[1] == self._placed[1] else 0
         layout = self._text.document().documentLayout()
