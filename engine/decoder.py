@@ -6,12 +6,14 @@ import warnings
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import closing, suppress
 from dataclasses import replace
+from pathlib import Path
 from threading import Event as Flag
 from time import perf_counter
 from types import TracebackType
 from typing import Any, Literal, Self, Unpack
 
 from engine.backends.base import Backend
+from engine.backends.heads import HeadBackend
 from engine.cancel import CancelToken
 from engine.chat.render import let_go, warming
 from engine.config import (
@@ -29,6 +31,7 @@ from engine.generation.occupancy import Occupancy, ReplyRef, RunningReply
 from engine.generation.planner import Models, make_plan, make_request, settle_lookahead
 from engine.generation.questions import TargetQuestions
 from engine.library.compat import Fit, judge_backends, require_usable
+from engine.loading.heads import open_heads
 from engine.loading.open import ModelSource, notes_on_models
 from engine.loading.sharing import Holder
 from engine.lookahead.knowledge import PairKnowledge, learn_pair
@@ -44,9 +47,9 @@ _BUSY = Translatable("This decoder is generating a reply. Wait for it, or cancel
 
 
 class SpeculativeDecoder(TargetQuestions):
-    """Hold a target, perhaps a draft, and write replies with both.
+    """Hold a target, perhaps a draft or heads, and write replies with them.
 
-    Attributes: target, draft (the loaded backends or None); cancel_token (ends the call that is running); stats
+    Attributes: target, draft, heads (the loaded backends or None); cancel_token (ends the call that is running); stats
     (added up over all replies since `reset_stats`); warnings (what to know of the models). One reply is written at a
     time. `close`, `attach_target` and `attach_draft` may be called from another thread meanwhile: they cancel the reply
     and wait for its end. `cancel_token` may be used from any thread.
@@ -66,6 +69,7 @@ class SpeculativeDecoder(TargetQuestions):
         self._sampling = sampling or SamplingConfig()
         self.target: Backend | None = None
         self.draft: Backend | None = None
+        self.heads: HeadBackend | None = None
         self.cancel_token = CancelToken()
         self._stats = GenerationStats()
         self._past = GenerationStats()
@@ -101,6 +105,7 @@ class SpeculativeDecoder(TargetQuestions):
         with warming(self, lambda: self.target, early=not isinstance(model, Backend)):
             backend, config = self._holder.open(model, "target", progress, cancel or self.cancel_token)
             with self._occupancy.change():
+                self._put_heads(None)
                 fit = None if self.draft is None else judge_backends(backend, self.draft)
                 self._configs["target"] = config
                 self._put("target", backend)
@@ -137,6 +142,25 @@ class SpeculativeDecoder(TargetQuestions):
             self._configs["draft"] = config
             self._put("draft", backend)
             self._note_models(fit)
+
+    def attach_heads(self, model: str | Path | LoadConfig | None, *, cancel: CancelToken | None = None) -> None:
+        """Load the draft heads of the attached target, in place of those before. None: no heads.
+
+        `model`: their file, or the target's own where they are inside. They stay until another target is attached.
+        Raises ModelNotLoaded (there is no target), LoadFailed and its kinds, NotAvailable, Cancelled.
+        """
+        token = cancel or self.cancel_token
+        heads = None if model is None else open_heads(model, self._loaded(), token)
+        with self._occupancy.change():
+            self._put_heads(heads)
+
+    def _put_heads(self, heads: HeadBackend | None) -> None:
+        self._forget()
+        if self.heads is not None:
+            if self.target is not None:
+                self.target.show_states(None)
+            self.heads.close()
+        self.heads = heads
 
     def _put(self, part: Literal["target", "draft"], backend: Backend | None) -> None:
         """Attach a model in the place of another, which is let go."""
@@ -268,7 +292,8 @@ class SpeculativeDecoder(TargetQuestions):
                     answer = yield event
 
     def _models(self, request: GenerationRequest, cancel: CancelToken) -> Models:
-        models = Models(target := self._loaded(), self.draft, through_text=self._through_text, past=self._past)
+        target = self._loaded()
+        models = Models(target, self.draft, self.heads, through_text=self._through_text, past=self._past)
         if request.speculation.lookahead != "auto":
             return models
         if self._knowledge is None:
@@ -323,6 +348,7 @@ class SpeculativeDecoder(TargetQuestions):
         """Free the models. What is running is cancelled and has ended before. Closing twice is harmless."""
         self._holder.cancel_loads()
         with self._occupancy.change():
+            self._put_heads(None)
             self._put("draft", None)
             self._put("target", None)
         let_go(self)

@@ -29,9 +29,10 @@ class ModelNotLoaded(EngineError):
     """Report that a decoder was asked to generate before it had a target."""
 
     def __init__(self, what: str = "target") -> None:
-        super().__init__(
-            Translatable("No {what} model is loaded. Load one first with attach_{what}() or load().", what=what)
-        )
+        said = Translatable("No {what} model is loaded. Load one first with attach_{what}() or load().", what=what)
+        if what == "heads":
+            said = Translatable("No heads are loaded. Load some first with attach_heads().")
+        super().__init__(said)
 
 
 class LoadFailed(EngineError):

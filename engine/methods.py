@@ -79,10 +79,36 @@ DRAFT_METHODS = (
     NGRAM,
     DraftMethod("medusa", "Medusa", "Heads on the target propose, each one position.", needs="heads"),
     DraftMethod("eagle2", "EAGLE-2", "A head that reads the target's last features proposes.", needs="heads"),
-    DraftMethod("eagle3", "EAGLE-3", "A head that reads features of several layers proposes.", needs="heads"),
-    DraftMethod("mtp", "MTP", "The target's own layers for later tokens propose.", needs="heads"),
-    DraftMethod("dflash", "DFlash", "A head proposes a block of tokens at once.", needs="heads"),
-    DraftMethod("dspark", "DSpark", "A head on the target proposes.", needs="heads"),
+    DraftMethod(
+        "eagle3",
+        "EAGLE-3",
+        Translatable("A head that reads the target's hidden states proposes."),
+        "engine.drafting.heads.chain:make_drafter",
+        needs="heads",
+    ),
+    DraftMethod(
+        "mtp",
+        "MTP",
+        Translatable("The target's own layers for later tokens propose."),
+        "engine.drafting.heads.chain:make_drafter",
+        needs="heads",
+    ),
+    DraftMethod(
+        "dflash",
+        "DFlash",
+        Translatable("A head proposes a block of tokens at once."),
+        "engine.drafting.heads.chain:make_drafter",
+        lookahead=8,  # A block costs one pass, however long it is.
+        needs="heads",
+    ),
+    DraftMethod(
+        "dspark",
+        "DSpark",
+        Translatable("A head proposes a block of tokens at once, each in view of the one before it."),
+        "engine.drafting.heads.chain:make_drafter",
+        lookahead=7,
+        needs="heads",
+    ),
 )
 METHODS = (AUTO, PLAIN, *(method.name for method in DRAFT_METHODS))
 """Every name that a request may give as its method."""

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cancel import CancelToken
+from engine.errors import NotAvailable
 from engine.sampling.rows import NUMPY, Rows
+from engine.translatable import Translatable
 
 Logits = NDArray[np.float32]
 
@@ -28,6 +30,34 @@ class Rewind:
 
     kind: Literal["any", "window", "snapshots", "none"]
     depth: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenStates:
+    """Describe which hidden states of a model can be read.
+
+    `readable`: numbers of layers whose input can be read, counted from 0; `layers`, the number of layers, stands for
+    what leaves the last one, before the norm. `width`: numbers in a state.
+    """
+
+    readable: frozenset[int]
+    layers: int
+    width: int
+
+
+class StateReader(Protocol):
+    """Define what reads the hidden states of a target's tokens as they are computed (see Backend.show_states)."""
+
+    @property
+    def state_layers(self) -> Sequence[int]:
+        """Return the numbers of the states that are wanted, as in HiddenStates."""
+
+    def read_states(self, first: int, tokens: Sequence[int], states: NDArray[np.float32]) -> None:
+        """Read the states of `tokens`, which stand in the cache from position `first` on now.
+
+        `states`: shape (tokens, layers * width), the wanted layers of a token side by side. What was read of these
+        positions before holds no more, nor what was read of those behind them.
+        """
 
 
 class AddedToken(NamedTuple):
@@ -94,7 +124,7 @@ class Backend(ABC):
     notes (sentences about how it was loaded that a person should know, mostly none); closed (whether `close` was
     called); own_kernels (whether this project's kernels compute: verifying costs less); row_difference (by how much a
     logit of a token fed with four others differs from that of the token alone, at most, as measured after loading; None
-    where it was not measured).
+    where it was not measured); hidden_states (which ones can be shown, None where none can).
     """
 
     name: str
@@ -113,6 +143,7 @@ class Backend(ABC):
     closed: bool = False
     own_kernels: bool = False
     row_difference: float | None = None
+    hidden_states: HiddenStates | None = None
 
     @property
     def batch_invariant(self) -> bool | None:
@@ -150,6 +181,16 @@ class Backend(ABC):
 
     def watch(self, cancel: CancelToken | None) -> None:  # noqa: B027 - a backend may be too quick to be interrupted
         """Watch this token: once it is set, a forward may be given up, raising Cancelled. None: no more."""
+
+    def show_states(self, reader: StateReader | None) -> None:
+        """Show the hidden states of every token from the next forward on to `reader`. None: to nobody, at no cost.
+
+        Raises NotAvailable where they cannot be shown.
+        """
+        if reader is not None:
+            raise NotAvailable(
+                Translatable("Drafting with heads"), Translatable("{name} shows no hidden states.", name=self.name)
+            )
 
     def set_threads(self, n: int) -> None:  # noqa: B027 - not every backend can
         """Compute with `n` threads (1 or more) from the next forward on. Nothing happens where not threads_adjustable.

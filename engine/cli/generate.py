@@ -29,19 +29,18 @@ from engine.cli.common import (
 from engine.config import (
     THINKING_MODES,
     GenerationRequest,
+    LoadConfig,
     Lookahead,
     SamplingConfig,
     SpeculationConfig,
     freeze_prompt,
 )
 from engine.decoder import SpeculativeDecoder
-from engine.errors import Cancelled, InvalidLookahead, InvalidRequest, NotAvailable, PairWarning
+from engine.errors import Cancelled, InvalidLookahead, InvalidRequest, PairWarning
 from engine.events import Finished, GenerationResult, LoadProgress, TokenEvent
 from engine.library.presets import RECOMMENDED, apply_preset, recommended_sampling
 from engine.messages.message import Message
 from engine.methods import AUTO, PLAIN, SOURCES
-
-_LATER = "it is planned for a later version"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +128,11 @@ def add_models(parser: argparse.ArgumentParser) -> None:
     models.add_argument("--cache-type", metavar="F", help="f16, q8_0 or q4_0; only for GGUF models")
     models.add_argument("--device", metavar="D", help="auto, cpu, cuda, cuda:1 or mps (default: auto)")
     models.add_argument("--dtype", metavar="F", help="float32, bfloat16 or float16; only for safetensors models")
-    models.add_argument("--heads", metavar="H", help=_LATER)
+    models.add_argument(
+        "--heads",
+        metavar="PATH",
+        help="GGUF file with draft heads for the target (EAGLE-3, MTP; default for --method mtp: its own file)",
+    )
 
 
 def add_speculation(parser: argparse.ArgumentParser) -> None:
@@ -181,7 +184,6 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def run(args: argparse.Namespace) -> int:
-    refuse_later(args)
     settings = settings_of(args)
     options: dict[str, Any] = {"sampling": settings.sampling, "speculation": settings.speculation}
     options |= {"max_tokens": args.max_tokens, "stop": tuple(args.stop), "stop_tokens": tuple(args.stop_token)}
@@ -215,11 +217,6 @@ def _note_ignored(args: argparse.Namespace) -> None:
         said = "PROMPT" if name == "prompt" else f"--{name}"
         why = "without --preset" if name == "folder" else "beside --messages"
         sys.stderr.write(f"outrider-engine: {said} is ignored {why}.\n")
-
-
-def refuse_later(args: argparse.Namespace) -> None:
-    if args.heads is not None:
-        raise NotAvailable("--heads", f"{_LATER}.")
 
 
 def settings_of(args: argparse.Namespace) -> Settings:
@@ -283,9 +280,29 @@ def load_models(
         warnings.simplefilter("ignore", PairWarning)
         draft = None if settings.draft == "none" else settings.draft
         decoder = load_named(args, settings.target or "demo", draft, progress=show, cancel=cancel)
+        _attach_heads(decoder, args, settings, cancel)
     for warning in decoder.warnings:
         console.print(f"outrider-engine: {warning}", highlight=False, markup=False, soft_wrap=True)
     return decoder
+
+
+def _attach_heads(
+    decoder: SpeculativeDecoder, args: argparse.Namespace, settings: Settings, cancel: CancelToken
+) -> None:
+    """Load the heads that are asked for: of a file, or for MTP without one those inside the target's own."""
+    asked = (settings.speculation.method, *settings.speculation.sources)
+    source = args.heads or ((settings.target or "demo") if "mtp" in asked else None)
+    if source is None:
+        return
+    # As the target was loaded: a file that was tried with these settings passes.
+    config = LoadConfig(
+        Path(source), args.ctx, args.threads, args.gpu_layers, device=args.device, cache_type=args.cache_type
+    )
+    try:
+        decoder.attach_heads(config, cancel=cancel)
+    except BaseException:
+        decoder.close()
+        raise
 
 
 def _answer_turns(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.formats.model_file import ModelFile
+from engine.library.heads import HeadFit, judge_heads
 from engine.library.pairs import Pair, Pairs, judge_models
 from engine.library.scan import scan_folder
 from engine.system.files import expanded
@@ -28,6 +29,7 @@ def run(folder: str | Path, as_json: bool, console: Console) -> int:
     else:
         console.print(_models_table(models, Path(folder)))
         _print_pairs(models, judge_models(models), Path(folder), console)
+        _print_heads(models, Path(folder), console)
     return 0
 
 
@@ -38,13 +40,13 @@ def _report_to_dict(folder: str | Path, models: Sequence[ModelFile]) -> dict[str
     pairs = judge_models(models)
     return {
         "folder": str(folder),
-        "models": [_model_to_dict(model, pairs) for model in models],
+        "models": [_model_to_dict(model, pairs, judge_heads(model, models)) for model in models],
         "pairs": [_pair_to_dict(pair) for pair in pairs.listed],
         "pairs_shortened": pairs.shortened,
     }
 
 
-def _model_to_dict(model: ModelFile, pairs: Pairs) -> dict[str, Any]:
+def _model_to_dict(model: ModelFile, pairs: Pairs, heads: Sequence[HeadFit]) -> dict[str, Any]:
     vocabulary = model.vocabulary
     best = pairs.best.get(model.path)
     fits, through_text = pairs.counts.get(model.path, (0, 0))
@@ -68,6 +70,10 @@ def _model_to_dict(model: ModelFile, pairs: Pairs) -> dict[str, Any]:
         "problem": model.problem,
         "best_draft": None if best is None else str(best.draft.path),
         "drafts": {"fits": fits, "through_text": through_text},
+        "heads": [
+            {"path": str(fit.source.path), "method": fit.method, "fits": fit.fits, "reason": fit.reason}
+            for fit in heads
+        ],
     }
 
 
@@ -136,6 +142,24 @@ def _print_pairs(models: Sequence[ModelFile], pairs: Pairs, folder: Path, consol
             table.add_row(_name(target, folder), _name(best.draft, folder), why)
     console.print(table)
     console.print("Use --json to list all other pairs.", style="dim")
+
+
+def _print_heads(models: Sequence[ModelFile], folder: Path, console: Console) -> None:
+    """Print the draft heads in the folder and which targets they are for, if there are any."""
+    judged = {model.path: judge_heads(model, models) for model in models if model.usable}
+    if not any(judged.values()):
+        return
+    from rich.table import Table  # noqa: PLC0415 - JSON needs none
+
+    table = Table(title="Draft heads", title_justify="left")
+    for column in ("target", "heads", "why"):
+        table.add_column(column, overflow="fold")
+    for target in models:
+        for fit in judged.get(target.path, ()):
+            colour = "green" if fit.fits else "red"
+            why = f"[{colour}]{fit.method}{'' if fit.fits else ' does not fit'}[/{colour}]\n{_shown(fit.reason)}"
+            table.add_row(_name(target, folder), _name(fit.source, folder), why)
+    console.print(table)
 
 
 def _name(model: ModelFile, folder: Path) -> str:

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from engine.cancel import CancelToken
 from engine.cli.common import EXIT_DONE, add_sampling_options, read_text
-from engine.cli.generate import add_models, add_speculation, load_models, refuse_later, settings_of
+from engine.cli.generate import add_models, add_speculation, load_models, settings_of
 from engine.errors import InvalidRequest
 from engine.server.app import make_app
 from engine.server.engine_thread import EngineThread
@@ -45,7 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl+C or SIGTERM."""
-    refuse_later(args)
     limits = _limits(args)
     if not 0 <= args.port <= 65535:
         raise InvalidRequest("The port must be a whole number from 0 to 65535.")

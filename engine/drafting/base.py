@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.backends.base import Backend
+from engine.backends.heads import HeadBackend
 from engine.cancel import CancelToken
 from engine.config import GenerationRequest
 from engine.sampling.masking import MaskSource
@@ -92,7 +93,7 @@ class Drafter(ABC):
 class DrafterContext:
     """Hold what the drafter of one reply may be made from.
 
-    Attributes: target and draft (the loaded models; draft None: there is none); request (with its settings for sampling
+    Attributes: target, draft and heads (what is loaded; None: there is none); request (with its settings for sampling
     and speculation); seed (of this reply); stop_tokens (those that end it); through_text (target and draft have
     different tokenizers); cost (`cost(n)`: what a verification of n tokens costs, in times of one token); rows (what
     draws from rows of logits); masks (those of a constraint, which the draft keeps to as well).
@@ -100,6 +101,7 @@ class DrafterContext:
 
     target: Backend
     draft: Backend | None
+    heads: HeadBackend | None
     request: GenerationRequest
     seed: int
     stop_tokens: frozenset[int]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from engine.config import SamplingConfig
 from engine.errors import LoadFailed
+from engine.formats.draft_head import DraftHead
 from engine.formats.recommended import Recommended, sampling_of
 from engine.formats.turns import format_of_vocabulary
 from engine.translatable import Translatable, as_sentence
@@ -43,7 +44,8 @@ class ModelFile:
     the fewest of them that lie together, `float32_cache`: whether they are kept in float32; `layers`: how many could go
     to a GPU one by one. `file_format`: what it is stored as, which decides the backend. `recommended`: how its makers
     recommend to sample from it, fields of a SamplingConfig with their values. `thinks`: whether its chat template
-    speaks of thoughts before the answer.
+    speaks of thoughts before the answer. `width`: numbers in a hidden state. `head`: the draft head that it is, or has
+    inside; None where there is none that can be used.
     """
 
     path: Path
@@ -67,6 +69,8 @@ class ModelFile:
     layers: int = 0
     recommended: Recommended = ()
     thinks: bool = False
+    width: int = 0
+    head: DraftHead | None = None
 
     @property
     def usable(self) -> bool:

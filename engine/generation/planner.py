@@ -9,6 +9,7 @@ from threading import Event
 from typing import Any, TypeVar, cast
 
 from engine.backends.base import Backend, Tokenizer
+from engine.backends.heads import HeadBackend
 from engine.cancel import CancelToken
 from engine.chat.context_fit import fit_turns
 from engine.chat.inputs import PLAIN_INPUT, TemplateInput
@@ -62,6 +63,7 @@ class Models:
 
     target: Backend
     draft: Backend | None
+    heads: HeadBackend | None = None
     through_text: bool = False
     past: GenerationStats = field(default_factory=GenerationStats)
     knowledge: PairKnowledge | None = None
@@ -155,7 +157,7 @@ def make_plan(
         end = turn_end_of(target.tokenizer, target.eos_token_ids, parted.thought_ends, renderer)
     stop_tokens = target.eos_token_ids | end.tokens | frozenset(request.stop_tokens)
     masks = _masks(request, target, parted, stop_tokens)
-    method, sources = choose_sources(speculation, has_draft=models.draft is not None)
+    method, sources = choose_sources(speculation, has_draft=models.draft is not None, heads=models.heads)
     lookahead = _lookahead(speculation, sources)
     speculation = replace(speculation, lookahead=lookahead)
     if lookahead == "auto" and target.rewind.kind == "none":  # One token at a time never pays.
@@ -163,6 +165,7 @@ def make_plan(
     context = DrafterContext(
         target,
         models.draft,
+        models.heads,
         request,
         seed,
         stop_tokens,
@@ -171,6 +174,8 @@ def make_plan(
         models.rows,
         masks,
     )
+    if not any(source.needs == "heads" for source in sources):
+        target.show_states(None)
     parts = [_make_part(source, context) for source in sources]
     automatic, greedy = speculation.lookahead == "auto", request.sampling.greedy
     policy = _make_policy(models, sources, parts, tokens, greedy=greedy) if automatic else make_policy(speculation)
@@ -201,7 +206,9 @@ def make_plan(
     )
 
 
-def choose_sources(speculation: SpeculationConfig, *, has_draft: bool) -> tuple[str, tuple[DraftMethod, ...]]:
+def choose_sources(
+    speculation: SpeculationConfig, *, has_draft: bool, heads: HeadBackend | None = None
+) -> tuple[str, tuple[DraftMethod, ...]]:
     """Return the method that is meant and the sources that it asks in turn, by what is asked for and what is loaded.
 
     Raises ModelNotLoaded, NotAvailable, InvalidRequest.
@@ -212,7 +219,7 @@ def choose_sources(speculation: SpeculationConfig, *, has_draft: bool) -> tuple[
     if named is not None and not named.available:
         raise NotAvailable(
             Translatable("The method {method}", method=name),
-            Translatable("it is planned for a later version. Use draft-model or ngram."),
+            Translatable("it is planned for a later version. Use draft-model, ngram, eagle3 or mtp."),
         )
     if sources and name != AUTO and named not in sources:
         raise InvalidRequest(
@@ -228,6 +235,18 @@ def choose_sources(speculation: SpeculationConfig, *, has_draft: bool) -> tuple[
         sources = (named,)
     if not has_draft and any(source.needs == "draft" for source in sources):
         raise ModelNotLoaded("draft")
+    for source in sources:
+        if source.needs == "heads" and heads is None:
+            raise ModelNotLoaded("heads")
+        if source.needs == "heads" and heads is not None and source.name != heads.method:
+            raise InvalidRequest(
+                Translatable(
+                    "The method {method} needs other heads: those of {name} are for {theirs}.",
+                    method=source.name,
+                    name=heads.name,
+                    theirs=heads.method,
+                )
+            )
     if speculation.lookahead == 0 or not sources:
         return PLAIN, ()
     if name == AUTO:

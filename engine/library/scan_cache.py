@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from engine._version import __version__
+from engine.formats.draft_head import DraftHead
 from engine.formats.model_file import ModelFile
 from engine.formats.vocabulary import Vocabulary
 from engine.library.walk import Stamps
@@ -72,6 +73,9 @@ class LibraryCache:
                 return None
             figures = dict(zip(_FIGURES, found["figures"], strict=True))
             figures["recommended"] = tuple((str(name), number) for name, number in figures["recommended"])
+            if figures["head"] is not None:
+                method, layers, width = figures["head"]
+                figures["head"] = DraftHead(method, tuple(layers), width)
             if figures["problem"] is not None:
                 figures["problem"] = unpacked(figures["problem"])
             return Entry(stamps, ModelFile(path=Path(path), vocabulary=vocabulary, **figures))
@@ -135,6 +139,8 @@ def _to_json(entry: Entry, names: Mapping[int, str]) -> dict[str, Any]:
 
 def _figure(value: Any) -> Any:
     """Return a figure as JSON reads it again: only then is it seen that nothing changed."""
+    if isinstance(value, DraftHead):
+        return [value.method, list(value.layers), value.width]
     if isinstance(value, tuple):
         return [list(pair) for pair in value]
     return packed(value) if isinstance(value, str) else value

@@ -53,6 +53,7 @@ LAZY_MODULES = (
     "engine.cli.presets",
     "engine.cli.serve",
     "engine.cli.template",
+    "engine.backends.llama_cpp.heads",
     "engine.backends.llama_cpp.library",
     "engine.chat.render_child",
     "engine.loading.trial_child",

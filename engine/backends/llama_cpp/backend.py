@@ -13,7 +13,8 @@ from typing import Any
 import llama_cpp
 import numpy as np
 
-from engine.backends.base import Backend, Logits, Rewind
+from engine.backends.base import Backend, Logits, Rewind, StateReader
+from engine.backends.llama_cpp.hidden import HiddenRows, hidden_states
 from engine.backends.llama_cpp.library import card_names, computes_alike, library_rows, prepare_library
 from engine.backends.llama_cpp.loading import gpu_layers, load_model, make_context, notes_on
 from engine.backends.llama_cpp.recurrent import RecurrentState, worth_saving
@@ -86,6 +87,9 @@ class LlamaCppBackend(Backend):
         self.device = device
         self.threads_adjustable = device == "cpu"
         self.own_kernels = device == "cpu" and computes_alike()
+        self.hidden_states = hidden_states(model)
+        self._reader: StateReader | None = None
+        self._shown: HiddenRows | None = None
         self._state: RecurrentState | None = None
         self.rewind = Rewind("any")
         if llama_cpp.llama_model_is_recurrent(model) or llama_cpp.llama_model_is_hybrid(model):
@@ -139,6 +143,24 @@ class LlamaCppBackend(Backend):
         # cache among the threads when it is asked for a single token.
         if self.threads_adjustable:
             self.threads = n
+
+    def show_states(self, reader: StateReader | None) -> None:
+        if reader is self._reader:
+            return
+        if reader is not None and self.hidden_states is None:
+            super().show_states(reader)
+        with self._open():
+            if self._shown is not None:
+                self._shown.stop()
+            self._shown = self._reader = None
+            if reader is not None and self.hidden_states is not None:
+                self._shown = HiddenRows(self._context, self.hidden_states, reader.state_layers)
+                self._reader = reader
+
+    @property
+    def context(self) -> Any:
+        """Return llama.cpp's context, for heads that share tensors with this model."""
+        return self._context
 
     def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
         with self._lock:
@@ -211,6 +233,12 @@ class LlamaCppBackend(Backend):
             raise BackendFailure(self._log.last or f"llama.cpp answered {status}", position)
         if self._state is not None:
             self._state.decoded(count)
+        if self._shown is not None and self._reader is not None:
+            try:
+                self._reader.read_states(position, tokens, self._shown.rows(count))
+            except BaseException:
+                self._recover()
+                raise
 
     def _rows(self, count: int, n_outputs: int) -> Logits:
         if n_outputs == 0:

@@ -14,7 +14,7 @@ import sys
 from collections import deque
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import llama_cpp
 
@@ -189,6 +189,20 @@ class _Place(ctypes.Structure):
         ("symbol", ctypes.c_char_p),
         ("address", ctypes.c_void_p),
     )
+
+
+def llama_library() -> ctypes.CDLL:
+    """Return libllama itself, for functions that llama_cpp does not bind."""
+    from llama_cpp.llama_cpp import _lib  # noqa: PLC0415 - a private name: only here
+
+    return cast(ctypes.CDLL, _lib)
+
+
+def text_entry(model: Any, key: str) -> str:
+    """Return an entry of a model's header as text; '' if it has none."""
+    buffer = ctypes.create_string_buffer(128)
+    length = llama_cpp.llama_model_meta_val_str(model, key.encode(), buffer, len(buffer))
+    return buffer.value.decode("utf-8", "replace") if length >= 0 else ""
 
 
 @cache

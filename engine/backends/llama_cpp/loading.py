@@ -56,7 +56,7 @@ def load_model(
             llama_cpp.llama_model_free(model)
         raise Cancelled(Translatable("Loading the model"))
     if not model:
-        raise LoadFailed(config.path, _reason(config, log, Translatable("llama.cpp cannot read it")))
+        raise LoadFailed(config.path, reason_of(config, log, Translatable("llama.cpp cannot read it")))
     if not llama_cpp.llama_model_has_decoder(model) or llama_cpp.llama_model_has_encoder(model):
         llama_cpp.llama_model_free(model)
         raise ModelNotSupported(
@@ -97,7 +97,7 @@ def make_context(model: Any, config: LoadConfig, log: LibraryLog) -> tuple[Any, 
     if not context:
         raise LoadFailed(
             config.path,
-            _reason(
+            reason_of(
                 config, log, Translatable("llama.cpp cannot create a context for it; there may not be enough memory")
             ),
         )
@@ -154,7 +154,8 @@ def notes_on(model: Any, config: LoadConfig) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _reason(config: LoadConfig, log: LibraryLog, otherwise: str) -> str:
+def reason_of(config: LoadConfig, log: LibraryLog, otherwise: str) -> str:
+    """Return why llama.cpp refused, in its own words where it said any."""
     detail = log.error
     if detail and gpu_layers(config) and tells_of_no_memory(detail):
         return Translatable(

@@ -21,6 +21,8 @@ from typing import Any
 
 import llama_cpp
 
+from engine.backends.llama_cpp.library import text_entry
+
 _DEPTHS = {
     **dict.fromkeys(("lfm2", "qwen35", "qwen35moe"), 8),
     **dict.fromkeys(("lfm2moe", "nemotron_h", "nemotron_h_moe"), 4),
@@ -50,15 +52,15 @@ def snapshot_depth(model: Any, batch_size: int) -> int:
     if not state or not _recurrent(model):
         return 0
     affordable = int(llama_cpp.llama_model_size(model)) // (_SHARE * state)
-    return max(0, min(_DEPTHS.get(_text(model, "general.architecture"), 0), affordable, batch_size - 2))
+    return max(0, min(_DEPTHS.get(text_entry(model, "general.architecture"), 0), affordable, batch_size - 2))
 
 
 def state_bytes(model: Any) -> int:
     """Return the most bytes one recurrent state can have, as if no layer were an attention layer. 0 if not known."""
-    architecture = _text(model, "general.architecture")
+    architecture = text_entry(model, "general.architecture")
 
     def number(key: str) -> int:
-        text = _text(model, f"{architecture}.{key}")
+        text = text_entry(model, f"{architecture}.{key}")
         return int(text) if text.isdecimal() else 0
 
     width, inner, state = number("embedding_length"), number("ssm.inner_size"), number("ssm.state_size")
@@ -164,10 +166,3 @@ class RecurrentState:
 
 def _recurrent(model: Any) -> bool:
     return bool(llama_cpp.llama_model_is_recurrent(model) or llama_cpp.llama_model_is_hybrid(model))
-
-
-def _text(model: Any, key: str) -> str:
-    """Return an entry of the model's header as text; '' if it has none."""
-    buffer = ctypes.create_string_buffer(128)
-    length = llama_cpp.llama_model_meta_val_str(model, key.encode(), buffer, len(buffer))
-    return buffer.value.decode("utf-8", "replace") if length >= 0 else ""

@@ -55,7 +55,7 @@ def check_model(header: GgufFile, others: Sequence[GgufFile] = (), *, skip_vocab
     # The first part of a split one may have none.
     if not tensors:
         raise ModelFileBroken(header.path, Translatable("contains only a tokenizer, no model weights."))
-    checks = _Checks(header, architecture, tensors)
+    checks = HeaderChecks(header, architecture, tensors)
     checks.types()
     checks.sizes()
     checks.attention()
@@ -66,7 +66,7 @@ def check_model(header: GgufFile, others: Sequence[GgufFile] = (), *, skip_vocab
     checks.formats()
 
 
-class _Checks:
+class HeaderChecks:
     """Check one header; each method raises the error that fits."""
 
     def __init__(self, header: GgufFile, architecture: str, tensors: dict[str, Tensor]) -> None:

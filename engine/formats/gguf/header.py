@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -123,3 +124,14 @@ class GgufFile:
         """Return how many elements the array at `key` has, or None."""
         value = self.metadata.get(key)
         return value.length if value is not None and value.is_array else None
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Read whole numbers at the entries of an architecture: from 0 on, and 0 for what is not there."""
+
+    header: GgufFile
+    architecture: str
+
+    def __call__(self, key: str) -> int:
+        return max(self.header.number(f"{self.architecture}.{key}") or 0, 0)

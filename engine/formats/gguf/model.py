@@ -10,8 +10,11 @@ from pathlib import Path
 
 from engine.config import MAX_LOOKAHEAD
 from engine.errors import LoadFailed
+from engine.formats.draft_head import DraftHead
 from engine.formats.gguf import types
 from engine.formats.gguf.checks import check_model
+from engine.formats.gguf.header import Numbers
+from engine.formats.gguf.heads import inner_head, read_head
 from engine.formats.gguf.parts import split_parts
 from engine.formats.gguf.pieces import KnownPieces
 from engine.formats.gguf.reader import GgufFile, read_gguf
@@ -110,6 +113,7 @@ def inspect_gguf(path: Path) -> ModelFile:
 def describe(header: GgufFile, others: Sequence[GgufFile], vocabulary: Vocabulary | None) -> ModelFile:
     """Return the figures of a GGUF model whose header was read; `others` are the further parts of a split one."""
     role, problem = _role(header)
+    head, unusable = _head(header, others, role)
     architecture = header.text("general.architecture") or ""
     parts = (header, *others)
     quantisation = _quantisation(parts)
@@ -124,7 +128,7 @@ def describe(header: GgufFile, others: Sequence[GgufFile], vocabulary: Vocabular
         size_bytes=sum(part.size for part in parts),
         has_chat_template=bool(header.text("tokenizer.chat_template")),
         vocabulary=vocabulary,
-        problem=problem,
+        problem=unusable or problem,
         role=role,
         cache_per_token=memory.cache + memory.scores,
         state_bytes=_with_snapshots(architecture, memory.state, sum(part.size for part in parts)),
@@ -135,7 +139,20 @@ def describe(header: GgufFile, others: Sequence[GgufFile], vocabulary: Vocabular
         layers=min(max(header.number(f"{architecture}.block_count") or 0, 0), _MOST_LAYERS) if role == "model" else 0,
         recommended=recommended_in_header(header.value),
         thinks=thinks(header.text("tokenizer.chat_template")),
+        width=max(header.number(f"{architecture}.embedding_length") or 0, 0),
+        head=head,
     )
+
+
+def _head(header: GgufFile, others: Sequence[GgufFile], role: Role) -> tuple[DraftHead | None, str | None]:
+    """Return the draft head that a file is or has inside, and why that of a file of its own cannot be used."""
+    if role == "draft-head":
+        try:
+            return read_head(header), None
+        except LoadFailed as error:
+            reason = Translatable("It is a draft head that cannot be used: {reason}", reason=error.reason)
+            return None, reason
+    return (inner_head(header, others) if role == "model" else None), None
 
 
 def _role(header: GgufFile) -> tuple[Role, str | None]:
@@ -202,7 +219,7 @@ class _Memory:
 
 
 def _memory(header: GgufFile, architecture: str, quantisation: str) -> _Memory:
-    number = _Numbers(header, architecture)
+    number = Numbers(header, architecture)
     layers, width = min(number("block_count"), _MOST_LAYERS), number("embedding_length")
     state = layers * number("ssm.inner_size") * (number("ssm.state_size") + 4) * 4
     if number("wkv.head_size"):
@@ -218,18 +235,7 @@ def _memory(header: GgufFile, architecture: str, quantisation: str) -> _Memory:
     return _Memory(elements, row, exact, scores, state)
 
 
-@dataclass(frozen=True, slots=True)
-class _Numbers:
-    """Read whole numbers at the entries of an architecture: from 0 on, and 0 for what is not there."""
-
-    header: GgufFile
-    architecture: str
-
-    def __call__(self, key: str) -> int:
-        return max(self.header.number(f"{self.architecture}.{key}") or 0, 0)
-
-
-def _cache(number: _Numbers, shared: Sequence[int], widest: int) -> tuple[int, int]:
+def _cache(number: Numbers, shared: Sequence[int], widest: int) -> tuple[int, int]:
     """Return the numbers in the cache for each token, and how many of them lie together at least.
 
     `shared`: key heads of each layer; `widest`: numbers in a head, where the header does not say it. Layers with a
@@ -264,7 +270,7 @@ def _per_layer(header: GgufFile, key: str, layers: int) -> list[int]:
 
 def _compute(header: GgufFile, architecture: str) -> int:
     """Return bytes of working space: the widest activations of a batch, and the rows of logits."""
-    number = _Numbers(header, architecture)
+    number = Numbers(header, architecture)
     width = number("embedding_length")
     inner = number("feed_forward_length") or 4 * width
     rows = (MAX_LOOKAHEAD + 1) * (header.count(TOKENS_KEY) or 0)

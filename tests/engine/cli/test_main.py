@@ -190,7 +190,6 @@ def test_without_a_target_the_bundled_pair_answers(
         (("--tokens", "1,two"), "token ids separated by commas"),
         (("--target", "/nowhere/x.gguf", "x"), "there is no such file"),
         (("--messages", "/nowhere/turns.json"), "Cannot read"),
-        (("--heads", "h", "x"), "--heads is not available: it is planned for a later version"),
         (("--overlap", "sideways", "x"), "Overlap must be 'on', 'off' or 'auto'"),
         (("--sources", "ngram,crystal-ball", "x"), "Sources must be different names out of ngram, draft-model"),
         (("--method", "autoregressive", "--sources", "ngram", "x"), "cannot be combined with the sources ngram"),
@@ -206,9 +205,15 @@ def test_one_clear_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str
     assert says in _complaint(capsys, *arguments)
 
 
-@pytest.mark.parametrize("method", ["medusa", "eagle2", "eagle3", "mtp", "dflash", "dspark"])
+@pytest.mark.parametrize("method", ["medusa", "eagle2"])
 def test_methods_of_later_versions_say_so(capsys: pytest.CaptureFixture[str], models: Models, method: str) -> None:
     assert f"method {method} is not available" in _complaint(capsys, *models, "--method", method, "x")
+
+
+def test_heads_that_are_not_there(capsys: pytest.CaptureFixture[str], models: Models) -> None:
+    assert "No heads are loaded" in _complaint(capsys, *models, "--method", "eagle3", "x")
+    assert "there is no such file" in _complaint(capsys, *models, "--heads", "nowhere.gguf", "x")
+    assert "it has no draft heads" in _complaint(capsys, *models, "--heads", "demo-draft", "x")
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", "[1]", '[{"role": "user"}]', '[{"role": "x", "content": "y"}]'])

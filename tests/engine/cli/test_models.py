@@ -56,7 +56,7 @@ def test_json(folder: Path) -> None:
     assert set(target) == {
         *("path", "name", "format", "role", "architecture", "parameters", "quantisation", "context_length"),
         *("size_bytes", "memory_bytes", "chat_template", "vocabulary", "usable", "problem", "best_draft", "drafts"),
-        *("recommended_sampling", "thinks", "turns"),
+        *("recommended_sampling", "thinks", "turns", "heads"),
     }
     assert target["name"] == "Big [bold]one[/bold]"
     assert target["vocabulary"] == {"type": "SentencePiece", "size": 16}

@@ -1,0 +1,79 @@
+"""Make a head that proposes a whole block at once look like a backend: DFlash and DSpark.
+
+Such a head (DFlash: Chen et al. 2026, arXiv:2602.06036) puts what it makes of the target's states into its cache, one
+entry for each token that the target has read, and then computes the pending token and as many masked ones in one pass
+that looks both ways. The distributions of the block's tokens do not depend on which of them are drawn.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+from engine.backends.base import Backend, Logits
+from engine.backends.heads import BATCH, HeadBackend, HeadLayers, States
+from engine.backends.prefix import common_prefix
+from engine.errors import BackendFailure
+from engine.translatable import Translatable
+
+
+class BlockLayers(HeadLayers):
+    """Compute a block. Attributes: as of HeadLayers, and most (tokens that a block proposes at most)."""
+
+    most: int
+    first: int = 0
+
+    def combine(self, states: States) -> States:
+        return states
+
+    @abstractmethod
+    def block(self, first: int, token: int, count: int) -> Logits:
+        """Return the logits of the `count` tokens behind the pending `token` at position `first`.
+
+        Shape (count, vocab_size). Nothing of it stays in the cache. Raises BackendFailure.
+        """
+
+
+class BlockHeadBackend(HeadBackend):
+    """Let a head draft block by block, though it is asked token by token (see HeadBackend)."""
+
+    def __init__(self, layers: BlockLayers, target: Backend) -> None:
+        super().__init__(layers, target)
+        self._block_layers = layers
+        self._rows: Logits | None = None
+        self.most = self._wanted = layers.most
+
+    def expect(self, count: int) -> None:
+        self._wanted = min(count, self._block_layers.most)
+
+    def read_states(self, first: int, tokens: Sequence[int], states: States) -> None:
+        self._rows = None
+        if first > self._seen:
+            self.truncate(0)
+            return
+        alike = first + common_prefix(self._tokens[first : self._seen], tokens)
+        self._forget(alike)
+        del self._tokens[first:]
+        self._tokens.extend(tokens)
+        self._seen = first + len(tokens)
+        for start in range(alike, self._seen, BATCH):
+            end = min(start + BATCH, self._seen)
+            self._layers.feed(start, self._tokens[start:end], states[start - first : end - first], wanted=False)
+            self._held = self._exact = end
+
+    def truncate(self, length: int) -> None:
+        if length <= self._seen:
+            self._rows = None
+        super().truncate(length)
+
+    def _compute(self) -> Logits:
+        own = len(self._tokens) - 1 - self._seen
+        if own < 0 or self._held != self._seen:
+            raise BackendFailure(Translatable("the head has no hidden states to begin with"), self.length)
+        if own == 0 or self._rows is None:
+            room = self.context_length - self._seen - 1
+            count = max(min(self._wanted, room), 1)
+            self._rows = self._block_layers.block(self._seen, self._tokens[self._seen], count)
+        if own >= len(self._rows):
+            raise BackendFailure(Translatable("a block of the head ends here"), self.length)
+        return self._rows[own : own + 1]

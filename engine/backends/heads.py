@@ -1,0 +1,221 @@
+"""Make a draft head look like a backend: it continues a text, but from the hidden states of its target.
+
+A head (EAGLE-3: Li et al. 2025, arXiv:2503.01840; MTP: DeepSeek-AI 2024, arXiv:2412.19437) is a layer or a few. Its
+*entry* for the token at position p is made of that token and of the target's state at p - 1, from which the token was
+drawn. Where the target has not been yet, the head's own last state takes the place of the target's.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.backends.base import Backend, Logits, Rewind, Tokenizer
+from engine.backends.prefix import common_prefix
+from engine.errors import BackendClosed, BackendFailure, ContextFull, TokenOutOfRange
+from engine.translatable import Translatable
+
+States = NDArray[np.float32]
+BATCH = 64
+"""Entries that are fed at once at most."""
+
+
+class HeadLayers(ABC):
+    """Compute a head's entries, and keep their keys and values.
+
+    Attributes: name; method (the draft method that it is for); tokenizer (the one that it was made for); layers (which
+    states of the target it reads, as in engine.backends.base.HiddenStates); width (numbers in a combined state);
+    vocab_size (of its logits: the target's); first (position of the first entry: 1, or 0 where the first token has one
+    too, with a state of zeros); parameters and weight_bytes.
+    """
+
+    name: str
+    method: str
+    tokenizer: Tokenizer
+    layers: tuple[int, ...]
+    width: int
+    vocab_size: int
+    first: int = 1
+    parameters: int = 0
+    weight_bytes: int = 0
+
+    @abstractmethod
+    def combine(self, states: States) -> States:
+        """Return what entries are made of, shape (tokens, width), from states of shape (tokens, layers * width)."""
+
+    @abstractmethod
+    def feed(self, first: int, tokens: Sequence[int], states: States, *, wanted: bool) -> tuple[Logits, States] | None:
+        """Append the entries of the tokens at positions `first`, …, at most BATCH, with the states before them.
+
+        Returns, where `wanted`, the logits behind the last one, shape (1, vocab_size), and its own state, shape
+        (width,): views that are valid until the next call. Raises BackendFailure.
+        """
+
+    @abstractmethod
+    def cut(self, position: int) -> None:
+        """Forget the entries from `position` on."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free the head. Closing twice is harmless."""
+
+
+class HeadBackend(Backend):
+    """Let a head draft as a model of its own would (see Backend): made of its layers and its loaded target.
+
+    It reads the target's states as they are computed (it is a StateReader), keeps each, and never has the target run:
+    what it drafted from its own states and was accepted is computed anew from the target's, together with the next
+    draft. Its `length` counts what stands in the text, whether computed already or not.
+    """
+
+    rewind = Rewind("any")
+    most: int | None = None
+    """Tokens of a draft at most; None: as many as are asked for."""
+
+    def __init__(self, layers: HeadLayers, target: Backend) -> None:
+        self._layers = layers
+        self.name = layers.name
+        self.method = layers.method
+        self.target = target
+        self.vocab_size = layers.vocab_size
+        self.context_length = target.context_length
+        self.eos_token_ids = target.eos_token_ids
+        self.tokenizer = layers.tokenizer
+        self.device = target.device
+        self.threads = target.threads
+        self.parameters = layers.parameters
+        self.weight_bytes = layers.weight_bytes
+        self.rows = target.rows
+        self._tokens: list[int] = []
+        self._states: States = np.zeros((0, layers.width), np.float32)
+        self._seen = 0
+        """The states of so many positions are known."""
+        self._exact = self._held = layers.first
+        """Entries before the first place are computed from the target's states, those before the second are held."""
+        self._own: States | None = None
+
+    # What the target computes -----------------------------------------------------------------------------------------
+
+    @property
+    def state_layers(self) -> Sequence[int]:
+        """Return which states of the target it reads."""
+        return self._layers.layers
+
+    def expect(self, count: int) -> None:
+        """Note that the next draft may have up to `count` tokens."""
+
+    def ready(self, count: int) -> bool:
+        """Return whether it can draft behind `count` tokens, of which the target has read all but the last."""
+        return self._layers.first < count <= self._seen + 1
+
+    @property
+    def seen(self) -> int:
+        """Return of how many leading tokens the states are known."""
+        return self._seen
+
+    def read_states(self, first: int, tokens: Sequence[int], states: States) -> None:
+        """Keep the states of tokens that the target has read (see StateReader)."""
+        if first > self._seen:  # Something in between was never shown: there is no beginning to build on.
+            self.truncate(0)
+            return
+        alike = first + common_prefix(self._tokens[first:], tokens)
+        self._forget(alike)
+        del self._tokens[first:]
+        self._tokens.extend(tokens)
+        self._seen = first + len(tokens)
+        if self._seen > len(self._states):
+            size = min(max(2 * len(self._states), self._seen, BATCH), max(self.context_length, self._seen))
+            grown = np.empty((size, self._layers.width), np.float32)
+            grown[:first] = self._states[:first]
+            self._states = grown
+        self._states[first : self._seen] = self._layers.combine(states)
+        while len(self._tokens) - self._exact >= BATCH:
+            self._feed_exact(self._exact + BATCH, wanted=False)
+
+    def _forget(self, position: int) -> None:
+        """Forget entries from `position` on, in which a token or what is before it is another one now."""
+        position = max(position, self._layers.first)
+        self._exact = min(self._exact, position)
+        if self._held > position:
+            self._held = position
+            self._layers.cut(position)
+
+    # A backend --------------------------------------------------------------------------------------------------------
+
+    @property
+    def length(self) -> int:
+        return len(self._tokens)
+
+    @property
+    def tokens(self) -> Sequence[int]:
+        return self._tokens
+
+    def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
+        if self.closed:
+            raise BackendClosed
+        held = len(self._tokens)
+        if not len(tokens) or n_outputs not in (0, 1):
+            raise BackendFailure(Translatable("a head returns one row of logits at most"), held)
+        for token in tokens:
+            if not 0 <= token < self.target.vocab_size:
+                raise TokenOutOfRange(token, self.target.vocab_size)
+        if held + len(tokens) > self.context_length:
+            raise ContextFull(held + len(tokens), self.context_length)
+        self._tokens.extend(tokens)
+        if not n_outputs:
+            return np.empty((0, self.vocab_size), np.float32)
+        try:
+            return self._compute()
+        except BackendFailure:
+            del self._tokens[held:]
+            raise
+
+    def _compute(self) -> Logits:
+        """Compute the entries that are not held yet, up to the last token's, and return the logits behind it."""
+        end, known = len(self._tokens), min(self._seen + 1, len(self._tokens))
+        found: Logits | None = None
+        if self._exact < known:
+            while known - self._exact > BATCH:
+                self._feed_exact(self._exact + BATCH, wanted=False)
+            found = self._feed_exact(known, wanted=True)
+        while self._held < end and self._own is not None:
+            found = self._feed(self._held, self._own[None], wanted=True)
+        if found is None or self._held < end:
+            raise BackendFailure(Translatable("the head has no hidden states to begin with"), self.length)
+        return found
+
+    def _feed_exact(self, end: int, *, wanted: bool) -> Logits | None:
+        """Feed entries before `end` from the target's states, in place of those that came from the head's own."""
+        first = self._exact
+        self._forget(first)
+        states = self._states[max(first - 1, 0) : end - 1]
+        if first == 0:
+            states = np.concatenate([np.zeros((1, self._layers.width), np.float32), states])
+        found = self._feed(first, states, wanted=wanted)
+        self._exact = self._held
+        return found
+
+    def _feed(self, first: int, states: States, *, wanted: bool) -> Logits | None:
+        tokens = self._tokens[first : first + len(states)]
+        self._own = None
+        found = self._layers.feed(first, tokens, states, wanted=wanted)
+        self._held = first + len(states)
+        if found is None:
+            return None
+        self._own = found[1].copy()
+        return found[0]
+
+    def truncate(self, length: int) -> None:
+        if self.closed:
+            raise BackendClosed
+        del self._tokens[length:]
+        self._seen = min(self._seen, length)
+        self._forget(length)
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self._layers.close()

@@ -1,0 +1,250 @@
+"""Run the draft heads that llama.cpp has graphs for: EAGLE-3 in a file of its own, MTP inside the target's file."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import llama_cpp
+import numpy as np
+
+from engine.backends.base import Backend, Logits
+from engine.backends.block_heads import BlockHeadBackend, BlockLayers
+from engine.backends.heads import BATCH, HeadBackend, HeadLayers, States
+from engine.backends.llama_cpp.backend import LlamaCppBackend
+from engine.backends.llama_cpp.hidden import floats_at, functions
+from engine.backends.llama_cpp.library import LibraryLog, prepare_library, text_entry
+from engine.backends.llama_cpp.loading import gpu_layers, reason_of
+from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
+from engine.config import LoadConfig
+from engine.errors import BackendFailure, LoadFailed, ModelNotSupported
+from engine.formats.draft_head import DraftHead
+from engine.translatable import Translatable
+
+
+class _Head(HeadLayers):
+    """Hold a context of llama.cpp that computes a head's entries.
+
+    `shift`: how far before its token's position an entry stands in the cache.
+    """
+
+    shift = 0
+
+    def __init__(
+        self, model: Any, context: Any, target: LlamaCppBackend, name: str, width: int, *, owned: bool
+    ) -> None:
+        self.name = name
+        self.width = width
+        self.vocab_size = int(llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(model)))
+        self.tokenizer = self._tokenizer = LlamaCppTokenizer(model)
+        self._log = prepare_library()
+        self._context = context
+        self._target = target
+        self._memory: Any = llama_cpp.llama_get_memory(context)
+        self._batch = llama_cpp.llama_batch_ext_init(context)
+        self._threads = 0
+        self._call = functions().call
+        self._call["set_embeddings_nextn"](context, True, True)
+        self._free = weakref.finalize(self, _free, self._batch, context, model if owned else None)
+
+    def combine(self, states: States) -> States:
+        return states
+
+    def feed(self, first: int, tokens: Sequence[int], states: States, *, wanted: bool) -> tuple[Logits, States] | None:
+        batch, place = self._batch, first - self.shift
+        states = np.ascontiguousarray(states, np.float32)
+        llama_cpp.llama_batch_ext_clear(batch)
+        position = ctypes.c_int32()
+        for index, token in enumerate(tokens):
+            llama_cpp.llama_batch_ext_add_token(batch, 0, token)
+            position.value = place + index
+            llama_cpp.llama_batch_ext_set_pos(batch, index, position)
+            # llama.cpp hands out the rows from the first on, not the marked ones: so all of them, or none.
+            llama_cpp.llama_batch_ext_set_output_logits(batch, index, wanted)
+            llama_cpp.llama_batch_ext_set_embd_token(batch, index, _row(states[index : index + 1]))
+        self._process(llama_cpp.LLAMA_PROCESS_TYPE_DECODE, place)
+        if not wanted:
+            return None
+        last = len(tokens) - 1
+        logits = floats_at(_address(llama_cpp.llama_get_logits_ith(self._context, last)), 1, self.vocab_size)
+        own = floats_at(self._call["get_embeddings_nextn_ith"](self._context, last), 1, self.width)
+        return logits, own[0]
+
+    def cut(self, position: int) -> None:
+        llama_cpp.llama_memory_seq_rm(self._memory, 0, max(position - self.shift, 0), -1)
+
+    def close(self) -> None:
+        self._tokenizer.close()
+        self._free()
+
+    def _process(self, kind: int, place: int) -> None:
+        if self._target.threads != self._threads:
+            self._threads = self._target.threads
+            llama_cpp.llama_set_n_threads(self._context, self._threads, self._threads)
+        status = llama_cpp.llama_process(self._context, kind, self._batch)
+        if status:
+            raise BackendFailure(self._log.last or f"llama.cpp answered {status}", place)
+
+
+class EagleHead(_Head):
+    """Compute an EAGLE-3 head from a GGUF file of the architecture `eagle3`."""
+
+    method = "eagle3"
+    shift = 1
+
+    def __init__(self, model: Any, context: Any, target: LlamaCppBackend, name: str) -> None:
+        super().__init__(model, context, target, name, int(llama_cpp.llama_model_n_embd(model)), owned=True)
+        count = int(self._call["model_target_layer_ids_n"](model))
+        numbers = (ctypes.c_int32 * count).from_address(self._call["model_target_layer_ids"](model))
+        self.layers = tuple(numbers)
+        self.parameters = int(llama_cpp.llama_model_n_params(model))
+        self.weight_bytes = int(llama_cpp.llama_model_size(model))
+
+    def combine(self, states: States) -> States:
+        """Return the projections of the target's states: what EAGLE-3 calls g."""
+        found = np.empty((len(states), self.width), np.float32)
+        for start in range(0, len(states), BATCH):
+            piece = np.ascontiguousarray(states[start : start + BATCH], np.float32)
+            llama_cpp.llama_batch_ext_clear(self._batch)
+            # Positions mean nothing here, but llama.cpp wants those that come next in the cache.
+            place = int(llama_cpp.llama_memory_seq_pos_max(self._memory, 0)) + 1
+            position = ctypes.c_int32()
+            for index in range(len(piece)):
+                llama_cpp.llama_batch_ext_add_embd(self._batch, 0, _row(piece[index : index + 1]))
+                position.value = place + index
+                llama_cpp.llama_batch_ext_set_pos(self._batch, index, position)
+                llama_cpp.llama_batch_ext_set_output_logits(self._batch, index, True)
+            self._process(llama_cpp.LLAMA_PROCESS_TYPE_ENCODE, start)
+            rows = floats_at(self._call["get_embeddings_nextn"](self._context), len(piece), self.width)
+            found[start : start + BATCH] = rows
+        return found
+
+
+class MtpHead(_Head):
+    """Compute a layer for later tokens (MTP) that a model's own file brings."""
+
+    method = "mtp"
+    first = 0
+
+    def __init__(self, model: Any, context: Any, target: LlamaCppBackend, name: str) -> None:
+        super().__init__(model, context, target, name, int(llama_cpp.llama_model_n_embd_out(model)), owned=True)
+        self.layers = (int(llama_cpp.llama_model_n_layer(model)),)
+
+
+class BlockHead(_Head, BlockLayers):
+    """Compute a block with a head from a GGUF file of the architecture `dflash`: DFlash, or DSpark where it is chained.
+
+    DSpark's distributions are chained within the block along the likeliest tokens, whatever is drawn.
+    """
+
+    first = 0
+
+    def __init__(self, model: Any, context: Any, target: LlamaCppBackend, name: str, head: DraftHead) -> None:
+        self.method = head.method
+        self.layers = head.layers
+        super().__init__(model, context, target, name, len(head.layers) * head.width, owned=True)
+        self.parameters = int(llama_cpp.llama_model_n_params(model))
+        self.weight_bytes = int(llama_cpp.llama_model_size(model))
+        self._mask = int(llama_cpp.llama_vocab_mask(llama_cpp.llama_model_get_vocab(model)))
+        self._anchored = head.method == "dspark" and text_entry(model, "dflash.sample_from_anchor") != "false"
+        self.most = int(text_entry(model, "dflash.block_size")) - (not self._anchored)
+        causal = text_entry(model, "dflash.attention.causal") == "true"
+        llama_cpp.llama_set_causal_attn(context, causal)
+
+    def feed(self, first: int, tokens: Sequence[int], states: States, *, wanted: bool) -> None:
+        states = np.ascontiguousarray(states, np.float32)
+        llama_cpp.llama_batch_ext_clear(self._batch)
+        for index in range(len(tokens)):
+            llama_cpp.llama_batch_ext_add_embd(self._batch, 0, _row(states[index : index + 1]))
+            place = (ctypes.c_int32 * 4)(*[first + index] * 3, 0)
+            llama_cpp.llama_batch_ext_set_pos(self._batch, index, place)
+            llama_cpp.llama_batch_ext_set_output_logits(self._batch, index, False)
+        self._process(llama_cpp.LLAMA_PROCESS_TYPE_DECODE, first)
+
+    def block(self, first: int, token: int, count: int) -> Logits:
+        skipped = int(not self._anchored)
+        llama_cpp.llama_batch_ext_clear(self._batch)
+        for index in range(count + skipped):
+            llama_cpp.llama_batch_ext_add_token(self._batch, 0, self._mask if index else token)
+            llama_cpp.llama_batch_ext_set_pos(self._batch, index, ctypes.c_int32(first + index))
+            llama_cpp.llama_batch_ext_set_output_logits(self._batch, index, True)
+        self._process(llama_cpp.LLAMA_PROCESS_TYPE_DECODE, first)
+        address = _address(llama_cpp.llama_get_logits_ith(self._context, skipped))
+        rows = floats_at(address, count, self.vocab_size).copy()
+        self.cut(first)
+        return rows
+
+
+def open_head(config: LoadConfig, head: DraftHead, target: Backend) -> Backend:
+    """Load the head of a GGUF file for a loaded target.
+
+    The file must have been checked (engine.formats.gguf.heads). Raises LoadFailed, ModelNotSupported, NotAvailable.
+    """
+    if not isinstance(target, LlamaCppBackend):
+        raise ModelNotSupported(
+            config.path, Translatable("a head in a GGUF file needs a target in one. Choose a GGUF file as the target.")
+        )
+    functions()
+    log = prepare_library()
+    log.clear()
+    params = llama_cpp.llama_model_default_params()
+    params.n_gpu_layers = gpu_layers(config)
+    params.use_extra_bufts = False
+    # Of a model's own file only what the head needs is ever touched: the rest stays where the target mapped it.
+    params.load_mtp = head.method == MtpHead.method
+    model = llama_cpp.llama_model_load_from_file(os.fsencode(config.path), params)
+    if not model:
+        raise LoadFailed(config.path, reason_of(config, log, Translatable("llama.cpp cannot read it")))
+    try:
+        context = _make_context(model, config, target, log, mtp=head.method == MtpHead.method)
+    except LoadFailed:
+        llama_cpp.llama_model_free(model)
+        raise
+    if head.method in ("dflash", "dspark"):
+        return BlockHeadBackend(BlockHead(model, context, target, config.path.stem, head), target)
+    kind = MtpHead if head.method == MtpHead.method else EagleHead
+    return HeadBackend(kind(model, context, target, config.path.stem), target)
+
+
+def _make_context(
+    model: Any, config: LoadConfig, target: LlamaCppBackend, log: LibraryLog, *, mtp: bool = False
+) -> Any:
+    params = llama_cpp.llama_context_default_params()
+    params.n_ctx = target.context_length
+    params.n_batch = params.n_ubatch = BATCH
+    params.n_threads = params.n_threads_batch = target.threads
+    params.ctx_other = target.context
+    params.no_perf = True
+    if mtp:
+        params.ctx_type = llama_cpp.LLAMA_CONTEXT_TYPE_MTP
+    if llama_cpp.llama_model_ftype(model) == llama_cpp.LLAMA_FTYPE_ALL_F32:
+        params.type_k = params.type_v = llama_cpp.GGML_TYPE_F32
+        params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
+    context = llama_cpp.llama_init_from_model(model, params)
+    if not context:
+        raise LoadFailed(
+            config.path,
+            reason_of(
+                config, log, Translatable("llama.cpp cannot create a context for it; there may not be enough memory")
+            ),
+        )
+    return context
+
+
+def _row(state: States) -> Any:
+    """Return one state as llama.cpp takes it; the numbers must live until the call returns."""
+    return llama_cpp.llama_embd(state.ctypes.data_as(ctypes.POINTER(ctypes.c_float)), 1, state.shape[1])
+
+
+def _address(pointer: Any) -> int | None:
+    return ctypes.cast(pointer, ctypes.c_void_p).value
+
+
+def _free(batch: Any, context: Any, model: Any) -> None:
+    llama_cpp.llama_batch_ext_free(batch)
+    llama_cpp.llama_free(context)
+    if model is not None:
+        llama_cpp.llama_model_free(model)

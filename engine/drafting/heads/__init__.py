@@ -1,0 +1,5 @@
+"""Heads as drafters: what reads the target's hidden states proposes.
+
+Door: chain.make_drafter, for the table of methods.
+Never imported here: what computes a head (the concrete backends), engine.sampling.acceptance, engine.generation.
+"""

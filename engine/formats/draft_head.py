@@ -1,0 +1,58 @@
+"""Describe a draft head in a file, and judge whether it is for a target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.translatable import Translatable
+
+_INPUTS = frozenset(
+    {"bailingmoe3", "gemma4", "gpt-oss", "hunyuan-dense", "hunyuan_vl", "lfm2", "lfm2moe", "llama", "mimo2"}
+    | {"minimax-01", "minimax-m2", "muse-glimmer", "nanbeige", "nemotron_h", "nemotron_h_moe", "qwen3", "qwen35"}
+    | {"qwen35moe", "qwen3moe", "qwen3next", "qwen4exp"}
+)
+"""Architectures whose graphs in llama.cpp hand out the inputs of their layers; with others it ends the process."""
+_LAST = frozenset(
+    {"bailingmoe3", "cohere2moe", "deepseek2", "deepseek32", "gemma4", "glm-dsa", "glm4moe", "glm5-next", "gpt-oss"}
+    | {"hy_v3", "mimo2", "nemotron_h", "nemotron_h_moe", "qwen35", "qwen35moe", "qwen3next", "step35"}
+)
+"""Architectures whose graphs hand out what leaves the last layer; with others the numbers would be left over."""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftHead:
+    """Describe a head.
+
+    `method`: the draft method that it is for; `layers`: which hidden states of the target it reads (see
+    engine.backends.base.HiddenStates); `width`: numbers in one of them.
+    """
+
+    method: str
+    layers: tuple[int, ...]
+    width: int
+
+
+def readable_states(architecture: str, layers: int) -> frozenset[int]:
+    """Return which hidden states of a GGUF model of so many layers can be read."""
+    inputs = range(layers if architecture in _INPUTS else 0)
+    return frozenset([*inputs, *([layers] if architecture in _LAST else [])])
+
+
+def why_not_for(head: DraftHead, readable: frozenset[int], layers: int, width: int) -> str | None:
+    """Return why a head is not for a target whose hidden states are these, as a clause, or None where it may be."""
+    if head.width != width:
+        return Translatable(
+            "it was trained for a target of width {theirs}, and this one has {ours}", theirs=head.width, ours=width
+        )
+    if head.method == "mtp" and head.layers != (layers,):
+        return Translatable(
+            "it stands behind {theirs} layers, and this target has {layers}", theirs=head.layers[0], layers=layers
+        )
+    if head.layers and max(head.layers) > layers:
+        return Translatable(
+            "it reads layer {layer} of its target, and this one has {layers}", layer=max(head.layers), layers=layers
+        )
+    missing = [layer for layer in head.layers if layer not in readable]
+    if missing:
+        return Translatable("llama.cpp cannot read layer {layer} of such a target", layer=missing[0])
+    return None

@@ -1,0 +1,184 @@
+"""DFlash and DSpark heads for GGUF targets, made without training, and what they must compute, in plain float32."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import gguf
+import numpy as np
+from numpy.typing import NDArray
+
+from helpers.models.heads import copy_vocabulary, floats_of, number_of
+
+Array = NDArray[np.float32]
+MASK = 0
+
+
+def write_dflash(
+    path: Path,
+    target: Path,
+    *,
+    block: int = 6,
+    read: tuple[int, ...] = (1, 2, 3),
+    depth: int = 2,
+    kept: int | None = None,
+    states: float = 0.05,
+    markov: bool = False,
+    anchored: bool = True,
+    seed: int = 0,
+    **changed: Array | None,
+) -> Path:
+    """A head in llama.cpp's layout (architecture dflash), in float32; with `markov` DSpark.
+
+    Its masks attend to the pending token, whose embedding its first layer carries to all of them; so they propose what
+    that makes likely. `kept`: so many tokens are in the draft's own vocabulary. `anchored`: DSpark's first row proposes
+    too. `changed`: tensors in place of those of the same name ("." as "__"), None to leave one out.
+    """
+    reader = gguf.GGUFReader(target)
+    found = {tensor.name: tensor for tensor in reader.tensors}
+    embedding, output = floats_of(found["token_embd.weight"]), floats_of(found["output.weight"])
+    vocabulary, width = embedding.shape
+    rng, inner = np.random.default_rng(seed), 2 * embedding.shape[1]
+
+    def random(rows: int, columns: int, scale: float = 1.0) -> Array:
+        return np.asarray(scale * rng.standard_normal((rows, columns)) / np.sqrt(columns), np.float32)
+
+    ones, mask = np.ones(width, np.float32), embedding[MASK] / np.linalg.norm(embedding[MASK])
+    tensors: dict[str, Array | None] = {
+        "token_embd.weight": embedding,
+        "output.weight": output,
+        "fc.weight": random(width, len(read) * width),
+        "enc.output_norm.weight": states * ones,
+        "output_norm.weight": floats_of(found["output_norm.weight"]),
+    }
+    for layer in range(depth):
+        carried = np.eye(width, dtype=np.float32) - np.outer(mask, mask) if layer == 0 else random(width, width, 0.1)
+        tensors |= {
+            f"blk.{layer}.{name}.weight": values
+            for name, values in {
+                "attn_norm": ones,
+                "ffn_norm": ones,
+                "attn_q_norm": ones * np.float32(0.3),
+                "attn_k_norm": ones,
+                "attn_q": random(width, width),
+                "attn_k": random(width, width),
+                "attn_v": np.asarray(carried, np.float32),
+                "attn_output": np.eye(width, dtype=np.float32) * np.float32(100 if layer == 0 else 1),
+                "ffn_gate": random(inner, width),
+                "ffn_up": random(inner, width),
+                "ffn_down": random(width, inner, 0.1),
+            }.items()
+        }
+    if markov:
+        tensors |= {"markov_w1.weight": random(vocabulary, 16, 2.0), "markov_w2.weight": random(vocabulary, 16, 2.0)}
+    tensors |= {name.replace("__", "."): value for name, value in changed.items()}
+    writer = _head_writer(path, reader, width, inner, depth)
+    writer.add_uint32("dflash.block_size", block)
+    writer.add_array("dflash.target_layers", list(read))
+    if markov:
+        writer.add_bool("dflash.sample_from_anchor", anchored)
+        writer.add_bool("dflash.has_confidence_head", False)
+    if kept is not None:
+        table = np.sort(rng.choice(vocabulary, kept, replace=False)).astype(np.int64)
+        tensors["output.weight"] = output[table]
+        if markov and tensors["markov_w2.weight"] is not None:
+            tensors["markov_w2.weight"] = tensors["markov_w2.weight"][table]
+        writer.add_tensor("d2t", table)
+    for name, values in tensors.items():
+        if values is not None:
+            writer.add_tensor(name, values)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def _head_writer(path: Path, reader: gguf.GGUFReader, width: int, inner: int, depth: int) -> gguf.GGUFWriter:
+    writer = gguf.GGUFWriter(path, "dflash")
+    writer.add_name("made DFlash head")
+    writer.add_file_type(gguf.LlamaFileType.ALL_F32)
+    writer.add_block_count(depth)
+    writer.add_context_length(number_of(reader, "context_length"))
+    writer.add_embedding_length(width)
+    writer.add_feed_forward_length(inner)
+    writer.add_head_count(1)
+    writer.add_head_count_kv(1)
+    writer.add_key_length(width)
+    writer.add_value_length(width)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_rope_dimension_count(width)
+    copy_vocabulary(reader, writer)
+    writer.add_mask_token_id(MASK)
+    return writer
+
+
+class DFlashReference:
+    """One head without a cache. Source of the formulas: arXiv:2602.06036; its layers are Qwen3's, looking both ways."""
+
+    def __init__(self, path: Path) -> None:
+        reader = gguf.GGUFReader(path)
+        self.tensors = {tensor.name: floats_of(tensor) for tensor in reader.tensors}
+        entries = {name: field.contents() for name, field in reader.fields.items()}
+        self.depth, self.block = int(entries["dflash.block_count"]), int(entries["dflash.block_size"])
+        self.markov = "markov_w1.weight" in self.tensors
+        self.anchored = self.markov and bool(entries.get("dflash.sample_from_anchor", True))
+
+    def chain(self, tokens: Sequence[int], states: Array, proposed: Sequence[int]) -> Array:
+        """Rows behind the last token, of which there are as many as `proposed`; they do not depend on these."""
+        count = len(proposed)
+        rows = count if self.anchored else count + 1
+        block = [tokens[-1], *[MASK] * (rows - 1)]
+        x = self.tensors["token_embd.weight"][block]
+        given = _normed(states @ self.tensors["fc.weight"].T, self.tensors["enc.output_norm.weight"])
+        for layer in range(self.depth):
+            x = self._layer(
+                {n.split(".", 2)[2]: t for n, t in self.tensors.items() if n.startswith(f"blk.{layer}.")}, x, given
+            )
+        logits = _normed(x, self.tensors["output_norm.weight"]) @ self.tensors["output.weight"].T
+        logits = self._spread(logits, -np.inf)
+        if self.markov:
+            logits = self._chained(logits, block[0])
+        return logits[rows - count :]
+
+    def _chained(self, logits: Array, token: int) -> Array:
+        found = logits.copy()
+        for row in range(0 if self.anchored else 1, len(found)):
+            bias = self.tensors["markov_w1.weight"][token] @ self.tensors["markov_w2.weight"].T
+            found[row] += self._spread(bias[None], 0.0)[0]
+            token = int(found[row].argmax())
+        return found
+
+    def _spread(self, rows: Array, otherwise: float) -> Array:
+        table = self.tensors.get("d2t")
+        if table is None:
+            return rows
+        found = np.full((len(rows), len(self.tensors["token_embd.weight"])), otherwise, np.float32)
+        found[:, table.astype(np.int64)] = rows
+        return found
+
+    def _layer(self, layer: dict[str, Array], x: Array, given: Array) -> Array:
+        inner, count = _normed(x, layer["attn_norm.weight"]), len(given)
+        query = _turned(_normed(inner @ layer["attn_q.weight"].T, layer["attn_q_norm.weight"]), count)
+        both = np.concatenate([given, inner])
+        key = _turned(_normed(both @ layer["attn_k.weight"].T, layer["attn_k_norm.weight"]), 0)
+        scores = query @ key.T / np.sqrt(key.shape[1])
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        weights /= weights.sum(axis=1, keepdims=True)
+        x = x + (weights @ (both @ layer["attn_v.weight"].T)) @ layer["attn_output.weight"].T
+        inner = _normed(x, layer["ffn_norm.weight"])
+        gate = inner @ layer["ffn_gate.weight"].T
+        passed = gate / (1 + np.exp(-gate)) * (inner @ layer["ffn_up.weight"].T)
+        return np.asarray(x + passed @ layer["ffn_down.weight"].T, np.float32)
+
+
+def _turned(x: Array, first: int) -> Array:
+    half = x.shape[1] // 2
+    angles = (first + np.arange(len(x)))[:, None] * 10000.0 ** (-np.arange(half) / half)
+    left, right = x[:, :half], x[:, half:]
+    cos, sin = np.cos(angles), np.sin(angles)
+    return np.concatenate([left * cos - right * sin, left * sin + right * cos], axis=1).astype(np.float32)
+
+
+def _normed(x: Array, weight: Array) -> Array:
+    scale = 1 / np.sqrt(np.mean(x.astype(np.float64) ** 2, axis=1, keepdims=True) + 1e-5)
+    return np.asarray(x * scale * weight, np.float32)

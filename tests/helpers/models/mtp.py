@@ -1,0 +1,168 @@
+"""Models of the architecture qwen35 with a layer for later tokens (MTP), and that layer in plain float32."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import gguf
+import numpy as np
+from numpy.typing import NDArray
+
+from helpers.models.hybrid_model import ARCHITECTURES, Size, Tensors
+from helpers.models.random_model import write_vocabulary
+
+Array = NDArray[np.float32]
+SIZE = Size(layers=4)
+
+
+def write_mtp_target(
+    path: Path, *, size: Size = SIZE, interval: int = 2, mixing: float = 0.25, with_head: bool = True, seed: int = 0
+) -> Path:
+    """A model in float32 whose next token depends mostly on the last one, which its MTP layer guesses from too.
+
+    `interval`: one in so many layers has attention, the others a recurrent state. `mixing`: how much the layers add.
+    `with_head` False: the header tells of an MTP layer whose tensors are missing, as in many quantised files.
+    """
+    dense, hybrid = _blocks(size, 1, size.layers + 1), _blocks(size, interval, size.layers)
+    head = f"blk.{size.layers}"
+    tensors = hybrid | (
+        {name: shape for name, shape in dense.items() if name.startswith(f"{head}.")} if with_head else {}
+    )
+    if with_head:
+        tensors |= {
+            f"{head}.nextn.eh_proj.weight": ((2 * size.width, size.width), "pair"),
+            f"{head}.nextn.enorm.weight": ((size.width,), "norm"),
+            f"{head}.nextn.hnorm.weight": ((size.width,), "norm"),
+        }
+    entries, _ = ARCHITECTURES["qwen35"](size)
+    # All sixteen pairs of a head of 32 turn with the text's position; llama.cpp leaves those out that no section has.
+    entries |= {"full_attention_interval": interval, "rope.dimension_sections": [6, 5, 5, 0]}
+    writer = gguf.GGUFWriter(path, "qwen35")
+    writer.add_name("made model with MTP")
+    writer.add_file_type(gguf.LlamaFileType.ALL_F32)
+    writer.add_block_count(size.layers + 1)
+    writer.add_context_length(256)
+    writer.add_embedding_length(size.width)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_uint32("qwen35.nextn_predict_layers", 1)
+    for key, value in entries.items():
+        if isinstance(value, list):
+            writer.add_array(f"qwen35.{key}", value)
+        elif isinstance(value, float):
+            writer.add_float32(f"qwen35.{key}", value)
+        else:
+            writer.add_uint32(f"qwen35.{key}", value)
+    write_vocabulary(writer, size.vocabulary)
+    rng = np.random.default_rng(seed)
+    tensors |= {
+        "token_embd.weight": ((size.width, size.vocabulary), "embedding"),
+        "output.weight": ((size.width, size.vocabulary), "output"),
+    }
+    for name, (shape, kind) in tensors.items():
+        writer.add_tensor(name, _values(rng, name, shape, kind, mixing))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def _blocks(size: Size, interval: int, layers: int) -> Tensors:
+    """The layers of qwen35, of which one in `interval` has attention."""
+    _, pattern = ARCHITECTURES["qwen35"](Size(**{**size.__dict__, "layers": 2}))
+    found: Tensors = {"output_norm.weight": pattern["output_norm.weight"]}
+    for layer in range(layers):
+        model = "blk.1." if (layer + 1) % interval == 0 else "blk.0."
+        found |= {f"blk.{layer}.{name[6:]}": shape for name, shape in pattern.items() if name.startswith(model)}
+    return found
+
+
+def _values(rng: np.random.Generator, name: str, shape: tuple[int, ...], kind: str, mixing: float) -> Array:
+    wide = shape[::-1]
+    if kind == "norm":
+        return np.ones(wide, np.float32)
+    if kind == "decay":
+        return -rng.uniform(0.05, 0.5, wide).astype(np.float32)
+    values = rng.standard_normal(wide).astype(np.float32)
+    if kind == "pair":  # The token's half passes, the state's a little.
+        values *= 0.05 * shape[0] ** -0.5
+        values[:, : wide[0]] += np.eye(wide[0], dtype=np.float32)
+        return values
+    if kind == "embedding":
+        return values
+    last = any(part in name for part in ("attn_output", "ffn_down", "ssm_out"))
+    scale = 2.5 if kind == "output" else 0.1 if kind == "bias" else mixing if last else 1.0
+    return values * np.float32(scale if kind == "bias" else scale * shape[0] ** -0.5)
+
+
+class MtpReference:
+    """The MTP layer of a qwen35: pairs of a token and the target's state before it in, logits out. No cache.
+
+    Source of the formulas: DeepSeek-AI 2024, arXiv:2412.19437, section 2.2; the layer is one of Qwen3.5's, with gated
+    attention.
+    """
+
+    def __init__(self, path: Path) -> None:
+        reader = gguf.GGUFReader(path)
+        tensors = {each.name: gguf.dequantize(each.data, each.tensor_type) for each in reader.tensors}
+        entries = {name: field.contents() for name, field in reader.fields.items()}
+        layer = int(entries["qwen35.block_count"]) - 1
+        self.embedding, self.output = tensors["token_embd.weight"], tensors["output.weight"]
+        self.norm = tensors["output_norm.weight"]
+        self.layer = {name.split(".", 2)[2]: each for name, each in tensors.items() if name.startswith(f"blk.{layer}.")}
+        self.heads = int(entries["qwen35.attention.head_count"])
+        self.shared = int(entries["qwen35.attention.head_count_kv"])
+        self.width = int(entries["qwen35.attention.key_length"])
+        self.base = float(entries.get("qwen35.rope.freq_base", 10000.0))
+
+    def chain(self, tokens: Sequence[int], states: Array, proposed: Sequence[int]) -> Array:
+        """Rows behind the last token and behind each of `proposed` but the last. `states`: of all tokens but the last.
+
+        Shape (proposed, vocabulary).
+        """
+        given = np.concatenate([np.zeros((1, states.shape[1]), np.float32), states])
+        text, rows = list(tokens), []
+        for token in proposed:
+            hidden = self._hidden(text, given)
+            rows.append(hidden[-1] @ self.output.T)
+            given = np.concatenate([given, hidden[-1:]])
+            text.append(token)
+        return np.stack(rows)
+
+    def _hidden(self, tokens: Sequence[int], states: Array) -> Array:
+        layer = self.layer
+        embedded = _normed(self.embedding[list(tokens)], layer["nextn.enorm.weight"])
+        pair = np.concatenate([embedded, _normed(states, layer["nextn.hnorm.weight"])], axis=1)
+        x = pair @ layer["nextn.eh_proj.weight"].T
+        x = x + self._attention(_normed(x, layer["attn_norm.weight"]))
+        inner = _normed(x, layer["post_attention_norm.weight"])
+        gate = inner @ layer["ffn_gate.weight"].T
+        x = x + (gate / (1 + np.exp(-gate)) * (inner @ layer["ffn_up.weight"].T)) @ layer["ffn_down.weight"].T
+        return _normed(x, self.norm)
+
+    def _attention(self, x: Array) -> Array:
+        layer, count = self.layer, len(x)
+        both = (x @ layer["attn_q.weight"].T).reshape(count, self.heads, 2, self.width)
+        query, gate = both[:, :, 0], both[:, :, 1].reshape(count, -1)
+        key = (x @ layer["attn_k.weight"].T).reshape(count, self.shared, self.width)
+        value = (x @ layer["attn_v.weight"].T).reshape(count, self.shared, self.width)
+        query = self._rotated(_normed(query, layer["attn_q_norm.weight"]))
+        key = self._rotated(_normed(key, layer["attn_k_norm.weight"]))
+        group = self.heads // self.shared
+        scores = np.einsum("ihd,jhd->hij", query, np.repeat(key, group, axis=1)) / np.sqrt(self.width)
+        scores = np.where(np.tril(np.ones((count, count), bool)), scores, -np.inf)
+        weights = np.exp(scores - scores.max(axis=2, keepdims=True))
+        weights /= weights.sum(axis=2, keepdims=True)
+        mixed = np.einsum("hij,jhd->ihd", weights, np.repeat(value, group, axis=1)).reshape(count, -1)
+        return np.asarray((mixed / (1 + np.exp(-gate))) @ layer["attn_output.weight"].T, np.float32)
+
+    def _rotated(self, x: Array) -> Array:
+        half = self.width // 2
+        angles = np.arange(len(x))[:, None, None] * self.base ** (-np.arange(half) / half)
+        first, second = x[..., :half], x[..., half:]
+        cos, sin = np.cos(angles), np.sin(angles)
+        return np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=2).astype(np.float32)
+
+
+def _normed(x: Array, weight: Array) -> Array:
+    scale = 1 / np.sqrt(np.mean(x.astype(np.float64) ** 2, axis=-1, keepdims=True) + 1e-5)
+    return np.asarray(x * scale * weight, np.float32)

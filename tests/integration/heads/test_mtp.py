@@ -1,0 +1,85 @@
+"""Layers for later tokens (MTP) inside a target's own file."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.cli.main import main
+from engine.decoder import SpeculativeDecoder
+from engine.errors import ModelFileBroken, ModelNotSupported
+from helpers.decoding.heads import PROMPT, compare_proposals, draws_alike, follow_heads, open_with_heads
+from helpers.models.gguf_writer import GgufDraft
+from helpers.models.hybrid_model import Size
+from helpers.models.mtp import MtpReference, write_mtp_target
+from helpers.models.pairs import assert_same_greedy
+
+ENOUGH = 0.001
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_mtp_target(tmp_path_factory.mktemp("mtp") / "target.gguf")
+
+
+@pytest.fixture
+def decoder(target: Path) -> Iterator[SpeculativeDecoder]:
+    with open_with_heads(target, target) as opened:
+        yield opened
+
+
+def test_the_text_is_the_targets(decoder: SpeculativeDecoder) -> None:
+    """Its states are recurrent: it goes back by snapshots, and by replays behind long drafts."""
+    assert decoder.target is not None
+    assert decoder.target.rewind.kind == "snapshots"
+    plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=60, lookahead=0)
+    for lookahead in (1, 3, 12):
+        result = follow_heads(decoder, lookahead=lookahead)
+        assert assert_same_greedy(decoder.target, PROMPT, plain, result) == 60
+        assert result.method == "mtp"
+        assert result.stats.accepted > 5
+        assert result.stats.rejected > 5
+        assert result.stats.target_forwards == result.stats.rounds
+
+
+def test_proposals_agree_with_the_paper(
+    decoder: SpeculativeDecoder, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared, behind = compare_proposals(decoder, MtpReference(target).chain, monkeypatch)
+    assert compared > 10
+    assert behind > 0
+
+
+def test_the_distribution_is_the_targets(decoder: SpeculativeDecoder) -> None:
+    assert draws_alike(decoder) > ENOUGH
+
+
+def test_from_the_first_token(decoder: SpeculativeDecoder) -> None:
+    plain = decoder.generate([1], temperature=0.0, max_tokens=20, lookahead=0)
+    assert follow_heads(decoder, [1], lookahead=3, max_tokens=20).tokens == plain.tokens
+
+
+def test_files_without_the_layer(target: Path, tmp_path: Path) -> None:
+    lacking = write_mtp_target(tmp_path / "lacking.gguf", with_head=False)
+    with open_with_heads(target, None) as decoder:
+        with pytest.raises(ModelFileBroken, match=r"lacks the tensor 'blk\.4\.attn_norm\.weight'"):
+            decoder.attach_heads(lacking)
+        with pytest.raises(ModelNotSupported, match="it stands behind 6 layers, and this target has 4"):
+            decoder.attach_heads(write_mtp_target(tmp_path / "deeper.gguf", size=Size(layers=6)))
+        decoder.attach_heads(target)
+    never = GgufDraft.of_file(target)
+    never.entries["general.architecture"].value = "glm4"
+    never.entries |= {f"glm4{name[6:]}": entry for name, entry in never.entries.items() if name.startswith("qwen35.")}
+    with open_with_heads(target, None) as decoder, pytest.raises(ModelNotSupported, match="never runs them"):
+        decoder.attach_heads(never.write(tmp_path / "glm4.gguf"))
+
+
+def test_on_the_command_line(target: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The target's own layers need no --heads; what has none says so in a line."""
+    said = ["--max-tokens", "8", "--temperature", "0", "--tokens", "--json", "1,40,41"]
+    assert main(["generate", "--target", str(target), "--method", "mtp", *said]) == 0
+    assert '"method": "mtp"' in capsys.readouterr().out
+    assert main(["generate", "--target", "demo", "--method", "mtp", *said]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    assert "it has no draft heads" in captured.err
