@@ -131,7 +131,7 @@ def add_models(parser: argparse.ArgumentParser) -> None:
     models.add_argument(
         "--heads",
         metavar="PATH",
-        help="GGUF file with draft heads for the target (EAGLE-3, MTP; default for --method mtp: its own file)",
+        help="GGUF file or folder with draft heads for the target (default for --method mtp: the target's own file)",
     )
 
 

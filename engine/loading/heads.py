@@ -5,43 +5,44 @@ from __future__ import annotations
 import importlib
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from engine.backends.base import Backend
 from engine.backends.heads import HeadBackend
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
-from engine.errors import LoadFailed, ModelNotSupported
-from engine.formats.draft_head import why_not_for
+from engine.errors import LoadFailed, ModelNotSupported, NotAvailable
+from engine.formats.draft_head import DraftHead, why_not_for
 from engine.formats.gguf.heads import read_head
 from engine.formats.gguf.parts import split_parts
 from engine.formats.gguf.reader import read_gguf
+from engine.formats.safetensors.heads import read_eagle
+from engine.formats.safetensors.reader import model_folder
 from engine.library.compat import vocabulary_of_backend
 from engine.library.heads import same_tokens
 from engine.library.names import resolve_source
 from engine.loading.trial import check_model_file
 from engine.options import load_config
 from engine.system.files import expanded
+from engine.system.installation import extra_advice
 from engine.translatable import Translatable
 
-_LLAMA_CPP = "engine.backends.llama_cpp.heads"
+_LLAMA_CPP, _TRANSFORMERS = "engine.backends.llama_cpp.heads", "engine.backends.transformers.eagle"
 
 
 def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelToken) -> HeadBackend:
     """Return the loaded heads of a loaded target.
 
-    Raises ModelFileBroken, ModelNotSupported (no heads, or those of another target), LoadFailed,
+    Raises ModelFileBroken, ModelNotSupported (no heads, or those of another target), LoadFailed, NotAvailable,
     Cancelled.
     """
     config = model if isinstance(model, LoadConfig) else load_config(model, {})
     try:
         path = expanded(resolve_source(config.path))
         cancel.check("Loading the model")
-        if path.is_dir() or path.suffix.lower() == ".safetensors":
-            raise ModelNotSupported(path, Translatable("heads can only be loaded from GGUF files yet."))
-        config = replace(config, path=path)
-        headers = [read_gguf(part) for part in split_parts(path)]
-        head = read_head(headers[0], headers[1:])
+        folder = model_folder(path) if path.is_dir() or path.suffix.lower() == ".safetensors" else None
+        config = replace(config, path=folder or path)
+        head = _head_in_folder(folder, target) if folder else _head_in_file(path)
     except OSError as error:
         raise LoadFailed(
             config.path, Translatable("it cannot be read ({error}).", error=error.strerror or error)
@@ -54,11 +55,28 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
         raise _no_fit(path, target, reason)
     if head.method == "mtp":  # A model's own file, whose other tensors are loaded with it.
         check_model_file(replace(config, despite_memory=True), cancel=cancel)
-    opened = cast(HeadBackend, importlib.import_module(_LLAMA_CPP).open_head(config, head, target))
+    opened = cast(HeadBackend, _module(_TRANSFORMERS if folder else _LLAMA_CPP).open_head(config, head, target))
     if not same_tokens(vocabulary_of_backend(target), vocabulary_of_backend(opened)):
         opened.close()
         raise _no_fit(path, target, Translatable("it has another vocabulary"))
     return opened
+
+
+def _head_in_file(path: Path) -> DraftHead:
+    headers = [read_gguf(part) for part in split_parts(path)]
+    return read_head(headers[0], headers[1:])
+
+
+def _head_in_folder(folder: Path, target: Backend) -> DraftHead:
+    return read_eagle(folder, None if target.hidden_states is None else target.hidden_states.layers).head
+
+
+def _module(name: str) -> Any:
+    """Return the module that opens heads. Raises NotAvailable where its libraries are not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise NotAvailable(Translatable("Loading safetensors models"), extra_advice()) from None
 
 
 def _no_fit(path: Path, target: Backend, reason: str) -> ModelNotSupported:

@@ -55,6 +55,7 @@ LAZY_MODULES = (
     "engine.cli.template",
     "engine.backends.llama_cpp.heads",
     "engine.backends.llama_cpp.library",
+    "engine.backends.transformers.eagle",
     "engine.chat.render_child",
     "engine.loading.trial_child",
     "rich.console",

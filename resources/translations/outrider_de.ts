@@ -3504,6 +3504,26 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>seinen Dateien fehlt der Tensor {name!r}{more}. Laden Sie das Modell noch einmal.</translation>
         </message>
         <message>
+            <source>a head in a safetensors file needs a target in one. Choose such a folder as the target.</source>
+            <translation>ein Kopf in einer safetensors-Datei braucht ein Zielmodell in einer. Wählen Sie einen solchen Ordner als Zielmodell.</translation>
+        </message>
+        <message>
+            <source>it cannot be read ({error}).</source>
+            <translation>sie kann nicht gelesen werden ({error}).</translation>
+        </message>
+        <message>
+            <source>it lacks the tensor {name!r}.</source>
+            <translation>ihr fehlt der Tensor {name!r}.</translation>
+        </message>
+        <message>
+            <source>it is not a head for {target}: {reason}. Choose a head that was trained for this target.</source>
+            <translation>sie ist kein Kopf für {target}: {reason}. Wählen Sie einen Kopf, der für dieses Zielmodell trainiert wurde.</translation>
+        </message>
+        <message>
+            <source>it has another vocabulary</source>
+            <translation>er hat ein anderes Vokabular</translation>
+        </message>
+        <message>
             <source>it cannot be moved to {device} ({first_line}).</source>
             <translation>es kann nicht auf {device} verschoben werden ({first_line}).</translation>
         </message>
@@ -4076,10 +4096,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>ihre Schlüssel sind {key} breit und ihre Werte {value}.</translation>
         </message>
         <message>
-            <source>it lacks the tensor {name!r}.</source>
-            <translation>ihr fehlt der Tensor {name!r}.</translation>
-        </message>
-        <message>
             <source>its header does not name the layers of the target that it reads.</source>
             <translation>ihr Kopfteil nennt die Schichten des Zielmodells nicht, die sie liest.</translation>
         </message>
@@ -4266,6 +4282,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>It is an adapter (LoRA) for a model, not a model of its own.</source>
             <translation>Es ist ein Adapter (LoRA) für ein Modell, kein eigenständiges Modell.</translation>
+        </message>
+        <message>
+            <source>heads with RoPE scaling {kind!r} cannot be used yet.</source>
+            <translation>Köpfe mit der RoPE-Skalierung {kind!r} können noch nicht verwendet werden.</translation>
+        </message>
+        <message>
+            <source>its config.json has no valid {key!r}.</source>
+            <translation>in seiner config.json fehlt ein gültiges {key!r}.</translation>
         </message>
         <message>
             <source>It is an encoder-decoder model, which does not continue a text.</source>
@@ -4496,10 +4520,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Seine eigenen Schichten für spätere Tokens.</translation>
         </message>
         <message>
-            <source>it has another vocabulary</source>
-            <translation>er hat ein anderes Vokabular</translation>
-        </message>
-        <message>
             <source>Same vocabulary and width.</source>
             <translation>Gleiches Vokabular und gleiche Breite.</translation>
         </message>
@@ -4588,28 +4608,16 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Dieser Ordner ist zu tief verschachtelt, um durchsucht zu werden.</translation>
         </message>
         <message>
-            <source>heads can only be loaded from GGUF files yet.</source>
-            <translation>Köpfe können bisher nur aus GGUF-Dateien geladen werden.</translation>
-        </message>
-        <message>
-            <source>it cannot be read ({error}).</source>
-            <translation>sie kann nicht gelesen werden ({error}).</translation>
-        </message>
-        <message>
             <source>its hidden states cannot be read</source>
             <translation>seine verborgenen Zustände können nicht gelesen werden</translation>
         </message>
         <message>
-            <source>it is not a head for {target}: {reason}. Choose a head that was trained for this target.</source>
-            <translation>sie ist kein Kopf für {target}: {reason}. Wählen Sie einen Kopf, der für dieses Zielmodell trainiert wurde.</translation>
+            <source>Loading safetensors models</source>
+            <translation>Das Laden von safetensors-Modellen</translation>
         </message>
         <message>
             <source>its folder has no config.json, which describes the model.</source>
             <translation>sein Ordner enthält keine config.json, die das Modell beschreibt.</translation>
-        </message>
-        <message>
-            <source>Loading safetensors models</source>
-            <translation>Das Laden von safetensors-Modellen</translation>
         </message>
         <message>
             <source>memory ran out while it was tested. Close other programs, or choose a shorter context or a smaller model.</source>

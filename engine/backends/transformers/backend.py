@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from engine.backends.base import Backend, Logits, Rewind
+from engine.backends.base import Backend, HiddenStates, Logits, Rewind, StateReader
 from engine.backends.transformers.check import CacheUse, LooksAhead, NotNumbers, feed, find_way
 from engine.backends.transformers.config import first_line
+from engine.backends.transformers.hidden import HiddenRows
 from engine.backends.transformers.loading import LoadedModel, load_model, quiet
 from engine.backends.transformers.packing import pack_weights, share_keys, watch_weights
 from engine.backends.transformers.tokenizer import ClosedTokenizer, open_tokenizer
@@ -66,6 +67,9 @@ class TransformersBackend(Backend):
         self._replay: list[int] = []
         self._points: list[tuple[int, Any]] = []
         self._cancel: CancelToken | None = None
+        self.hidden_states = _hidden_states(loaded.model, self._layers)
+        self._reader: StateReader | None = None
+        self._shown: HiddenRows | None = None
 
     @classmethod
     def open(
@@ -94,6 +98,22 @@ class TransformersBackend(Backend):
     def watch(self, cancel: CancelToken | None) -> None:
         self._cancel = cancel
 
+    def show_states(self, reader: StateReader | None) -> None:
+        if reader is self._reader:
+            return
+        if reader is not None and self.hidden_states is None:
+            super().show_states(reader)
+        if self._shown is not None:
+            self._shown.stop()
+        self._shown = None if reader is None else HiddenRows(self._layers, reader.state_layers)
+        self._reader = reader
+
+    @property
+    def embeddings(self) -> torch.Tensor:
+        """Return the token embeddings, shape (tokens, width), for heads that share them."""
+        weight: torch.Tensor = self._model.get_input_embeddings().weight
+        return weight
+
     def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
         self._check_open()
         for token in tokens:
@@ -113,6 +133,7 @@ class TransformersBackend(Backend):
         try:
             with _threads(self.threads), torch.inference_mode():
                 rows = self._feed([*self._replay, *tokens], n_outputs)
+                self._show([*self._replay, *tokens])
                 read = _as_array(rows) if n_outputs else np.empty((0, self.vocab_size), np.float32)
         except EngineError:
             self._recover()
@@ -129,6 +150,11 @@ class TransformersBackend(Backend):
         self._tokens.extend(tokens)
         self._replay = []
         return read
+
+    def _show(self, tokens: list[int]) -> None:
+        """Show the states of the tokens that were fed last."""
+        if self._shown is not None and self._reader is not None:
+            self._reader.read_states(self.length - len(self._replay), tokens, self._shown.rows())
 
     def _feed(self, tokens: list[int], n_outputs: int) -> torch.Tensor:
         memory, cancel = self._memory, self._cancel
@@ -188,6 +214,7 @@ class TransformersBackend(Backend):
         if len(self._replay) >= _LONGEST_REPLAY:
             with _threads(self.threads), torch.inference_mode():
                 feed(self._memory, self._feeding, self._replay, 0)
+                self._show(self._replay)
             self._replay = []
         held = self._memory.length
         if not self._points or self._points[-1][0] != held:
@@ -216,6 +243,8 @@ class TransformersBackend(Backend):
 
     def _recover(self) -> None:
         """Mend the cache after a forward that failed half-way: it is as before, or empty."""
+        if self._shown is not None:
+            self._shown.clear()
         held = self.length - len(self._replay)
         if self._memory.can_crop:
             self._memory.crop(held)
@@ -235,11 +264,17 @@ class TransformersBackend(Backend):
             return
         self.closed = True
         self.tokenizer = ClosedTokenizer()
+        self.show_states(None)
         for name in ("_model", "_memory", "_layers", "_points"):
             setattr(self, name, None)
         gc.collect()
         if self.device.startswith("cuda"):
             torch.cuda.empty_cache()
+
+
+def threads_of(backend: TransformersBackend) -> AbstractContextManager[None]:
+    """Let PyTorch compute with a loaded model's number of threads in the block."""
+    return _threads(backend.threads)
 
 
 @contextmanager
@@ -305,6 +340,14 @@ def _decoder_layers(model: Any) -> list[Any]:
     count = getattr(model.config.get_text_config(decoder=True), "num_hidden_layers", None)
     lists = (module for module in model.modules() if isinstance(module, torch.nn.ModuleList))
     return list(next((found for found in lists if len(found) == count), ()))
+
+
+def _hidden_states(model: Any, layers: Sequence[Any]) -> HiddenStates | None:
+    """Return which hidden states can be read: all of a model whose layers are found."""
+    width = getattr(model.config.get_text_config(decoder=True), "hidden_size", None)
+    if not layers or not isinstance(width, int):
+        return None
+    return HiddenStates(frozenset(range(len(layers) + 1)), len(layers), width)
 
 
 def _end_tokens(loaded: LoadedModel, own: frozenset[int], vocab_size: int) -> frozenset[int]:

@@ -9,10 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.errors import ModelFileBroken, ModelNotSupported
-from helpers.decoding.heads import PROMPT, compare_proposals, draws_alike, follow_heads, open_with_heads
-from helpers.models.dflash import DFlashReference, write_dflash
+from helpers.heads.dflash import DFlashReference, write_dflash
+from helpers.heads.eagle import write_plain_target
+from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads, open_with_heads
 from helpers.models.gguf_writer import GgufDraft
-from helpers.models.heads import write_plain_target
 from helpers.models.hybrid_model import Size, write_hybrid_model
 from helpers.models.pairs import assert_same_greedy
 
@@ -78,11 +78,12 @@ def test_the_distribution_is_the_targets(kind: str, target: Path, folder: Path) 
 def test_long_and_short_texts(target: Path, folder: Path) -> None:
     """A prompt in several pieces, one of a single token, the end of the context, and a conversation that goes on."""
     with open_with_heads(target, write_dflash(folder / "texts.gguf", target)) as decoder:
-        for prompt in ([1, *np.random.default_rng(3).integers(260, 320, 180).tolist()], [1], PROMPT):
+        for prompt in ([1, *np.random.default_rng(3).integers(260, 320, 180).tolist()], [1]):
             plain = decoder.generate(prompt, temperature=0.0, lookahead=0)
             assert plain.finish_reason == "context"
             assert follow_heads(decoder, prompt, max_tokens=None).tokens == plain.tokens
-        longer = [*PROMPT, *plain.tokens[:20], 50]
+        first = follow_heads(decoder, max_tokens=20)
+        longer = [*PROMPT, *first.tokens, 50]
         again = follow_heads(decoder, longer, max_tokens=20)
         assert again.tokens == decoder.generate(longer, temperature=0.0, max_tokens=20, lookahead=0).tokens
         assert follow_heads(decoder, longer, max_tokens=20).tokens == again.tokens

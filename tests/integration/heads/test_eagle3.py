@@ -12,10 +12,10 @@ from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import BackendClosed, ModelFileBroken, ModelNotLoaded, ModelNotSupported
 from engine.events import TokenEvent
-from helpers.decoding.heads import PROMPT, compare_proposals, draws_alike, follow_heads, open_with_heads
-from helpers.models.eagle_reference import EagleReference
+from helpers.heads.eagle import write_eagle3, write_plain_target
+from helpers.heads.eagle_reference import EagleReference
+from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads, open_with_heads
 from helpers.models.gguf_writer import GgufDraft
-from helpers.models.heads import write_eagle3, write_plain_target
 from helpers.models.hybrid_model import Size, write_hybrid_model
 from helpers.models.pairs import assert_same_greedy
 

@@ -8,9 +8,9 @@ import pytest
 from engine.cli.main import main
 from engine.library.heads import judge_heads
 from engine.library.scan import scan_folder
-from helpers.models.heads import write_eagle3, write_plain_target
+from helpers.heads.eagle import write_eagle3, write_plain_target
+from helpers.heads.mtp import write_mtp_target
 from helpers.models.hybrid_model import Size, write_hybrid_model
-from helpers.models.mtp import write_mtp_target
 
 
 @pytest.fixture(scope="module")

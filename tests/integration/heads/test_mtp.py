@@ -8,10 +8,10 @@ import pytest
 from engine.cli.main import main
 from engine.decoder import SpeculativeDecoder
 from engine.errors import ModelFileBroken, ModelNotSupported
-from helpers.decoding.heads import PROMPT, compare_proposals, draws_alike, follow_heads, open_with_heads
+from helpers.heads.mtp import MtpReference, write_mtp_target
+from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads, open_with_heads
 from helpers.models.gguf_writer import GgufDraft
 from helpers.models.hybrid_model import Size
-from helpers.models.mtp import MtpReference, write_mtp_target
 from helpers.models.pairs import assert_same_greedy
 
 ENOUGH = 0.001

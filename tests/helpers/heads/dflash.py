@@ -7,7 +7,7 @@ import gguf
 import numpy as np
 from numpy.typing import NDArray
 
-from helpers.models.heads import copy_vocabulary, floats_of, number_of
+from helpers.heads.eagle import copy_vocabulary, floats_of, number_of
 
 Array = NDArray[np.float32]
 MASK = 0

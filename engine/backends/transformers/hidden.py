@@ -1,0 +1,52 @@
+"""Show the hidden states that a model of transformers computes, layer by layer, to whoever reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+
+class HiddenRows:
+    """Collect the hidden states of some layers, from the next forward on until `stop`.
+
+    `decoder_layers`: the model's; `layers`: which inputs of them, where their number stands for what leaves the last.
+    """
+
+    def __init__(self, decoder_layers: Sequence[Any], layers: Sequence[int]) -> None:
+        self._found: dict[int, list[torch.Tensor]] = {layer: [] for layer in layers}
+        self._layers = tuple(layers)
+        self._hooks = [self._hook(decoder_layers, layer) for layer in self._found]
+
+    def _hook(self, decoder_layers: Sequence[Any], layer: int) -> Any:
+        found = self._found[layer]
+
+        def before(_layer: object, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
+            found.append(inputs[0] if inputs else named["hidden_states"])
+
+        def after(_layer: object, _inputs: object, output: Any) -> None:
+            found.append(output[0] if isinstance(output, tuple) else output)
+
+        if layer == len(decoder_layers):
+            return decoder_layers[-1].register_forward_hook(after)
+        return decoder_layers[layer].register_forward_pre_hook(before, with_kwargs=True)
+
+    def clear(self) -> None:
+        """Forget what was collected."""
+        for found in self._found.values():
+            found.clear()
+
+    def rows(self) -> NDArray[np.float32]:
+        """Return the states of the tokens that were fed, and forget them. Shape (tokens, layers * width)."""
+        columns = [torch.cat([part.reshape(-1, part.shape[-1]) for part in self._found[each]]) for each in self._layers]
+        self.clear()
+        found: NDArray[np.float32] = torch.cat(columns, dim=1).float().cpu().numpy()
+        return found
+
+    def stop(self) -> None:
+        """Collect nothing more."""
+        for hook in self._hooks:
+            hook.remove()

@@ -1,0 +1,177 @@
+"""Read what a folder with an EAGLE-3 head holds: its configuration, and its tensors by the names of one layout.
+
+SpecForge and the paper's authors call the layer `midlayer`, vLLM's speculators `layers.0`, whose configuration lies in
+`transformer_layer_config`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.errors import ModelFileBroken, ModelNotSupported
+from engine.formats.draft_head import DraftHead
+from engine.formats.safetensors.model import folder_name
+from engine.formats.safetensors.reader import SafetensorsModel, read_json, read_safetensors_model
+from engine.translatable import Translatable
+
+_LAYERS = ("midlayer.", "layers.0.", "model.layers.0.")
+_UNUSED = ("t2d", "verifier_lm_head.weight", "verifier_norm.weight")
+
+
+@dataclass(frozen=True, slots=True)
+class EagleLayout:
+    """Describe an EAGLE-3 head in a folder.
+
+    Attributes: name; head; width (of its own states); heads, shared and key (attention heads, those of keys, numbers in
+    one); epsilon (of the norms); rope_theta; norm_before_residual, norm_before_fc; drafted (tokens of its vocabulary);
+    names (of the tensors that it uses, as in the files, with the short ones); files.
+    """
+
+    name: str
+    head: DraftHead
+    width: int
+    heads: int
+    shared: int
+    key: int
+    epsilon: float
+    rope_theta: float
+    norm_before_residual: bool
+    norm_before_fc: bool
+    drafted: int
+    names: Mapping[str, str]
+    files: tuple[Path, ...]
+
+
+def read_eagle(folder: Path, target_layers: int | None = None) -> EagleLayout:
+    """Return the head of a folder, its tensors checked against its configuration.
+
+    `target_layers`: layers of the target, where the configuration does not say which of them it reads.
+    Raises ModelFileBroken, ModelNotSupported.
+    """
+    config = read_json(folder / "config.json")
+    inner = config.get("transformer_layer_config")
+    settings = {**config, **inner} if isinstance(inner, dict) else config
+    files = read_safetensors_model(folder)
+    names = {name: short for name in files.tensors if (short := _short(name)) not in _UNUSED}
+    shapes = {short: files.tensors[name].shape for name, short in names.items()}
+    if "fc.weight" not in shapes or "draft_vocab_size" not in settings:
+        raise ModelNotSupported(folder, Translatable("it has no draft heads."))
+    number = _Numbers(folder, settings)
+    width, heads = number("hidden_size"), number("num_attention_heads")
+    shared, inner_width = number("num_key_value_heads", heads), number("intermediate_size")
+    key = number("head_dim", width // max(heads, 1))
+    drafted = shapes["lm_head.weight"][0] if len(shapes.get("lm_head.weight", ())) == 2 else 0
+    read = shapes["fc.weight"][1] // 3 if len(shapes["fc.weight"]) == 2 else 0
+    norm_fc = settings.get("norm_before_fc") is True
+    wanted: dict[str, tuple[int, ...]] = {
+        "fc.weight": (width, 3 * read),
+        "norm.weight": (width,),
+        "lm_head.weight": (drafted, width),
+        "input_layernorm.weight": (width,),
+        "hidden_norm.weight": (width,),
+        "post_attention_layernorm.weight": (width,),
+        "self_attn.q_proj.weight": (key * heads, 2 * width),
+        "self_attn.k_proj.weight": (key * shared, 2 * width),
+        "self_attn.v_proj.weight": (key * shared, 2 * width),
+        "self_attn.o_proj.weight": (width, key * heads),
+        "mlp.gate_proj.weight": (inner_width, width),
+        "mlp.up_proj.weight": (inner_width, width),
+        "mlp.down_proj.weight": (width, inner_width),
+    }
+    wanted |= {"input_norm.weight": (3 * read,)} if norm_fc else {}
+    wanted |= {"d2t": (drafted,)} if "d2t" in shapes else {}
+    for short, shape in wanted.items():
+        if short not in shapes:
+            raise ModelFileBroken(folder, Translatable("it lacks the tensor {name!r}.", name=short))
+        if shapes[short] != shape:
+            raise ModelFileBroken(
+                folder,
+                Translatable(
+                    "the tensor {name!r} has the shape {shape}, not {told} as the header says.",
+                    name=short,
+                    shape=list(shapes[short]),
+                    told=list(shape),
+                ),
+            )
+    if key % 2 or shared < 1 or heads % shared:
+        raise ModelFileBroken(
+            folder,
+            Translatable(
+                "its {ours} attention heads cannot share {theirs} key-value heads.", ours=heads, theirs=shared
+            ),
+        )
+    return EagleLayout(
+        name=folder_name(folder),
+        head=DraftHead("eagle3", _layers_read(folder, settings, target_layers), read),
+        width=width,
+        heads=heads,
+        shared=shared,
+        key=key,
+        epsilon=_float(settings, "rms_norm_eps", 1e-6),
+        rope_theta=_rope_theta(folder, settings),
+        norm_before_residual=settings.get("norm_before_residual") is True,
+        norm_before_fc=norm_fc,
+        drafted=drafted,
+        names={name: short for name, short in names.items() if short in wanted or short == "embed_tokens.weight"},
+        files=_files(files),
+    )
+
+
+def _short(name: str) -> str:
+    for prefix in _LAYERS:
+        if name.startswith(prefix):
+            return name[len(prefix) :]
+    return name.removeprefix("model.")
+
+
+def _files(model: SafetensorsModel) -> tuple[Path, ...]:
+    return tuple(model.folder / path for path in model.files)
+
+
+def _layers_read(folder: Path, settings: Mapping[str, Any], target_layers: int | None) -> tuple[int, ...]:
+    """Return which states of the target it reads: those that it names, or early, middle and late ones (EAGLE-3)."""
+    named = settings.get("eagle_aux_hidden_state_layer_ids")
+    inner = settings.get("eagle_config")
+    if named is None and isinstance(inner, dict):
+        named = inner.get("eagle_aux_hidden_state_layer_ids")
+    if named is None and target_layers is not None:
+        named = [2, target_layers // 2, target_layers - 3]
+    if named is None:
+        return ()
+    if not isinstance(named, list) or len(named) != 3 or not all(type(each) is int and each >= 0 for each in named):
+        raise ModelFileBroken(
+            folder, Translatable("its header does not name the three layers of the target that it reads.")
+        )
+    return tuple(named)
+
+
+def _rope_theta(folder: Path, settings: Mapping[str, Any]) -> float:
+    inner = settings.get("rope_parameters") or settings.get("rope_scaling")
+    kind = (inner.get("rope_type") or inner.get("type") or "default") if isinstance(inner, dict) else "default"
+    if kind != "default":
+        raise ModelNotSupported(folder, Translatable("heads with RoPE scaling {kind!r} cannot be used yet.", kind=kind))
+    theta = inner.get("rope_theta") if isinstance(inner, dict) else None
+    return float(theta) if isinstance(theta, int | float) else _float(settings, "rope_theta", 10000.0)
+
+
+def _float(settings: Mapping[str, Any], key: str, otherwise: float) -> float:
+    value = settings.get(key)
+    return float(value) if isinstance(value, int | float) and value > 0 else otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """Read whole numbers above 0. Raises ModelFileBroken."""
+
+    folder: Path
+    settings: Mapping[str, Any]
+
+    def __call__(self, key: str, otherwise: int | None = None) -> int:
+        value = self.settings.get(key, otherwise)
+        value = otherwise if value is None else value
+        if type(value) is not int or not 0 < value < 2**24:
+            raise ModelFileBroken(self.folder, Translatable("its config.json has no valid {key!r}.", key=key))
+        return value

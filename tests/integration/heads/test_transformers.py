@@ -1,0 +1,116 @@
+"""EAGLE-3 heads in folders of safetensors, on targets that transformers runs."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.config import LoadConfig
+from engine.decoder import SpeculativeDecoder
+from engine.errors import EngineError
+from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads
+from helpers.heads.torch_eagle import TorchEagleReference, write_torch_eagle, write_torch_target
+from helpers.models.pairs import assert_same_greedy
+
+ENOUGH = 0.001
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "specforge": {},
+    "speculators": {"speculators": True, "norm_before_residual": True},
+    "own-vocabulary": {"kept": 60},
+    "norm-before-fc": {"norm_before_fc": True, "own_embedding": False},
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("torch-heads")
+
+
+@pytest.fixture(scope="module")
+def target(folder: Path) -> Path:
+    return write_torch_target(folder / "target")
+
+
+def _open(target: Path, heads: Path) -> SpeculativeDecoder:
+    decoder = SpeculativeDecoder()
+    decoder.attach_target(LoadConfig(target, threads=1, device="cpu"))
+    decoder.attach_heads(heads)
+    return decoder
+
+
+@pytest.fixture(params=LAYOUTS)
+def opened(request: pytest.FixtureRequest, target: Path, folder: Path) -> Iterator[tuple[SpeculativeDecoder, Path]]:
+    path = write_torch_eagle(folder / str(request.param), target, **LAYOUTS[str(request.param)])
+    with _open(target, path) as decoder:
+        yield decoder, path
+
+
+def test_the_text_is_the_targets(opened: tuple[SpeculativeDecoder, Path]) -> None:
+    decoder, _ = opened
+    assert decoder.target is not None
+    plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=40, lookahead=0)
+    for lookahead in (1, 4):
+        result = follow_heads(decoder, lookahead=lookahead, max_tokens=40)
+        assert_same_greedy(decoder.target, PROMPT, plain, result)
+        assert result.method == "eagle3"
+        assert result.stats.accepted > 3
+        assert result.stats.rejected > 3
+        assert result.stats.target_forwards == result.stats.rounds
+
+
+def test_proposals_agree_with_the_paper(
+    opened: tuple[SpeculativeDecoder, Path], target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoder, path = opened
+    compared, behind = compare_proposals(decoder, TorchEagleReference(path, target).chain, monkeypatch)
+    assert compared > 10
+    assert behind > 0
+
+
+@pytest.mark.soak  # Ten seconds; the draws are those of the other heads.
+def test_the_distribution_is_the_targets(target: Path, folder: Path) -> None:
+    with _open(target, write_torch_eagle(folder / "drawn", target)) as decoder:
+        assert draws_alike(decoder) > ENOUGH
+
+
+def _spoiled(path: Path, change: str) -> Path:
+    from safetensors.numpy import load_file, save_file  # noqa: PLC0415 - the extra may be missing
+
+    config = json.loads((path / "config.json").read_text("utf-8"))
+    tensors = load_file(path / "model.safetensors")
+    if change == "tensor":
+        del tensors["midlayer.hidden_norm.weight"]
+    elif change == "width":
+        tensors["fc.weight"] = np.ascontiguousarray(tensors["fc.weight"][:, :48])
+    elif change == "layers":
+        config["eagle_aux_hidden_state_layer_ids"] = [1, 2, 9]
+    elif change == "table":
+        tensors["d2t"] = tensors["d2t"] + 90
+    elif change == "rope":
+        config["rope_scaling"] = {"rope_type": "yarn", "factor": 2.0}
+    (path / "config.json").write_text(json.dumps(config), "utf-8")
+    save_file(tensors, path / "model.safetensors")
+    if change == "truncated":
+        data = (path / "model.safetensors").read_bytes()
+        (path / "model.safetensors").write_bytes(data[: len(data) // 2])
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("tensor", r"lacks the tensor 'hidden_norm\.weight'"),
+        ("width", "trained for a target of width 16, and this one has 32"),
+        ("layers", "reads layer 9 of its target"),
+        ("table", "another vocabulary"),
+        ("rope", "RoPE scaling 'yarn' cannot be used yet"),
+        ("truncated", "incomplete|ends"),
+    ],
+)
+def test_heads_that_are_refused(target: Path, tmp_path: Path, change: str, said: str) -> None:
+    path = _spoiled(write_torch_eagle(tmp_path / "head", target, kept=60), change)
+    with pytest.raises(EngineError, match=said), _open(target, path):
+        pass
