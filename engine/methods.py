@@ -77,7 +77,13 @@ NGRAM = DraftMethod(
 DRAFT_METHODS = (
     DRAFT_MODEL,
     NGRAM,
-    DraftMethod("medusa", "Medusa", "Heads on the target propose, each one position.", needs="heads"),
+    DraftMethod(
+        "medusa",
+        "Medusa",
+        Translatable("Heads that read the target's last hidden state propose, one token each."),
+        "engine.drafting.heads.chain:make_drafter",
+        needs="heads",
+    ),
     DraftMethod("eagle2", "EAGLE-2", "A head that reads the target's last features proposes.", needs="heads"),
     DraftMethod(
         "eagle3",

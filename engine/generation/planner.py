@@ -219,7 +219,7 @@ def choose_sources(
     if named is not None and not named.available:
         raise NotAvailable(
             Translatable("The method {method}", method=name),
-            Translatable("it is planned for a later version. Use draft-model, ngram, eagle3 or mtp."),
+            Translatable("it is planned for a later version. Use another one."),
         )
     if sources and name != AUTO and named not in sources:
         raise InvalidRequest(

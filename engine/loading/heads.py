@@ -16,7 +16,7 @@ from engine.formats.draft_head import DraftHead, why_not_for
 from engine.formats.gguf.heads import read_head
 from engine.formats.gguf.parts import split_parts
 from engine.formats.gguf.reader import read_gguf
-from engine.formats.safetensors.heads import read_eagle
+from engine.formats.safetensors.heads import head_in_folder
 from engine.formats.safetensors.reader import model_folder
 from engine.library.compat import vocabulary_of_backend
 from engine.library.heads import same_tokens
@@ -27,7 +27,8 @@ from engine.system.files import expanded
 from engine.system.installation import extra_advice
 from engine.translatable import Translatable
 
-_LLAMA_CPP, _TRANSFORMERS = "engine.backends.llama_cpp.heads", "engine.backends.transformers.eagle"
+_LLAMA_CPP = "engine.backends.llama_cpp.heads"
+_IN_FOLDERS = {"eagle3": "engine.backends.transformers.eagle", "medusa": "engine.backends.transformers.medusa"}
 
 
 def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelToken) -> HeadBackend:
@@ -42,7 +43,8 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
         cancel.check("Loading the model")
         folder = model_folder(path) if path.is_dir() or path.suffix.lower() == ".safetensors" else None
         config = replace(config, path=folder or path)
-        head = _head_in_folder(folder, target) if folder else _head_in_file(path)
+        layers = 0 if target.hidden_states is None else target.hidden_states.layers
+        head = head_in_folder(folder, layers) if folder else _head_in_file(path)
     except OSError as error:
         raise LoadFailed(
             config.path, Translatable("it cannot be read ({error}).", error=error.strerror or error)
@@ -55,7 +57,9 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
         raise _no_fit(path, target, reason)
     if head.method == "mtp":  # A model's own file, whose other tensors are loaded with it.
         check_model_file(replace(config, despite_memory=True), cancel=cancel)
-    opened = cast(HeadBackend, _module(_TRANSFORMERS if folder else _LLAMA_CPP).open_head(config, head, target))
+    opened = cast(
+        HeadBackend, _module(_IN_FOLDERS[head.method] if folder else _LLAMA_CPP).open_head(config, head, target)
+    )
     if not same_tokens(vocabulary_of_backend(target), vocabulary_of_backend(opened)):
         opened.close()
         raise _no_fit(path, target, Translatable("it has another vocabulary"))
@@ -65,10 +69,6 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
 def _head_in_file(path: Path) -> DraftHead:
     headers = [read_gguf(part) for part in split_parts(path)]
     return read_head(headers[0], headers[1:])
-
-
-def _head_in_folder(folder: Path, target: Backend) -> DraftHead:
-    return read_eagle(folder, None if target.hidden_states is None else target.hidden_states.layers).head
 
 
 def _module(name: str) -> Any:

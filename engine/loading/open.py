@@ -56,6 +56,7 @@ LAZY_MODULES = (
     "engine.backends.llama_cpp.heads",
     "engine.backends.llama_cpp.library",
     "engine.backends.transformers.eagle",
+    "engine.backends.transformers.medusa",
     "engine.chat.render_child",
     "engine.loading.trial_child",
     "rich.console",

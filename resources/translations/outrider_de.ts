@@ -4404,8 +4404,8 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Das Verfahren {method}</translation>
         </message>
         <message>
-            <source>it is planned for a later version. Use draft-model, ngram, eagle3 or mtp.</source>
-            <translation>sie ist für eine spätere Version geplant. Verwenden Sie draft-model, ngram, eagle3 oder mtp.</translation>
+            <source>it is planned for a later version. Use another one.</source>
+            <translation>sie ist für eine spätere Version geplant. Verwenden Sie eine andere.</translation>
         </message>
         <message>
             <source>The method {method} cannot be combined with the sources {sources}. Omit one of them.</source>
@@ -4758,6 +4758,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>Proposes what followed earlier in the text when it begins to repeat. Needs no draft model.</source>
             <translation>Schlägt vor, was früher im Text folgte, wenn er sich zu wiederholen beginnt. Braucht kein Entwurfsmodell.</translation>
+        </message>
+        <message>
+            <source>Heads that read the target's last hidden state propose, one token each.</source>
+            <translation>Köpfe, die den letzten verborgenen Zustand des Zielmodells lesen, schlagen vor, jeder ein Token.</translation>
         </message>
         <message>
             <source>A head that reads the target's hidden states proposes.</source>

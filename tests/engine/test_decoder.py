@@ -126,7 +126,7 @@ def test_load_takes_backends() -> None:
         ({"temperature": -1}, InvalidSampling),
         ({"lookahead": 33}, InvalidLookahead),
         ({"method": "magic"}, UnknownMethod),
-        ({"method": "medusa"}, NotAvailable),
+        ({"method": "eagle2"}, NotAvailable),
         ({"max_tokens": 0}, InvalidRequest),
         ({"nonsense": 1}, InvalidRequest),
         ({"stop": ""}, InvalidRequest),

@@ -56,6 +56,7 @@ class TransformersBackend(Backend):
         self._memory = way.memory
         self._feeding = way.feeding
         self._layers = _decoder_layers(loaded.model)
+        self._norm = _last_norm(loaded.model)
         self.name = folder_name(loaded.folder)
         self.vocab_size = way.vocab_size
         self.context_length = loaded.context_length
@@ -113,6 +114,11 @@ class TransformersBackend(Backend):
         """Return the token embeddings, shape (tokens, width), for heads that share them."""
         weight: torch.Tensor = self._model.get_input_embeddings().weight
         return weight
+
+    def normed(self, states: torch.Tensor) -> torch.Tensor:
+        """Return what leaves the last layer as the output layer reads it, for heads that read that."""
+        normed: torch.Tensor = self._norm(states)
+        return normed
 
     def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
         self._check_open()
@@ -265,7 +271,7 @@ class TransformersBackend(Backend):
         self.closed = True
         self.tokenizer = ClosedTokenizer()
         self.show_states(None)
-        for name in ("_model", "_memory", "_layers", "_points"):
+        for name in ("_model", "_memory", "_layers", "_norm", "_points"):
             setattr(self, name, None)
         gc.collect()
         if self.device.startswith("cuda"):
@@ -348,6 +354,15 @@ def _hidden_states(model: Any, layers: Sequence[Any]) -> HiddenStates | None:
     if not layers or not isinstance(width, int):
         return None
     return HiddenStates(frozenset(range(len(layers) + 1)), len(layers), width)
+
+
+def _last_norm(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Return the norm behind the last layer, as the families call it."""
+    names = dict(model.base_model.named_children())
+    found = next(
+        (names[name] for name in ("norm", "final_layernorm", "final_layer_norm", "ln_f") if name in names), None
+    )
+    return found if found is not None else torch.nn.Identity()
 
 
 def _end_tokens(loaded: LoadedModel, own: frozenset[int], vocab_size: int) -> frozenset[int]:

@@ -1,22 +1,28 @@
-"""Read what a folder with an EAGLE-3 head holds: its configuration, and its tensors by the names of one layout.
+"""Read what a folder with draft heads holds: its configuration, and its tensors by the names of one layout.
 
-SpecForge and the paper's authors call the layer `midlayer`, vLLM's speculators `layers.0`, whose configuration lies in
-`transformer_layer_config`.
+EAGLE-3: SpecForge and the paper's authors call the layer `midlayer`, vLLM's speculators `layers.0`; the configuration
+of theirs lies in `transformer_layer_config`. Medusa: `medusa_lm_head`, with a number for each head and layer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from engine.errors import ModelFileBroken, ModelNotSupported
 from engine.formats.draft_head import DraftHead
 from engine.formats.safetensors.model import folder_name
-from engine.formats.safetensors.reader import SafetensorsModel, read_json, read_safetensors_model
+from engine.formats.safetensors.reader import (
+    is_there,
+    read_json,
+    read_safetensors,
+    read_safetensors_model,
+)
 from engine.translatable import Translatable
 
+MEDUSA_FILE = "medusa_lm_head.safetensors"
 _LAYERS = ("midlayer.", "layers.0.", "model.layers.0.")
 _UNUSED = ("t2d", "verifier_lm_head.weight", "verifier_norm.weight")
 
@@ -43,6 +49,70 @@ class EagleLayout:
     drafted: int
     names: Mapping[str, str]
     files: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MedusaLayout:
+    """Describe Medusa heads in a folder.
+
+    Attributes: name; head; count (of heads); depth (residual layers of each); drafted (tokens of the vocabulary); names
+    (of the tensors, as in the files, with the short ones); files.
+    """
+
+    name: str
+    head: DraftHead
+    count: int
+    depth: int
+    drafted: int
+    names: Mapping[str, str]
+    files: tuple[Path, ...]
+
+
+def head_in_folder(folder: Path, target_layers: int) -> DraftHead:
+    """Return the head in a folder, for a target of so many layers. Raises ModelFileBroken, ModelNotSupported."""
+    if "medusa_num_heads" in read_json(folder / "config.json"):
+        return replace(read_medusa(folder).head, layers=(target_layers,))
+    return read_eagle(folder, target_layers).head
+
+
+def read_medusa(folder: Path) -> MedusaLayout:
+    """Return the Medusa heads of a folder, their tensors checked. Raises ModelFileBroken, ModelNotSupported."""
+    number = _Numbers(folder, read_json(folder / "config.json"))
+    count, depth = number("medusa_num_heads"), number("medusa_num_layers", 1)
+    single = folder / MEDUSA_FILE
+    if is_there(single):
+        tensors, files = read_safetensors(single).tensors, (single,)
+    else:
+        model = read_safetensors_model(folder)
+        tensors, files = model.tensors, model.files
+    names = {name: name.removeprefix("medusa_head.") for name in tensors}
+    shapes = {short: tensors[name].shape for name, short in names.items()}
+    drafted, width = (*shapes.get(f"0.{depth}.weight", ()), 0, 0)[:2]
+    wanted: dict[str, tuple[int, ...]] = {}
+    for head in range(count):
+        for layer in range(depth):
+            wanted |= {f"{head}.{layer}.linear.weight": (width, width), f"{head}.{layer}.linear.bias": (width,)}
+        wanted[f"{head}.{depth}.weight"] = (drafted, width)
+    _check(folder, shapes, wanted)
+    names = {name: short for name, short in names.items() if short in wanted}
+    return MedusaLayout(folder_name(folder), DraftHead("medusa", (), width), count, depth, drafted, names, files)
+
+
+def _check(folder: Path, shapes: Mapping[str, tuple[int, ...]], wanted: Mapping[str, tuple[int, ...]]) -> None:
+    """Raise ModelFileBroken where a tensor is missing or has another shape."""
+    for short, shape in wanted.items():
+        if short not in shapes:
+            raise ModelFileBroken(folder, Translatable("it lacks the tensor {name!r}.", name=short))
+        if shapes[short] != shape:
+            raise ModelFileBroken(
+                folder,
+                Translatable(
+                    "the tensor {name!r} has the shape {shape}, not {told} as the header says.",
+                    name=short,
+                    shape=list(shapes[short]),
+                    told=list(shape),
+                ),
+            )
 
 
 def read_eagle(folder: Path, target_layers: int | None = None) -> EagleLayout:
@@ -83,19 +153,7 @@ def read_eagle(folder: Path, target_layers: int | None = None) -> EagleLayout:
     }
     wanted |= {"input_norm.weight": (3 * read,)} if norm_fc else {}
     wanted |= {"d2t": (drafted,)} if "d2t" in shapes else {}
-    for short, shape in wanted.items():
-        if short not in shapes:
-            raise ModelFileBroken(folder, Translatable("it lacks the tensor {name!r}.", name=short))
-        if shapes[short] != shape:
-            raise ModelFileBroken(
-                folder,
-                Translatable(
-                    "the tensor {name!r} has the shape {shape}, not {told} as the header says.",
-                    name=short,
-                    shape=list(shapes[short]),
-                    told=list(shape),
-                ),
-            )
+    _check(folder, shapes, wanted)
     if key % 2 or shared < 1 or heads % shared:
         raise ModelFileBroken(
             folder,
@@ -116,7 +174,7 @@ def read_eagle(folder: Path, target_layers: int | None = None) -> EagleLayout:
         norm_before_fc=norm_fc,
         drafted=drafted,
         names={name: short for name, short in names.items() if short in wanted or short == "embed_tokens.weight"},
-        files=_files(files),
+        files=files.files,
     )
 
 
@@ -125,10 +183,6 @@ def _short(name: str) -> str:
         if name.startswith(prefix):
             return name[len(prefix) :]
     return name.removeprefix("model.")
-
-
-def _files(model: SafetensorsModel) -> tuple[Path, ...]:
-    return tuple(model.folder / path for path in model.files)
 
 
 def _layers_read(folder: Path, settings: Mapping[str, Any], target_layers: int | None) -> tuple[int, ...]:

@@ -205,7 +205,7 @@ def test_one_clear_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str
     assert says in _complaint(capsys, *arguments)
 
 
-@pytest.mark.parametrize("method", ["medusa", "eagle2"])
+@pytest.mark.parametrize("method", ["eagle2"])
 def test_methods_of_later_versions_say_so(capsys: pytest.CaptureFixture[str], models: Models, method: str) -> None:
     assert f"method {method} is not available" in _complaint(capsys, *models, "--method", method, "x")
 

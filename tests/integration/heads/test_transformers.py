@@ -10,7 +10,8 @@ import pytest
 
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
-from engine.errors import EngineError
+from engine.errors import EngineError, ModelFileBroken
+from helpers.heads.medusa import MedusaReference, write_medusa
 from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads
 from helpers.heads.torch_eagle import TorchEagleReference, write_torch_eagle, write_torch_target
 from helpers.models.pairs import assert_same_greedy
@@ -74,6 +75,27 @@ def test_proposals_agree_with_the_paper(
 def test_the_distribution_is_the_targets(target: Path, folder: Path) -> None:
     with _open(target, write_torch_eagle(folder / "drawn", target)) as decoder:
         assert draws_alike(decoder) > ENOUGH
+
+
+def test_medusa(target: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its heads read the last state alone, so a draft has as many tokens as there are heads."""
+    path = write_medusa(folder / "medusa", target)
+    with _open(target, path) as decoder:
+        assert decoder.target is not None
+        plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=40, lookahead=0)
+        for lookahead in (1, 8):
+            result = follow_heads(decoder, lookahead=lookahead, max_tokens=40)
+            assert_same_greedy(decoder.target, PROMPT, plain, result)
+            assert result.method == "medusa"
+            assert result.stats.accepted > 3
+            assert result.stats.rejected > 3
+            assert len(result.stats.proposed_by_position) <= 3
+        compared, _ = compare_proposals(decoder, MedusaReference(path, target).chain, monkeypatch)
+        assert compared > 10
+    fixed = json.loads((path / "config.json").read_text("utf-8")) | {"medusa_num_heads": 4}
+    (path / "config.json").write_text(json.dumps(fixed), "utf-8")
+    with pytest.raises(ModelFileBroken, match=r"lacks the tensor '3\.0\.linear\.weight'"), _open(target, path):
+        pass
 
 
 def _spoiled(path: Path, change: str) -> Path:
