@@ -71,7 +71,8 @@ def load_named(
     """Load models as the arguments of a command ask. `how`: what else `load` takes. Raises what it raises."""
     names = {"context_length": "ctx", "cache_type": "cache_type"}
     names |= {name: name for name in ("threads", "gpu_layers", "device", "dtype")}
-    asked: Any = {name: getattr(args, argument) for name, argument in names.items() if hasattr(args, argument)}
+    given = vars(args)
+    asked: Any = {name: given[argument] for name, argument in names.items() if argument in given}
     layers = asked["gpu_layers"] if args.draft_gpu_layers is None else args.draft_gpu_layers
     apart = None if draft is None else load_config(draft, asked | {"gpu_layers": layers})
     return load(target, apart, **asked, **how)

@@ -44,7 +44,7 @@ from engine.methods import AUTO, PLAIN, SOURCES
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class NamedModels:
     """Hold the models and settings that a command names, itself or by its preset. `target` None: the bundled one."""
 
     target: str | Path | None
@@ -219,12 +219,12 @@ def _note_ignored(args: argparse.Namespace) -> None:
         sys.stderr.write(f"outrider-engine: {said} is ignored {why}.\n")
 
 
-def settings_of(args: argparse.Namespace) -> Settings:
+def settings_of(args: argparse.Namespace) -> NamedModels:
     """Return the settings of the preset, overridden by those of the command."""
-    settings = Settings(args.target, args.draft, SpeculationConfig(), SamplingConfig())
+    settings = NamedModels(args.target, args.draft, SpeculationConfig(), SamplingConfig())
     if args.preset not in (None, RECOMMENDED):
         target, draft, speculation, sampling = apply_preset(args.preset, args.folder)
-        settings = Settings(args.target or target, args.draft or draft or "none", speculation, sampling)
+        settings = NamedModels(args.target or target, args.draft or draft or "none", speculation, sampling)
     elif args.target is None and args.draft is None:
         settings = replace(settings, draft="demo")
     if args.preset == RECOMMENDED:
@@ -270,7 +270,7 @@ def _read_messages(path: Path) -> list[Message]:
 
 
 def load_models(
-    args: argparse.Namespace, settings: Settings, console: Console, cancel: CancelToken
+    args: argparse.Namespace, settings: NamedModels, console: Console, cancel: CancelToken
 ) -> SpeculativeDecoder:
     with console.status("Loading…") as status:
 
@@ -287,7 +287,7 @@ def load_models(
 
 
 def _attach_heads(
-    decoder: SpeculativeDecoder, args: argparse.Namespace, settings: Settings, cancel: CancelToken
+    decoder: SpeculativeDecoder, args: argparse.Namespace, settings: NamedModels, cancel: CancelToken
 ) -> None:
     """Load the heads that are asked for: of a file, or for MTP without one those inside the target's own."""
     asked = (settings.speculation.method, *settings.speculation.sources)

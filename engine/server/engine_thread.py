@@ -13,7 +13,7 @@ from engine.config import GenerationRequest
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled
 from engine.events import Event, Finished
-from engine.server.metrics import Metrics
+from engine.server.metrics import ServerMetrics
 from engine.server.turns import Turns
 
 _log = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ class EngineThread:
 
     def __init__(self, decoder: SpeculativeDecoder, most_waiting: int = 256) -> None:
         self.decoder = decoder
-        self.turns, self.metrics = Turns(most_waiting), Metrics()
+        self.turns, self.metrics = Turns(most_waiting), ServerMetrics()
         self._thread = ThreadPoolExecutor(1, "outrider-serve")
 
     async def reply(self, request: GenerationRequest, client: str) -> AsyncGenerator[Event, None]:

@@ -7,7 +7,7 @@ from collections import Counter
 from engine.events import GenerationResult
 
 
-class Metrics:
+class ServerMetrics:
     """Add up replies. Attribute: cancelled (replies that ended before their first token)."""
 
     def __init__(self) -> None:

@@ -64,6 +64,14 @@
             <translation>Protokoll</translation>
         </message>
         <message>
+            <source>Target</source>
+            <translation>Zielmodell</translation>
+        </message>
+        <message>
+            <source>Draft</source>
+            <translation>Entwurfsmodell</translation>
+        </message>
+        <message>
             <source>Components</source>
             <translation>Komponenten</translation>
         </message>
@@ -298,8 +306,8 @@
             <translation>{used} von {available} Tokens</translation>
         </message>
         <message>
-            <source>Your message and the system prompt alone take {used} tokens, but the context holds only {available}. Shorten the message, remove a file, or load the target with a longer context.</source>
-            <translation>Ihre Nachricht und der System-Prompt allein brauchen {used} Tokens, aber der Kontext fasst nur {available}. Kürzen Sie die Nachricht, entfernen Sie eine Datei oder laden Sie das Zielmodell mit einem längeren Kontext.</translation>
+            <source>Your message and the system prompt alone take {used} tokens, but the context holds only {available}. Shorten the message or a file, choose another target, or load it with a longer context.</source>
+            <translation>Ihre Nachricht und der System-Prompt allein brauchen {used} Tokens, aber in den Kontext passen nur {available}. Kürzen Sie die Nachricht oder eine Datei, wählen Sie ein anderes Zielmodell, oder laden Sie es mit einem längeren Kontext.</translation>
         </message>
         <message>
             <source>The model reads {used} tokens; its context holds {available}.</source>
@@ -323,6 +331,17 @@
         <message>
             <source>Context</source>
             <translation>Kontext</translation>
+        </message>
+    </context>
+    <context>
+        <name>ContextNotice</name>
+        <message>
+            <source>Longer context…</source>
+            <translation>Längerer Kontext…</translation>
+        </message>
+        <message>
+            <source>Close</source>
+            <translation>Schließen</translation>
         </message>
     </context>
     <context>
@@ -512,14 +531,6 @@
             <translation>Vorgeschlagene Tokens, die behalten wurden</translation>
         </message>
         <message>
-            <source>Acceptance rate</source>
-            <translation>Annahmequote</translation>
-        </message>
-        <message>
-            <source>Accepted / proposed</source>
-            <translation>Angenommen / vorgeschlagen</translation>
-        </message>
-        <message>
             <source>Mean length</source>
             <translation>Mittlere Länge</translation>
         </message>
@@ -528,12 +539,12 @@
             <translation>Tokens je Runde, einschließlich Korrekturen und Boni</translation>
         </message>
         <message>
-            <source>Tokens/s</source>
-            <translation>Tokens/s</translation>
+            <source>Time to first token</source>
+            <translation>Zeit bis zum ersten Token</translation>
         </message>
         <message>
-            <source>Over the last second while a reply is generated, then over the whole reply</source>
-            <translation>Über die letzte Sekunde, solange eine Antwort erzeugt wird, danach über die ganze Antwort</translation>
+            <source>Reading the prompt, and the first round. Known when the reply has ended.</source>
+            <translation>Lesen des Prompts und die erste Runde. Bekannt, wenn die Antwort fertig ist.</translation>
         </message>
     </context>
     <context>
@@ -923,8 +934,24 @@
             <translation>{free} Speicher frei</translation>
         </message>
         <message>
-            <source>Needs {needed}, {free} free</source>
-            <translation>Braucht {needed}, {free} frei</translation>
+            <source>Loaded</source>
+            <translation>Geladen</translation>
+        </message>
+        <message>
+            <source>Chosen</source>
+            <translation>Gewählt</translation>
+        </message>
+        <message>
+            <source>Too large</source>
+            <translation>Zu groß</translation>
+        </message>
+        <message>
+            <source>Away</source>
+            <translation>Nicht da</translation>
+        </message>
+        <message>
+            <source>Unusable</source>
+            <translation>Unbrauchbar</translation>
         </message>
     </context>
     <context>
@@ -964,6 +991,10 @@
         <message>
             <source>Load options of this model: context, threads, GPU layers, cache type</source>
             <translation>Ladeoptionen dieses Modells: Kontext, Threads, GPU-Schichten, Cache-Typ</translation>
+        </message>
+        <message>
+            <source>Show in folder</source>
+            <translation>Im Ordner anzeigen</translation>
         </message>
         <message>
             <source>Load</source>
@@ -1176,6 +1207,10 @@
             <translation>Vorausschau durchprobieren…</translation>
         </message>
         <message>
+            <source>Replay the last reply</source>
+            <translation>Letzte Antwort wiederholen</translation>
+        </message>
+        <message>
             <source>Models…</source>
             <translation>Modelle…</translation>
         </message>
@@ -1288,6 +1323,10 @@
             <translation>Hier können nur Dateien und Ordner dieses Computers abgelegt werden.</translation>
         </message>
         <message>
+            <source>There is no token record for this reply, so it cannot be replayed.</source>
+            <translation>Zu dieser Antwort gibt es keine Tokenaufzeichnung; sie kann nicht wiederholt werden.</translation>
+        </message>
+        <message>
             <source>The log is in {folder}.</source>
             <translation>Das Protokoll liegt in {folder}.</translation>
         </message>
@@ -1342,8 +1381,20 @@
             <translation>Diese Antwort fortsetzen</translation>
         </message>
         <message>
+            <source>Replay: watch how this reply was written</source>
+            <translation>Wiederholung: zusehen, wie diese Antwort entstand</translation>
+        </message>
+        <message>
+            <source>Edit this reply</source>
+            <translation>Diese Antwort bearbeiten</translation>
+        </message>
+        <message>
             <source>Copy the reply</source>
             <translation>Antwort kopieren</translation>
+        </message>
+        <message>
+            <source>Delete this reply</source>
+            <translation>Diese Antwort löschen</translation>
         </message>
         <message>
             <source>Previous reply</source>
@@ -1530,8 +1581,24 @@
             <translation>automatisch · {draft}</translation>
         </message>
         <message>
+            <source>automatic · from the text</source>
+            <translation>automatisch · aus dem Text</translation>
+        </message>
+        <message>
+            <source>automatic · no draft fits</source>
+            <translation>automatisch · kein Entwurf passt</translation>
+        </message>
+        <message>
             <source>The best available draft for the target</source>
             <translation>Das beste verfügbare Entwurfsmodell für das Zielmodell</translation>
+        </message>
+        <message>
+            <source>Same tokenizer</source>
+            <translation>Gleicher Tokenizer</translation>
+        </message>
+        <message>
+            <source>Other tokenizer, so slower</source>
+            <translation>Anderer Tokenizer, daher langsamer</translation>
         </message>
         <message>
             <source>n-gram</source>
@@ -1550,16 +1617,20 @@
             <translation>Einfaches Dekodieren: kein Entwurfsmodell</translation>
         </message>
         <message>
-            <source>{model} · slower</source>
-            <translation>{model} · langsamer</translation>
-        </message>
-        <message>
             <source>Its folder is not available.</source>
             <translation>Sein Ordner ist nicht verfügbar.</translation>
         </message>
         <message>
             <source>It needs about {needed} of memory; {free} are free beside the target.</source>
             <translation>Es braucht etwa {needed} Arbeitsspeicher; neben dem Zielmodell sind {free} frei.</translation>
+        </message>
+        <message>
+            <source>{place} · batch-invariant</source>
+            <translation>{place} · unabhängig vom Stapel (batch-invariant)</translation>
+        </message>
+        <message>
+            <source>{place} · not batch-invariant: a greedy reply with a draft may differ where two tokens are nearly as likely</source>
+            <translation>{place} · abhängig vom Stapel (nicht batch-invariant): Mit einem Entwurf kann eine Greedy-Antwort abweichen, wo zwei Token fast gleich wahrscheinlich sind</translation>
         </message>
         <message>
             <source>It needs about {needed} of memory; {free} are free.</source>
@@ -1677,8 +1748,8 @@
             <translation>Ordner wählen…</translation>
         </message>
         <message>
-            <source>New chat</source>
-            <translation>Neuer Chat</translation>
+            <source>Longer context…</source>
+            <translation>Längerer Kontext…</translation>
         </message>
         <message>
             <source>Details…</source>
@@ -1947,6 +2018,10 @@
     <context>
         <name>QuestionEditor</name>
         <message>
+            <source>Edit the reply</source>
+            <translation>Die Antwort bearbeiten</translation>
+        </message>
+        <message>
             <source>Edit your message</source>
             <translation>Ihre Nachricht bearbeiten</translation>
         </message>
@@ -1959,8 +2034,16 @@
             <translation>Änderungen verwerfen (Esc)</translation>
         </message>
         <message>
+            <source>Save</source>
+            <translation>Speichern</translation>
+        </message>
+        <message>
             <source>Send</source>
             <translation>Senden</translation>
+        </message>
+        <message>
+            <source>Keep this beside the reply (Enter)</source>
+            <translation>Dies neben der Antwort behalten (Enter)</translation>
         </message>
         <message>
             <source>Send the edited message (Enter)</source>
@@ -1980,6 +2063,97 @@
         <message>
             <source>expanded</source>
             <translation>ausgeklappt</translation>
+        </message>
+    </context>
+    <context>
+        <name>Replay</name>
+        <message>
+            <source>draft guessed {count}</source>
+            <translation>Entwurfsmodell riet {count}</translation>
+        </message>
+        <message>
+            <source>{count} kept</source>
+            <translation>{count} behalten</translation>
+        </message>
+        <message>
+            <source>target wrote “{word}”</source>
+            <translation>Zielmodell schrieb „{word}“</translation>
+        </message>
+        <message>
+            <source>target ended the reply</source>
+            <translation>Zielmodell beendete die Antwort</translation>
+        </message>
+        <message numerus="yes">
+            <source>{time} ms for %Ln tokens</source>
+            <translation>
+                <numerusform>{time} ms für %Ln Token</numerusform>
+                <numerusform>{time} ms für %Ln Tokens</numerusform>
+            </translation>
+        </message>
+        <message>
+            <source>plain: {time} ms</source>
+            <translation>einfach: {time} ms</translation>
+        </message>
+        <message>
+            <source>round {number} of {count}</source>
+            <translation>Runde {number} von {count}</translation>
+        </message>
+        <message>
+            <source>real time</source>
+            <translation>Echtzeit</translation>
+        </message>
+    </context>
+    <context>
+        <name>ReplayDialog</name>
+        <message>
+            <source>Replay of “{title}”</source>
+            <translation>Wiederholung von „{title}“</translation>
+        </message>
+        <message>
+            <source>Replay</source>
+            <translation>Wiederholung</translation>
+        </message>
+        <message>
+            <source>Close</source>
+            <translation>Schließen</translation>
+        </message>
+    </context>
+    <context>
+        <name>ReplayPlayer</name>
+        <message>
+            <source>This record was written before rejected guesses were kept: only what was written is seen.</source>
+            <translation>Diese Aufzeichnung ist älter als das Aufheben verworfener Vorschläge: Zu sehen ist nur, was geschrieben wurde.</translation>
+        </message>
+        <message>
+            <source>Previous round</source>
+            <translation>Vorige Runde</translation>
+        </message>
+        <message>
+            <source>Play</source>
+            <translation>Abspielen</translation>
+        </message>
+        <message>
+            <source>Next round</source>
+            <translation>Nächste Runde</translation>
+        </message>
+        <message>
+            <source>Round</source>
+            <translation>Runde</translation>
+        </message>
+        <message>
+            <source>Pace: {pace}</source>
+            <translation>Tempo: {pace}</translation>
+        </message>
+        <message>
+            <source>Pause</source>
+            <translation>Anhalten</translation>
+        </message>
+    </context>
+    <context>
+        <name>ReplayText</name>
+        <message>
+            <source>Replay</source>
+            <translation>Wiederholung</translation>
         </message>
     </context>
     <context>
@@ -2391,24 +2565,48 @@
             <translation>Spekulation</translation>
         </message>
         <message>
+            <source>How a reply was written is shown here, once there is one.</source>
+            <translation>Wie eine Antwort geschrieben wurde, steht hier, sobald es eine gibt.</translation>
+        </message>
+        <message>
             <source>Acceptance rate</source>
             <translation>Annahmequote</translation>
+        </message>
+        <message>
+            <source>Dots: single rounds. Line: the last rounds together.</source>
+            <translation>Punkte: einzelne Runden. Linie: die letzten Runden zusammen.</translation>
         </message>
         <message>
             <source>Tokens per second</source>
             <translation>Tokens pro Sekunde</translation>
         </message>
         <message>
+            <source>Line: over the last second. Dashed: the same target without a draft, once that was measured.</source>
+            <translation>Linie: über die letzte Sekunde. Gestrichelt: dasselbe Zielmodell ohne Entwurf, sobald das gemessen ist.</translation>
+        </message>
+        <message>
             <source>Acceptance by position</source>
             <translation>Annahme nach Position</translation>
+        </message>
+        <message>
+            <source>How often the 1st, 2nd, … proposed token was kept. Pale: proposed rarely.</source>
+            <translation>Wie oft das 1., 2., … vorgeschlagene Token behalten wurde. Blass: selten vorgeschlagen.</translation>
         </message>
         <message>
             <source>Where the time went</source>
             <translation>Zeitaufteilung</translation>
         </message>
         <message>
+            <source>Waiting for the draft, for the target, and the rest.</source>
+            <translation>Warten auf das Entwurfsmodell, auf das Zielmodell, und der Rest.</translation>
+        </message>
+        <message>
             <source>The lookahead is the number of tokens proposed per round. Auto chooses it each round for the highest speed, based on the measured cost of a round on this computer and on how many proposals are accepted.</source>
             <translation>Die Vorausschau ist die Zahl der vorgeschlagenen Tokens je Runde. Auto wählt sie in jeder Runde für die höchste Geschwindigkeit: nach den gemessenen Kosten einer Runde auf diesem Computer und danach, wie viele Vorschläge angenommen werden.</translation>
+        </message>
+        <message>
+            <source>Reply to “{question}”</source>
+            <translation>Antwort auf „{question}“</translation>
         </message>
         <message>
             <source>Acceptance rate per round</source>
@@ -2484,6 +2682,46 @@
         <message>
             <source>Small talk</source>
             <translation>Plauderei</translation>
+        </message>
+        <message>
+            <source>Explain it simply</source>
+            <translation>Einfach erklärt</translation>
+        </message>
+        <message>
+            <source>Explain in three sentences why the sky is blue.</source>
+            <translation>Erkläre in drei Sätzen, warum der Himmel blau ist.</translation>
+        </message>
+        <message>
+            <source>Write a Python function that merges two sorted lists, with a short example.</source>
+            <translation>Schreibe eine Python-Funktion, die zwei sortierte Listen zusammenführt, mit einem kurzen Beispiel.</translation>
+        </message>
+        <message>
+            <source>Compare trains, buses and cars for a trip of 300 km, in a table.</source>
+            <translation>Vergleiche Bahn, Bus und Auto für eine Reise von 300 km in einer Tabelle.</translation>
+        </message>
+        <message>
+            <source>Say it politely</source>
+            <translation>Höflich gesagt</translation>
+        </message>
+        <message>
+            <source>Rewrite this more politely: Send me the numbers today.</source>
+            <translation>Formuliere das höflicher: Schick mir die Zahlen heute.</translation>
+        </message>
+        <message>
+            <source>A formula</source>
+            <translation>Eine Formel</translation>
+        </message>
+        <message>
+            <source>Derive the quadratic formula, step by step.</source>
+            <translation>Leite die Lösungsformel für quadratische Gleichungen her, Schritt für Schritt.</translation>
+        </message>
+        <message>
+            <source>A story</source>
+            <translation>Eine Geschichte</translation>
+        </message>
+        <message>
+            <source>Tell me a short story about a lighthouse keeper and a lost ship.</source>
+            <translation>Erzähle mir eine kurze Geschichte von einer Leuchtturmwärterin und einem verschollenen Schiff.</translation>
         </message>
     </context>
     <context>
@@ -2644,13 +2882,6 @@
         </message>
     </context>
     <context>
-        <name>TokenText</name>
-        <message>
-            <source>Reply, token by token</source>
-            <translation>Antwort, Token für Token</translation>
-        </message>
-    </context>
-    <context>
         <name>Tokens</name>
         <message>
             <source>token {token}</source>
@@ -2683,6 +2914,14 @@
         <message>
             <source>round {number}</source>
             <translation>Runde {number}</translation>
+        </message>
+        <message>
+            <source>draft wanted “{token}”</source>
+            <translation>das Entwurfsmodell wollte „{token}“</translation>
+        </message>
+        <message>
+            <source>draft wanted “{token}” ({probability})</source>
+            <translation>das Entwurfsmodell wollte „{token}“ ({probability})</translation>
         </message>
         <message>
             <source>target {probability}</source>
@@ -2997,6 +3236,12 @@
         </message>
         <message>
             <source>{file}
+It calls itself {name}</source>
+            <translation>{file}
+Es nennt sich {name}</translation>
+        </message>
+        <message>
+            <source>{file}
 It thinks, so it is sampled as it recommends, unless you choose otherwise: {told}</source>
             <translation>{file}
 Es denkt und antwortet deshalb mit dem Sampling, das es empfiehlt, wenn Sie nichts anderes wählen: {told}</translation>
@@ -3204,6 +3449,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Geben Sie höchstens {count} Stopptexte mit je bis zu {length} Zeichen ein.</translation>
         </message>
         <message>
+            <source>Format</source>
+            <translation>Format</translation>
+        </message>
+        <message>
+            <source>A JSON schema that replies are held to, or the word json for any JSON object. Empty = free text.</source>
+            <translation>Ein JSON-Schema, an das sich Antworten halten, oder das Wort json für irgendein JSON-Objekt. Leer = freier Text.</translation>
+        </message>
+        <message>
             <source>System prompt</source>
             <translation>System-Prompt</translation>
         </message>
@@ -3372,6 +3625,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>ein Kopf liefert höchstens eine Zeile Logits</translation>
         </message>
         <message>
+            <source>Loading the model</source>
+            <translation>Das Laden des Modells</translation>
+        </message>
+        <message>
             <source>{n_outputs} rows of logits were requested for {count} tokens</source>
             <translation>{n_outputs} Zeilen mit Logits wurden für {count} Tokens verlangt</translation>
         </message>
@@ -3408,12 +3665,12 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>{folder} enthält keine llama.cpp-Bibliothek, die auf diesem Computer läuft. Installieren Sie Outrider neu.</translation>
         </message>
         <message>
-            <source>Loading the model</source>
-            <translation>Das Laden des Modells</translation>
-        </message>
-        <message>
             <source>it does not generate text token by token. Choose a chat or text model.</source>
             <translation>es erzeugt Text nicht Token für Token. Wählen Sie ein Chat- oder Textmodell.</translation>
+        </message>
+        <message>
+            <source>the memory of the graphics card is too small for it ({detail}). Give it fewer layers (GPU layers), or choose a shorter context or a smaller model.</source>
+            <translation>der Speicher der Grafikkarte reicht dafür nicht ({detail}). Geben Sie ihr weniger Schichten (GPU-Schichten), oder wählen Sie einen kürzeren Kontext oder ein kleineres Modell.</translation>
         </message>
         <message>
             <source>its tokenizer returned no result</source>
@@ -3688,6 +3945,18 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Token-Nummern, ganze Zahlen ab 0</translation>
         </message>
         <message>
+            <source>Compiling llama.cpp</source>
+            <translation>Das Kompilieren von llama.cpp</translation>
+        </message>
+        <message>
+            <source>this program brings its own, compiled with the kernels.</source>
+            <translation>dieses Programm bringt ein eigenes mit, das mit den Kernels kompiliert ist.</translation>
+        </message>
+        <message>
+            <source>{python} has no pip. Run: {python} -m ensurepip</source>
+            <translation>{python} hat kein pip. Führen Sie aus: {python} -m ensurepip</translation>
+        </message>
+        <message>
             <source>Parting the replies of this model</source>
             <translation>Das Teilen der Antworten dieses Modells</translation>
         </message>
@@ -3764,6 +4033,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Werkzeuge brauchen die Chatvorlage: Lassen Sie raw weg und übergeben Sie Text oder Nachrichten.</translation>
         </message>
         <message>
+            <source>Tools and a constraint exclude each other: a call is no such reply.</source>
+            <translation>Werkzeuge und eine Vorgabe schließen sich aus: Ein Aufruf ist keine solche Antwort.</translation>
+        </message>
+        <message>
             <source>max_tokens must be a whole number above 0, not {max_tokens!r}.</source>
             <translation>max_tokens muss eine ganze Zahl über 0 sein, nicht {max_tokens!r}.</translation>
         </message>
@@ -3790,6 +4063,54 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>Sources must be different names out of {sources}, not {value!r}.</source>
             <translation>Die Quellen müssen verschiedene Namen aus {sources} sein, nicht {value!r}.</translation>
+        </message>
+        <message>
+            <source>The constraint</source>
+            <translation>Die Vorgabe</translation>
+        </message>
+        <message>
+            <source>The JSON schema</source>
+            <translation>Das JSON-Schema</translation>
+        </message>
+        <message>
+            <source>The regular expression</source>
+            <translation>Der reguläre Ausdruck</translation>
+        </message>
+        <message>
+            <source>The grammar</source>
+            <translation>Die Grammatik</translation>
+        </message>
+        <message>
+            <source>A constraint must be one of {kinds}, with its text.</source>
+            <translation>Eine Vorgabe muss eine von diesen sein, mit ihrem Text: {kinds}.</translation>
+        </message>
+        <message>
+            <source>{what} is too long: the limit is {most:,} characters.</source>
+            <translation>{what} ist zu lang: Höchstens {most:,} Zeichen sind möglich.</translation>
+        </message>
+        <message>
+            <source>The JSON schema is not plain JSON.</source>
+            <translation>Das JSON-Schema ist kein reines JSON.</translation>
+        </message>
+        <message>
+            <source>The JSON schema uses oneOf whose parts may overlap, which cannot be enforced. Use anyOf instead.</source>
+            <translation>Das JSON-Schema verwendet oneOf mit Teilen, die sich überschneiden können. Das lässt sich nicht erzwingen. Verwenden Sie stattdessen anyOf.</translation>
+        </message>
+        <message>
+            <source>{what} cannot be used: {reason}.</source>
+            <translation>{what} kann nicht verwendet werden: {reason}.</translation>
+        </message>
+        <message>
+            <source>The JSON schema uses keywords that cannot be enforced: {names}. Leave them out.</source>
+            <translation>Das JSON-Schema verwendet Schlüsselwörter, die sich nicht erzwingen lassen: {names}. Lassen Sie sie weg.</translation>
+        </message>
+        <message>
+            <source>The JSON schema is not JSON: {reason}.</source>
+            <translation>Das JSON-Schema ist kein JSON: {reason}.</translation>
+        </message>
+        <message>
+            <source>The JSON schema must be an object.</source>
+            <translation>Das JSON-Schema muss ein Objekt sein.</translation>
         </message>
         <message>
             <source>This decoder is already generating a reply. Wait for it, or cancel it.</source>
@@ -4416,6 +4737,18 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Die Methode {method} braucht andere Köpfe: die von {name} sind für {theirs}.</translation>
         </message>
         <message>
+            <source>The demo at full size needs at least {needed:.1f} GB of memory and disk. Free some, and try again.</source>
+            <translation>Die Demo in voller Größe braucht mindestens {needed:.1f} GB Arbeitsspeicher und Platz auf dem Datenträger. Schaffen Sie Platz, und versuchen Sie es noch einmal.</translation>
+        </message>
+        <message>
+            <source>The grown model needs {needed:.2f} GB and there are {free:.2f} GB free in {folder}. Make room.</source>
+            <translation>Das vergrößerte Modell braucht {needed:.2f} GB, und in {folder} sind {free:.2f} GB frei. Schaffen Sie Platz.</translation>
+        </message>
+        <message>
+            <source>{path} cannot be written: {reason}.</source>
+            <translation>{path} kann nicht geschrieben werden: {reason}.</translation>
+        </message>
+        <message>
             <source>{name} cannot be used: {problem}</source>
             <translation>{name} kann nicht verwendet werden: {problem}</translation>
         </message>
@@ -4620,8 +4953,16 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>sein Ordner enthält keine config.json, die das Modell beschreibt.</translation>
         </message>
         <message>
+            <source>llama.cpp cannot be loaded ({reason}). A build for graphics cards needs the card's driver; install that, or Outrider again.</source>
+            <translation>llama.cpp kann nicht geladen werden ({reason}). Ein Build für Grafikkarten braucht den Treiber der Karte: Installieren Sie ihn oder Outrider erneut.</translation>
+        </message>
+        <message>
             <source>memory ran out while it was tested. Close other programs, or choose a shorter context or a smaller model.</source>
             <translation>der Arbeitsspeicher reichte bei der Prüfung nicht aus. Schließen Sie andere Programme, oder wählen Sie einen kürzeren Kontext oder ein kleineres Modell.</translation>
+        </message>
+        <message>
+            <source>memory ran out while it was tested, perhaps that of the graphics card. Give it fewer layers (GPU layers), or choose a shorter context or a smaller model.</source>
+            <translation>beim Prüfen ging der Speicher aus, vielleicht der der Grafikkarte. Geben Sie ihr weniger Schichten (GPU-Schichten), oder wählen Sie einen kürzeren Kontext oder ein kleineres Modell.</translation>
         </message>
         <message>
             <source>it is not a model.</source>
@@ -4638,6 +4979,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>the process that tests it failed ({noise}).</source>
             <translation>der Prozess, der sie prüft, ist fehlgeschlagen ({noise}).</translation>
+        </message>
+        <message>
+            <source>the process that tests it crashed (signal {signal}), perhaps in the graphics driver. Update the driver, or compute on the processor (GPU layers: 0).</source>
+            <translation>der Prozess, der es prüft, ist abgestürzt (Signal {signal}), vielleicht im Grafiktreiber. Aktualisieren Sie den Treiber, oder rechnen Sie auf dem Prozessor (GPU-Schichten: 0).</translation>
         </message>
         <message>
             <source>llama.cpp cannot run this file ({detail}). Download or convert the model again.</source>
@@ -4666,6 +5011,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>it computes no usable numbers: its weights are damaged.</source>
             <translation>es berechnet keine brauchbaren Zahlen: Seine Gewichte sind beschädigt.</translation>
+        </message>
+        <message>
+            <source>The beginning of the reply does not fit the constraint.</source>
+            <translation>Der Anfang der Antwort passt nicht zur Vorgabe.</translation>
+        </message>
+        <message>
+            <source>the constraint could not be followed: {reason}</source>
+            <translation>der Vorgabe konnte nicht gefolgt werden: {reason}</translation>
         </message>
         <message>
             <source>A message's role must be system, developer, user, assistant or tool, not {role!r}.</source>

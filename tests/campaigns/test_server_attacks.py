@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -35,7 +36,7 @@ PATHS = [
     "/../../etc/passwd",
     "/%2e%2e/",
 ]
-VALUES = [
+VALUES: list[Any] = [
     None,
     True,
     -1,

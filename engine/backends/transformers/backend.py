@@ -14,7 +14,7 @@ import torch
 from engine.backends.base import Backend, HiddenStates, Logits, Rewind, StateReader
 from engine.backends.transformers.check import CacheUse, LooksAhead, NotNumbers, feed, find_way
 from engine.backends.transformers.config import first_line
-from engine.backends.transformers.hidden import HiddenRows
+from engine.backends.transformers.hidden import HookedRows
 from engine.backends.transformers.loading import LoadedModel, load_model, quiet
 from engine.backends.transformers.packing import pack_weights, share_keys, watch_weights
 from engine.backends.transformers.tokenizer import ClosedTokenizer, open_tokenizer
@@ -70,7 +70,7 @@ class TransformersBackend(Backend):
         self._cancel: CancelToken | None = None
         self.hidden_states = _hidden_states(loaded.model, self._layers)
         self._reader: StateReader | None = None
-        self._shown: HiddenRows | None = None
+        self._shown: HookedRows | None = None
 
     @classmethod
     def open(
@@ -106,7 +106,7 @@ class TransformersBackend(Backend):
             super().show_states(reader)
         if self._shown is not None:
             self._shown.stop()
-        self._shown = None if reader is None else HiddenRows(self._layers, reader.state_layers)
+        self._shown = None if reader is None else HookedRows(self._layers, reader.state_layers)
         self._reader = reader
 
     @property

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 
-class HiddenRows:
+class HookedRows:
     """Collect the hidden states of some layers, from the next forward on until `stop`.
 
     `decoder_layers`: the model's; `layers`: which inputs of them, where their number stands for what leaves the last.

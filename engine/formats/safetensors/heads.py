@@ -80,6 +80,7 @@ def read_medusa(folder: Path) -> MedusaLayout:
     number = _Numbers(folder, read_json(folder / "config.json"))
     count, depth = number("medusa_num_heads"), number("medusa_num_layers", 1)
     single = folder / MEDUSA_FILE
+    files: tuple[Path, ...]
     if is_there(single):
         tensors, files = read_safetensors(single).tensors, (single,)
     else:

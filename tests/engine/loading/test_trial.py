@@ -22,7 +22,6 @@ from engine.formats.gguf import types
 from engine.loading import trial as probe
 from engine.loading import trial_child
 from engine.loading.trial import check_model_file
-from engine.system import machine
 from engine.system.hidden_commands import run_hidden_command
 from helpers.models.gguf_writer import Entry, tiny_draft
 from helpers.paths import ROOT
@@ -379,25 +378,3 @@ def test_the_memory_is_bounded() -> None:
     assert len(probe._passed()) == probe._REMEMBERED
     assert probe.has_passed(str(probe._REMEMBERED + 9))
     assert not probe.has_passed("0")
-
-
-def test_available_memory_counts_the_container(tmp_path: Path) -> None:
-    root, own = tmp_path / "cgroup", tmp_path / "own"
-    group = root / "a" / "b"
-    group.mkdir(parents=True)
-    own.write_text("0::/a/b\n")
-    free = psutil.virtual_memory().available
-    assert machine.available_memory(root, own) == pytest.approx(free, rel=0.2)
-    (group / "memory.max").write_text("max\n")
-    (group / "memory.current").write_text("500\n")
-    (root / "a" / "memory.max").write_text("1000\n")
-    (root / "a" / "memory.current").write_text("700\n")
-    assert machine.available_memory(root, own) == 300
-    (root / "a" / "memory.stat").write_text("anon 5\ninactive_file 100\nactive_file 50\n")
-    assert machine.available_memory(root, own) == 450
-    own.write_text("4:memory:/a\n")
-    (root / "memory" / "a").mkdir(parents=True)
-    (root / "memory" / "a" / "memory.limit_in_bytes").write_text("90")
-    (root / "memory" / "a" / "memory.usage_in_bytes").write_text("100")
-    assert machine.available_memory(root, own) == 0
-    assert machine.available_memory(root, tmp_path / "missing") == pytest.approx(free, rel=0.2)

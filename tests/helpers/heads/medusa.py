@@ -30,7 +30,8 @@ def write_medusa(folder: Path, target: Path, *, seed: int = 0, prefix: str = "")
         states.append(found)
         following.append(rows_without_cache(model, tokens).argmax(axis=1))
     x, token = np.concatenate(states), np.concatenate(following)
-    width, tensors = x.shape[1], {}
+    width = x.shape[1]
+    tensors: dict[str, Any] = {}
     inverse = np.linalg.inv(x.T @ x + 0.1 * np.eye(width)) @ x.T
     for head in range(HEADS):
         token = after[token]
