@@ -24,12 +24,14 @@ class DraftHead:
     """Describe a head.
 
     `method`: the draft method that it is for; `layers`: which hidden states of the target it reads (see
-    engine.backends.base.HiddenStates); `width`: numbers in one of them.
+    engine.backends.base.HiddenStates); `width`: numbers in one of them; `tokens`: of the target's
+    vocabulary, 0 where the file has the vocabulary itself.
     """
 
     method: str
     layers: tuple[int, ...]
     width: int
+    tokens: int = 0
 
 
 def readable_states(architecture: str, layers: int) -> frozenset[int]:

@@ -44,7 +44,8 @@ class ModelFile:
     the fewest of them that lie together, `float32_cache`: whether they are kept in float32; `layers`: how many could go
     to a GPU one by one. `file_format`: what it is stored as, which decides the backend. `recommended`: how its makers
     recommend to sample from it, fields of a SamplingConfig with their values. `thinks`: whether its chat template
-    speaks of thoughts before the answer. `width`: numbers in a hidden state. `head`: the draft head that it is, or has
+    speaks of thoughts before the answer. `width`: numbers in a hidden
+    state; `depth`: layers that make one each. `head`: the draft head that it is, or has
     inside; None where there is none that can be used.
     """
 
@@ -70,6 +71,7 @@ class ModelFile:
     recommended: Recommended = ()
     thinks: bool = False
     width: int = 0
+    depth: int = 0
     head: DraftHead | None = None
 
     @property

@@ -31,7 +31,7 @@ def judge_heads(target: ModelFile, models: Iterable[ModelFile]) -> list[HeadFit]
 
     Heads that cannot be used at all are left out: their own problem says why.
     """
-    if not target.usable or target.file_format != "gguf":
+    if not target.usable:
         return []
     found: list[HeadFit] = []
     for model in models:
@@ -40,16 +40,22 @@ def judge_heads(target: ModelFile, models: Iterable[ModelFile]) -> list[HeadFit]
         if model.path == target.path:
             reason = Translatable("Its own layers for later tokens.")
             found.append(HeadFit(model, model.head.method, True, reason))
-        elif model.role == "draft-head":
+        elif model.role == "draft-head" and model.file_format == target.file_format:
             found.append(_judged(target, model, model.head))
     return sorted(found, key=lambda fit: (not fit.fits, fit.source.name.casefold(), str(fit.source.path)))
 
 
 def _judged(target: ModelFile, model: ModelFile, head: DraftHead) -> HeadFit:
-    layers = target.layers if target.head is None else target.head.layers[0]
-    why = why_not_for(head, readable_states(target.architecture, layers), layers, target.width)
+    readable = frozenset(range(target.depth + 1))
+    if target.file_format == "gguf":
+        readable = readable_states(target.architecture, target.depth)
+    why = why_not_for(head, readable, target.depth, target.width)
     ours, theirs = target.vocabulary, model.vocabulary
-    if why is None and (ours is None or theirs is None or not same_tokens(ours, theirs)):
+    if head.tokens:  # A folder with a head brings no tokenizer.
+        alike = ours is not None and ours.size == head.tokens
+    else:
+        alike = ours is not None and theirs is not None and same_tokens(ours, theirs)
+    if why is None and not alike:
         why = Translatable("it has another vocabulary")
     if why is None:
         return HeadFit(model, head.method, True, Translatable("Same vocabulary and width."))

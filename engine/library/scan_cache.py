@@ -74,8 +74,8 @@ class LibraryCache:
             figures = dict(zip(_FIGURES, found["figures"], strict=True))
             figures["recommended"] = tuple((str(name), number) for name, number in figures["recommended"])
             if figures["head"] is not None:
-                method, layers, width = figures["head"]
-                figures["head"] = DraftHead(method, tuple(layers), width)
+                method, read, *numbers = figures["head"]
+                figures["head"] = DraftHead(method, tuple(read), *numbers)
             if figures["problem"] is not None:
                 figures["problem"] = unpacked(figures["problem"])
             return Entry(stamps, ModelFile(path=Path(path), vocabulary=vocabulary, **figures))
@@ -140,7 +140,7 @@ def _to_json(entry: Entry, names: Mapping[int, str]) -> dict[str, Any]:
 def _figure(value: Any) -> Any:
     """Return a figure as JSON reads it again: only then is it seen that nothing changed."""
     if isinstance(value, DraftHead):
-        return [value.method, list(value.layers), value.width]
+        return [value.method, list(value.layers), value.width, value.tokens]
     if isinstance(value, tuple):
         return [list(pair) for pair in value]
     return packed(value) if isinstance(value, str) else value

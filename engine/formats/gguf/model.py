@@ -140,8 +140,14 @@ def describe(header: GgufFile, others: Sequence[GgufFile], vocabulary: Vocabular
         recommended=recommended_in_header(header.value),
         thinks=thinks(header.text("tokenizer.chat_template")),
         width=max(header.number(f"{architecture}.embedding_length") or 0, 0),
+        depth=head.layers[0] if head is not None and role == "model" else _depth(header, architecture),
         head=head,
     )
+
+
+def _depth(header: GgufFile, architecture: str) -> int:
+    number = Numbers(header, architecture)
+    return max(min(number("block_count"), _MOST_LAYERS) - number("nextn_predict_layers"), 0)
 
 
 def _head(header: GgufFile, others: Sequence[GgufFile], role: Role) -> tuple[DraftHead | None, str | None]:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from engine.errors import ModelFileBroken, ModelNotSupported
+from engine.errors import LoadFailed, ModelFileBroken, ModelNotSupported
 from engine.formats.draft_head import DraftHead
+from engine.formats.model_file import ModelFile
 from engine.formats.safetensors.model import folder_name
 from engine.formats.safetensors.reader import (
     is_there,
@@ -68,11 +69,26 @@ class MedusaLayout:
     files: tuple[Path, ...]
 
 
-def head_in_folder(folder: Path, target_layers: int) -> DraftHead:
-    """Return the head in a folder, for a target of so many layers. Raises ModelFileBroken, ModelNotSupported."""
+def head_in_folder(folder: Path, target_layers: int | None = None) -> DraftHead:
+    """Return the head in a folder, for a target of so many layers (None: whichever).
+
+    Raises ModelFileBroken, ModelNotSupported.
+    """
     if "medusa_num_heads" in read_json(folder / "config.json"):
-        return replace(read_medusa(folder).head, layers=(target_layers,))
+        head = read_medusa(folder).head
+        return head if target_layers is None else replace(head, layers=(target_layers,))
     return read_eagle(folder, target_layers).head
+
+
+def with_head(model: ModelFile) -> ModelFile:
+    """Return what is known of a folder, with the draft head in it; or why that cannot be used."""
+    if model.role != "draft-head":
+        return model
+    try:
+        return replace(model, head=head_in_folder(model.path))
+    except LoadFailed as error:
+        reason = Translatable("It is a draft head that cannot be used: {reason}", reason=error.reason)
+        return replace(model, problem=reason)
 
 
 def read_medusa(folder: Path) -> MedusaLayout:
@@ -80,9 +96,9 @@ def read_medusa(folder: Path) -> MedusaLayout:
     number = _Numbers(folder, read_json(folder / "config.json"))
     count, depth = number("medusa_num_heads"), number("medusa_num_layers", 1)
     single = folder / MEDUSA_FILE
-    files: tuple[Path, ...]
+    files: tuple[Path, ...] = (single,)
     if is_there(single):
-        tensors, files = read_safetensors(single).tensors, (single,)
+        tensors = read_safetensors(single).tensors
     else:
         model = read_safetensors_model(folder)
         tensors, files = model.tensors, model.files
@@ -96,7 +112,9 @@ def read_medusa(folder: Path) -> MedusaLayout:
         wanted[f"{head}.{depth}.weight"] = (drafted, width)
     _check(folder, shapes, wanted)
     names = {name: short for name, short in names.items() if short in wanted}
-    return MedusaLayout(folder_name(folder), DraftHead("medusa", (), width), count, depth, drafted, names, files)
+    return MedusaLayout(
+        folder_name(folder), DraftHead("medusa", (), width, drafted), count, depth, drafted, names, files
+    )
 
 
 def _check(folder: Path, shapes: Mapping[str, tuple[int, ...]], wanted: Mapping[str, tuple[int, ...]]) -> None:
@@ -164,7 +182,7 @@ def read_eagle(folder: Path, target_layers: int | None = None) -> EagleLayout:
         )
     return EagleLayout(
         name=folder_name(folder),
-        head=DraftHead("eagle3", _layers_read(folder, settings, target_layers), read),
+        head=DraftHead("eagle3", _layers_read(folder, settings, target_layers), read, number("vocab_size", drafted)),
         width=width,
         heads=heads,
         shared=shared,

@@ -139,6 +139,8 @@ def _with_weights(model: ModelFile, config: Config) -> ModelFile:
         cache_per_token=cache,
         state_bytes=state,
         compute_bytes=_compute(text),
+        width=_first(text, "hidden_size", "n_embd", "d_model"),
+        depth=min(_first(text, "num_hidden_layers", "n_layer", "n_layers", "num_layers"), 512),
     )
 
 

@@ -56,7 +56,11 @@ class _Recorder:
 
 
 def compare_proposals(
-    decoder: SpeculativeDecoder, chain: Chain, monkeypatch: pytest.MonkeyPatch, **options: Any
+    decoder: SpeculativeDecoder,
+    chain: Chain,
+    monkeypatch: pytest.MonkeyPatch,
+    prompt: list[int] = PROMPT,
+    **options: Any,
 ) -> tuple[int, int]:
     """In a reply with rejections, each row of the head must be what the formulas give for the committed text, to 1e-4.
 
@@ -76,9 +80,9 @@ def compare_proposals(
         return found
 
     monkeypatch.setattr(heads, "forward", watched)
-    result = follow_heads(decoder, **{"lookahead": 4, "max_tokens": 40} | options)
+    result = follow_heads(decoder, prompt, **{"lookahead": 4, "max_tokens": 40} | options)
     assert result.stats.rejected > 5
-    text = [*PROMPT, *result.tokens]
+    text = [*prompt, *result.tokens]
     recorder = _Recorder(heads.state_layers)
     target.show_states(recorder)
     target.truncate(0)

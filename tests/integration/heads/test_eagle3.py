@@ -98,11 +98,14 @@ def test_conversations_go_on(decoder: SpeculativeDecoder) -> None:
     assert fresh.tokens == decoder.generate([1, 60, 61], temperature=0.0, max_tokens=30, lookahead=0).tokens
 
 
-def test_a_long_prompt(decoder: SpeculativeDecoder) -> None:
+def test_a_long_prompt(decoder: SpeculativeDecoder, head: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is read in several pieces, by the head too."""
     prompt = [1, *np.random.default_rng(3).integers(260, 320, 180).tolist()]
     plain = decoder.generate(prompt, temperature=0.0, max_tokens=20, lookahead=0)
     assert follow_heads(decoder, prompt, lookahead=3, max_tokens=20).tokens == plain.tokens
+    compared, behind = compare_proposals(decoder, EagleReference(head).chain, monkeypatch, prompt, max_tokens=20)
+    assert compared > 5
+    assert behind > 0
 
 
 @pytest.mark.parametrize("prompt", [[1], [1, 40]])

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,14 @@ import pytest
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import EngineError, ModelFileBroken
+from engine.formats.vocabulary import make_vocabulary
+from engine.library.heads import judge_heads
+from engine.library.scan import scan_folder
 from helpers.heads.medusa import MedusaReference, write_medusa
 from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads
 from helpers.heads.torch_eagle import TorchEagleReference, write_torch_eagle, write_torch_target
 from helpers.models.pairs import assert_same_greedy
+from helpers.models.tiny_models import VOCABULARY
 
 ENOUGH = 0.001
 LAYOUTS: dict[str, dict[str, Any]] = {
@@ -136,3 +141,23 @@ def test_heads_that_are_refused(target: Path, tmp_path: Path, change: str, said:
     path = _spoiled(write_torch_eagle(tmp_path / "head", target, kept=60), change)
     with pytest.raises(EngineError, match=said), _open(target, path):
         pass
+
+
+def test_folders_are_listed(target: Path, folder: Path, tmp_path: Path) -> None:
+    """With the targets that they are for, by what their configurations say: they bring no tokenizer."""
+    write_torch_eagle(folder / "listed-eagle", target)
+    write_medusa(folder / "listed-medusa", target)
+    _spoiled(write_torch_eagle(folder / "listed-layers", target), "layers")
+    _spoiled(write_torch_eagle(folder / "listed-broken", target), "tensor")
+    models = {model.path.name: model for model in scan_folder(folder)}
+    prints = np.arange(1, VOCABULARY + 1, dtype=np.uint32)
+    whole = replace(models["target"], vocabulary=make_vocabulary("", None, None, prints))
+    fits = {fit.source.path.name: fit for fit in judge_heads(whole, models.values())}
+    assert {name: fit.method for name, fit in fits.items() if fit.fits and name.startswith("listed")} == {
+        "listed-eagle": "eagle3",
+        "listed-medusa": "medusa",
+    }
+    other = replace(whole, vocabulary=make_vocabulary("", None, None, prints[:-1]))
+    assert not any(fit.fits for fit in judge_heads(other, models.values()))
+    assert "reads layer 9" in fits["listed-layers"].reason
+    assert "it lacks the tensor 'hidden_norm.weight'" in (models["listed-broken"].problem or "")
