@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from engine.backends.base import Logits
 from engine.backends.heads import HeadBackend
 from engine.backends.prefix import keep_prefix
 from engine.drafting.base import Draft, Drafter, DrafterContext, GoesOn
 from engine.drafting.draft_model import DraftModelDrafter
-from engine.errors import ModelNotLoaded
+from engine.errors import DegenerateDistribution, ModelNotLoaded
+from engine.sampling.rows import Proposal
 
 
 class HeadDrafter(DraftModelDrafter):
@@ -30,6 +32,7 @@ class HeadDrafter(DraftModelDrafter):
             stop_tokens=context.stop_tokens,
             min_confidence=speculation.min_draft_confidence,
             rows=context.rows,
+            masks=context.masks,
         )
         self.name = head.method
         self._head = head
@@ -45,6 +48,13 @@ class HeadDrafter(DraftModelDrafter):
         n = n if self._head.most is None else min(n, self._head.most)
         self._head.expect(n)
         return super().propose(n, goes_on)
+
+    def _draw(self, rows: Logits) -> Proposal | None:
+        """Return the next proposal, or None also where none of the head's own vocabulary may come: bans, a mask."""
+        try:
+            return super()._draw(rows)
+        except DegenerateDistribution:
+            return None
 
 
 def make_drafter(context: DrafterContext) -> Drafter:

@@ -84,6 +84,19 @@ def test_the_distribution_is_the_targets(decoder: SpeculativeDecoder) -> None:
     assert draws_alike(decoder) > ENOUGH
 
 
+@pytest.mark.parametrize("temperature", [0.0, 0.8])
+def test_a_vocabulary_that_is_banned(target: Path, folder: Path, temperature: float) -> None:
+    """Where nothing of the draft's own vocabulary may come, nothing is proposed, and the reply goes on."""
+    path = write_eagle3(folder / "few.gguf", target, kept=5)
+    banned = EagleReference(path).tensors["d2t"].astype(int).tolist()
+    options: dict[str, Any] = {"temperature": temperature, "seed": 4, "max_tokens": 20, "banned_tokens": banned}
+    with open_with_heads(target, path) as decoder:
+        plain = decoder.generate(PROMPT, lookahead=0, **options)
+        result = decoder.generate(PROMPT, method="eagle3", **options)
+    assert result.tokens == plain.tokens
+    assert result.stats.proposed == 0
+
+
 def test_conversations_go_on(decoder: SpeculativeDecoder) -> None:
     """The prompt's beginning stays in both caches; a plain reply in between is read anew, with its states."""
     first = follow_heads(decoder, lookahead=3, max_tokens=30)
