@@ -69,10 +69,9 @@ def load_named(
     args: argparse.Namespace, target: str | Path, draft: str | Path | None, **how: Any
 ) -> SpeculativeDecoder:
     """Load models as the arguments of a command ask. `how`: what else `load` takes. Raises what it raises."""
-    names = {"context_length": "ctx", "cache_type": "cache_type"}
-    names |= {name: name for name in ("threads", "gpu_layers", "device", "dtype")}
     given = vars(args)
-    asked: Any = {name: given[argument] for name, argument in names.items() if argument in given}
+    asked: Any = {name: given[name] for name in ("threads", "gpu_layers", "device", "dtype")}
+    asked |= {"context_length": args.ctx, "cache_type": given.get("cache_type")}
     layers = asked["gpu_layers"] if args.draft_gpu_layers is None else args.draft_gpu_layers
     apart = None if draft is None else load_config(draft, asked | {"gpu_layers": layers})
     return load(target, apart, **asked, **how)

@@ -37,7 +37,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
             decoder.attach_draft(FakeBackend(8, seed=1, name="the draft"))
         return decoder
 
-    monkeypatch.setattr(bench_command, "load", load)
+    monkeypatch.setattr("engine.cli.common.load", load)
 
 
 @pytest.fixture

@@ -222,21 +222,18 @@ def test_what_a_child_may_say(
 
 
 @pytest.mark.parametrize(
-    ("code", "error", "words"),
+    ("ending", "words"),
     [
-        ("import os; os.kill(os.getpid(), 11)", LoadFailed, "crashed .signal 11., perhaps in the graphics driver"),
-        ("import os; os.kill(os.getpid(), 9)", LoadFailed, "Give it fewer layers .GPU layers."),
-        ("import os; print('GGML_ASSERT(a) failed', flush=True); os.abort()", ModelFileBroken, "ASSERT"),
+        ("os.kill(os.getpid(), 11)", "crashed .signal 11., perhaps in the graphics driver"),
+        ("os.kill(os.getpid(), 9)", "Give it fewer layers .GPU layers."),
+        ("print('GGML_ASSERT(a) failed', flush=True); os.abort()", "ASSERT"),
     ],
 )
-def test_a_graphics_driver_may_be_at_fault(
-    tiny: Path, monkeypatch: pytest.MonkeyPatch, code: str, error: type[LoadFailed], words: str
-) -> None:
+def test_a_driver_may_be_at_fault(tiny: Path, monkeypatch: pytest.MonkeyPatch, ending: str, words: str) -> None:
     monkeypatch.setattr(probe, "gpu_library_installed", lambda: True)
-    child_is(monkeypatch, code)
-    with pytest.raises(error, match=words) as caught:
+    child_is(monkeypatch, f"import os; {ending}")
+    with pytest.raises(LoadFailed, match=words):
         check_model_file(LoadConfig(tiny))
-    assert type(caught.value) is error
     with pytest.raises(LoadFailed) as caught:
         check_model_file(LoadConfig(tiny, gpu_layers=0))
     assert "raphics" not in str(caught.value)
