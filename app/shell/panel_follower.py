@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from PySide6.QtCore import QObject
 
 from app.shell.program import Program
@@ -9,6 +11,8 @@ from app.state.chat.transcript import Exchange
 from app.state.speculation.metrics import Metrics
 
 _MOST_ROUNDS = 20_000
+_NEAR_END = 10
+"""Entries at the end of a chat among which the last reply with figures is sought; imported ones have none."""
 _LONGEST = 200
 """Characters of a question that name its reply."""
 
@@ -39,7 +43,7 @@ class PanelFollower(QObject):
         self._chosen = next(
             (
                 entry
-                for entry in reversed(entries)
+                for entry in islice(reversed(entries), _NEAR_END)
                 if isinstance(entry, Exchange) and (self._is_live(entry) or entry.stats is not None)
             ),
             None,

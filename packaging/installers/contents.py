@@ -27,8 +27,11 @@ _EXCLUDED = (
     # Of Pygments the languages of LEXER_MODULES are enough.
     *("pygments.cmdline", "pygments.formatters", "pygments.sphinxext", "pygments.styles"),
 )
+FORMULA_PACKAGES = ("ziamath", "ziafont", "latex2mathml")
+"""They read fonts and tables of symbols from beside their code."""
 _EXCLUDED_ENGINE = (
     *("PySide6", "app", "markdown_it", "pygments", "pyqtgraph", "qasync", "qtawesome", "qtpy", "shiboken6"),
+    *FORMULA_PACKAGES,
 )
 """The command line does without the window."""
 # Nothing in the standard flavour opens a terminal. The local server speaks no TLS, but what it is made of imports it.
@@ -69,7 +72,7 @@ def hidden_imports() -> list[str]:
 
     `resources` holds no code, but is found as a package.
     """
-    return sorted({"resources", *LAZY_MODULES, *LEXER_MODULES, *engine.HOMES})
+    return sorted({"resources", "ziafont.fonts", "ziamath.fonts", *LAZY_MODULES, *LEXER_MODULES, *engine.HOMES})
 
 
 def unused_lexers() -> list[str]:

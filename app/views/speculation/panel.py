@@ -165,7 +165,7 @@ class SpeculationPanel(ScrollPage):
         self.reply.show_text(self.tr("Reply to “{question}”").format(question=name) if name else "")
         if metrics is not self._metrics:
             self._metrics, self._drawn = metrics, -1
-        self.refresh()
+            self.refresh()
 
     def _plot_place(self, layout: QVBoxLayout, title: str, told: str) -> tuple[QLabel, QVBoxLayout]:
         figure = QLabel()

@@ -57,7 +57,7 @@ def test_a_load_that_would_not_fit_is_announced_before_it_is_tried(window: Windo
     assert window.controller.activity.work == "asking"
     loaded = window.models.list.loaded
     (words,) = announced
-    assert words.startswith("demo-target needs about 7")
+    assert words.startswith("copy needs about 7")
     assert "50.0 MB are free" in words
     assert not exchange.ended
     assert not window.models.busy
@@ -235,7 +235,7 @@ def test_what_was_chosen_in_the_last_run_is_announced_too(
     announced.clear()
     window.models.announce.connect(announced.append)
     window.wait(lambda: announced)
-    assert announced[0].startswith("demo-target needs about 7"), "before anything was tried"
+    assert announced[0].startswith("copy needs about 7"), "before anything was tried"
     assert window.notices() == []
     window.models.decline_load()
     window.wait(lambda: window.models.settled)

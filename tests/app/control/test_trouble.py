@@ -26,8 +26,11 @@ def test_an_error_is_a_message_and_the_chat_goes_on(open_window: OpenWindow) -> 
     assert problem.problem.details is None, "our own errors say it all"
     assert QGuiApplication.modalWindow() is None
     assert window.ask("Shorter").reply == "All right."
-    window.press("New chat", problem)
-    assert len(window.controller.transcript) == 0, "its button begins a new chat"
+    wanted: list[bool] = []
+    window.main.context_wanted.connect(lambda: wanted.append(True))
+    window.press("Longer context…", problem)
+    assert wanted, "a new chat would not help"
+    assert len(window.controller.transcript) == 2
 
 
 @pytest.mark.logs("builtins.RuntimeError")

@@ -16,7 +16,7 @@ FREE = 6 * GB
 def library_row(number: int, **more: Any) -> LibraryRow:
     """A model of `number` billion weights, about as large in bytes; what else is wanted in `more`."""
     of_model: dict[str, Any] = {
-        "path": Path(f"/models/m{number}.gguf"),
+        "path": Path(f"/models/Model {number}B.gguf"),
         "name": f"Model {number}B",
         "size_bytes": number * GB,
         "quantisation": ("Q4_K_M", "Q8_0", "F16")[number % 3],

@@ -174,11 +174,11 @@ def test_pairings(zoo: Zoo, target: str, draft: str, free: float, good: bool, re
 def test_drafts_are_ranked_and_what_cannot_be_chosen_comes_last(zoo: Zoo) -> None:
     zoo.choose("lama-8b")
     lines = zoo.models.drafts()
-    assert [line.kind for line in lines[:4]] == ["automatic", "ngram", "none", "model"]
+    assert [line.kind for line in lines[:4]] == ["automatic", "ngram", "none", "group"]
     drafts = zoo.drafts()
     stems = [*drafts]
     assert stems[0] == "lama-half"
-    assert worded(lines[0]).label == "automatic · Lama 0.5B · 500M Q8_0"
+    assert worded(lines[0]).label == "automatic · lama-half · 500M Q8_0"
     chosen = [line.problem is None for line in drafts.values()]
     assert chosen == sorted(chosen, reverse=True)
     alike = [not line.slower and line.problem is None for line in drafts.values()]
@@ -370,7 +370,7 @@ def test_models_of_the_same_name_in_several_folders_are_told_apart(tmp_path: Pat
         write_model(tmp_path / name, "lama-half")
         models.set_found(tmp_path / name, scan_folder(tmp_path / name))
     labels = [line.label.partition(" · ")[0] for line in models.targets()]
-    assert labels == ["Lama 0.5B", "lama-half", "three/lama-half"]
+    assert labels == ["lama-half", "two/lama-half", "three/lama-half"]
 
 
 def test_several_folders_list_each_file_once(tmp_path: Path) -> None:

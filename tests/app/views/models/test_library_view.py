@@ -49,7 +49,16 @@ def some() -> list[LibraryRow]:
         library_row(7),
         library_row(2, loaded="target", chosen="target"),
         library_row(1, chosen="draft", has_chat_template=True),
-        library_row(3, name="eyes", state="problem", problem=PROJECTOR, role="projector", needed=0, context=0),
+        library_row(
+            3,
+            path=FOLDER / "eyes.gguf",
+            name="eyes",
+            state="problem",
+            problem=PROJECTOR,
+            role="projector",
+            needed=0,
+            context=0,
+        ),
         library_row(4, state="away"),
     ]
 
@@ -65,16 +74,16 @@ def choose(dialog: LibraryDialog, name: str) -> None:
     dialog.table.choose(dialog.filter.index(shown(dialog).index(name), 0))
 
 
-def test_each_state_is_in_words(dialog: LibraryDialog) -> None:
+def test_each_state_is_a_word(dialog: LibraryDialog) -> None:
     dialog.show_library(some(), [FOLDER], [])
     states = dict(zip(shown(dialog), shown(dialog, "state"), strict=True))
     assert states == {
-        "eyes": PROJECTOR,
-        "Model 1B": "Draft, not loaded yet",
-        "Model 2B": "Loaded as target",
-        "Model 4B": "Its folder is not available",
-        "Model 7B": "Needs 7.1 GB, 6.0 GB free",
-        "Model 13B": "Needs 13.1 GB, 6.0 GB free",
+        "eyes": "Unusable",
+        "Model 1B": "Chosen",
+        "Model 2B": "Loaded",
+        "Model 4B": "Away",
+        "Model 7B": "Too large",
+        "Model 13B": "Too large",
     }
     assert dialog.free.text() == "6.0 GB of memory free"
     assert shown(dialog, "context")[1] == "4,096 / 32,768"
@@ -144,9 +153,9 @@ def test_the_keyboard_is_enough(dialog: LibraryDialog, qtbot: QtBot) -> None:
     qtbot.keyClick(dialog.table, Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
     assert dialog.name.text() == "Model 2B"
     qtbot.keyClick(dialog.table, Qt.Key.Key_Return)  # type: ignore[no-untyped-call]
-    assert wanted == [("target", Path("/models/m2.gguf"))]
+    assert wanted == [("target", Path("/models/Model 2B.gguf"))]
     qtbot.keyClick(dialog.draft_button, Qt.Key.Key_Space)  # type: ignore[no-untyped-call]
-    assert wanted[1:] == [("draft", Path("/models/m2.gguf"))]
+    assert wanted[1:] == [("draft", Path("/models/Model 2B.gguf"))]
     qtbot.keyClick(dialog.folders.list, Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
     dialog.folders.list.setCurrentRow(0)
     qtbot.keyClick(dialog.folders.list, Qt.Key.Key_Delete)  # type: ignore[no-untyped-call]
