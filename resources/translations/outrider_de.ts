@@ -961,8 +961,8 @@
             <translation>Modelle</translation>
         </message>
         <message>
-            <source>Filter by name, quantisation, state…</source>
-            <translation>Nach Name, Quantisierung, Zustand filtern…</translation>
+            <source>Filter by name, family, size, quantisation, state…</source>
+            <translation>Nach Name, Familie, Größe, Quantisierung, Zustand filtern…</translation>
         </message>
         <message>
             <source>Filter the models</source>

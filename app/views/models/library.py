@@ -76,7 +76,7 @@ class LibraryDialog(Dialog):
     def _make_tools(self) -> None:
         self.search = QLineEdit(self)
         self.search.setObjectName("search")
-        self.search.setPlaceholderText(self.tr("Filter by name, quantisation, state…"))
+        self.search.setPlaceholderText(self.tr("Filter by name, family, size, quantisation, state…"))
         self.search.setAccessibleName(self.tr("Filter the models"))
         self.search.setClearButtonEnabled(True)
         self._glass = self.search.addAction(

@@ -126,7 +126,7 @@ class LibraryFilter(QSortFilterProxyModel):
         self._words: list[str] = []
 
     def seek(self, text: str) -> None:
-        """Show only what has all these words, in its name, its path or its figures."""
+        """Show only what has all these words, in its names, its family, its path or its figures."""
         words = text.casefold().split()
         if words != self._words:
             self._words = words
@@ -137,7 +137,8 @@ class LibraryFilter(QSortFilterProxyModel):
         if not self._words:
             return True
         row: LibraryRow = self.sourceModel().index(source_row, 0, source_parent).data(ROW_ROLE)
-        text = f"{row_words(row)} {row.path} {row.model.role} {row.model.file_format}".casefold()
+        facts = (row.model.name, row.model.architecture, row.model.role, row.model.file_format)
+        text = " ".join((row_words(row), str(row.path), *facts)).casefold()
         return all(word in text for word in self._words)
 
     def row_at(self, index: Index) -> LibraryRow | None:

@@ -20,6 +20,7 @@ def library_row(number: int, **more: Any) -> LibraryRow:
         "name": f"Model {number}B",
         "size_bytes": number * GB,
         "quantisation": ("Q4_K_M", "Q8_0", "F16")[number % 3],
+        "architecture": "llama",
         "parameters": number * GB,
         "context_length": 32_768,
         "problem": None,

@@ -263,3 +263,15 @@ def test_each_column_is_named_filled_and_sorted_by_one_type() -> None:
         assert bool(each.sample) is (name not in {"name", "state"}), "these two take the room that is left"
     order = sorted(column(name).gives_way for name in COLUMNS if column(name).gives_way)
     assert order == list(range(1, len(order) + 1))
+
+
+def test_the_filter_knows_families_sizes_and_quantisations_and_begins_empty(dialog: LibraryDialog) -> None:
+    rows = [library_row(7, architecture="qwen3"), library_row(13, architecture="llama"), library_row(2)]
+    dialog.show_library(rows, [FOLDER], [])
+    for words, found in (("qwen3", ["Model 7B"]), ("13B", ["Model 13B"]), (rows[2].model.quantisation, ["Model 2B"])):
+        dialog.search.setText(words)
+        assert shown(dialog) == found
+    dialog.close()
+    dialog.open()
+    assert not dialog.search.text()
+    assert len(shown(dialog)) == 3
