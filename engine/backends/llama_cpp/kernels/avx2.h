@@ -72,8 +72,8 @@ inline Reals high_halves(Vec x) { return halves_at(x, 0x0f0e0b0a07060302, -1); }
 inline Vec bits_of(Reals x) { return _mm256_castps_si256(x); }
 inline Reals reals_of(Vec x) { return _mm256_castsi256_ps(x); }
 
-inline void fetch_first(const char * at) { _mm_prefetch(at, _MM_HINT_T0); }
-inline void fetch_second(const char * at) { _mm_prefetch(at, _MM_HINT_T1); }
+OUTRIDER_INLINE void fetch_first(const char * at) { _mm_prefetch(at, _MM_HINT_T0); }
+OUTRIDER_INLINE void fetch_second(const char * at) { _mm_prefetch(at, _MM_HINT_T1); }
 
 inline Vec two_halves(const void * low, const void * high) {
     const auto part = [](const void * at) { return _mm_loadu_si128(static_cast<const __m128i *>(at)); };

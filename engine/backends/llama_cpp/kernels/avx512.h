@@ -68,8 +68,8 @@ inline Reals high_halves(Vec x) { return low_halves(_mm512_srli_epi32(x, 16)); }
 inline Vec bits_of(Reals x) { return _mm512_castps_si512(x); }
 inline Reals reals_of(Vec x) { return _mm512_castsi512_ps(x); }
 
-inline void fetch_first(const char * at) { _mm_prefetch(at, _MM_HINT_T0); }
-inline void fetch_second(const char * at) { _mm_prefetch(at, _MM_HINT_T1); }
+OUTRIDER_INLINE void fetch_first(const char * at) { _mm_prefetch(at, _MM_HINT_T0); }
+OUTRIDER_INLINE void fetch_second(const char * at) { _mm_prefetch(at, _MM_HINT_T1); }
 
 inline Vec two_quarters(const void * low, const void * high) {
     const __m256i a = _mm256_loadu_si256(static_cast<const __m256i *>(low));

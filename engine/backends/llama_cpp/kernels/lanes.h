@@ -18,6 +18,7 @@
 //                      bytes. The numbers are -127..127. each(j) is called once for each j: something to fetch meanwhile
 //   add_pairs(sum, a, b)                    sum + the two products of the words of each lane
 //
+//   fetch_first, fetch_second               ask for a cache line; OUTRIDER_INLINE, or GCC leaves the calls out
 //   all, all_words, all_bytes, zero, real   every dword, word, byte, float the same
 //   and_bits, or_bits, xor_bits             and words_right, signed_words_right, words_left, dwords_right, dwords_left
 //   join_masked(w, x, bits)                 w | (x & bits)
