@@ -50,6 +50,7 @@ constexpr int64_t MOST_VERIFIED = 33;
 #include "eight_bit.h"
 #include "experts.h"
 #include "floats.h"
+#include "grids.h"
 #include "k_quants.h"
 #include "scaled_blocks.h"
 #include "ternary.h"
@@ -189,7 +190,8 @@ template <class Use> bool with_format(const ggml_tensor * dst, Use && use) {
                     SuperBlocks<Q2_K>, SuperBlocks<Q3_K>, SuperBlocks<Q4_K>, SuperBlocks<Q5_K>,        //
                     SuperBlocks<Q6_K>, SuperBlocks<IQ4_XS>, Floats<F32>, Floats<F16>, Floats<BF16>,    //
                     ScaledBlocks<Q4_1>, ScaledBlocks<Q5_1>, ScaledBlocks<MXFP4>, ScaledBlocks<NVFP4>,  //
-                    ScaledBlocks<Q1_0>, ScaledBlocks<Q2_0>, SuperBlocks<TQ1_0>, SuperBlocks<TQ2_0>>(dst->src[0]->type, use);
+                    ScaledBlocks<Q1_0>, ScaledBlocks<Q2_0>, SuperBlocks<TQ1_0>, SuperBlocks<TQ2_0>,    //
+                    SuperBlocks<IQ2_XXS>, SuperBlocks<IQ2_XS>, SuperBlocks<IQ3_XXS>>(dst->src[0]->type, use);
 }
 
 size_t workspace(const ggml_tensor * dst) {

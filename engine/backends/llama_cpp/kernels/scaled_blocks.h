@@ -77,7 +77,7 @@ template <class Format> struct ScaledBlocks {
     static OUTRIDER_INLINE void part(Reals (&sums)[N], const Format & rows, int p, int64_t i,
                                      const Activations * const * y, const Column * const * columns,
                                      const char * later) {
-        constexpr size_t STEP = ROWS * sizeof(Weights);
+        constexpr size_t STEP = ROWS * sizeof(Weights) / (8 * Format::PARTS);
         Vec w[8];
         rows.load(p, w);
         in_groups<N, EIGHT_BIT_BESIDE>([&](auto first, auto count) OUTRIDER_INLINE_LAMBDA {
@@ -93,7 +93,7 @@ template <class Format> struct ScaledBlocks {
                 }
                 dots<Format::TOP, SIZE>(sum, w + SIZE * s, numbers, [&](int j) OUTRIDER_INLINE_LAMBDA {
                     if (first == 0 && later != nullptr) {
-                        fetch_part<STEP, 8 * Format::PARTS>(later, 8 * p + SIZE * s + j);
+                        fetch<STEP>(later + (8 * p + SIZE * s + j) * STEP);
                     }
                 });
 #pragma GCC unroll 16

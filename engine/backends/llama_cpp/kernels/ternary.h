@@ -7,6 +7,7 @@ namespace outrider {
 
 struct Ternary {
     static constexpr int OFFSET = 1, TOP = 3, SCALES = 0, STARTS = 1, PAIRS = 0;
+    static constexpr bool FACTORS = false, OFFSETS = false;
 };
 
 struct TQ2_0 : Ternary {
