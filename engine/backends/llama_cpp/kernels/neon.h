@@ -47,6 +47,7 @@ inline Vec and_bits(Vec a, Vec b) { return a & b; }
 inline Vec or_bits(Vec a, Vec b) { return a | b; }
 inline Vec xor_bits(Vec a, Vec b) { return a ^ b; }
 inline Vec words_right(Vec x, int n) { return vec(uwords_of(x) >> static_cast<uint16_t>(n)); }
+inline Vec signed_words_right(Vec x, int n) { return vec(words_of(x) >> static_cast<int16_t>(n)); }
 inline Vec words_left(Vec x, int n) { return vec(uwords_of(x) << static_cast<uint16_t>(n)); }
 inline Vec dwords_right(Vec x, int n) { return vec(udwords_of(x) >> static_cast<uint32_t>(n)); }
 inline Vec dwords_left(Vec x, int n) { return vec(udwords_of(x) << static_cast<uint32_t>(n)); }
@@ -172,6 +173,7 @@ inline Vec add_pairs(Vec sum, Vec a, Vec b) {
 }
 
 constexpr bool FULL_BYTES = false;
+constexpr bool NARROW = false;
 constexpr int BYTE_OFFSET = 0;
 constexpr int BYTE_TOP = SIGNED;
 
