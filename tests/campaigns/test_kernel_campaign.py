@@ -47,8 +47,8 @@ BROKEN = {
     # A token alone takes another way than several: right, but with other bits.
     "another way for one token": (
         "mul_mat.cpp",
-        "!params->use_ref && outrider::multiply",
-        "!params->use_ref && ggml_nrows(dst->src[1]) != 1 && outrider::multiply",
+        "!params->use_ref && outrider::multiply(",
+        "!params->use_ref && ggml_nrows(dst->src[1]) != 1 && outrider::multiply(",
         "alone and among all",
     ),
     # One block of weights more is read than there is: no result shows it.
