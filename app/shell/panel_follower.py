@@ -7,6 +7,7 @@ from itertools import islice
 from PySide6.QtCore import QObject
 
 from app.shell.program import Program
+from app.state.chat.attachments import split_question
 from app.state.chat.transcript import Exchange
 from app.state.speculation.metrics import Metrics
 
@@ -55,7 +56,10 @@ class PanelFollower(QObject):
 
     def _show(self) -> None:
         exchange, panel = self._chosen, self._program.window.panel
-        name = "" if exchange is None else exchange.question[:_LONGEST].strip().partition("\n")[0]
+        name = ""
+        if exchange is not None:
+            typed, files = split_question(exchange.question)
+            name = typed.strip()[:_LONGEST].partition("\n")[0] or next((file.name for file in files), "")
         panel.show_reply(self._metrics_of(exchange), name)
 
     def _metrics_of(self, exchange: Exchange | None) -> Metrics:

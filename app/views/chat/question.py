@@ -91,10 +91,16 @@ class QuestionBox(QFrame):
             document = self.text.document().clone()
             document.setTextWidth(-1)
             wanted = math.ceil(document.idealWidth()) + 2
+        elif isinstance(self.text, MarkdownPage) and not self.text.writer.boxes:
+            # Not of a copy: that would know nothing of formulas.
+            self.text.document().setTextWidth(-1)
+            wanted = math.ceil(self.text.document().idealWidth()) + 2
         wanted = max([wanted if self._typed else 0, *(file.wanted(width - 24) for file in self.files)])
         wanted = max(min(wanted, width - 24), 16)
         for file in self.files:
             file.fit_into(wanted)
+        if self._markdown:
+            self.text.document().setTextWidth(wanted)
         self.text.setFixedWidth(wanted)
         self.text.fit()
 

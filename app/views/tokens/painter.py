@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF, QTextBlock, QTextDocument, QTextLine
 
+from app.views.markdown.formula import OBJECT
 from app.views.widgets.theme import Theme
 from engine import Origin
 
@@ -22,6 +23,8 @@ _ROUND = 3.0
 _MARK = 7.0
 """Width in pixels of the mark of a token that is a line's end."""
 _WAVE = 2.5
+_BELOW = 4.0
+"""Pixels between the line under a formula and the end of its ground."""
 _ON_CHARACTER = QTextLine.CursorPosition.CursorOnCharacter
 
 
@@ -199,7 +202,10 @@ class TokenPainter:
             origin = self._origin_of(piece.token)
             color = colors.get(origin)
             if color is not None:
-                paint_token(painter, piece.rect, piece.baseline, color, UNDERLINES[origin], ink)
+                # Through a formula no line: it is below it.
+                is_formula = self._document.characterAt(self._places.span(piece.token)[0]) == OBJECT
+                below = piece.rect.bottom() - _BELOW if is_formula else piece.baseline
+                paint_token(painter, piece.rect, below, color, UNDERLINES[origin], ink)
         painter.setCompositionMode(modes.CompositionMode_SourceOver)
         if current is not None:
             painter.setBrush(Qt.BrushStyle.NoBrush)
