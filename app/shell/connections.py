@@ -126,7 +126,7 @@ def _tell_failed_file(program: Program, problem: Problem) -> None:
     What nobody expected has details, and a button for them there.
     """
     if problem.details is None:
-        program.window.notice.show_passing_trouble(problem.text)
+        program.window.notice.show_trouble(problem.text)
     else:
         program.controller.report(problem)
 

@@ -55,7 +55,7 @@ def test_the_window_goes_on_meanwhile(open_window: OpenWindow, tmp_path: Path, k
     assert _longest(window, path) < SOON_MS
     taken = kind != "nodes"
     assert (window.program.conversations.open is not None) == taken
-    assert any("Cannot import a.json" in said for said in window.notices()) != taken
+    assert ("Cannot import a.json" in window.main.notice.text.text()) != taken
 
 
 def test_memory_is_that_of_what_is_kept(open_window: OpenWindow, tmp_path: Path) -> None:
@@ -113,10 +113,11 @@ def test_two_at_once_come_one_after_the_other(open_window: OpenWindow, tmp_path:
     for name in ("a", "b"):
         window.controller.import_(_file(tmp_path / f"{name}.json", chain(600, name) | {"title": name}))
     window.controller.import_(_file(tmp_path / "c.json", {"format": "another"}))
-    window.wait(lambda: window.notices() and _works(window, "idle")())
+    window.wait(lambda: window.main.notice.isVisible() and _works(window, "idle")())
     assert sorted(titles(window)[1:]) == ["a", "b"]
     assert questions(window)[0] == "b 1"
-    (said,) = window.notices()
+    assert not window.notices(), "the chat on the screen has nothing to do with it"
+    said = window.main.notice.text.text()
     assert said == "Cannot import c.json: it is not a chat exported by Outrider. Nothing was changed."
 
 
@@ -167,6 +168,6 @@ def test_an_export_that_fails_is_told(open_window: OpenWindow, tmp_path: Path) -
     shown = window.program.conversations.open
     assert shown is not None
     window.export(shown.id, "json", tmp_path / "no folder" / "b.json")
-    (said,) = window.notices()
+    said = window.main.notice.text.text()
     assert said.startswith("Cannot write")
     assert "Choose another folder" in said

@@ -68,6 +68,10 @@ class Reader:
         await self._until(lambda: conversations.files.activity.work == "idle")
         await self._step("import", 0.3)
         said = [entry.problem.text for entry in controller.transcript if isinstance(entry, Notice)]
+        notice = program.window.notice
+        if notice.isVisible():
+            said.append(notice.text.text())
+            notice.button.click()
         found = conversations.open
         if found is not None:
             await self._use(found.id)

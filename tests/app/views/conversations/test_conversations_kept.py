@@ -46,7 +46,7 @@ def test_export_and_import(open_window: OpenWindow, tmp_path: Path, monkeypatch:
     window.main.left.import_button.click()
     window.wait(lambda: files.activity.work == "idle")
     assert titles(window) == ["Today", "One", "One"]
-    assert "Cannot import a.json" in window.notices()[-1]
+    assert "Cannot import a.json" in window.main.notice.text.text()
 
 
 @pytest.mark.logs("StoreTooNew")
