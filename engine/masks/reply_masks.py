@@ -186,6 +186,8 @@ class ReplyMasks:
         """Raise BackendFailure where the grammar has grown beyond its limits."""
         if self._matcher.is_error():
             said = " ".join(str(self._matcher.get_error()).partition("<state>")[0].split())
+            if "NoExtension" in said:
+                raise BackendFailure(Translatable("the model has no token for what the constraint demands here"))
             raise BackendFailure(Translatable("the constraint could not be followed: {reason}", reason=said))
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from contextlib import suppress
 from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from engine.backends.base import Tokenizer
-from engine.chat.plain_text import encode_behind
+from engine.chat.plain_text import encode_behind, join_pieces
+from engine.errors import TextNotEncodable
 
 _known: WeakKeyDictionary[Tokenizer, dict[tuple[int, tuple[int, ...]], Any]] = WeakKeyDictionary()
 _lock = Lock()
@@ -28,11 +30,29 @@ class _Bytes:
         # A control token has no bytes, and so is never part of a text.
         self.tokens = [tokenizer.piece(token) for token in range(vocab_size)]
         self.tokens += [b""] * (end + 1 - vocab_size)
+        self._ids = {piece: token for token, piece in reversed(list(enumerate(self.tokens))) if piece}
+        self._most = max(map(len, self._ids), default=0)
 
     def __call__(self, text: str | bytes) -> list[int]:
         """Return the tokens of a text that stands behind others."""
-        plain = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-        return encode_behind(plain, self._tokenizer)
+        data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+        with suppress(TextNotEncodable):
+            tokens = encode_behind(data.decode("utf-8", "replace"), self._tokenizer)
+            if join_pieces(tokens, self._tokenizer) == data:
+                return tokens
+        return self._longest(data)
+
+    def _longest(self, data: bytes) -> list[int]:
+        """Return tokens for bytes that the tokenizer writes as others, the longest first."""
+        found, place = [], 0
+        while place < len(data):
+            sizes = range(min(self._most, len(data) - place), 0, -1)
+            size = next((size for size in sizes if data[place : place + size] in self._ids), 0)
+            if not size:
+                break
+            found.append(self._ids[data[place : place + size]])
+            place += size
+        return found
 
 
 def vocabulary_of(tokenizer: Tokenizer, vocab_size: int, ends: frozenset[int]) -> Any:

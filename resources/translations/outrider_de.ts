@@ -5017,6 +5017,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Der Anfang der Antwort passt nicht zur Vorgabe.</translation>
         </message>
         <message>
+            <source>the model has no token for what the constraint demands here</source>
+            <translation>das Modell hat kein Token für das, was die Vorgabe hier verlangt</translation>
+        </message>
+        <message>
             <source>the constraint could not be followed: {reason}</source>
             <translation>der Vorgabe konnte nicht gefolgt werden: {reason}</translation>
         </message>

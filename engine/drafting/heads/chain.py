@@ -42,6 +42,10 @@ class HeadDrafter(DraftModelDrafter):
         """Return False: while the target verifies, the states that the head would go on from are not there yet."""
         return False
 
+    def _only_token(self) -> bool:
+        """Return False: a head goes on from its own state of each token, so none is passed over."""
+        return False
+
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         if not self._head.ready(len(self._committed)):
             return Draft()

@@ -8,7 +8,7 @@ import pytest
 
 from engine.chat.thinking import opens_thought
 from engine.constraint import Constraint
-from engine.errors import InvalidRequest
+from engine.errors import BackendFailure, InvalidRequest
 from engine.masks.reply_masks import ReplyMasks, Thought, thought_of
 from engine.sampling.masking import Mask, any_below, has, masked, only_one
 from helpers.decoding.fakes import PieceTokenizer
@@ -98,6 +98,11 @@ def test_a_beginning_in_the_prompt_counts() -> None:
 def test_a_target_without_an_end_token_is_done_where_nothing_can_follow() -> None:
     made = ReplyMasks(Constraint.regex("a{2,3}"), TOKENIZER, len(PIECES), frozenset())
     assert [made.commit(A) for _ in range(3)] == [False, False, True]
+
+
+def test_a_vocabulary_that_cannot_write_it_is_an_error_in_words() -> None:
+    with pytest.raises(BackendFailure, match="the model has no token for what the constraint demands here"):
+        masks(Constraint.regex("a[xyz]")).mask(0, [A])
 
 
 def test_masks_of_logits() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
+from engine.constraint import Constraint
 from engine.decoder import SpeculativeDecoder
 from engine.errors import BackendClosed, ModelFileBroken, ModelNotLoaded, ModelNotSupported
 from engine.events import TokenEvent
@@ -95,6 +96,16 @@ def test_a_vocabulary_that_is_banned(target: Path, folder: Path, temperature: fl
         result = decoder.generate(PROMPT, method="eagle3", **options)
     assert result.tokens == plain.tokens
     assert result.stats.proposed == 0
+
+
+def test_heads_keep_to_a_constraint(decoder: SpeculativeDecoder) -> None:
+    constraint = Constraint.regex("( w[0-9]{1,3}){12,40}")
+    plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=60, lookahead=0, constraint=constraint)
+    for lookahead in (1, 4):
+        result = follow_heads(decoder, lookahead=lookahead, constraint=constraint)
+        assert result.tokens == plain.tokens
+        assert result.stats.proposed > 3
+    assert len(plain.tokens) > 8
 
 
 def test_conversations_go_on(decoder: SpeculativeDecoder) -> None:
