@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from engine.formats.gguf.parts import first_part
     from engine.formats.model_file import ModelFile
     from engine.generation.questions import ReadPrompt
-    from engine.growth.full_size import FullSize, full_size_folder, full_size_target
+    from engine.growth.full_size import FullSize, full_size_target
     from engine.library.compat import Fit, judge_pair, rank_drafts
     from engine.library.memory_needs import MemoryNeeds, gpu_offload, memory_needs, usable_cache_types
     from engine.library.names import bundled_pair, resolve_source
@@ -105,7 +105,7 @@ if TYPE_CHECKING:
     from engine.sampling.acceptance import accept, residual_distribution
     from engine.sampling.distribution import distribution, sample
     from engine.stats import GenerationStats, MethodStats
-    from engine.system.cache_files import cache_folder, tighten_cache
+    from engine.system.cache_files import cache_folder, full_size_folder, tighten_cache
     from engine.system.files import expanded, private_file, private_folder, tighten, write_whole
     from engine.system.hidden_commands import run_hidden_command
     from engine.system.installation import EXIT_DAMAGED, Installation, check_installation, installation_folder
@@ -117,7 +117,7 @@ HOMES = {
     "engine.sampling.acceptance": ("accept", "residual_distribution"),
     "engine.backends.base": ("Backend", "Rewind", "Tokenizer"),
     "engine.bench.runs": ("Equality",),
-    "engine.system.cache_files": ("cache_folder", "tighten_cache"),
+    "engine.system.cache_files": ("cache_folder", "full_size_folder", "tighten_cache"),
     "engine.cancel": ("CancelToken",),
     "engine.library.compat": ("Fit", "judge_pair", "rank_drafts"),
     "engine.config": (
@@ -206,7 +206,7 @@ HOMES = {
     "engine.system.hidden_commands": ("run_hidden_command",),
     "engine.system.installation": ("EXIT_DAMAGED", "Installation", "check_installation", "installation_folder"),
     "engine.sampling.distribution": ("distribution", "sample"),
-    "engine.growth.full_size": ("FullSize", "full_size_folder", "full_size_target"),
+    "engine.growth.full_size": ("FullSize", "full_size_target"),
     "engine.library.names": ("bundled_pair", "resolve_source"),
     "engine.stats": ("GenerationStats", "MethodStats"),
     "engine.chat.context_fit": ("PromptFit",),

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING
 
 import engine
 from app.bridge.job import AS_ASKED, FolderListing, Job, LoadWay
+from app.bridge.showing import race, rehearse
 from app.bridge.worker import Worker
 from app.state.chat.context_use import TokenCount
-from app.state.chat.trace import TOP
+from app.state.chat.trace import TOP, TokenTrace
 from app.state.compare.compare import CompareProgress, CompareRequest
+from app.state.compare.race import RaceMark
 from app.state.models.load_options import LoadChoice
 from app.state.models.models import Loaded, Lookahead
 from app.state.settings.generation import GenerationChoice
@@ -175,6 +177,38 @@ class EngineBridge:
 
         job = Job(self._loop, work)
         return self._worker.submit(job)
+
+    def race(self, request: CompareRequest, note: Callable[[RaceMark], None]) -> Job[None]:
+        """Have plain and speculative decoding answer a prompt, one after the other (see app.bridge.showing).
+
+        `note` is called on the worker thread, for each token. Raises ModelsChanged, Cancelled, what a reply raises.
+        """
+
+        def work(cancel: CancelToken) -> None:
+            if self.loaded != request.models:
+                raise ModelsChanged
+            self.comparing = True
+            try:
+                self._measure(cancel)
+                race(self._decoder, request, cancel, note)
+            finally:
+                self.comparing = False
+
+        return self._worker.submit(Job(self._loop, work))
+
+    def rehearse(self, prompt: str) -> Job[TokenTrace]:
+        """Return the record of a reply of the loaded models that stands in no chat. Raises Cancelled."""
+        return self._worker.submit(Job(self._loop, lambda cancel: rehearse(self._decoder, prompt, cancel)))
+
+    def grow_demo(self) -> Job[engine.FullSize]:
+        """Grow the demo target to full size. Raises GrowthError, LoadFailed, Cancelled."""
+
+        def work(cancel: CancelToken) -> engine.FullSize:
+            found = engine.full_size_target(cancel=cancel)
+            self._trusted |= {found.path}
+            return found
+
+        return self._worker.submit(Job(self._loop, work))
 
     def measure(self) -> Job[None]:
         """Find out what the loaded pair costs, for lookahead auto, in the background. Raises Cancelled.

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -14,6 +17,7 @@ from app.bridge.bridge import EngineBridge, Job
 from app.bridge.tasks import Tasks
 from app.control.models import ModelController
 from app.control.problems import describe
+from app.state.compare.animation import Frame, encode
 from app.state.compare.compare import (
     ComparedModels,
     CompareKind,
@@ -25,12 +29,18 @@ from app.state.compare.compare import (
     ways_to_compare,
     ways_to_sweep,
 )
+from app.state.compare.race import RaceMark
 from app.state.models.models import Loaded, Lookahead
-from engine import Cancelled
+from engine import Cancelled, ContextFull, EngineError, full_size_folder
+
+if TYPE_CHECKING:
+    from engine import FullSize
 
 POLL_MS = 20
 """From one look to the next the window has drawn what was new."""
 _PATIENCE_S = 0.2
+_STAND_S, _LONGEST_RACE_S, _WATCHED_S = 1.5, 20.0, 0.3
+"""How long a race is shown side by side before the measurement begins; one that is over at once is not."""
 KINDS: tuple[CompareKind, ...] = ("compare", "sweep")
 
 
@@ -64,11 +74,18 @@ class _Work:
 class CompareController(QObject):
     """Run measurements one after the other, each with its own dialog.
 
-    Attributes: runs (by kind). Signals: changed(kind), pair_changed().
+    Attributes: runs (by kind), full_size (the demo target as it was grown in this run, or None).
+    Signals: changed(kind), pair_changed(), raced() (the race has moved), rehearsed(TokenTrace), grown(), told(deleted,
+    why not) (of what was grown), saved(path, why not) (an animation).
     """
 
     changed = Signal(str)
     pair_changed = Signal()
+    raced = Signal()
+    rehearsed = Signal(object)
+    grown = Signal()
+    told = Signal(bool, str)
+    saved = Signal(object, str)
 
     def __init__(
         self,
@@ -80,6 +97,10 @@ class CompareController(QObject):
         super().__init__()
         self.runs: dict[CompareKind, CompareRun] = {kind: CompareRun() for kind in KINDS}
         self.last_question = last_question
+        self.full_size: FullSize | None = None
+        self._loop = loop
+        self._growth: Job[FullSize] | None = None
+        self._marks: deque[RaceMark] = deque()
         self._bridge = bridge
         self._models = models
         self._work: dict[CompareKind, _Work] = {}
@@ -97,6 +118,12 @@ class CompareController(QObject):
         models = self._models.list
         chosen = models.selection
         return ComparedModels(self._models.name_of(chosen.target), self._models.name_of(chosen.draft), chosen.lookahead)
+
+    @property
+    def full_size_chosen(self) -> FullSize | None:
+        """Return the demo target at full size where it is the chosen target."""
+        found = self.full_size
+        return found if found is not None and self._models.list.selection.target == found.path else None
 
     # Intents ----------------------------------------------------------------------------------------------------------
 
@@ -118,6 +145,8 @@ class CompareController(QObject):
 
     def cancel(self, kind: CompareKind) -> None:
         """Stop it; what was measured stays."""
+        if kind == "compare" and self._growth is not None:
+            self._growth.cancel()
         work = self._work.get(kind)
         if work is not None:
             work.cancelled = True
@@ -142,6 +171,8 @@ class CompareController(QObject):
         try:
             await self._load(request.models, kind, work)
             self._note_wait(kind, "waiting")
+            if kind == "compare":
+                await self._race(run, work, request)
             report = await self._wait(work, self._bridge.measure_ways(request, work.mail.post))
         except Cancelled:
             run.cancel()
@@ -154,6 +185,117 @@ class CompareController(QObject):
         if not self._work:
             self._timer.stop()
         self.changed.emit(kind)
+
+    async def _race(self, run: CompareRun, work: _Work, request: CompareRequest) -> None:
+        """Have both ways write the text once, then show them side by side, before anything is measured."""
+        self._marks.clear()
+        race = run.begin_race()
+        self.changed.emit("compare")
+        with contextlib.suppress(ContextFull):  # The measurement says it, with what to do.
+            await self._wait(work, self._bridge.race(request, self._marks.append))
+        self._take_marks(run)
+        if work.cancelled:
+            raise Cancelled
+        self.changed.emit("compare")
+        # What is drawn would slow what is measured.
+        await asyncio.sleep(min(race.seconds + _STAND_S, _LONGEST_RACE_S) if race.seconds > _WATCHED_S else 0.0)
+        if work.cancelled:
+            raise Cancelled
+
+    def _take_marks(self, run: CompareRun) -> None:
+        if run.race is None or not self._marks:
+            return
+        while self._marks:
+            run.race.take(self._marks.popleft())
+        self.raced.emit()
+
+    # Shown before anything is asked -----------------------------------------------------------------------------------
+
+    def rehearse(self, prompt: str) -> None:
+        """Have the demo pair answer a prompt for a replay; it stands in no chat. What goes wrong goes unsaid."""
+        self._tasks.start(self._rehearse(prompt))
+
+    async def _rehearse(self, prompt: str) -> None:
+        bundled = self._models.list.bundled
+        chosen = self._models.list.selection
+        if bundled is None or chosen.target != bundled[0]:
+            return
+        try:
+            job = self._models.load(Loaded(*bundled))
+            if job is not None:
+                try:
+                    await job.result
+                finally:
+                    self._models.load_ended(job)
+            self.rehearsed.emit(await self._bridge.rehearse(prompt).result)
+        except (Cancelled, EngineError):
+            return
+
+    def grow(self) -> None:
+        """Grow the demo target to full size and choose it, with the demo draft."""
+        if not self.runs["compare"].running:
+            self._tasks.start(self._grow())
+
+    async def _grow(self) -> None:
+        run = self.runs["compare"]
+        run.grow()
+        self.changed.emit("compare")
+        try:
+            self._growth = self._bridge.grow_demo()
+            found = await self._growth.result
+            bundled = self._models.list.bundled
+            self._models.choose_target(found.path)
+            self._models.choose_draft("automatic" if bundled is None else bundled[1])
+            run.grown()
+        except Cancelled:
+            run.cancel()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the dialog
+            run.fail(describe(error).text)
+        else:
+            self.full_size = found
+        finally:
+            self._growth = None
+        self.changed.emit("compare")
+        if run.status == "idle":
+            self.grown.emit()
+
+    def delete_grown(self) -> None:
+        """Delete what was grown; where it is the target, the demo target is chosen again."""
+        self._tasks.start(self._delete_grown())
+
+    async def _delete_grown(self) -> None:
+        files = list(full_size_folder().glob("*"))
+        bundled, loaded = self._models.list.bundled, self._models.list.loaded.target
+        if bundled is not None and self._models.list.selection.target in files:
+            self._models.choose_target(bundled[0])
+        if loaded in files:
+            await self._bridge.unload().result
+        try:
+            for path in files:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            self.told.emit(False, error.strerror or str(error))
+            return
+        self.full_size = None
+        self.told.emit(True, "")
+
+    # Pictures ---------------------------------------------------------------------------------------------------------
+
+    def save_animation(self, path: Path, frames: Sequence[Frame], size: tuple[int, int]) -> None:
+        """Write an animation of a race (WebP, or GIF by the file's ending) on a thread of its own; `saved` follows."""
+
+        def work() -> None:
+            try:
+                content = encode(frames, size, "gif" if path.suffix.lower() == ".gif" else "webp")
+                path.write_bytes(content)
+            except OSError as error:
+                words = error.strerror or str(error)
+            else:
+                words = ""
+            with contextlib.suppress(RuntimeError):  # the loop may be closed by then
+                self._loop.call_soon_threadsafe(self.saved.emit, path, words)
+
+        threading.Thread(target=work, name="outrider-animation").start()
 
     def _note_wait(self, kind: CompareKind, status: Literal["waiting", "asking", "loading"]) -> None:
         if self.runs[kind].wait(status):
@@ -186,6 +328,7 @@ class CompareController(QObject):
         for drawn in self._drawn:
             drawn.set()
         self._drawn.clear()
+        self._take_marks(self.runs["compare"])
         for kind, work in self._work.items():
             told = work.mail.take()
             if told is not None:

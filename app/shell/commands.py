@@ -13,6 +13,7 @@ from app.state.conversations.formats import FORMATS
 from app.state.conversations.list import ConversationItem
 from app.system.translation import say
 from app.views.commands.commands import CHAT, CONVERSATIONS, MODELS, PROGRAM, SPECULATION, VIEW, Keys
+from engine import full_size_folder
 
 
 def register(program: Program, windows: Windows) -> None:
@@ -121,6 +122,15 @@ def _register_models(program: Program, windows: Windows) -> None:
     compare, sweep = tr("Compare plain and speculative decoding…"), tr("Lookahead sweep…")
     add("proof.compare", compare, windows.compare.open_compare, shortcut="Ctrl+Shift+C", section=SPECULATION)
     add("proof.sweep", sweep, windows.compare.open_sweep, shortcut="Ctrl+Shift+L", section=SPECULATION)
+    full = tr("Try it at full size: grow the demo target and race…")
+    add("proof.full-size", full, windows.compare.open_full_size, section=SPECULATION)
+    add(
+        "proof.delete-full-size",
+        tr("Delete the demo at full size"),
+        program.compare.delete_grown,
+        section=SPECULATION,
+        enabled=lambda: any(full_size_folder().glob("*.gguf")),
+    )
     add(
         "proof.replay",
         tr("Replay the last reply"),

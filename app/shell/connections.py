@@ -10,12 +10,13 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QVBoxLayout
 
 from app.shell.commands import register
+from app.shell.compare_windows import CompareWindows
 from app.shell.files import attach, export, import_, refuse_dropped, take_dropped
 from app.shell.library_windows import LibraryWindows
 from app.shell.notifications import Notifier
 from app.shell.panel_follower import PanelFollower
 from app.shell.program import Program
-from app.shell.windows import CompareWindows, Windows
+from app.shell.windows import Windows
 from app.state.chat.attachments import NotAttached
 from app.state.chat.context_use import last_dropped
 from app.state.chat.transcript import Problem
@@ -135,6 +136,7 @@ def _connect_compare(program: Program, windows: CompareWindows) -> None:
     program.window.closed.connect(windows.close)
     program.window.closed.connect(program.compare.stop)
     program.compare.changed.connect(lambda kind: _note_plain_speed(program, kind))
+    program.compare.told.connect(lambda done, why: _tell_deleted(program, why, done=done))
 
 
 def _remember_open(program: Program) -> None:
@@ -253,6 +255,14 @@ def _connect_thinking(program: Program) -> None:
     button.chosen.connect(choices.choose_thinking)
     program.models.loaded_changed.connect(note)
     choices.changed.connect(lambda: button.show_modes(choices.thinking_modes, choices.thinking))
+
+
+def _tell_deleted(program: Program, why: str, *, done: bool) -> None:
+    notice, tr = program.window.notice, program.window.tr
+    if done:
+        notice.show_good_news(tr("The demo at full size was deleted."))
+    else:
+        notice.show_trouble(tr("The demo at full size was not deleted: {reason}").format(reason=why))
 
 
 def _note_plain_speed(program: Program, kind: CompareKind) -> None:

@@ -6,81 +6,30 @@ from asyncio import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QUrl
+from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QWidget
 
-from app.control.compare import CompareController
 from app.control.problems import describe, report
+from app.shell.compare_windows import CompareWindows
 from app.shell.library_windows import LibraryWindows
 from app.shell.program import Program
 from app.shell.replay_windows import ReplayWindows
 from app.shell.settings_windows import SettingsWindows
 from app.state.chat.intents import EntryIntent, ShowDetails, ShowPrompt
 from app.state.chat.transcript import Problem
-from app.state.compare.compare import CompareKind
+from app.state.replay.timeline import Replay
 from app.system.places import data_folder, flavour
 from app.system.translation import say
-from app.views.compare.dialog import RunDialog
-from app.views.widgets.theme import Theme
 from app.words.models import facts_words
 from engine import Cancelled, ReadPrompt
 
 if TYPE_CHECKING:
+    from app.state.chat.trace import TokenTrace
     from app.views.commands.palette import CommandPalette, Title
+    from app.views.window.first_launch import FirstLaunchView
 
-
-class CompareWindows(QObject):
-    """Compare and the sweep, each made when it is asked for the first time. Attribute: dialogs (by kind)."""
-
-    def __init__(self, controller: CompareController, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.dialogs: dict[CompareKind, RunDialog] = {}
-        self._controller = controller
-        self._theme = theme
-        self._window = parent
-        controller.changed.connect(self._show_run)
-        controller.pair_changed.connect(self._show_pair)
-
-    def open_compare(self) -> None:
-        """Show Compare."""
-        from app.views.compare.compare import CompareDialog  # noqa: PLC0415 - not before it is asked for
-
-        if "compare" not in self.dialogs:
-            self._connect("compare", CompareDialog(self._theme, self._window))
-        self.dialogs["compare"].open_with(self._controller.last_question())
-
-    def open_sweep(self) -> None:
-        """Show the lookahead sweep."""
-        from app.views.compare.sweep import SweepDialog  # noqa: PLC0415 - with its plot, not before it is asked for
-
-        if "sweep" not in self.dialogs:
-            dialog = SweepDialog(self._theme, self._window)
-            dialog.lookahead_chosen.connect(self._controller.choose_lookahead)
-            self._connect("sweep", dialog)
-        self.dialogs["sweep"].open_with(self._controller.last_question())
-
-    def close(self) -> None:
-        """Close the dialogs with the window."""
-        for dialog in self.dialogs.values():
-            dialog.close()
-
-    def _connect(self, kind: CompareKind, dialog: RunDialog) -> None:
-        dialog.start_wanted.connect(lambda prompt, settings: self._controller.start(kind, prompt, settings))
-        dialog.cancel_wanted.connect(lambda: self._controller.cancel(kind))
-        self.dialogs[kind] = dialog
-        dialog.show_run(self._controller.runs[kind])
-        dialog.show_pair(self._controller.pair)
-
-    def _show_run(self, kind: CompareKind) -> None:
-        dialog = self.dialogs.get(kind)
-        if dialog is not None:
-            dialog.show_run(self._controller.runs[kind])
-            dialog.show_pair(self._controller.pair)
-
-    def _show_pair(self) -> None:
-        for dialog in self.dialogs.values():
-            dialog.show_pair(self._controller.pair)
+_SHOWN_PROMPT = "Tell me a story about a dragon."
+"""In the language that the demo pair knows."""
 
 
 class ReportWindows:
@@ -144,8 +93,10 @@ class PromptWindows:
 class Introduction:
     """Explain the two models, at the first start and whenever it is asked for; made when it is first shown."""
 
-    def __init__(self, program: Program) -> None:
-        self._program = program
+    def __init__(self, program: Program, compare: CompareWindows) -> None:
+        self._program, self._compare = program, compare
+        self._view: FirstLaunchView | None = None
+        program.compare.rehearsed.connect(self._play)
         program.window.introduction_ended.connect(self._note)
         program.window.folder_chosen.connect(lambda _folder: program.window.end_introduction())
         program.window.new_chat_wanted.connect(program.window.end_introduction)
@@ -157,10 +108,29 @@ class Introduction:
         program, window = self._program, self._program.window
         view = FirstLaunchView(program.theme, has_demo=program.models.list.bundled is not None)
         view.demo_wanted.connect(self._try_demo)
+        view.full_size_wanted.connect(self._try_full_size)
         view.folder_wanted.connect(window.ask_for_folder)
         view.closed.connect(self._leave)
         window.introduce(view)
         view.begin()
+        self._view = view
+        if window.isVisible():
+            self._rehearse()
+        else:
+            window.painted.connect(self._rehearse)
+
+    def _rehearse(self) -> None:
+        """Have the loaded pair write what is replayed here; it stands in no chat."""
+        if self._view is not None:
+            self._program.compare.rehearse(_SHOWN_PROMPT)
+
+    def _play(self, trace: TokenTrace) -> None:
+        if self._view is not None and len(trace):
+            self._view.play(Replay(trace, _SHOWN_PROMPT))
+
+    def _try_full_size(self) -> None:
+        self._leave()
+        self._compare.open_full_size()
 
     def _try_demo(self) -> None:
         program = self._program
@@ -175,6 +145,7 @@ class Introduction:
         self._program.window.enter_prompt()
 
     def _note(self) -> None:
+        self._view = None
         self._program.settings.first_launch = False
 
 
@@ -248,10 +219,11 @@ class Windows:
     @classmethod
     def of(cls, program: Program) -> Windows:
         """Return those of a program."""
+        compare = CompareWindows(program.compare, program.theme, program.window)
         return cls(
-            CompareWindows(program.compare, program.theme, program.window),
+            compare,
             LibraryWindows(program.models, lambda: program.controller.activity, program.theme, program.window),
-            Introduction(program),
+            Introduction(program, compare),
             ReplayWindows(program),
             ReportWindows(program),
             PromptWindows(program),

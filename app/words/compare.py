@@ -16,11 +16,12 @@ from app.state.compare.compare import (
     doubts,
     outcome,
 )
+from app.state.compare.race import Race
 from app.system.translation import number
-from app.words.figures import SEPARATOR, UNKNOWN, accepted, percent, speed
+from app.words.figures import SEPARATOR, UNKNOWN, accepted, percent, speed, times
 
 if TYPE_CHECKING:
-    from engine import Spread, WayFigures, WaysReport
+    from engine import FullSize, Spread, WayFigures, WaysReport
 
 
 def duration(seconds: float) -> str:
@@ -65,6 +66,8 @@ def progress_words(run: CompareRun) -> str:
         "waiting": QCoreApplication.translate("Proof", "Waiting for the current task to finish"),
         "asking": QCoreApplication.translate("Proof", "Confirm in the main window that the models may be loaded"),
         "loading": QCoreApplication.translate("Proof", "Loading the models"),
+        "growing": QCoreApplication.translate("Proof", "Growing the demo target to full size on this computer"),
+        "racing": QCoreApplication.translate("Proof", "Racing: plain first, then speculative, each alone"),
         "calibrating": QCoreApplication.translate("Proof", "Measuring this pair (only once)"),
         "warming up": QCoreApplication.translate("Proof", "Warming up"),
         "measuring": QCoreApplication.translate("Proof", "Measuring"),
@@ -78,6 +81,40 @@ def progress_words(run: CompareRun) -> str:
             left = duration(run.seconds_left)
             word += SEPARATOR + QCoreApplication.translate("Proof", "about {time} left").format(time=left)
     return word
+
+
+def full_size_words(found: FullSize) -> str:
+    """Say plainly what the demo at full size is."""
+    words = QCoreApplication.translate(
+        "Proof",
+        "The demo target at full size: it writes the demo's words at a large model's cost, {size} GB of weights and "
+        "about {time} ms a token here. It was made on this computer, and lies in the cache.",
+    ).format(size=number(found.size / 1e9, 1), time=number(found.expected_ms))
+    if found.limited_by == "memory":
+        words += " " + QCoreApplication.translate("Proof", "It is smaller than it should be, as memory is short.")
+    elif found.limited_by == "disk":
+        words += " " + QCoreApplication.translate(
+            "Proof", "It is smaller than it should be, as the disk is nearly full."
+        )
+    return words
+
+
+def clock_words(seconds: float) -> str:
+    """Return the clock of a race: 2.74 s."""
+    return QCoreApplication.translate("Proof", "{seconds} s").format(seconds=number(seconds, 2))
+
+
+def race_words(race: Race, *, sampled: bool) -> str:
+    """Return how a race ended: identical · 2.1×. Empty while it goes on. `sampled`: the tokens were drawn."""
+    if race.speedup is None:
+        return ""
+    if race.identical:
+        same = QCoreApplication.translate("Proof", "identical")
+    elif sampled:
+        same = QCoreApplication.translate("Proof", "sampled, so the texts differ")
+    else:
+        same = QCoreApplication.translate("Proof", "the texts differ, see below")
+    return same + SEPARATOR + times(race.speedup)
 
 
 def ended_words(run: CompareRun) -> str:

@@ -750,12 +750,20 @@
             <source>JSON (*.json)</source>
             <translation>JSON (*.json)</translation>
         </message>
+        <message>
+            <source>Save the race</source>
+            <translation>Wettlauf speichern</translation>
+        </message>
     </context>
     <context>
         <name>FirstLaunchView</name>
         <message>
             <source>Try the demo pair</source>
             <translation>Demopaar ausprobieren</translation>
+        </message>
+        <message>
+            <source>Try it at full size</source>
+            <translation>In voller Größe</translation>
         </message>
         <message>
             <source>Choose a folder with models…</source>
@@ -772,6 +780,10 @@
         <message>
             <source>The text is exactly what the large model would have written alone. Only the wait is shorter.</source>
             <translation>Der Text ist genau der, den das große Modell allein geschrieben hätte. Nur die Wartezeit ist kürzer.</translation>
+        </message>
+        <message>
+            <source>The demo pair wrote this just now, on this computer: grey are the draft's guesses, a tick is a guess that the target keeps, a cross one that it replaces.</source>
+            <translation>Das schrieb das Demopaar eben auf diesem Computer: Grau sind die Vorschläge des Entwurfsmodells; einen Haken hat, was das Zielmodell behält, ein Kreuz, was es ersetzt.</translation>
         </message>
         <message>
             <source>The draft</source>
@@ -792,6 +804,10 @@
         <message>
             <source>A small pair that comes with Outrider, ready to use</source>
             <translation>Ein kleines Paar, das Outrider mitbringt und sofort bereit ist</translation>
+        </message>
+        <message>
+            <source>Grows the demo target on this computer to a large model's cost, in seconds, and lets plain and speculative decoding race. It lies in the cache and can be deleted.</source>
+            <translation>Vergrößert das Demo-Zielmodell auf diesem Computer in Sekunden, bis es so viel kostet wie ein großes Modell, und lässt einfaches und spekulatives Dekodieren um die Wette laufen. Es liegt im Zwischenspeicher und kann gelöscht werden.</translation>
         </message>
         <message>
             <source>A folder with GGUF models on this computer</source>
@@ -1207,6 +1223,14 @@
             <translation>Vorausschau durchprobieren…</translation>
         </message>
         <message>
+            <source>Try it at full size: grow the demo target and race…</source>
+            <translation>In voller Größe ausprobieren: Demo-Zielmodell vergrößern und Wettlauf…</translation>
+        </message>
+        <message>
+            <source>Delete the demo at full size</source>
+            <translation>Demo in voller Größe löschen</translation>
+        </message>
+        <message>
             <source>Replay the last reply</source>
             <translation>Letzte Antwort wiederholen</translation>
         </message>
@@ -1305,6 +1329,14 @@
         <message>
             <source>All changes are saved again.</source>
             <translation>Alle Änderungen sind wieder gespeichert.</translation>
+        </message>
+        <message>
+            <source>The demo at full size was deleted.</source>
+            <translation>Die Demo in voller Größe wurde gelöscht.</translation>
+        </message>
+        <message>
+            <source>The demo at full size was not deleted: {reason}</source>
+            <translation>Die Demo in voller Größe wurde nicht gelöscht: {reason}</translation>
         </message>
         <message>
             <source>{name} cannot be opened: it is not a readable file or folder.</source>
@@ -1828,6 +1860,10 @@
     <context>
         <name>Proof</name>
         <message>
+            <source>the file cannot be written</source>
+            <translation>die Datei kann nicht geschrieben werden</translation>
+        </message>
+        <message>
             <source>{count} s</source>
             <translation>{count} s</translation>
         </message>
@@ -1884,6 +1920,14 @@
             <translation>Die Modelle werden geladen</translation>
         </message>
         <message>
+            <source>Growing the demo target to full size on this computer</source>
+            <translation>Das Demo-Zielmodell wird auf diesem Computer auf volle Größe gebracht</translation>
+        </message>
+        <message>
+            <source>Racing: plain first, then speculative, each alone</source>
+            <translation>Wettlauf: erst einfach, dann spekulativ, jeder für sich</translation>
+        </message>
+        <message>
             <source>Measuring this pair (only once)</source>
             <translation>Dieses Paar wird gemessen (nur einmal)</translation>
         </message>
@@ -1902,6 +1946,34 @@
         <message>
             <source>about {time} left</source>
             <translation>noch etwa {time}</translation>
+        </message>
+        <message>
+            <source>The demo target at full size: it writes the demo's words at a large model's cost, {size} GB of weights and about {time} ms a token here. It was made on this computer, and lies in the cache.</source>
+            <translation>Das Demo-Zielmodell in voller Größe: Es schreibt die Worte der Demo und kostet so viel wie ein großes Modell, {size} GB Gewichte und hier etwa {time} ms je Token. Es wurde auf diesem Computer gemacht und liegt im Zwischenspeicher.</translation>
+        </message>
+        <message>
+            <source>It is smaller than it should be, as memory is short.</source>
+            <translation>Es ist kleiner als vorgesehen, weil der Arbeitsspeicher knapp ist.</translation>
+        </message>
+        <message>
+            <source>It is smaller than it should be, as the disk is nearly full.</source>
+            <translation>Es ist kleiner als vorgesehen, weil der Datenträger fast voll ist.</translation>
+        </message>
+        <message>
+            <source>{seconds} s</source>
+            <translation>{seconds} s</translation>
+        </message>
+        <message>
+            <source>identical</source>
+            <translation>identisch</translation>
+        </message>
+        <message>
+            <source>sampled, so the texts differ</source>
+            <translation>gezogen, daher verschiedene Texte</translation>
+        </message>
+        <message>
+            <source>the texts differ, see below</source>
+            <translation>die Texte unterscheiden sich, siehe unten</translation>
         </message>
         <message>
             <source>Cancelled before anything was measured.</source>
@@ -2063,6 +2135,29 @@
         <message>
             <source>expanded</source>
             <translation>ausgeklappt</translation>
+        </message>
+    </context>
+    <context>
+        <name>RaceView</name>
+        <message>
+            <source>Watch again</source>
+            <translation>Noch einmal ansehen</translation>
+        </message>
+        <message>
+            <source>Save picture…</source>
+            <translation>Bild speichern…</translation>
+        </message>
+        <message>
+            <source>Save animation…</source>
+            <translation>Animation speichern…</translation>
+        </message>
+        <message>
+            <source>Saved as {name}</source>
+            <translation>Gespeichert als {name}</translation>
+        </message>
+        <message>
+            <source>{name} was not saved: {reason}</source>
+            <translation>{name} wurde nicht gespeichert: {reason}</translation>
         </message>
     </context>
     <context>

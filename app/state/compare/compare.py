@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from app.state.compare.race import Race
 from app.state.models.models import Loaded, Lookahead
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ Status = Literal[
     "waiting",
     "asking",
     "loading",
+    "growing",
+    "racing",
     "calibrating",
     "warming up",
     "measuring",
@@ -78,7 +81,8 @@ class CompareRun:
     """Hold one measurement, from Start to its figures.
 
     Attributes: status, request (None before the first), report (the figures so far), seconds_left, fraction (0..1, None
-    where it is not known), problem (what went wrong, in words), version (grows with every change).
+    where it is not known), race (None before it begins, and in a sweep), problem (what went wrong, in words), version
+    (grows with every change).
     """
 
     def __init__(self) -> None:
@@ -87,6 +91,7 @@ class CompareRun:
         self.report: WaysReport | None = None
         self.seconds_left: float | None = None
         self.fraction: float | None = None
+        self.race: Race | None = None
         self.problem = ""
         self.version = 0
 
@@ -98,6 +103,7 @@ class CompareRun:
     def begin(self, request: CompareRequest) -> None:
         """Begin a measurement; the figures of the last one go."""
         self.request, self.report, self.problem = request, None, ""
+        self.race = None
         self.seconds_left = self.fraction = None
         self._become("waiting")
 
@@ -107,6 +113,21 @@ class CompareRun:
         if other:
             self._become(status)
         return other
+
+    def grow(self) -> None:
+        """Begin with the demo target being grown, which is measured afterwards."""
+        self.request, self.report, self.problem, self.race = None, None, "", None
+        self._become("growing")
+
+    def grown(self) -> None:
+        """End the growth: the measurement can begin."""
+        self._become("idle")
+
+    def begin_race(self) -> Race:
+        """Begin with both ways writing the text once, to be watched."""
+        self.race = Race()
+        self._become("racing")
+        return self.race
 
     def take(self, progress: CompareProgress) -> None:
         """Note how far it is."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
@@ -17,10 +19,12 @@ from app.state.compare.compare import (
 )
 from app.state.compare.text import compare_text
 from app.views.compare.dialog import RunDialog
+from app.views.compare.race import RaceView
 from app.views.compare.speed_bars import SpeedPair
 from app.views.widgets.theme import Theme
 from app.words.compare import (
     doubts_words,
+    full_size_words,
     outcome_words,
     rounds_words,
     speedup_words,
@@ -29,7 +33,10 @@ from app.words.compare import (
     way_words,
 )
 
-_SIZE = QSize(640, 560)
+if TYPE_CHECKING:
+    from engine import FullSize
+
+_SIZE = QSize(720, 760)
 
 
 class CompareDialog(RunDialog):
@@ -41,6 +48,7 @@ class CompareDialog(RunDialog):
         super().__init__(theme, CompareSettings(), parent)
         self.setWindowTitle(self.tr("Compare plain and speculative decoding"))
         self._chosen = AUTO
+        self.race = RaceView(theme, self)
         self.speeds = SpeedPair(theme, self)
         self.speedup = QLabel(self)
         self.speedup.setObjectName("figure")
@@ -62,6 +70,7 @@ class CompareDialog(RunDialog):
         row.setSpacing(12)
         row.addWidget(self.speedup)
         row.addWidget(self.outcome, 1)
+        self.place.addWidget(self.race)
         self.place.addSpacing(8)
         self.place.addWidget(self.speeds)
         self.place.addSpacing(8)
@@ -70,7 +79,18 @@ class CompareDialog(RunDialog):
             self.place.addWidget(widget)
         self.place.addStretch(1)
         self.resize(_SIZE.boundedTo(self.screen().availableSize()))
+        self.full_size = QLabel(self)
+        self.full_size.setObjectName("caption")
+        self.full_size.setWordWrap(True)
+        self.full_size.hide()
+        self.place.insertWidget(0, self.full_size)
         self.show_run(self.run)
+
+    def show_full_size(self, found: FullSize | None) -> None:
+        """Say what the demo at full size is, where it is the target; None: it is not."""
+        words = "" if found is None else full_size_words(found)
+        self.full_size.setText(words)
+        self.full_size.setVisible(bool(words))
 
     def show_pair(self, pair: ComparedModels) -> None:
         """Show what would be measured now."""
@@ -93,6 +113,7 @@ class CompareDialog(RunDialog):
         other = speculative(report)
         name = self._chosen if other is None else other.name
         shown = figures(report, name)
+        self.show_race()
         self.speeds.show_ways((way_words(PLAIN), way_words(name)), figures(report, PLAIN), shown)
         self.speedup.setText(speedup_words(shown))
         self.outcome.setText(outcome_words(shown))
@@ -107,6 +128,16 @@ class CompareDialog(RunDialog):
         self.doubts.setText("" if self.run.running else doubts_words(report))
         for label in (self.rounds, self.verdict, self.verdict_help, self.doubts):
             label.setVisible(bool(label.text()))
+
+    def show_race(self) -> None:
+        """Show the race as far as it is."""
+        request, race = self.run.request, self.run.race
+        if request is None:
+            self.race.show_race(None, ("", ""), sampled=False, free=True)
+            return
+        names = way_words(PLAIN), way_words(str(request.ways[0]))
+        drawn = request.settings.temperature > 0.0
+        self.race.show_race(race, names, sampled=drawn, free=not self.run.running)
 
     def as_text(self) -> str:
         """Return the result as text for a forum."""

@@ -54,7 +54,7 @@ class ReplayText(QAbstractScrollArea):
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return a few lines."""
-        return QSize(560, 240)
+        return QSize(560, 120)
 
     # Layout -----------------------------------------------------------------------------------------------------------
 

@@ -56,6 +56,13 @@ def ask_where_to_put(parent: QWidget, title: str, name: str) -> Path | None:
     return _with_ending(chosen, ".json")
 
 
+def ask_where_to_put_picture(parent: QWidget, name: str, kinds: str, suffix: str) -> Path | None:
+    """Ask where to write a picture of these kinds; None: cancelled. A missing suffix is added."""
+    title = QCoreApplication.translate("Files", "Save the race")
+    chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_documents() / name), kinds)
+    return _with_ending(chosen, suffix)
+
+
 def ask_what_to_open(parent: QWidget, title: str) -> Path | None:
     """Return a JSON file to be read; None: none."""
     kinds = QCoreApplication.translate("Files", "JSON (*.json)")

@@ -6,12 +6,16 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QGridLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from app.state.replay.timeline import Replay
+from app.views.replay.player import ReplayPlayer
 from app.views.widgets.keys import keeps_escape
 from app.views.widgets.scroll_page import ColumnPage
 from app.views.widgets.theme import Theme
 
 _WIDE, _MARGIN = 640, 24
 _BETWEEN = 28
+_REPLAY, _SMALL_REPLAY, _ROOMY = 17, 10.5, 37
+"""Lines of text: the height of the replay, and the height of the screen from which on there is room for more."""
 _GUESSED, _RIGHT = 5, 4
 """Words that the draft guesses in the picture, and how many of them the target keeps."""
 
@@ -100,19 +104,22 @@ class TwoModels(QWidget):
 
 
 class FirstLaunchView(ColumnPage):
-    """Show one screen in place of the conversation. Signals: demo_wanted(), folder_wanted(), closed()."""
+    """Show one screen in place of the chat. Signals: demo_wanted(), full_size_wanted(), folder_wanted(), closed()."""
 
     demo_wanted = Signal()
+    full_size_wanted = Signal()
     folder_wanted = Signal()
     closed = Signal()
 
     def __init__(self, theme: Theme, *, has_demo: bool, parent: QWidget | None = None) -> None:
         super().__init__(_WIDE, (_MARGIN, 8), parent)
         self.demo = QPushButton(self.tr("Try the demo pair"), self)
+        self.full_size = QPushButton(self.tr("Try it at full size"), self)
         self.folder = QPushButton(self.tr("Choose a folder with models…"), self)
         self.close_button = QPushButton(self.tr("Go to the chat"), self)
         self._fill(theme, has_demo=has_demo)
         self.demo.clicked.connect(self.demo_wanted)
+        self.full_size.clicked.connect(self.full_size_wanted)
         self.folder.clicked.connect(self.folder_wanted)
         self.close_button.clicked.connect(self.closed)
 
@@ -134,15 +141,48 @@ class FirstLaunchView(ColumnPage):
             )
         )
         layout.addSpacing(8)
-        layout.addWidget(TwoModels(theme, self.column))
+        self.picture = TwoModels(theme, self.column)
+        layout.addWidget(self.picture)
+        self.player = ReplayPlayer(theme, self.column)
+        self.player.hide()
+        layout.addWidget(self.player)
+        self.watched = self._label(
+            self.tr(
+                "The demo pair wrote this just now, on this computer: grey are the draft's guesses, a tick is a guess "
+                "that the target keeps, a cross one that it replaces."
+            ),
+            "caption",
+            centre=True,
+        )
+        self.watched.hide()
+        layout.addWidget(self.watched)
         layout.addSpacing(8)
         layout.addLayout(self._explain())
         layout.addSpacing(8)
         layout.addLayout(self._begin_here(has_demo=has_demo))
         layout.addStretch(2)
 
+    def play(self, replay: Replay) -> None:
+        """Play a reply that the demo pair has just written, in place of the picture."""
+        if not self.player.isHidden():
+            return
+        self.picture.hide()
+        self.player.show()
+        self._fit_replay()
+        self.player.show_replay(replay)
+        self.player.start()
+
+    def _fit_replay(self) -> None:
+        """Leave out what the replay shows anyway, where the screen is low."""
+        line = self.fontMetrics().lineSpacing()
+        roomy = self.viewport().height() >= _ROOMY * line
+        self.player.setFixedHeight(round((_REPLAY if roomy else _SMALL_REPLAY) * line))
+        for label in (*self._explained, self.watched):
+            label.setVisible(roomy)
+
     def _explain(self) -> QGridLayout:
         grid = QGridLayout()
+        self._explained: list[QWidget] = []
         grid.setHorizontalSpacing(24)
         grid.setVerticalSpacing(4)
         texts = (
@@ -157,8 +197,10 @@ class FirstLaunchView(ColumnPage):
             ),
         )  # fmt: skip
         for place, (name, text) in enumerate(texts):
-            grid.addWidget(self._label(name, "cardTitle"), 0, place)
-            grid.addWidget(self._label(text, "hint"), 1, place, Qt.AlignmentFlag.AlignTop)
+            title, words = self._label(name, "cardTitle"), self._label(text, "hint")
+            grid.addWidget(title, 0, place)
+            grid.addWidget(words, 1, place, Qt.AlignmentFlag.AlignTop)
+            self._explained += [title, words]
             grid.setColumnStretch(place, 1)
         return grid
 
@@ -166,11 +208,18 @@ class FirstLaunchView(ColumnPage):
         self.demo.setObjectName("primary")
         self.demo.setEnabled(has_demo)
         self.demo.setToolTip(self.tr("A small pair that comes with Outrider, ready to use"))
+        self.full_size.setEnabled(has_demo)
+        self.full_size.setToolTip(
+            self.tr(
+                "Grows the demo target on this computer to a large model's cost, in seconds, and lets plain and "
+                "speculative decoding race. It lies in the cache and can be deleted."
+            )
+        )
         self.folder.setToolTip(self.tr("A folder with GGUF models on this computer"))
         buttons = self._buttons = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         buttons.setSpacing(8)
         buttons.addStretch(1)
-        for button in (self.demo, self.folder, self.close_button):
+        for button in (self.demo, self.full_size, self.folder, self.close_button):
             button.setAutoDefault(False)
             buttons.addWidget(button)
         buttons.addStretch(1)
@@ -191,11 +240,13 @@ class FirstLaunchView(ColumnPage):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Place the buttons one below the other where the letters are large and the window is narrow."""
-        hints = [button.sizeHint().width() for button in (self.demo, self.folder, self.close_button)]
+        hints = [button.sizeHint().width() for button in (self.demo, self.full_size, self.folder, self.close_button)]
         wanted = sum(hints) + self._buttons.spacing() * (len(hints) + 1)
         fits = wanted <= min(event.size().width() - 2 * _MARGIN, _WIDE)
         across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
         self._buttons.setDirection(across if fits else down)
+        if not self.player.isHidden():
+            self._fit_replay()
         super().resizeEvent(event)
 
     def event(self, event: QEvent) -> bool:

@@ -25,6 +25,7 @@ from app.state.conversations.conversation import ConversationSummary, StoredMess
 from app.store.store import Store
 from app.system.single_instance import Claim
 from app.views.markdown.link_question import LinkQuestion
+from app.views.replay.player import ReplayPlayer
 from app.views.window.file_drops import DropVeil
 from app.words.models import announcement
 from helpers.gallery import gallery_scenes as scenes
@@ -96,11 +97,24 @@ def _fill_long(store: Store) -> None:
     store.add_messages(4, messages)
 
 
+async def _introduction(program: Program, gallery: Gallery) -> None:
+    window = program.window
+    window.commands.run("program.introduction")
+    await gallery.shot("first-launch")
+    await until(lambda: any(player.isVisible() for player in window.findChildren(ReplayPlayer)))
+    window.findChildren(ReplayPlayer)[0].step(3)
+    await gallery.shot("first-launch-replay")
+
+
+async def _replay(program: Program, gallery: Gallery) -> None:
+    program.window.commands.run("proof.replay")
+    await gallery.windows("replay")
+
+
 async def walk(program: Program, gallery: Gallery, folder: Path) -> None:
     """Show one thing after the other."""
     window, controller = program.window, program.controller
-    window.commands.run("program.introduction")
-    await gallery.shot("first-launch")
+    await _introduction(program, gallery)
     window.commands.run("chat.new")
     await gallery.shot("new-chat")
     controller.open(1)
@@ -108,6 +122,7 @@ async def walk(program: Program, gallery: Gallery, folder: Path) -> None:
     window.prompt_sent.emit("Make a table of animals and their food.")
     await answered(program)
     await gallery.shot("reply")
+    await _replay(program, gallery)
     QTest.mouseMove(view_of(program), view_of(program).rect().center())
     await gallery.shot("actions")
     await scenes.tokens(program, gallery)

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QLineEdit, QTabWidget, QWidget
 
 from app.control.compare import KINDS
 from app.settings.settings import SettingsFile
+from app.shell.compare_windows import CompareWindows
 from app.shell.program import Program
-from app.shell.windows import CompareWindows
 from app.state.chat.activity import Activity
 from app.state.chat.intents import Regenerate, ShowPrompt
 from app.state.chat.transcript import Exchange, Problem

@@ -117,3 +117,20 @@ def test_without_a_demo_pair(open_window: OpenWindow) -> None:
     view = first(window)
     assert not view.demo.isEnabled()
     assert view.folder.hasFocus()
+
+
+def test_a_reply_is_replayed_at_once(open_window: OpenWindow, demo_pair: tuple[Path, Path]) -> None:
+    """Without a click; the loaded pair wrote it at this start, and no conversation is left of it."""
+    window = open_window(pair=demo_pair)
+    view = first(window)
+    window.wait(lambda: view.player.playing, 30_000)
+    assert not view.picture.isVisible()
+    replay = view.player._replay
+    assert replay is not None
+    assert replay.has_guesses
+    assert sum(each.kept for each in replay.rounds[:8]) > 0
+    assert sum(len(each.rejected) for each in replay.rounds[:8]) > 0
+    assert all(each.milliseconds for each in replay.rounds)
+    window.wait(lambda: view.player.index >= 1)
+    assert not window.program.conversations.summaries()
+    assert not window.controller.transcript.entries

@@ -1,0 +1,156 @@
+"""A race in the window: both ways write the text, side by side, and it can be given away as a picture."""
+
+import itertools
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from app.shell import compare_windows
+from app.state.compare.animation import HOLD_MS, Frame, encode
+from app.state.compare.race import Race, RaceMark
+from app.views.compare.compare import CompareDialog
+from app.views.compare.race import RaceView
+from engine import bundled_pair
+from engine.growth import full_size
+from engine.growth.arithmetic import GrownShape
+from helpers.window.app_window import OpenWindow
+
+Pair = tuple[Path, Path]
+
+
+def raced(other: str = "abcdef") -> Race:
+    """Plain writes six letters in 1.2 s, the other three at a time in 0.6 s."""
+    race = Race()
+    for number, letter in enumerate("abcdef", 1):
+        race.take(RaceMark(0, 0.2 * number, letter, number))
+    for number, letter in enumerate(other, 1):
+        race.take(RaceMark(1, 0.3 * (1 + (number - 1) // 3), letter, number))
+    assert not race.over
+    assert race.speedup is None
+    race.take(RaceMark(0, 1.2, "", 6, over=True))
+    race.take(RaceMark(1, 0.6, "", 6, over=True))
+    return race
+
+
+def test_what_a_race_shows_at_each_moment() -> None:
+    race = raced()
+    plain, other = race.lanes
+    assert [plain.text(at) for at in (0.0, 0.25, 0.65, 9.0)] == ["", "a", "abc", "abcdef"]
+    assert [other.text(at) for at in (0.0, 0.31, 0.6)] == ["", "abc", "abcdef"]
+    assert (other.clock(0.9), plain.clock(0.9), race.seconds) == (0.6, 0.9, 1.2)
+    assert race.identical
+    assert race.speedup == pytest.approx(2.0)
+    moments = race.moments()
+    assert moments[0] == 0.0
+    assert moments[-1] == 1.2
+    assert all(later - earlier >= 0.066 for earlier, later in itertools.pairwise(moments))
+    assert not raced("abcdeX").identical
+
+
+def frames_of(picture: Image.Image) -> int:
+    """How many pictures an animation has."""
+    return int(getattr(picture, "n_frames", 1))
+
+
+@pytest.mark.parametrize("kind", ["webp", "gif"])
+def test_an_animation_has_its_frames_at_real_times(kind: str) -> None:
+    shades = [bytes([shade] * 3 * 64) for shade in (0, 120, 250)]
+    frames = [Frame(shades[0], 200), Frame(shades[1], 700), Frame(shades[2], HOLD_MS)]
+    made = Image.open(BytesIO(encode(frames, (8, 8), kind)))  # type: ignore[arg-type]
+    assert frames_of(made) == 3
+    shown = []
+    for place in range(3):
+        made.seek(place)
+        made.load()
+        shown.append(made.info["duration"])
+    assert shown == [200, 700, HOLD_MS]
+
+
+def test_an_animation_that_is_too_large_loses_every_second_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    frames = [Frame(bytes([10 * number] * 3 * 64), 100) for number in range(6)]
+    whole = len(encode(frames, (8, 8), "gif"))
+    monkeypatch.setattr("app.state.compare.animation.LARGEST", whole - 1)
+    fewer = Image.open(BytesIO(encode(frames, (8, 8), "gif")))
+    assert 2 <= frames_of(fewer) < 6
+    total = 0
+    for place in range(frames_of(fewer)):
+        fewer.seek(place)
+        total += fewer.info["duration"]
+    assert total == 600, "it takes as long as before"
+
+
+def _names(view: RaceView, path: Path) -> bool:
+    return path.name in view.told.text()
+
+
+def _give(path: Path, *_asked: object) -> Path:
+    return path
+
+
+def test_the_demo_pair_races(
+    open_window: OpenWindow, demo_pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = open_window(pair=demo_pair)
+    window.main.commands.run("proof.compare")
+    dialog = next(each for each in window.main.findChildren(CompareDialog) if each.isVisible())
+    dialog.prompt.setPlainText("Tell me a story about a dragon.")
+    dialog.repeats.setCurrentIndex(0)
+    window.click(dialog.start)
+    run = window.program.compare.runs["compare"]
+    window.wait(lambda: run.status == "done", 60_000)
+    race = run.race
+    assert race is not None
+    assert race.over
+    assert race.identical
+    assert race.speedup is not None
+    assert race.lanes[0].tokens == race.lanes[1].tokens == run.request.settings.tokens  # type: ignore[union-attr]
+    view = dialog.race
+    window.wait(lambda: bool(view.outcome.text()))
+    assert view.outcome.text().startswith("identical · ")
+    view.again.click()
+    window.wait(lambda: bool(view.outcome.text()))
+    for kind, button in (("png", view.picture), ("webp", view.animation), ("gif", view.animation)):
+        path = tmp_path / f"race.{kind}"
+        monkeypatch.setattr(compare_windows, "ask_where_to_put_picture", partial(_give, path))
+        window.click(button)
+        window.wait(partial(_names, view, path), 60_000)
+        window.wait(button.isEnabled)
+        assert view.told.text() == f"Saved as {path.name}"
+        with Image.open(path) as picture:
+            assert picture.size == view.field.picture_size
+            assert kind == "png" or frames_of(picture) >= 2
+        assert path.stat().st_size <= 10_000_000
+    nowhere = tmp_path / "none" / "race.webp"
+    monkeypatch.setattr(compare_windows, "ask_where_to_put_picture", lambda *_: nowhere)
+    window.click(view.animation)
+    window.wait(lambda: "was not saved" in view.told.text(), 60_000)
+
+
+def test_a_demo_at_full_size_is_grown_raced_and_deleted(
+    open_window: OpenWindow, demo_pair: Pair, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the demo's own size, so that it is quick on a machine that has other things to do."""
+    monkeypatch.setattr(full_size, "_measured_pace", lambda *_: 1.2e6)
+    monkeypatch.setattr(full_size, "choose_shape", lambda *_: (GrownShape(4, 384, 704), "memory"))
+    window = open_window(pair=demo_pair)
+    window.main.commands.run("proof.full-size")
+    run = window.program.compare.runs["compare"]
+    window.wait(lambda: run.problem or (run.race is not None and run.race.over), 60_000)
+    assert not run.problem
+    dialog = next(each for each in window.main.findChildren(CompareDialog) if each.isVisible())
+    window.click(dialog.start)
+    window.wait(lambda: not run.running, 60_000)
+    chosen = window.models.list.selection
+    assert chosen.target is not None
+    assert chosen.target.is_relative_to(isolated_home / "cache")
+    assert chosen.draft == bundled_pair()[1]
+    assert dialog.full_size.isVisible()
+    assert "a large model's cost" in dialog.full_size.text()
+    assert dialog.full_size.text().endswith("It is smaller than it should be, as memory is short.")
+    window.main.commands.run("proof.delete-full-size")
+    path = chosen.target
+    window.wait(lambda: not path.exists())
+    window.wait(lambda: window.models.list.selection.target == demo_pair[0])
