@@ -198,8 +198,7 @@ constexpr int64_t FEW_ROWS = 16;
 
 /// Types that have no product of ours.
 constexpr ggml_type THEIRS[] = {
-    GGML_TYPE_IQ1_S,  GGML_TYPE_IQ1_M,   GGML_TYPE_IQ2_XXS, GGML_TYPE_IQ2_XS,
-    GGML_TYPE_IQ2_S,  GGML_TYPE_IQ3_XXS, GGML_TYPE_IQ3_S,
+    GGML_TYPE_IQ1_S, GGML_TYPE_IQ1_M, GGML_TYPE_IQ2_S, GGML_TYPE_IQ3_S,
 };
 
 struct Shape {
