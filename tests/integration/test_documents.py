@@ -18,8 +18,8 @@ PAGES = pages()
 BY_NAME = {str(page): page for page in PAGES}
 SNIPPETS = [(page, number) for page in PAGES for number in range(len(page.blocks("python")))]
 MAKE = (ROOT / "Makefile").read_text(encoding="utf-8")
-COMMANDS = ("generate", "bench", "models", "presets", "calibrate", "parse", "template", "compile")
-ELSEWHERE = frozenset({"sudo", "pip", "(cd", "diff", "python", "signtool"})
+COMMANDS = ("generate", "bench", "models", "presets", "calibrate", "parse", "template", "compile", "serve")
+ELSEWHERE = frozenset({"sudo", "pip", "(cd", "cmake", "curl", "diff", "python", "signtool"})
 """What commands of other programs begin with."""
 FILES_OF_SOMEBODY = re.compile(r"big\.gguf|small\.gguf|chat\.json|~/|qwen")
 
@@ -101,12 +101,12 @@ def test_every_option_is_explained(command: str) -> None:
     text = BY_NAME["docs/command-line.md"].text
     start = text.index(f"\n## {command}\n")
     section = text[start : text.find("\n## ", start + 1)]
-    if command in ("bench", "calibrate"):
+    if command in ("bench", "calibrate", "serve"):
         assert "as for `generate`" in section
         section += text[text.index("\n## generate\n") : text.index("\n## bench\n")]
     told = set(re.findall(r"--[a-z][a-z0-9-]+", section))
     options = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", usage("outrider-engine", command))) - {"--help"}
-    assert command == "compile" or "--json" in options
+    assert command in ("compile", "serve") or "--json" in options
     assert options - told == set()
 
 
