@@ -19,7 +19,7 @@ BY_NAME = {str(page): page for page in PAGES}
 SNIPPETS = [(page, number) for page in PAGES for number in range(len(page.blocks("python")))]
 MAKE = (ROOT / "Makefile").read_text(encoding="utf-8")
 COMMANDS = ("generate", "bench", "models", "presets", "calibrate", "parse", "template", "compile", "serve")
-ELSEWHERE = frozenset({"sudo", "pip", "(cd", "cmake", "curl", "diff", "python", "signtool"})
+ELSEWHERE = frozenset({"sudo", "pip", "(cd", "cmake", "curl", "diff", "kernels-check", "python", "signtool"})
 """What commands of other programs begin with."""
 FILES_OF_SOMEBODY = re.compile(r"big\.gguf|small\.gguf|chat\.json|~/|qwen")
 
