@@ -51,11 +51,13 @@
 #include <type_traits>
 #include <utility>
 
-// What must become a part of its caller; the second is for a lambda. MSVC's has not been tested.
+// What must become a part of its caller, and what must not; INLINE_LAMBDA is for a lambda. MSVC's has not been tested.
 #if defined(_MSC_VER) && !defined(__clang__)
+#define OUTRIDER_APART __declspec(noinline)
 #define OUTRIDER_INLINE __forceinline
 #define OUTRIDER_INLINE_LAMBDA
 #else
+#define OUTRIDER_APART __attribute__((noinline))
 #define OUTRIDER_INLINE inline __attribute__((always_inline))
 #define OUTRIDER_INLINE_LAMBDA __attribute__((always_inline))
 #endif

@@ -72,7 +72,11 @@ template <class Format> struct SuperBlocks {
         for (int64_t i = 0; i < blocks; i++) {
             const Format rows(weights + i * sizeof(Weights), stride);
             const char * later = next == nullptr ? nullptr : next + i * ROWS * sizeof(Weights);
-            block<N>(totals, rows, i, y, columns, later);
+            if constexpr (sizeof(Vec) == 64 && N > SUPER_BLOCKS_BESIDE) {
+                block_apart<N>(totals, rows, i, y, columns, later);
+            } else {
+                block<N>(totals, rows, i, y, columns, later);
+            }
         }
         for (int c = 0; c < N; c++) {
             store_any(out[c], totals[c]);
@@ -93,6 +97,14 @@ template <class Format> struct SuperBlocks {
             add(sums, rows, g, w, i, y, columns);
         });
         finish(totals, sums, rows, i, y, columns);
+    }
+
+    /// The same, not as a part of its caller: for many columns there are too few registers for both (measured).
+    template <int N>
+    static OUTRIDER_APART void block_apart(Reals * totals, const Format & rows, int64_t i,
+                                           const Activations * const * y, const Column * const * columns,
+                                           const char * later) {
+        block<N>(totals, rows, i, y, columns, later);
     }
 
     /// The sums of block i, in integers, or where there are scales the bits of floating point numbers.
@@ -129,6 +141,14 @@ template <class Format> struct SuperBlocks {
                 }
                 if constexpr (Format::FACTORS) {
                     dots<Format::TOP, SIZE>(sum, w + SIZE * part, numbers, [](int) {}, rows.factors[number]);
+                } else if constexpr (FULL_BYTES) {
+#pragma GCC unroll 8
+                    for (int j = SIZE * part; j < SIZE * (part + 1); j++) {
+#pragma GCC unroll 8
+                        for (int c = 0; c < COUNT; c++) {
+                            sum[c] = add_byte_products(sum[c], w[j], all(dword(y[first + c][i].qs + 32 * g + 4 * j)));
+                        }
+                    }
                 } else {
                     dots<Format::TOP, SIZE>(sum, w + SIZE * part, numbers, [](int) {});
                 }
