@@ -96,6 +96,7 @@ class SpeculationPanel(ScrollPage):
         self._charts.setObjectName("page")
         layout.addWidget(self._charts, 1)
         self._make_charts(QVBoxLayout(self._charts))
+        layout.addStretch(0)  # What takes the height while the charts are folded.
         self.setWidget(page)
 
     def _make_charts(self, layout: QVBoxLayout) -> None:
