@@ -26,7 +26,7 @@ _SHOWN = {
     "torch": "torch",
     "transformers": "transformers",
 }
-_EXTRAS = ("torch",)
+_EXTRAS = ("app", "server", "torch")
 _MOST_TEXT = 2_000_000
 _LICENCE_FILE = re.compile(r"(?:^|[^A-Z])(?:LICEN[CS]E|COPYING|COPYRIGHT|NOTICE|AUTHORS)", re.IGNORECASE)
 

