@@ -3552,6 +3552,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Ein JSON-Schema, an das sich Antworten halten, oder das Wort json für irgendein JSON-Objekt. Leer = freier Text.</translation>
         </message>
         <message>
+            <source>Enter a JSON schema, the word json, or nothing.</source>
+            <translation>Geben Sie ein JSON-Schema ein, das Wort json oder nichts.</translation>
+        </message>
+        <message>
             <source>System prompt</source>
             <translation>System-Prompt</translation>
         </message>
