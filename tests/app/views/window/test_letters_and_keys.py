@@ -124,8 +124,9 @@ def test_what_has_gone_by_in_a_plot_is_reached_with_the_arrows(open_window: Open
     assert plots is not None
     plot = plots[0]
     window.ask("Hello!")  # Charts are folded until there is a reply.
-    window.wait(lambda: not window.main.panel.hint.isVisible())
+    window.wait(lambda: not window.main.panel.hint.isVisible() and window.main.panel.is_drawn)
     window.main.panel.tools.paused.emit(True)
+    window.wait(lambda: not window.main.panel._left)
     numbers = [float(place) for place in range(400)]
     plot.draw((numbers, numbers))
     plot.show_bar()
