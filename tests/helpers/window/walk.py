@@ -118,10 +118,10 @@ class Walk:
         """Coloured tokens: a legend, and a card about the token under the mouse."""
         walker = self.walker
         walker.click("Colour tokens")
-        text = walker.find("Reply, token by token")
         legend = walker.wait(lambda: [part.name for part in walker.look() if part.kind == "TokenLegend"], "the legend")
         assert legend[-1].startswith("accepted ")
         assert "correction" in legend[-1]
+        text = walker.find("Reply")
         x, y, width, height = text.place
         seen: dict[str, list[tuple[float, int]]] = {}
         for line in (y + height // 2 + beside for beside in (0, 22, -22, 44, -44)):
@@ -154,8 +154,9 @@ class Walk:
 
     def plain_text(self) -> None:
         """No colours any more."""
-        self.walker.click("Colour tokens")
-        self.walker.wait(lambda: not self.walker.sees("Reply, token by token"), "replies without colours")
+        walker = self.walker
+        walker.click("Colour tokens")
+        walker.wait(lambda: all(part.kind != "TokenLegend" for part in walker.look()), "replies without colours")
 
     def compare(self, turns: int = 15, seconds: float = 40.0) -> None:
         """Plain against speculative; both say the same."""
