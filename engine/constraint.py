@@ -137,8 +137,13 @@ def _read_schema(text: str) -> Any:
     """Return a schema. Raises InvalidRequest where it is none, or its references depend on nested names."""
     try:
         schema = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidRequest(Translatable("The JSON schema is not JSON: {reason}.", reason=str(error))) from None
+    except json.JSONDecodeError as error:
+        place = {"line": str(error.lineno), "column": str(error.colno)}
+        raise InvalidRequest(
+            Translatable("The JSON schema is not JSON: look at line {line}, character {column}.", **place)
+        ) from None
+    except (ValueError, RecursionError):
+        raise InvalidRequest(Translatable("The JSON schema is not JSON that can be read.")) from None
     if not isinstance(schema, dict | bool):
         raise InvalidRequest(Translatable("The JSON schema must be an object."))
     if isinstance(schema, dict) and "$ref" in text:

@@ -3552,10 +3552,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Ein JSON-Schema, an das sich Antworten halten, oder das Wort json für irgendein JSON-Objekt. Leer = freier Text.</translation>
         </message>
         <message>
-            <source>Enter a JSON schema, the word json, or nothing.</source>
-            <translation>Geben Sie ein JSON-Schema ein, das Wort json oder nichts.</translation>
-        </message>
-        <message>
             <source>System prompt</source>
             <translation>System-Prompt</translation>
         </message>
@@ -4204,8 +4200,12 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Das JSON-Schema verwendet Schlüsselwörter, die sich nicht erzwingen lassen: {names}. Lassen Sie sie weg.</translation>
         </message>
         <message>
-            <source>The JSON schema is not JSON: {reason}.</source>
-            <translation>Das JSON-Schema ist kein JSON: {reason}.</translation>
+            <source>The JSON schema is not JSON: look at line {line}, character {column}.</source>
+            <translation>Das JSON-Schema ist kein JSON: siehe Zeile {line}, Zeichen {column}.</translation>
+        </message>
+        <message>
+            <source>The JSON schema is not JSON that can be read.</source>
+            <translation>Das JSON-Schema ist kein JSON, das gelesen werden kann.</translation>
         </message>
         <message>
             <source>The JSON schema must be an object.</source>

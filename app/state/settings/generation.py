@@ -232,7 +232,6 @@ class GenerationChoice:
             Translatable(
                 "A JSON schema that replies are held to, or the word json for any JSON object. Empty = free text."
             ),
-            Translatable("Enter a JSON schema, the word json, or nothing."),
         ),
     )
     system: str = field(
