@@ -14,7 +14,7 @@ from typing import Any
 from engine.cancel import CancelToken
 from engine.constraint import Constraint
 from engine.decoder import SpeculativeDecoder, load
-from engine.errors import InvalidRequest
+from engine.errors import Cancelled, InvalidRequest
 from engine.messages.tools import Tool, freeze_tools
 from engine.options import load_config
 from engine.sampling_rules import RULES
@@ -105,6 +105,7 @@ def run_cancellable(work: Callable[[], int], cancel: CancelToken) -> int:
 
     def interrupt(_signal: int, _frame: object) -> None:
         if cancel.cancelled:
+            os.write(2, f"outrider-engine: {Cancelled()}\n".encode())
             os._exit(EXIT_CANCELLED)
         cancel.cancel()
 

@@ -64,6 +64,16 @@ def test_ctrl_c_at_any_moment(command: tuple[str, ...], module: str, tmp_path: P
     assert err.decode() in (CANCELLED, CANCELLED.replace("The request", "Loading the model"))
 
 
+def test_ctrl_c_twice_says_so_too(tmp_path: Path) -> None:
+    """Who presses it again does not wait for a model that is being loaded: the library is asked for and never comes."""
+    once = "os.kill(os.getpid(), signal.SIGINT)"
+    twice = _INTERRUPT_AT.format(name="llama_cpp").replace(once, f"[({once}, time.sleep(1)) for _ in range(2)]")
+    (tmp_path / "sitecustomize.py").write_text("import time\n" + twice)
+    process = _start("generate", "Hello", folder=tmp_path)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err.decode()) == (130, CANCELLED)
+
+
 def test_ctrl_c_inside_this_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def interrupted(_: object) -> None:
         raise KeyboardInterrupt
