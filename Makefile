@@ -18,7 +18,7 @@ help:
 	@echo "make test     run the tests (ARGS=... are passed to pytest)"
 	@echo "make coverage the tests of the rules, and whether they reach every line and branch"
 	@echo "make lint     formatting, rules, types and the boundaries between the packages"
-	@echo "make bench    measure speed, 100 minutes (ARGS=\"suite --list\": its parts)"
+	@echo "make bench    measure speed, 90 minutes (ARGS=\"suite --list\": its parts)"
 	@echo "make soak     the long tests"
 	@echo "make screenshots  a walk through the program, light and dark, at two scales: pictures in build/screenshots/"
 	@echo "make translations  bring the translations up to date with the texts of the sources"

@@ -162,7 +162,7 @@ PARTS = (
     ),
     Part("overlap", "Overlapped drafting against the ideal", "overlap", "overlap", 0.5),
     Part("acceptance", "Acceptance by rule", "acceptance", "acceptance --seeds 2", 0.1),
-    Part("arm_instructions", "What a weight costs on ARM", "arm_instructions", "arm_instructions --types q8_0", 12),
+    Part("arm_instructions", "What a weight costs on ARM", "arm_instructions", "arm_instructions --types q8_0", 3),
     Part("startup", "From start to first paint", "startup", "startup --pairs 1 --patience 0", 1),
     Part("idle", "What the idle program takes", "idle", "idle --seconds 5 --rest 1 --cases panel", 3),
     Part("window", "The window while a reply streams", "window", "window --replies 2", 1),

@@ -81,7 +81,8 @@ def test_a_field_of_the_generation_is_described(name: str) -> None:
         assert SETTINGS[name].page == "speculation"
     else:
         assert isinstance(entry.hint, Translatable)
-        assert isinstance(entry.rule, Translatable) or entry.name == "schema", "which says what is wrong with one"
+        # What is wrong with a schema is said of the one that was typed.
+        assert not entry.rule if name == "schema" else isinstance(entry.rule, Translatable)
         assert check(name, show(name, usual)) is None
         assert (check(name, "") is None) == (entry.optional or entry.kind in ("lines", "text"))
 

@@ -191,7 +191,7 @@ def test_every_part_is_a_benchmark_that_takes_its_options() -> None:
         assert list((ROOT / "tests" / "benchmarks").rglob(f"{part.options.split()[0]}.py"))
         assert not part.quick or part.quick.split()[0] == part.options.split()[0]
     assert len(set(ORDER)) == len(ORDER)
-    assert sum(part.minutes for part in PARTS) < 105
+    assert sum(part.minutes for part in PARTS) < 95
 
 
 def _suite(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
