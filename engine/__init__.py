@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     )
     from engine.formats.gguf.parts import first_part
     from engine.formats.model_file import ModelFile
-    from engine.generation.questions import ReadPrompt
+    from engine.generation.questions import Infill, ReadPrompt
     from engine.growth.full_size import FullSize, full_size_target
     from engine.library.compat import Fit, judge_pair, rank_drafts
     from engine.library.memory_needs import MemoryNeeds, gpu_offload, memory_needs, usable_cache_types
@@ -148,7 +148,7 @@ HOMES = {
     ),
     "engine.messages.read": ("parts_from_json",),
     "engine.chat.thinking": ("ThinkingSwitch",),
-    "engine.generation.questions": ("ReadPrompt",),
+    "engine.generation.questions": ("Infill", "ReadPrompt"),
     "engine.methods": ("DRAFT_METHODS", "DraftMethod", "METHODS", "PLAIN"),
     "engine.decoder": ("SpeculativeDecoder", "load"),
     "engine.errors": (
@@ -255,6 +255,7 @@ __all__ = [
     "GrowthError",
     "ImagePart",
     "IncompatiblePair",
+    "Infill",
     "Installation",
     "InstallationDamaged",
     "InvalidLookahead",

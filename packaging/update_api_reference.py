@@ -54,7 +54,7 @@ GROUPS = (
         "What they give.",
         (
             *("Event", "PromptProgress", "TokenEvent", "RoundEvent", "Finished", "Origin", "FinishReason"),
-            *("GenerationResult", "GenerationStats", "MethodStats", "PromptFit", "ReadPrompt"),
+            *("GenerationResult", "GenerationStats", "MethodStats", "PromptFit", "ReadPrompt", "Infill"),
         ),
     ),
     Group(

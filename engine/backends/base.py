@@ -205,3 +205,23 @@ class Backend(ABC):
     @abstractmethod
     def close(self) -> None:
         """Free the model. Closing twice is harmless; what is asked of it afterwards raises BackendClosed."""
+
+
+class Embedder(ABC):
+    """Hold one loaded embedding model. Attributes: name; width (numbers in a vector); context_length (in tokens)."""
+
+    name: str
+    width: int
+    context_length: int
+
+    @abstractmethod
+    def encode(self, text: str) -> list[int]:
+        """Return the tokens of a text, with those that the model wants around it. Raises TextNotEncodable."""
+
+    @abstractmethod
+    def embed(self, tokens: Sequence[int]) -> NDArray[np.float32]:
+        """Return the vector of a text's tokens, shape (width,), of length 1. Raises ContextFull, BackendFailure."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free the model. Closing twice is harmless."""

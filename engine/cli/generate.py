@@ -135,8 +135,11 @@ def add_models(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_speculation(parser: argparse.ArgumentParser) -> None:
-    """Add the options that make a SpeculationConfig, and those of presets."""
+def add_speculation(
+    parser: argparse.ArgumentParser,
+    folder: str = "folder with the preset's models (default: the Hugging Face cache)",
+) -> None:
+    """Add the options that make a SpeculationConfig, and those of presets; `folder`: what --folder means."""
     spec = parser.add_argument_group("speculation")
     spec.add_argument("--method", metavar="M", help=f"{AUTO}, {PLAIN}, {', '.join(SOURCES)}")
     spec.add_argument(
@@ -167,9 +170,7 @@ def add_speculation(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"use a known pair with its settings (see presets); {RECOMMENDED}: as the target itself recommends",
     )
-    spec.add_argument(
-        "--folder", type=Path, metavar="F", help="folder with the preset's models (default: the Hugging Face cache)"
-    )
+    spec.add_argument("--folder", type=Path, metavar="F", help=folder)
 
 
 def _lookahead(text: str) -> Lookahead | str:

@@ -159,7 +159,9 @@ def _make_parser(command: list[str]) -> argparse.ArgumentParser:
     )
     if command == ["compile"]:
         importlib.import_module("engine.cli.compile").add_arguments(compiling)
-    serve = commands.add_parser("serve", help="serve OpenAI's chat interface on this machine", allow_abbrev=False)
+    serve = commands.add_parser(
+        "serve", help="serve OpenAI's and Anthropic's interfaces on this machine", allow_abbrev=False
+    )
     if command == ["serve"]:
         importlib.import_module("engine.cli.serve").add_arguments(serve)
     return parser

@@ -1,4 +1,4 @@
-"""Run `serve`: load the models, and answer requests until it is ended."""
+"""Run `serve`: load models, and answer requests until it is ended."""
 
 from __future__ import annotations
 
@@ -6,19 +6,30 @@ import argparse
 import ipaddress
 import logging
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
+from engine.backends.base import Embedder
 from engine.cancel import CancelToken
 from engine.cli.common import EXIT_DONE, add_sampling_options, read_text
-from engine.cli.generate import add_models, add_speculation, load_models, settings_of
+from engine.cli.generate import NamedModels, add_models, add_speculation, load_models, settings_of
+from engine.config import LoadConfig
+from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidRequest
+from engine.formats.gguf.parts import title_stem
+from engine.library.names import resolve_source
+from engine.loading.open import open_embedder
 from engine.server.app import make_app
 from engine.server.engine_thread import EngineThread
+from engine.server.folder import folder_offers
 from engine.server.guard import Limits
+from engine.server.interfaces.requests import Defaults
 from engine.server.listen import Listener
-from engine.server.requests import Defaults
+from engine.server.shelf import ModelShelf, Offer
 
 _PORT = 8642
 _SWITCH_S = 0.0005
@@ -39,8 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="web page that may use the server, such as https://example.org; can be repeated",
     )
     add("--model-name", metavar="M", help="name of the model in requests (default: the target's)")
+    add("--embedding-model", metavar="E", help="GGUF file of a model that makes the vectors of /v1/embeddings")
+    add("--idle-unload", type=float, metavar="S", help="unload a model that was not used for S seconds")
     add_models(parser)
-    add_speculation(parser)
+    add_speculation(parser, "folder whose models requests may name, or with --preset that of its models")
     add_sampling_options(parser)
     parser.set_defaults(run=run)
 
@@ -50,20 +63,51 @@ def run(args: argparse.Namespace) -> int:
     limits = _limits(args)
     if not 0 <= args.port <= 65535:
         raise InvalidRequest("The port must be a whole number from 0 to 65535.")
-    settings = settings_of(args)
+    at, settings = (args.host, args.port), settings_of(args)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    with load_models(args, settings, Console(stderr=True), CancelToken()) as decoder:
-        name = args.model_name or (decoder.target.name if decoder.target is not None else "")
-        engine = EngineThread(decoder)
-        sys.setswitchinterval(_SWITCH_S)
-        app = make_app(engine, Defaults(name, settings.sampling, settings.speculation), limits)
-        try:
-            with Listener(app, args.host, args.port) as listener:
-                sys.stderr.write(f"outrider-engine: {name} on {listener.url}/v1 (Ctrl+C ends it)\n")
-                listener.run()
-        finally:
-            engine.close()
+    if args.idle_unload is not None and args.idle_unload < 0:
+        raise InvalidRequest("--idle-unload must be 0 seconds or more.")
+    shelf = ModelShelf(_offers(args, settings), idle_s=args.idle_unload)
+    engine = EngineThread(shelf)
+    try:
+        named = _names_models(args)
+        with Listener(make_app(engine, Defaults(settings.sampling, settings.speculation), limits), *at) as listener:
+            if named:
+                shelf.ready(shelf.names[0], CancelToken())
+            sys.setswitchinterval(_SWITCH_S)
+            there = shelf.names[0] if named else f"{len(shelf.names)} models of {args.folder}"
+            sys.stderr.write(f"outrider-engine: {there} on {listener.url}/v1 (Ctrl+C ends it)\n")
+            listener.run()
+    finally:
+        engine.close()
     return EXIT_DONE
+
+
+def _names_models(args: argparse.Namespace) -> bool:
+    """Return whether a model is loaded at once: one is named, or there is no folder to choose from."""
+    return args.folder is None or any((args.target, args.draft not in (None, "none"), args.preset))
+
+
+def _offers(args: argparse.Namespace, settings: NamedModels) -> Iterator[Offer]:
+    """Return the models that requests may name: first the one that is loaded at once. Raises FolderUnreadable."""
+    console = Console(stderr=True)
+    if _names_models(args):
+        target = settings.target or "demo"
+        name = args.model_name or title_stem(resolve_source(target))
+        yield Offer(name, lambda cancel: load_models(args, settings, console, cancel))
+    if args.embedding_model is not None:
+        path = resolve_source(args.embedding_model)
+        yield Offer(title_stem(path), embed=partial(_open_embedder, args, path))
+    if args.folder is not None and args.preset is None:
+
+        def load(target: Path, draft: Path | None, cancel: CancelToken) -> SpeculativeDecoder:
+            return load_models(args, replace(settings, target=target, draft=draft or "none"), console, cancel)
+
+        yield from folder_offers(args.folder, load, partial(_open_embedder, args), drafts=args.draft != "none")
+
+
+def _open_embedder(args: argparse.Namespace, path: Path, cancel: CancelToken) -> Embedder:
+    return open_embedder(LoadConfig(path, None, args.threads, args.gpu_layers), cancel=cancel)
 
 
 def _limits(args: argparse.Namespace) -> Limits:

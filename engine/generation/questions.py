@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.chat.context_fit import PromptFit, measure_turns
 from engine.chat.render import Renderer
-from engine.chat.template import render_conversation, render_prompt
+from engine.chat.template import encode_prompt, render_conversation, render_prompt
 from engine.chat.thinking import ThinkingSwitch, thinking_input, thinking_of
 from engine.config import ThinkingMode, check_thinking, freeze_messages
 from engine.errors import InvalidRequest, ModelNotLoaded, TokenOutOfRange
 from engine.messages.message import Message
+from engine.messages.tools import Tool
+from engine.translatable import Translatable
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,32 @@ class ReadPrompt:
     markers: tuple[tuple[int, int], ...]
     tokens: int
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Infill:
+    """Hold the texts around a gap that is to be filled: what stands `before` and `behind` it.
+
+    `begun`: how the text of the gap begins; `files`: names and texts of other files of the same work.
+    """
+
+    before: str
+    behind: str
+    begun: str = ""
+    files: tuple[tuple[str, str], ...] = ()
+
+
+_GAP_TOKENS = (
+    ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"),
+    ("<fim_prefix>", "<fim_suffix>", "<fim_middle>"),
+    ("<fim-prefix>", "<fim-suffix>", "<fim-middle>"),
+    ("<\uff5cfim\u2581begin\uff5c>", "<\uff5cfim\u2581hole\uff5c>", "<\uff5cfim\u2581end\uff5c>"),
+    ("<|code_prefix|>", "<|code_suffix|>", "<|code_middle|>"),
+    ("▁<PRE>", "▁<SUF>", "▁<MID>"),
+    ("<PRE>", "<SUF>", "<MID>"),
+)
+"""By which tokens families mark what is before a gap, what is behind it, and the gap."""
+_FILE_MARKS = ("<|file_sep|>", "<file_sep>", "<|file_separator|>")
 
 
 class TargetQuestions:
@@ -77,6 +105,60 @@ class TargetQuestions:
         if not isinstance(text, str):
             raise InvalidRequest(f"A text must be a string, not {type(text).__name__}.")
         return len(target.tokenizer.encode(text, add_special=False, parse_special=False))
+
+    def encode(self, text: str, *, add_special: bool = False, parse_special: bool = False) -> list[int]:
+        """Return the tokens of a text. `add_special`: with begin and end token, where the model wants them.
+
+        `parse_special`: the texts of control tokens are read as these. Raises ModelNotLoaded, TextNotEncodable.
+        """
+        return self._loaded().tokenizer.encode(text, add_special=add_special, parse_special=parse_special)
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Return the text of tokens, without control tokens. Raises ModelNotLoaded, TokenOutOfRange."""
+        target = self._loaded()
+        for token in tokens:
+            if not 0 <= token < target.vocab_size:
+                raise TokenOutOfRange(token, target.vocab_size)
+        return b"".join(map(target.tokenizer.piece, tokens)).decode("utf-8", "replace")
+
+    def prompt_tokens(
+        self,
+        messages: Sequence[Message | Mapping[str, Any]],
+        *,
+        thinking: ThinkingMode = "default",
+        tools: Sequence[Tool] = (),
+    ) -> list[int]:
+        """Return the tokens of a prompt that has all of these messages; `thinking`, `tools` as in GenerationRequest.
+
+        Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed, TextNotEncodable.
+        """
+        tokenizer, renderer = self._loaded().tokenizer, Renderer()
+        given = replace(thinking_input(check_thinking(thinking), tokenizer, renderer), tools=tuple(tools) or None)
+        return encode_prompt(tuple(freeze_messages(messages)), tokenizer, raw=False, renderer=renderer, given=given)
+
+    def infill_prompt(self, gap: Infill) -> list[int]:
+        """Return the tokens that have the target fill a gap: before, behind, and the mark that asks for the rest.
+
+        Raises ModelNotLoaded, InvalidRequest (it has no such marks), TextNotEncodable.
+        """
+        tokenizer, name = self._loaded().tokenizer, self._loaded().name
+        added = {text: token.id for text, token in tokenizer.added_tokens.items()}
+        marks = next((marks for marks in _GAP_TOKENS if all(mark in added for mark in marks)), None)
+        if marks is None:
+            raise InvalidRequest(
+                Translatable("The model {name} cannot fill gaps: it has no tokens for them. Choose another.", name=name)
+            )
+
+        def read(text: str) -> list[int]:
+            return tokenizer.encode(text, add_special=False, parse_special=False)
+
+        begin = tokenizer.encode("", add_special=True, parse_special=False)
+        tokens = begin[: len(begin) - tokenizer.ends]
+        mark = next((added[each] for each in _FILE_MARKS if each in added), None)
+        for title, text in gap.files:
+            tokens += read(f"{title}\n{text}\n") if mark is None else [mark, *read(f"{title}\n{text}\n")]
+        before, behind, middle = (added[each] for each in marks)
+        return [*tokens, before, *read(gap.before), behind, *read(gap.behind), middle, *read(gap.begun)]
 
     @property
     def thinking(self) -> ThinkingSwitch:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, Protocol, cast
 
-from engine.backends.base import Backend
+from engine.backends.base import Backend, Embedder
 from engine.backends.invariance import note_row_difference
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
@@ -53,6 +53,7 @@ LAZY_MODULES = (
     "engine.cli.presets",
     "engine.cli.serve",
     "engine.cli.template",
+    "engine.backends.llama_cpp.embedding",
     "engine.backends.llama_cpp.heads",
     "engine.backends.llama_cpp.library",
     "engine.backends.transformers.eagle",
@@ -63,7 +64,7 @@ LAZY_MODULES = (
     "llguidance",
     # What uvicorn and anyio import by name for the server.
     "anyio._backends._asyncio",
-    "uvicorn.lifespan.off",
+    "uvicorn.lifespan.on",
     "uvicorn.protocols.http.h11_impl",
 )
 """Every module that is imported by its name when it is first needed: whoever freezes the program must put them in."""
@@ -137,6 +138,18 @@ def open_backend(
     check_processor()
     check_model_file(config, cancel=cancel, progress=_stage(progress, "checking"))
     return _open("llama.cpp", config, progress, cancel)
+
+
+def open_embedder(config: LoadConfig, *, cancel: CancelToken | None = None) -> Embedder:
+    """Check an embedding model and load it. Raises ModelFileBroken, ModelNotSupported, LoadFailed, Cancelled."""
+    config = replace(config, path=resolve_source(config.path))
+    if config.path.suffix.lower() != ".gguf":
+        raise ModelNotSupported(config.path, Translatable("embedding models are GGUF files here."))
+    check_processor()
+    check_model_file(config, cancel=cancel, embeds=True)
+    _backend("llama.cpp")
+    module = importlib.import_module("engine.backends.llama_cpp.embedding")
+    return cast(Embedder, module.LlamaCppEmbedder.open(config, cancel=cancel))
 
 
 def _open(

@@ -65,15 +65,17 @@ def check_model_file(
     *,
     cancel: CancelToken | None = None,
     progress: Callable[[float], None] | None = None,
+    embeds: bool = False,
 ) -> None:
     """Return when a model file may be loaded in this process with these settings.
 
     Reads the header, compares the memory that it needs with what is free, and tries the file in a child process
-    unless `config.trusted` or it passed before. `progress` is told a fraction 0..1.
+    unless `config.trusted` or it passed before. `embeds`: it is to make vectors of texts. `progress` is told a fraction
+    0..1.
     Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, Cancelled.
     """
     model = inspect_model(config.path)
-    if not model.usable:
+    if not model.usable and not (embeds and model.role == "embedding"):
         raise ModelNotSupported(config.path, as_clause(model.problem or Translatable("it is not a model.")))
     if config.trusted:
         return
@@ -88,10 +90,11 @@ def check_model_file(
         free = available_memory()
         if needs.in_memory > free:
             raise ModelTooLarge(config.path, needs.in_memory, free)
-    key = passed_key(config, model)
+    key = passed_key(config, model) + ("-embeds" if embeds else "")
     if has_passed(key):
         return
-    _try_in_child(config, model.size_bytes, cancel, progress)
+    command = _command(config) if not embeds else _embedder_command(config)
+    _try_in_child(config, model.size_bytes, cancel, progress, command)
     remember_passed(key)
 
 
@@ -100,10 +103,11 @@ def _try_in_child(
     size: int,
     cancel: CancelToken | None,
     progress: Callable[[float], None] | None,
+    command: list[str],
 ) -> None:
     limit = monotonic() + (_LEAST_LIMIT_S + size / _BYTES_PER_S) * (_SHADERS if _uses_card(config) else 1)
     noise: list[str] = []
-    with _child(config) as (process, lines):
+    with _child(config, command) as (process, lines):
         while True:
             _check_cancel(cancel)
             if monotonic() > limit:
@@ -199,12 +203,12 @@ def _death(config: LoadConfig, code: int, noise: list[str]) -> LoadFailed:
 
 @contextmanager
 def _child(
-    config: LoadConfig,
+    config: LoadConfig, command: list[str]
 ) -> Iterator[tuple[subprocess.Popen[bytes], SimpleQueue[bytes | None]]]:
     """Run the child; yield it and its lines, None after the last. It is gone when the block is left."""
     lines: SimpleQueue[bytes | None] = SimpleQueue()
     try:
-        process = start_child(_command(config), errors=subprocess.STDOUT)
+        process = start_child(command, errors=subprocess.STDOUT)
     except OSError as error:
         reason = Translatable("the process that tests it cannot be started ({reason}).", reason=error.strerror or error)
         raise LoadFailed(config.path, reason) from None
@@ -229,16 +233,21 @@ def _read_lines(process: subprocess.Popen[bytes], lines: SimpleQueue[bytes | Non
 
 
 def _command(config: LoadConfig) -> list[str]:
-    settings = json.dumps(
-        {
-            "path": os.fspath(Path(config.path).absolute()),
-            "context_length": config.context_length,
-            "threads": config.threads,
-            "gpu_layers": config.gpu_layers,
-            "cache_type": config.cache_type,
-        }
-    )
-    return child_command(TRIAL, settings)
+    return child_command(TRIAL, json.dumps(_settings(config)))
+
+
+def _embedder_command(config: LoadConfig) -> list[str]:
+    return child_command(TRIAL, json.dumps(_settings(config) | {"embeds": True}))
+
+
+def _settings(config: LoadConfig) -> dict[str, Any]:
+    return {
+        "path": os.fspath(Path(config.path).absolute()),
+        "context_length": config.context_length,
+        "threads": config.threads,
+        "gpu_layers": config.gpu_layers,
+        "cache_type": config.cache_type,
+    }
 
 
 def _check_cancel(cancel: CancelToken | None) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 
 from engine.backends.base import Backend
 from engine.backends.llama_cpp.backend import LlamaCppBackend
+from engine.backends.llama_cpp.embedding import LlamaCppEmbedder
 from engine.chat.render import Renderer, keep_warm
 from engine.chat.template import encode_prompt
 from engine.config import MAX_LOOKAHEAD, LoadConfig
@@ -73,7 +74,10 @@ def run(settings: str) -> int:
         if config.path.stat().st_size < _SMALL_MODEL:
             # Several threads wait for each other in loops, which on a busy machine takes longer.
             config = replace(config, threads=1)
-        _try_model(config, out)
+        if wanted.get("embeds"):
+            _try_embedder(config)
+        else:
+            _try_model(config, out)
         verdict, reason = "good", ""
     except ModelNotSupported as error:
         verdict, reason = "not supported", error.reason
@@ -136,6 +140,21 @@ def _try_model(config: LoadConfig, out: BinaryIO) -> None:
         _try_forward(backend, _LONG_BATCH if small else _SHORT_BATCH)
         _say(out, progress=0.95)
         _try_reply(backend)
+
+
+def _try_embedder(config: LoadConfig) -> None:
+    """Try vectors of texts of every kind, and of the longest one."""
+    embedder = LlamaCppEmbedder.open(config)
+    with contextlib.closing(embedder):
+        for text in _texts():
+            with contextlib.suppress(TextNotEncodable):
+                _check_vector(embedder, embedder.encode(text)[: embedder.context_length])
+        _check_vector(embedder, embedder.encode("a b " * embedder.context_length)[: embedder.context_length])
+
+
+def _check_vector(embedder: LlamaCppEmbedder, tokens: list[int]) -> None:
+    if tokens and not np.all(np.isfinite(embedder.embed(tokens))):
+        raise _Failed(Translatable("it computes no usable numbers: its weights are damaged."))
 
 
 def _try_tokenizer(backend: Backend) -> None:

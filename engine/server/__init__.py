@@ -1,5 +1,5 @@
-"""The local server: OpenAI's chat interface over one loaded decoder.
+"""The local server: OpenAI's and Anthropic's interfaces over the models that it is given.
 
-Door: app.make_app and listen.Listener.
+Door: app.make_app, listen.Listener, shelf.ModelShelf for the models.
 Never imported here: Qt, concrete backends, and the parts of a reply below the decoder.
 """

@@ -1,44 +1,83 @@
-"""Run replies on the one thread that has the decoder, and give their events to the event loop."""
+"""Run replies on the one thread that has the models, and give their events to the event loop."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import AsyncGenerator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncGenerator, Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
+from typing import Protocol, TypeVar
 
+from engine.backends.base import Tokenizer
 from engine.cancel import CancelToken
 from engine.config import GenerationRequest
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled
-from engine.events import Event, Finished
+from engine.events import Event, Finished, GenerationResult, RoundEvent, TokenEvent
+from engine.generation.questions import Infill
+from engine.server.interfaces.form import Noted
 from engine.server.metrics import ServerMetrics
+from engine.server.shelf import ModelShelf
 from engine.server.turns import Turns
 
-_log = logging.getLogger(__name__)
+T = TypeVar("T")
 _END = object()
+_TIDY_S = 1.0
+"""How often is looked whether a model is to be unloaded."""
+
+
+class Runner(Protocol):
+    """Define what runs work on the thread that has the models, one piece after the other."""
+
+    def submit(self, work: Callable[[], T], /) -> Future[T]:
+        """Run work, and give its result or error."""
+
+    def shutdown(self) -> None:
+        """Wait for what runs, and take no more."""
 
 
 class EngineThread:
-    """Run replies one at a time. Attributes: decoder; turns; metrics.
+    """Run replies one at a time. Attributes: shelf; turns; metrics.
 
-    A reply is computed as fast as the engine can, however slowly its client reads.
+    A reply is computed as fast as the engine can, however slowly its client reads. `runner`: where the models are used;
+    None: a thread of its own.
     """
 
-    def __init__(self, decoder: SpeculativeDecoder, most_waiting: int = 256) -> None:
-        self.decoder = decoder
+    def __init__(self, shelf: ModelShelf, most_waiting: int = 256, runner: Runner | None = None) -> None:
+        self.shelf = shelf
         self.turns, self.metrics = Turns(most_waiting), ServerMetrics()
-        self._thread = ThreadPoolExecutor(1, "outrider-serve")
+        self._thread: Runner = ThreadPoolExecutor(1, "outrider-serve") if runner is None else runner
+        self._questions = ThreadPoolExecutor(1, "outrider-questions")
+        self._cancels: set[CancelToken] = set()
 
-    async def reply(self, request: GenerationRequest, client: str) -> AsyncGenerator[Event, None]:
+    async def reply(
+        self, request: GenerationRequest, client: str, model: str, noted: Noted, infill: Infill | None = None
+    ) -> AsyncGenerator[Event, None]:
         """Give the events of a reply, once it is this client's turn. Closing it early ends the reply.
 
-        Raises TooMany, and what the decoder raises.
+        `infill`: the prompt is made of it. Raises TooMany, and what loading the model and the decoder raise.
         """
         events: asyncio.Queue[object] = asyncio.Queue()
         cancel = CancelToken()
-        task = asyncio.create_task(self._run(request, client, cancel, events))
+        loop = asyncio.get_running_loop()
+
+        def tell(event: Event) -> None:
+            loop.call_soon_threadsafe(events.put_nowait, event)
+
+        def work() -> None:
+            self._write(self.shelf.ready(model, cancel), request, noted, infill, cancel, tell)
+
+        async def run() -> None:
+            try:
+                await self._in_turn(work, client, cancel)
+            except Cancelled:
+                self.metrics.cancelled += 1
+            except Exception as error:  # noqa: BLE001 - it is the reader's
+                events.put_nowait(error)
+            events.put_nowait(_END)
+
+        task = asyncio.create_task(run())
         try:
             while (event := await events.get()) is not _END:
                 if isinstance(event, BaseException):
@@ -49,37 +88,100 @@ class EngineThread:
             if not task.done():
                 task.cancel()
 
-    async def _run(
-        self, request: GenerationRequest, client: str, cancel: CancelToken, events: asyncio.Queue[object]
+    def _write(
+        self,
+        decoder: SpeculativeDecoder,
+        request: GenerationRequest,
+        noted: Noted,
+        infill: Infill | None,
+        cancel: CancelToken,
+        tell: Callable[[Event], None],
     ) -> None:
-        loop = asyncio.get_running_loop()
+        """Write a reply, on the thread that has the models."""
+        asked = request if infill is None else replace(request, prompt=tuple(decoder.infill_prompt(infill)))
+        tokenizer = decoder.target.tokenizer if decoder.target is not None else None
+        with closing(decoder.stream(asked, cancel=cancel)) as running:
+            for event in running:
+                if tokenizer is not None:
+                    _note(event, noted, tokenizer)
+                if isinstance(event, Finished):
+                    self.metrics.count(event.result)
+                if not isinstance(event, RoundEvent):
+                    tell(event)
 
-        def work() -> None:
-            with closing(self.decoder.stream(request, cancel=cancel)) as running:
-                for event in running:
-                    if isinstance(event, Finished):
-                        self.metrics.count(event.result)
-                    loop.call_soon_threadsafe(events.put_nowait, event)
+    async def ask(self, model: str, client: str, question: Callable[[SpeculativeDecoder], T]) -> T:
+        """Answer a question that needs no forward: at once where the model is loaded, or else in turn.
 
-        try:
-            async with self.turns.take(client):
-                # The turn is over when the thread is free, not when this task is told to end.
-                working = asyncio.ensure_future(loop.run_in_executor(self._thread, work))
-                try:
-                    await asyncio.shield(working)
-                except asyncio.CancelledError:
-                    cancel.cancel()
-                    await asyncio.wait([working])
+        Raises TooMany, and what loading the model and the question raise.
+        """
+        decoder = self.shelf.at_hand(model)
+        if decoder is not None:
+            return await asyncio.get_running_loop().run_in_executor(self._questions, question, decoder)
+        cancel = CancelToken()
+        return await self._in_turn(lambda: question(self.shelf.ready(model, cancel)), client, cancel)
+
+    async def embed(self, model: str, client: str, texts: Iterable[str | list[int]]) -> tuple[list[list[float]], int]:
+        """Return a vector of each text, and how many tokens they have. Raises TooMany, what loading and texts raise."""
+        cancel = CancelToken()
+
+        def work() -> tuple[list[list[float]], int]:
+            embedder = self.shelf.embedder(model, cancel)
+            vectors, count = [], 0
+            for text in texts:
+                cancel.check()
+                tokens = embedder.encode(text) if isinstance(text, str) else text
+                vectors.append(embedder.embed(tokens).tolist())
+                count += len(tokens)
+            return vectors, count
+
+        return await self._in_turn(work, client, cancel)
+
+    async def _in_turn(self, work: Callable[[], T], client: str, cancel: CancelToken) -> T:
+        """Do a piece of work when it is this client's turn; it is cancelled with the task. Raises TooMany."""
+        async with self.turns.take(client):
+            # The turn is over when the thread is free, not when this task is told to end.
+            self._cancels.add(cancel)
+            working = asyncio.wrap_future(self._thread.submit(work))
+            try:
+                return await asyncio.shield(working)
+            except asyncio.CancelledError:
+                cancel.cancel()
+                await asyncio.wait([working])
+                if not working.cancelled():
                     working.exception()
-                    raise
-        except Cancelled:
-            self.metrics.cancelled += 1
-        except Exception as error:  # noqa: BLE001 - it is the reader's
-            events.put_nowait(error)
-        events.put_nowait(_END)
+                raise
+            finally:
+                self._cancels.discard(cancel)
+
+    async def tidy(self) -> None:
+        """Unload models that nobody uses, for ever."""
+        while self.shelf.unloads:
+            await asyncio.sleep(_TIDY_S)
+            if not self.turns.running:
+                async with self.turns.take(""):
+                    await asyncio.wrap_future(self._thread.submit(self.shelf.tidy))
 
     def close(self) -> None:
-        """Wait for the reply that runs, and end the thread."""
-        self.decoder.cancel_token.cancel()
+        """Cancel what runs, and end the threads."""
+        for cancel in list(self._cancels):
+            cancel.cancel()
+        self._questions.shutdown()
+        self._thread.submit(self.shelf.close).result()
         self._thread.shutdown()
-        self.decoder.cancel_token.clear()
+
+
+def _note(event: Event, noted: Noted, tokenizer: Tokenizer) -> None:
+    """Note what is read of the model of an event."""
+    if isinstance(event, TokenEvent) and noted.wanted:
+        for token in (event.token, *(token for token, _ in event.top)):
+            if token not in noted.pieces:
+                noted.pieces[token] = tokenizer.piece(token)
+    elif isinstance(event, Finished) and noted.stops and event.result.finish_reason == "stop":
+        noted.stopped_by = _stopped_by(event.result, noted.stops, tokenizer)
+
+
+def _stopped_by(result: GenerationResult, stops: Iterable[str], tokenizer: Tokenizer) -> str | None:
+    """Return the stop text that ended a reply, None where it ended by itself."""
+    whole = b"".join(map(tokenizer.piece, result.tokens)).decode("utf-8", "replace")
+    found = [(whole.find(stop), stop) for stop in stops if stop in whole]
+    return min(found)[1] if found else None

@@ -12,7 +12,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from engine.server.replies import error_body
+from engine.server.interfaces.form import error_body
 
 _OPEN = ("/health",)
 """Paths that need no key."""

@@ -43,7 +43,7 @@ class Listener:
             app,
             http="h11",
             ws="none",
-            lifespan="off",
+            lifespan="on",
             log_config=None,
             log_level="error",
             access_log=False,

@@ -34,7 +34,20 @@ _CACHE_TYPES = {
 def load_model(
     config: LoadConfig, log: LibraryLog, progress: Callable[[float], None] | None, cancel: CancelToken | None
 ) -> Any:
-    """Load the weights. Raises LoadFailed, ModelNotSupported, Cancelled."""
+    """Load the weights of a model that writes text. Raises LoadFailed, ModelNotSupported, Cancelled."""
+    model = load_weights(config, log, progress, cancel)
+    if not llama_cpp.llama_model_has_decoder(model) or llama_cpp.llama_model_has_encoder(model):
+        llama_cpp.llama_model_free(model)
+        raise ModelNotSupported(
+            config.path, Translatable("it does not generate text token by token. Choose a chat or text model.")
+        )
+    return model
+
+
+def load_weights(
+    config: LoadConfig, log: LibraryLog, progress: Callable[[float], None] | None, cancel: CancelToken | None
+) -> Any:
+    """Load the weights of any model. Raises LoadFailed, Cancelled."""
     params = llama_cpp.llama_model_default_params()
     params.n_gpu_layers = gpu_layers(config)
     if computes_alike():  # Else buffers for AMX and the like take the weights, whose products are not ours.
@@ -57,11 +70,6 @@ def load_model(
         raise Cancelled(Translatable("Loading the model"))
     if not model:
         raise LoadFailed(config.path, reason_of(config, log, Translatable("llama.cpp cannot read it")))
-    if not llama_cpp.llama_model_has_decoder(model) or llama_cpp.llama_model_has_encoder(model):
-        llama_cpp.llama_model_free(model)
-        raise ModelNotSupported(
-            config.path, Translatable("it does not generate text token by token. Choose a chat or text model.")
-        )
     return model
 
 

@@ -1,7 +1,6 @@
 """The local server, asked by the openai package and by raw connections, with real models."""
 
 import asyncio
-import http.client
 import json
 import shutil
 import socket
@@ -9,25 +8,19 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from itertools import pairwise
 from typing import Any
 
 import openai
 import pytest
 
-from engine.config import SamplingConfig
 from engine.decoder import SpeculativeDecoder
 from engine.library.names import bundled_pair
-from engine.server.app import make_app
-from engine.server.engine_thread import EngineThread
 from engine.server.guard import Limits
-from engine.server.listen import Listener
-from engine.server.requests import Defaults
 from engine.server.turns import TooMany, Turns
+from helpers.decoding.serving import NAME, asked, served
 from helpers.models.pairs import open_files
 
-NAME = "demo"
 QUESTION: Any = [{"role": "user", "content": "Tell me a story about a fox."}]
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -36,22 +29,6 @@ SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 REFUSED = {"type": "json_schema", "json_schema": {"schema": {"not": {}}}}
-
-
-@contextmanager
-def served(decoder: SpeculativeDecoder, limits: Limits) -> Iterator[str]:
-    """Serve a decoder on a free port of this machine."""
-    engine = EngineThread(decoder)
-    with Listener(make_app(engine, Defaults(NAME, SamplingConfig()), limits), "127.0.0.1", 0) as listener:
-        thread = threading.Thread(target=listener.run)
-        thread.start()
-        try:
-            yield listener.url
-        finally:
-            listener.stop()
-            thread.join(20)
-            engine.close()
-    assert not thread.is_alive()
 
 
 @pytest.fixture(scope="module")
@@ -71,20 +48,6 @@ def url(decoder: SpeculativeDecoder) -> Iterator[str]:
 def client(url: str) -> Iterator[openai.OpenAI]:
     with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as made:
         yield made
-
-
-def asked(url: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, Any]:
-    """Ask without a library, and return the status and what the body says."""
-    host, port = url.removeprefix("http://").rsplit(":", 1)
-    with closing(http.client.HTTPConnection(host, int(port), timeout=20)) as connection:
-        told = {
-            "Content-Type": "application/json",
-            **{name.replace("_", "-"): value for name, value in headers.items()},
-        }
-        connection.request("GET" if body is None else "POST", path, body, told)
-        response = connection.getresponse()
-        data = response.read()
-    return response.status, json.loads(data) if data[:1] == b"{" else data.decode()
 
 
 # What clients ask ---------------------------------------------------------------------------------------------------
@@ -215,9 +178,9 @@ def test_a_closed_connection_ends_the_reply(url: str, decoder: SpeculativeDecode
         (b"[]", 400, "must be a JSON object"),
         (b"[" * 50_000, 400, "not JSON"),
         (b"{}", 400, '"messages" must be a list'),
-        (b'{"messages": [{"role": "user", "content": "a"}], "model": "other"}', 404, "has 'demo'"),
+        (b'{"messages": [{"role": "user", "content": "a"}], "model": "other"}', 404, "There is: 'demo'"),
         (b'{"messages": [{"role": "user", "content": "a"}], "temperature": -1}', 400, "temperature"),
-        (b'{"messages": [{"role": "user", "content": "a"}], "n": 3}', 400, '"n" must be 1'),
+        (b'{"messages": [{"role": "user", "content": "a"}], "n": 17}', 400, '"n" must be a whole number from 1 to 16'),
         (b'{"messages": [{"role": "user", "content": "a"}], "max_tokens": "x"}', 400, "max_tokens"),
         (b'{"messages": [{"role": "user", "content": "a"}], "logit_bias": {"x": 1}}', 400, "logit_bias"),
         (b'{"messages": [{"role": "user", "content": "a"}], "stream": "yes"}', 400, '"stream" must be true or false'),

@@ -1,0 +1,128 @@
+"""Answer one request: write its replies in turn, and tell them whole or as a stream."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import aclosing, suppress
+from time import perf_counter
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from engine.errors import BackendClosed, DecoderBusy, EngineError
+from engine.events import Event
+from engine.server.engine_thread import EngineThread
+from engine.server.interfaces.form import Form, error_body
+from engine.server.interfaces.requests import Asked
+from engine.server.shelf import NoSuchModel
+from engine.server.turns import TooMany
+
+_log = logging.getLogger("outrider.server")
+_GONE = 499
+Refusal = Callable[..., dict[str, Any]]
+
+
+async def answer(request: Request, engine: EngineThread, asked: Asked, form: Form) -> Response:
+    """Return the answer to a request that was read. A client that goes away ends it."""
+    if asked.ignored:
+        _log.info("%s: ignored fields: %s", request.url.path, ", ".join(asked.ignored))
+    events = _events(engine, asked, form, client_of(request))
+    if asked.stream:
+        return await _stream(events, form)
+    return await unless_gone(request, _whole(events, form), form.refusal)
+
+
+async def unless_gone(request: Request, work: Coroutine[Any, Any, Response], refusal: Refusal = error_body) -> Response:
+    """Return what `work` gives; it is cancelled where the client goes away before."""
+    began = perf_counter()
+    task, gone = asyncio.create_task(work), asyncio.create_task(_gone(request))
+    try:
+        await asyncio.wait((task, gone), return_when=asyncio.FIRST_COMPLETED)
+        response = task.result() if task.done() else Response(status_code=_GONE)
+    except (EngineError, TooMany) as error:
+        return refuse(error, refusal)
+    finally:
+        for each in (task, gone):
+            each.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await each
+    _log.info("%s: %d, %d ms", request.url.path, response.status_code, 1000 * (perf_counter() - began))
+    return response
+
+
+async def _events(engine: EngineThread, asked: Asked, form: Form, client: str) -> AsyncIterator[tuple[int, Event]]:
+    """Give the events of all replies, one after the other."""
+    for index, wanted in enumerate(asked.requests()):
+        async with aclosing(engine.reply(wanted, client, form.model, form.noted, asked.infill)) as events:
+            async for event in events:
+                form.note(index, event)
+                yield index, event
+        if len(form.results) <= index:  # The server ends.
+            return
+
+
+async def _whole(events: AsyncIterator[tuple[int, Event]], form: Form) -> Response:
+    async for _ in events:
+        pass
+    return JSONResponse(form.whole()) if form.results else _cancelled(form)
+
+
+def _cancelled(form: Form) -> Response:
+    return JSONResponse(form.refusal("The reply was cancelled.", "server_error"), 503)
+
+
+async def _stream(events: AsyncIterator[tuple[int, Event]], form: Form) -> Response:
+    try:
+        first = await anext(events)  # What is wrong with the request is a status, not an event.
+    except (EngineError, TooMany) as error:
+        return refuse(error, form.refusal)
+    except StopAsyncIteration:
+        return _cancelled(form)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        async with aclosing(events):  # type: ignore[type-var]
+            try:
+                for piece in form.pieces(*first):
+                    yield piece
+                async for index, event in events:
+                    for piece in form.pieces(index, event):
+                        yield piece
+            except (EngineError, TooMany) as error:
+                ending = form.failed(_sentence(error))
+            else:
+                ending = form.end() if form.results else form.failed("The reply was cancelled.")
+            for piece in ending:
+                yield piece
+
+    return StreamingResponse(pieces(), media_type="text/event-stream", headers={"cache-control": "no-store"})
+
+
+async def _gone(request: Request) -> None:
+    """Wait until the client has closed the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def client_of(request: Request) -> str:
+    """Return what tells clients apart: where they call from, and what they call themselves."""
+    host = "" if request.client is None else request.client.host
+    return f"{host} {request.headers.get('x-client-id', '')} {request.headers.get('user-agent', '')}"[:200]
+
+
+def refuse(error: Exception, refusal: Refusal = error_body) -> Response:
+    """Return the answer that says why a request is refused; `refusal` forms its body."""
+    said = _sentence(error)
+    if isinstance(error, TooMany):
+        return JSONResponse(refusal(said, "rate_limit_error"), 429, {"retry-after": "1"})
+    if isinstance(error, NoSuchModel):
+        return JSONResponse(refusal(said, code="model_not_found"), 404)
+    if isinstance(error, DecoderBusy | BackendClosed):
+        return JSONResponse(refusal(said, "server_error"), 503)
+    return JSONResponse(refusal(said), 400)
+
+
+def _sentence(error: Exception) -> str:
+    return "Too many requests are waiting. Try again later." if isinstance(error, TooMany) else str(error)

@@ -1,0 +1,126 @@
+"""Define how replies are told: what every interface has in common, and its counts."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from engine.events import Event, Finished, GenerationResult, TokenEvent
+
+
+@dataclass(slots=True)
+class Noted:
+    """Hold what is read of the model while a reply is written: later another one may be loaded.
+
+    `pieces`: the bytes of tokens, where they are `wanted`; `stops`: texts that end the reply, `stopped_by`: which did.
+    """
+
+    wanted: bool = False
+    stops: tuple[str, ...] = ()
+    stopped_by: str | None = None
+    pieces: dict[int, bytes] = field(default_factory=dict)
+
+
+class Form(ABC):
+    """Tell the replies to one request: whole, or as the pieces of a stream.
+
+    Attributes: model (its name); noted; id (made up); created (seconds since 1970); results (those that have ended).
+    """
+
+    def __init__(self, model: str, noted: Noted) -> None:
+        self.model, self.noted = model, noted
+        self.id = secrets.token_hex(12)
+        self.created = int(datetime.now(UTC).timestamp())
+        self.results: list[GenerationResult] = []
+        self.reasoning_tokens = 0
+
+    def note(self, index: int, event: Event) -> None:
+        """Take notice of an event of reply `index`. Call it before `pieces`."""
+        if isinstance(event, TokenEvent):
+            self.reasoning_tokens += event.channel == "reasoning"
+        elif isinstance(event, Finished):
+            self.results.append(event.result)
+
+    @abstractmethod
+    def whole(self) -> dict[str, Any]:
+        """Return the replies, which have ended."""
+
+    @abstractmethod
+    def pieces(self, index: int, event: Event) -> Iterator[bytes]:
+        """Return what an event of reply `index` adds to a stream."""
+
+    @abstractmethod
+    def end(self) -> Iterator[bytes]:
+        """Return the end of a stream, all replies of which have ended."""
+
+    @abstractmethod
+    def failed(self, message: str) -> Iterator[bytes]:
+        """Return the end of a stream that broke off."""
+
+    @staticmethod
+    def refusal(message: str, kind: str = "invalid_request_error", code: str | None = None) -> dict[str, Any]:
+        """Return the body that says why a request was refused."""
+        return error_body(message, kind, code)
+
+
+def error_body(message: str, kind: str = "invalid_request_error", code: str | None = None) -> dict[str, Any]:
+    """Return what says that a request failed, as OpenAI's interface has it."""
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+
+def as_event(data: Mapping[str, Any] | str, name: str | None = None) -> bytes:
+    """Return one event of a stream, where need be with a name."""
+    said = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    head = "" if name is None else f"event: {name}\n"
+    return f"{head}data: {said}\n\n".encode("utf-8", "replace")
+
+
+def usage(results: Sequence[GenerationResult], reasoning_tokens: int) -> dict[str, Any]:
+    """Return how many tokens were read and written. Several replies to one prompt have read it once."""
+    first = results[0]
+    read, written = first.prompt_tokens, sum(len(result.tokens) for result in results)
+    return {
+        "prompt_tokens": read,
+        "completion_tokens": written,
+        "total_tokens": read + written,
+        "prompt_tokens_details": {"cached_tokens": cached_tokens(first)},
+        "completion_tokens_details": {
+            "reasoning_tokens": reasoning_tokens,
+            "accepted_prediction_tokens": sum(result.stats.accepted for result in results),
+            "rejected_prediction_tokens": sum(result.stats.rejected for result in results),
+        },
+    }
+
+
+def cached_tokens(result: GenerationResult) -> int:
+    """Return how many tokens of the prompt were in the cache."""
+    return result.prompt_tokens - result.prompt_evaluated
+
+
+def timings(result: GenerationResult) -> dict[str, Any]:
+    """Return what it took, with llama.cpp's names. Times in milliseconds."""
+    stats = result.stats
+    written_ms, read = stats.total_ms - stats.prompt_ms, result.prompt_evaluated
+    return {
+        "cache_n": cached_tokens(result),
+        "prompt_n": read,
+        "prompt_ms": stats.prompt_ms,
+        "prompt_per_token_ms": stats.prompt_ms / read if read else 0.0,
+        "prompt_per_second": 1000.0 * read / stats.prompt_ms if stats.prompt_ms else 0.0,
+        "predicted_n": stats.emitted,
+        "predicted_ms": written_ms,
+        "predicted_per_token_ms": written_ms / stats.emitted if stats.emitted else 0.0,
+        "predicted_per_second": stats.tokens_per_second,
+        "draft_n": stats.proposed,
+        "draft_n_accepted": stats.accepted,
+    }
+
+
+def call_ids(result: GenerationResult, prefix: str = "call_") -> list[str]:
+    """Return an id for each tool call: its own, or one that is made up."""
+    return [call.id or prefix + secrets.token_hex(12) for call in result.tool_calls]

@@ -1,0 +1,123 @@
+"""Read and answer requests for the tokens and the vectors of texts."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from engine.config import GenerationRequest
+from engine.decoder import SpeculativeDecoder
+from engine.errors import InvalidRequest
+from engine.messages.message import Message
+from engine.server.interfaces.requests import read_flag, read_messages
+
+_MOST_TEXTS = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Hold what is to be tokenised: a text or messages. `pieces`: with the text of each token."""
+
+    text: str
+    messages: tuple[Message, ...]
+    add_special: bool
+    parse_special: bool
+    pieces: bool
+
+
+def read_texts(body: Mapping[str, Any]) -> Texts:
+    """Return what a body of /tokenize asks for, with llama.cpp's names or vLLM's. Raises InvalidRequest."""
+    messages = read_messages(body["messages"]) if body.get("messages") is not None else ()
+    text = body.get("content", body.get("prompt", ""))
+    if not isinstance(text, str) or (not messages and "content" not in body and "prompt" not in body):
+        raise InvalidRequest('/tokenize needs a text as "content", or "messages".')
+    _check_model(body)
+    special = read_flag(body, "add_special") or read_flag(body, "add_special_tokens")
+    parse = body.get("parse_special") is not False
+    pieces = read_flag(body, "with_pieces") or read_flag(body, "return_token_strs")
+    return Texts(text, messages, special, parse, pieces)
+
+
+def told_tokens(wanted: Texts, decoder: SpeculativeDecoder) -> dict[str, Any]:
+    """Return the tokens as /tokenize tells them. Raises what encoding raises."""
+    if wanted.messages:
+        tokens = decoder.prompt_tokens(wanted.messages)
+    else:
+        tokens = decoder.encode(wanted.text, add_special=wanted.add_special, parse_special=wanted.parse_special)
+    length = 0 if decoder.target is None else decoder.target.context_length
+    listed: list[Any] = [{"id": token, "piece": decoder.token_text(token)} for token in tokens]
+    return {"tokens": listed if wanted.pieces else tokens, "count": len(tokens), "max_model_len": length}
+
+
+def count_prompt(request: GenerationRequest, decoder: SpeculativeDecoder) -> int:
+    """Return how many tokens a conversation has. Raises what encoding raises."""
+    messages: Any = request.prompt
+    return len(decoder.prompt_tokens(messages, thinking=request.thinking, tools=request.tools))
+
+
+def read_tokens(body: Mapping[str, Any]) -> list[int]:
+    """Return the tokens of a body of /detokenize. Raises InvalidRequest."""
+    tokens = body.get("tokens")
+    if not isinstance(tokens, list) or not all(type(token) is int for token in tokens):
+        raise InvalidRequest('/detokenize needs "tokens", a list of token ids.')
+    _check_model(body)
+    return tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Embeddings:
+    """Hold what vectors are asked for. `dimensions`: of how many numbers, None: all; `packed`: as base64."""
+
+    model: str
+    texts: tuple[str | list[int], ...]
+    dimensions: int | None
+    packed: bool
+
+
+def embedding_texts(body: Mapping[str, Any]) -> Embeddings:
+    """Return what a body of /v1/embeddings asks for. Raises InvalidRequest."""
+    given, form, dimensions = body.get("input"), body.get("encoding_format"), body.get("dimensions")
+    _check_model(body)
+    texts = [given] if isinstance(given, str) or (given and _are_tokens(given)) else given
+    if not isinstance(texts, list) or not texts or not all(text and _is_text(text) for text in texts):
+        raise InvalidRequest('"input" must be a text, a list of texts, or lists of token ids, none of them empty.')
+    if len(texts) > _MOST_TEXTS:
+        raise InvalidRequest(f'"input" has {len(texts):,} texts; the limit is {_MOST_TEXTS:,}.')
+    if form not in (None, "float", "base64"):
+        raise InvalidRequest('"encoding_format" must be float or base64.')
+    if dimensions is not None and (type(dimensions) is not int or dimensions < 1):
+        raise InvalidRequest('"dimensions" must be a whole number above 0.')
+    return Embeddings(body.get("model") or "", tuple(texts), dimensions, form == "base64")
+
+
+def told_embeddings(wanted: Embeddings, model: str, vectors: Sequence[Sequence[float]], count: int) -> dict[str, Any]:
+    """Return vectors as /v1/embeddings tells them. Raises InvalidRequest where they are too short."""
+    data = []
+    for index, vector in enumerate(vectors):
+        numbers = np.asarray(vector, np.float32)
+        if wanted.dimensions is not None:
+            if wanted.dimensions > len(numbers):
+                raise InvalidRequest(f'"dimensions" must be at most {len(numbers)}, which the model has.')
+            numbers = numbers[: wanted.dimensions]
+            numbers = numbers / (np.linalg.norm(numbers) or 1.0)
+        told: Any = base64.b64encode(numbers.astype("<f4").tobytes()).decode() if wanted.packed else numbers.tolist()
+        data.append({"object": "embedding", "index": index, "embedding": told})
+    counted = {"prompt_tokens": count, "total_tokens": count}
+    return {"object": "list", "data": data, "model": model, "usage": counted}
+
+
+def _is_text(text: object) -> bool:
+    return isinstance(text, str) or _are_tokens(text)
+
+
+def _are_tokens(text: object) -> bool:
+    return isinstance(text, list) and all(type(token) is int for token in text)
+
+
+def _check_model(body: Mapping[str, Any]) -> None:
+    if not isinstance(body.get("model", ""), str | type(None)):
+        raise InvalidRequest('"model" must be the name of a model.')
