@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cancel import CancelToken
-from engine.errors import NotAvailable
+from engine.errors import BackendFailure, NotAvailable
 from engine.sampling.rows import NUMPY, Rows
 from engine.translatable import Translatable
 
@@ -114,6 +114,14 @@ class Tokenizer(Protocol):
         """Return the text that stands for a control token, such as `<|im_start|>`; '' for any other token."""
 
 
+class CacheKeeper(ABC):
+    """Keep copies of a backend's cache."""
+
+    @abstractmethod
+    def change_to(self, backend: Backend, tokens: Sequence[int]) -> None:
+        """Prepare the cache for reading `tokens`: bring back what is kept of them."""
+
+
 class Backend(ABC):
     """Hold one loaded causal model. Not thread-safe: one thread at a time.
 
@@ -124,7 +132,8 @@ class Backend(ABC):
     notes (sentences about how it was loaded that a person should know, mostly none); closed (whether `close` was
     called); own_kernels (whether this project's kernels compute: verifying costs less); row_difference (by how much a
     logit of a token fed with four others differs from that of the token alone, at most, as measured after loading; None
-    where it was not measured); hidden_states (which ones can be shown, None where none can).
+    where it was not measured); hidden_states (which ones can be shown, None where none can); keeper (of caches that
+    were displaced, None: they are not kept).
     """
 
     name: str
@@ -144,6 +153,7 @@ class Backend(ABC):
     own_kernels: bool = False
     row_difference: float | None = None
     hidden_states: HiddenStates | None = None
+    keeper: CacheKeeper | None = None
 
     @property
     def batch_invariant(self) -> bool | None:
@@ -191,6 +201,21 @@ class Backend(ABC):
             raise NotAvailable(
                 Translatable("Drafting with heads"), Translatable("{name} shows no hidden states.", name=self.name)
             )
+
+    def cache_bytes(self) -> int:
+        """Return how large a copy of the cache would be, in bytes; 0 where it cannot be copied."""
+        return 0
+
+    def copy_cache(self) -> NDArray[np.uint8] | None:
+        """Return a copy of the cache, None where it cannot be copied."""
+        return None
+
+    def restore_cache(self, tokens: Sequence[int], data: NDArray[np.uint8]) -> None:
+        """Put a copy, of the cache when it held `tokens`, in place of the cache.
+
+        Raises BackendFailure; the cache is empty then.
+        """
+        raise BackendFailure(Translatable("its cache cannot be restored"))
 
     def set_threads(self, n: int) -> None:  # noqa: B027 - not every backend can
         """Compute with `n` threads (1 or more) from the next forward on. Nothing happens where not threads_adjustable.

@@ -24,6 +24,8 @@ def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
 
 def keep_prefix(backend: Backend, tokens: Sequence[int]) -> int:
     """Rewind the cache to what it shares with `tokens` and give its length; from zero where it cannot go back."""
+    if backend.keeper is not None:
+        backend.keeper.change_to(backend, tokens)
     shared = common_prefix(backend.tokens, tokens)
     try:
         backend.truncate(shared)

@@ -14,6 +14,7 @@ from pathlib import Path
 from rich.console import Console
 
 from engine.backends.base import Embedder
+from engine.backends.saved import MOST_BYTES
 from engine.cancel import CancelToken
 from engine.cli.common import EXIT_DONE, add_sampling_options, read_text
 from engine.cli.generate import NamedModels, add_models, add_speculation, load_models, settings_of
@@ -32,6 +33,7 @@ from engine.server.listen import Listener
 from engine.server.shelf import ModelShelf, Offer
 
 _PORT = 8642
+_MIB = 2**20
 _SWITCH_S = 0.0005
 """After which the thread that computes hands the interpreter to the one that answers; Python's own 5 ms are felt."""
 
@@ -51,6 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--model-name", metavar="M", help="name of the model in requests (default: the target's)")
     add("--embedding-model", metavar="E", help="GGUF file of a model that makes the vectors of /v1/embeddings")
+    add(
+        "--cache-memory",
+        type=int,
+        default=MOST_BYTES // _MIB,
+        metavar="M",
+        help="MiB for the caches of conversations that others displaced; 0: keep none (default: %(default)s)",
+    )
     add("--idle-unload", type=float, metavar="S", help="unload a model that was not used for S seconds")
     add_models(parser)
     add_speculation(parser, "folder whose models requests may name, or with --preset that of its models")
@@ -67,8 +76,10 @@ def run(args: argparse.Namespace) -> int:
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     if args.idle_unload is not None and args.idle_unload < 0:
         raise InvalidRequest("--idle-unload must be 0 seconds or more.")
+    if args.cache_memory < 0:
+        raise InvalidRequest("--cache-memory must be 0 MiB or more.")
     shelf = ModelShelf(_offers(args, settings), idle_s=args.idle_unload)
-    engine = EngineThread(shelf)
+    engine = EngineThread(shelf, cache_bytes=args.cache_memory * _MIB)
     try:
         named = _names_models(args)
         with Listener(make_app(engine, Defaults(settings.sampling, settings.speculation), limits), *at) as listener:

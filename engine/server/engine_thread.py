@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from engine.backends.base import Tokenizer
+from engine.backends.saved import MOST_BYTES, keep_caches
 from engine.cancel import CancelToken
 from engine.config import GenerationRequest
 from engine.decoder import SpeculativeDecoder
@@ -41,11 +42,18 @@ class EngineThread:
     """Run replies one at a time. Attributes: shelf; turns; metrics.
 
     A reply is computed as fast as the engine can, however slowly its client reads. `runner`: where the models are used;
-    None: a thread of its own.
+    None: a thread of its own. `cache_bytes`: for the caches of conversations that others displaced, of each model.
     """
 
-    def __init__(self, shelf: ModelShelf, most_waiting: int = 256, runner: Runner | None = None) -> None:
+    def __init__(
+        self,
+        shelf: ModelShelf,
+        most_waiting: int = 256,
+        runner: Runner | None = None,
+        cache_bytes: int = MOST_BYTES,
+    ) -> None:
         self.shelf = shelf
+        self._cache_bytes = cache_bytes
         self.turns, self.metrics = Turns(most_waiting), ServerMetrics()
         self._thread: Runner = ThreadPoolExecutor(1, "outrider-serve") if runner is None else runner
         self._questions = ThreadPoolExecutor(1, "outrider-questions")
@@ -99,6 +107,7 @@ class EngineThread:
     ) -> None:
         """Write a reply, on the thread that has the models."""
         asked = request if infill is None else replace(request, prompt=tuple(decoder.infill_prompt(infill)))
+        keep_caches(decoder.target, decoder.draft, most_bytes=self._cache_bytes)
         tokenizer = decoder.target.tokenizer if decoder.target is not None else None
         with closing(decoder.stream(asked, cancel=cancel)) as running:
             for event in running:

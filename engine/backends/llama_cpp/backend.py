@@ -12,6 +12,7 @@ from typing import Any
 
 import llama_cpp
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.backends.base import Backend, Logits, Rewind, StateReader
 from engine.backends.llama_cpp.hidden import HiddenRows, hidden_states
@@ -289,6 +290,30 @@ class LlamaCppBackend(Backend):
                 self._decode(self._replay, self.length - len(self._replay), 0)
                 self._replay = []
             self._state.mark()
+
+    def cache_bytes(self) -> int:
+        if self.rewind.kind != "any" or self._reader is not None:  # A reader of states would have none of a copy.
+            return 0
+        with self._open():
+            return int(llama_cpp.llama_state_seq_get_size(self._context, 0))
+
+    def copy_cache(self) -> NDArray[np.uint8] | None:
+        data = np.empty(self.cache_bytes(), np.uint8)
+        with self._open():
+            place = data.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
+            written = llama_cpp.llama_state_seq_get_data(self._context, place, data.nbytes, 0)
+        return data if data.nbytes and written == data.nbytes else None
+
+    def restore_cache(self, tokens: Sequence[int], data: NDArray[np.uint8]) -> None:
+        with self._open():
+            self._clear()
+            self._tokens.clear()
+            place = data.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
+            read = self._reader is None and llama_cpp.llama_state_seq_set_data(self._context, place, data.nbytes, 0)
+            if not read:
+                self._clear()
+                raise BackendFailure(Translatable("its cache cannot be restored"))
+            self._tokens.extend(tokens)
 
     def _recover(self) -> None:
         """Mend the cache after a forward that failed half-way: it is as before, or empty."""

@@ -1,0 +1,77 @@
+"""Keep the caches of conversations that others displaced, so that they need not be read again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.backends.base import Backend, CacheKeeper
+from engine.backends.prefix import common_prefix
+from engine.errors import BackendFailure
+from engine.system.machine import available_memory
+
+MOST_BYTES = 2**30
+_WORTH = 64
+"""Tokens that are read again rather than copied: a copy takes as long as reading a few."""
+_SHARE = 4
+"""A copy takes at most this part (a quarter) of the memory that is free."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedCache:
+    """Hold a copy of a cache: its tokens, and the bytes that the backend gave."""
+
+    tokens: tuple[int, ...]
+    data: NDArray[np.uint8]
+
+
+class SavedCaches(CacheKeeper):
+    """Keep copies of one backend's cache, those last used, `most_bytes` of them at most."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most = most_bytes
+        self._kept: list[SavedCache] = []
+
+    @property
+    def kept(self) -> tuple[SavedCache, ...]:
+        """Return the copies, the oldest first."""
+        return tuple(self._kept)
+
+    def change_to(self, backend: Backend, tokens: Sequence[int]) -> None:
+        """Bring back what is kept of a text that is to be read, and keep what that displaces.
+
+        The cache then holds a text that begins like `tokens`, or what it held before.
+        """
+        shared, held = common_prefix(backend.tokens, tokens), tuple(backend.tokens)
+        best = max(self._kept, key=lambda saved: common_prefix(saved.tokens, tokens), default=None)
+        gain = 0 if best is None else common_prefix(best.tokens, tokens) - shared
+        if len(held) - shared >= _WORTH:
+            self._keep(backend, held)
+        if best is None or gain < _WORTH:
+            return
+        self._kept = [saved for saved in self._kept if saved is not best]
+        try:
+            backend.restore_cache(best.tokens, best.data)
+        except BackendFailure:  # It is empty then: all is read anew.
+            return
+
+    def _keep(self, backend: Backend, held: tuple[int, ...]) -> None:
+        size = backend.cache_bytes()
+        if not size or size > self._most or size > available_memory() // _SHARE:
+            return
+        self._kept = [saved for saved in self._kept if saved.tokens != held[: len(saved.tokens)]]
+        while self._kept and sum(saved.data.nbytes for saved in self._kept) + size > self._most:
+            del self._kept[0]
+        data = backend.copy_cache()
+        if data is not None:
+            self._kept.append(SavedCache(held, data))
+
+
+def keep_caches(*backends: Backend | None, most_bytes: int = MOST_BYTES) -> None:
+    """Let backends keep the caches of conversations that others displace; those that do already stay as they are."""
+    for backend in backends:
+        if backend is not None and backend.keeper is None and most_bytes:
+            backend.keeper = SavedCaches(most_bytes)

@@ -1,0 +1,116 @@
+"""What the local server costs beside the library: tokens/s, and the time to the first token.
+
+The library here and `serve` in a process of its own write the same greedy reply in turns with the same model, one after
+the other, a few times; the server's is read as a stream. The model has random weights of such a size that it writes
+about 100 tokens/s on two cores. The musts: at most 3 % fewer tokens/s, and the first token at most 5 ms later.
+
+    make bench ARGS="serving [--runs N] [--tokens N]"
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+from engine.config import LoadConfig
+from engine.decoder import SpeculativeDecoder
+from engine.events import TokenEvent
+from helpers.models.random_model import Shape, write_random_model
+from helpers.paths import ROOT
+
+SHAPE = Shape(layers=12, width=768, inner=2048, heads=12, key_heads=12, vocabulary=32_000)
+MOST_SLOWER, MOST_LATER_MS = 0.03, 5.0
+_PROMPT = list(range(40, 72))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One reply: the time to its first token in milliseconds, and tokens/s behind that."""
+
+    first_ms: float
+    rate: float
+
+
+@contextmanager
+def served(path: Path) -> Iterator[HTTPConnection]:
+    """Run the command, and connect with it."""
+    command = [sys.executable, "-m", "engine", "serve", "--target", str(path), "--port", "0"]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        url = next((line for line in process.stderr if " on http://" in line), "").partition(" on http://")[2]
+        host, port = url.partition("/v1")[0].split(":")
+        try:
+            with closing(HTTPConnection(host, int(port), timeout=120)) as connection:
+                yield connection
+        finally:
+            process.send_signal(signal.SIGINT)
+
+
+def of_library(decoder: SpeculativeDecoder, prompt: list[int], tokens: int) -> Run:
+    """Have the library write a reply."""
+    began = perf_counter()
+    events = decoder.stream(prompt, max_tokens=tokens, lookahead=0)
+    return _run([perf_counter() - began for event in events if isinstance(event, TokenEvent)])
+
+
+def of_server(connection: HTTPConnection, prompt: list[int], tokens: int) -> Run:
+    """Have the server write a reply."""
+    body = {"prompt": prompt, "max_tokens": tokens, "lookahead": 0, "stream": True, "logprobs": 0}
+    data, times, began = json.dumps(body), [], perf_counter()
+    connection.request("POST", "/v1/completions", data, {"Content-Type": "application/json"})
+    with connection.getresponse() as response:
+        while line := response.readline():
+            if line.startswith(b'data: {"id"') and b'"finish_reason":null' in line:
+                times.append(perf_counter() - began)
+    return _run(times)
+
+
+def _run(times: Sequence[float]) -> Run:
+    return Run(1000 * times[0], (len(times) - 1) / (times[-1] - times[0]))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table. Exit status 1: a must is not met."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--tokens", type=int, default=100)
+    args = parser.parse_args(arguments)
+    ours: list[Run] = []
+    theirs: list[Run] = []
+    with tempfile.TemporaryDirectory() as folder, SpeculativeDecoder() as decoder:
+        path = write_random_model(Path(folder) / "random.gguf", SHAPE)
+        decoder.attach_target(LoadConfig(path, trusted=True))
+        with served(path) as connection:
+            for number in range(args.runs + 1):
+                # Each run another prompt, so that both read it; the first one warms up.
+                prompt = [number + 1, *_PROMPT]
+                ours.append(of_library(decoder, prompt, args.tokens))
+                theirs.append(of_server(connection, prompt, args.tokens))
+                print(ours[-1], theirs[-1], file=sys.stderr, flush=True)
+    pairs = list(zip(ours[1:], theirs[1:], strict=True))
+    slower = median(1 - server.rate / library.rate for library, server in pairs)
+    later = median(server.first_ms - library.first_ms for library, server in pairs)
+    print("## The local server beside the library\n")
+    print(f"A model of {SHAPE.parameters / 1e6:.0f} M random weights, Q8_0, plain decoding; medians of {args.runs}")
+    print(f"replies of {args.tokens} tokens, streamed, in turns.\n")
+    print("| | tokens/s | first token, ms |\n|---|---|---|")
+    for name, runs in (("library", ours[1:]), ("server", theirs[1:])):
+        print(f"| {name} | {median(run.rate for run in runs):.1f} | {median(run.first_ms for run in runs):.1f} |")
+    print(f"\nMedian of the pairs: {100 * slower:.1f} % fewer tokens/s (must: at most 3), first token {later:.1f} ms")
+    print("later (must: at most 5).")
+    return 0 if slower <= MOST_SLOWER and later <= MOST_LATER_MS else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
