@@ -104,6 +104,8 @@ if TYPE_CHECKING:
     from engine.options import GenerationOptions, LoadOptions
     from engine.sampling.acceptance import accept, residual_distribution
     from engine.sampling.distribution import distribution, sample
+    from engine.server.local import LocalServer, ServerAddress
+    from engine.server.metrics import ServerFigures, ServerLine
     from engine.stats import GenerationStats, MethodStats
     from engine.system.cache_files import cache_folder, full_size_folder, tighten_cache
     from engine.system.files import expanded, private_file, private_folder, tighten, write_whole
@@ -133,6 +135,8 @@ HOMES = {
         "ThinkingMode",
     ),
     "engine.constraint": ("Constraint",),
+    "engine.server.local": ("LocalServer", "ServerAddress"),
+    "engine.server.metrics": ("ServerFigures", "ServerLine"),
     "engine.drafting.base": ("Draft", "Drafter", "DrafterContext", "GoesOn"),
     "engine.messages.message": ("Message",),
     "engine.messages.parts": (
@@ -266,6 +270,7 @@ __all__ = [
     "LoadOptions",
     "LoadProgress",
     "LoadWarning",
+    "LocalServer",
     "MemoryNeeds",
     "Message",
     "MethodStats",
@@ -290,6 +295,9 @@ __all__ = [
     "RewindNotSupported",
     "RoundEvent",
     "SamplingConfig",
+    "ServerAddress",
+    "ServerFigures",
+    "ServerLine",
     "SpeculationConfig",
     "SpeculativeDecoder",
     "Spread",

@@ -68,6 +68,11 @@ GROUPS = (
         ),
     ),
     Group(
+        "Serving",
+        "A decoder of your own for other programs on this machine; the command `serve` does the same.",
+        ("LocalServer", "ServerAddress", "ServerFigures", "ServerLine"),
+    ),
+    Group(
         "Measuring",
         "Ways of decoding compared in turns.",
         ("measure_ways", "WaysReport", "WayFigures", "Spread", "ModelFacts", "Equality", "WaysProgress"),

@@ -95,6 +95,7 @@ class EngineBridge:
         self._trusted = frozenset(trusted)
         self._make_decoder = make_decoder or _make_decoder
         self._events: deque[TimedEvent] = deque()
+        self._now: SpeculativeDecoder | None = None
         self._worker = Worker(loop, self._begin, "outrider-engine")
 
     # Jobs -------------------------------------------------------------------------------------------------------------
@@ -256,6 +257,15 @@ class EngineBridge:
 
         return self._worker.submit(Job(self._loop, work, background=True))
 
+    def hand(self, work: Callable[[], None]) -> None:
+        """Do a piece of work of the local server when it is its turn. From any thread."""
+        with contextlib.suppress(RuntimeError):  # The loop may be closed when the program ends.
+            self._loop.call_soon_threadsafe(lambda: self._worker.submit(Job(self._loop, lambda _: work())))
+
+    def current_decoder(self) -> SpeculativeDecoder | None:
+        """Return the decoder, None before the first job. From any thread; what it does is for `hand`."""
+        return self._now
+
     def drain(self) -> list[TimedEvent]:
         """Return the events since the last call, each with the time (perf_counter, seconds) at which it came."""
         events: list[TimedEvent] = []
@@ -273,7 +283,7 @@ class EngineBridge:
     # On the worker thread ---------------------------------------------------------------------------------------------
 
     def _begin(self) -> AbstractContextManager[object]:
-        self._decoder = self._make_decoder()
+        self._decoder = self._now = self._make_decoder()
         return contextlib.closing(self._decoder)
 
     def _load(self, wanted: Loaded, how: LoadWay, cancel: CancelToken) -> Loaded:

@@ -23,6 +23,7 @@ from PySide6.QtCore import QEvent, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.bridge.bridge import EngineBridge
+from app.bridge.serving import ServerSwitch
 from app.control.attachments import Attachments
 from app.control.chat import ChatController
 from app.control.choices import Choices
@@ -68,6 +69,8 @@ if TYPE_CHECKING:
 
 CLOSE_S = 1.4
 """How long the engine may take to stop when the window closes; with the rest this stays below two seconds."""
+SERVER_S = 0.2
+"""How long the local server may take to stop listening then; what it does goes on in the background."""
 SAVE_S = 0.5
 """How long the last of the conversations may take to be saved then."""
 _SWITCH_S = 0.001
@@ -135,6 +138,7 @@ def build(
         autosave,
         theme,
         bridge,
+        ServerSwitch(bridge),
         models,
         conversations,
         controller,
@@ -343,6 +347,7 @@ async def _live(program: Program, loop: asyncio.AbstractEventLoop, script: Scrip
 
 def _end(program: Program) -> bool:
     program.autosave.close()
+    program.server.turn_off(SERVER_S)
     ended = program.bridge.close(CLOSE_S)
     if not program.conversations.close(SAVE_S):
         LOGGER.warning("the last changes of the conversations could not be saved")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from app.bridge.bridge import EngineBridge
+from app.bridge.serving import ServerSwitch
 from app.control.attachments import Attachments
 from app.control.chat import ChatController
 from app.control.compare import CompareController
@@ -33,6 +34,7 @@ class Program:
     autosave: Autosave
     theme: Theme
     bridge: EngineBridge
+    server: ServerSwitch
     models: ModelController
     conversations: ConversationController
     controller: ChatController

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QCoreApplication, QObject
 
 from app.shell.program import Program
+from app.shell.server_switch import ServerControl
 from app.state.settings.generation import PRESET, GenerationChoice
 from app.state.settings.presets import (
     LARGEST_FILE,
@@ -27,12 +28,13 @@ if TYPE_CHECKING:
 
 
 class SettingsWindows(QObject):
-    """Hold the settings dialog, which is made on first use. Attribute: dialog."""
+    """Hold the settings dialog, which is made on first use. Attributes: dialog; server (its switch)."""
 
     def __init__(self, program: Program) -> None:
         super().__init__(program.window)
         self.dialog: SettingsDialog | None = None
         self._program = program
+        self.server = ServerControl(program)
         program.controller.choices.changed.connect(self._show_choices)
         program.autosave.changed.connect(self._show_settings)
         program.window.closed.connect(self._close)
@@ -63,6 +65,7 @@ class SettingsWindows(QObject):
         dialog.shown.connect(self._fill)
         dialog.general.changed.connect(self._set)
         dialog.speculation.changed.connect(self._speculate)
+        self.server.attach(dialog.server)
         page.own_changed.connect(choices.choose)
         page.defaults_changed.connect(choices.choose_defaults)
         page.presets.save_wanted.connect(lambda name: self._save(page.presets, _preset(name, page.choice)))

@@ -12,7 +12,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from engine.errors import BackendClosed, DecoderBusy, EngineError
+from engine.errors import BackendClosed, DecoderBusy, EngineError, ModelNotLoaded
 from engine.events import Event
 from engine.server.engine_thread import EngineThread
 from engine.server.interfaces.form import Form, error_body
@@ -53,20 +53,22 @@ async def unless_gone(request: Request, work: Coroutine[Any, Any, Response], ref
     return response
 
 
-async def _events(engine: EngineThread, asked: Asked, form: Form, client: str) -> AsyncIterator[tuple[int, Event]]:
-    """Give the events of all replies, one after the other."""
+async def _events(
+    engine: EngineThread, asked: Asked, form: Form, client: str
+) -> AsyncIterator[tuple[int, list[Event]]]:
+    """Give the events of all replies, one after the other, those together that came together."""
     for index, wanted in enumerate(asked.requests()):
         async with aclosing(engine.reply(wanted, client, form.model, form.noted, asked.infill)) as events:
-            async for event in events:
-                form.note(index, event)
-                yield index, event
+            async for together in events:
+                yield index, together
         if len(form.results) <= index:  # The server ends.
             return
 
 
-async def _whole(events: AsyncIterator[tuple[int, Event]], form: Form) -> Response:
-    async for _ in events:
-        pass
+async def _whole(events: AsyncIterator[tuple[int, list[Event]]], form: Form) -> Response:
+    async for index, together in events:
+        for event in together:
+            form.note(index, event)
     return JSONResponse(form.whole()) if form.results else _cancelled(form)
 
 
@@ -74,7 +76,7 @@ def _cancelled(form: Form) -> Response:
     return JSONResponse(form.refusal("The reply was cancelled.", "server_error"), 503)
 
 
-async def _stream(events: AsyncIterator[tuple[int, Event]], form: Form) -> Response:
+async def _stream(events: AsyncIterator[tuple[int, list[Event]]], form: Form) -> Response:
     try:
         first = await anext(events)  # What is wrong with the request is a status, not an event.
     except (EngineError, TooMany) as error:
@@ -85,11 +87,10 @@ async def _stream(events: AsyncIterator[tuple[int, Event]], form: Form) -> Respo
     async def pieces() -> AsyncIterator[bytes]:
         async with aclosing(events):  # type: ignore[type-var]
             try:
-                for piece in form.pieces(*first):
-                    yield piece
-                async for index, event in events:
-                    for piece in form.pieces(index, event):
-                        yield piece
+                yield _pieces(form, *first)
+                async for index, together in events:
+                    if said := _pieces(form, index, together):
+                        yield said
             except (EngineError, TooMany) as error:
                 ending = form.failed(_sentence(error))
             else:
@@ -98,6 +99,14 @@ async def _stream(events: AsyncIterator[tuple[int, Event]], form: Form) -> Respo
                 yield piece
 
     return StreamingResponse(pieces(), media_type="text/event-stream", headers={"cache-control": "no-store"})
+
+
+def _pieces(form: Form, index: int, together: list[Event]) -> bytes:
+    pieces = []
+    for event in together:
+        form.note(index, event)
+        pieces += form.pieces(index, event)
+    return b"".join(pieces)
 
 
 async def _gone(request: Request) -> None:
@@ -119,7 +128,7 @@ def refuse(error: Exception, refusal: Refusal = error_body) -> Response:
         return JSONResponse(refusal(said, "rate_limit_error"), 429, {"retry-after": "1"})
     if isinstance(error, NoSuchModel):
         return JSONResponse(refusal(said, code="model_not_found"), 404)
-    if isinstance(error, DecoderBusy | BackendClosed):
+    if isinstance(error, DecoderBusy | BackendClosed | ModelNotLoaded):
         return JSONResponse(refusal(said, "server_error"), 503)
     return JSONResponse(refusal(said), 400)
 

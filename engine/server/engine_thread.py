@@ -15,7 +15,7 @@ from engine.cancel import CancelToken
 from engine.config import GenerationRequest
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled
-from engine.events import Event, Finished, GenerationResult, RoundEvent, TokenEvent
+from engine.events import Event, Finished, GenerationResult, PromptProgress, RoundEvent, TokenEvent
 from engine.generation.questions import Infill
 from engine.server.interfaces.form import Noted
 from engine.server.metrics import ServerMetrics
@@ -24,6 +24,7 @@ from engine.server.turns import Turns
 
 T = TypeVar("T")
 _END = object()
+_EVENTS = (PromptProgress, TokenEvent, Finished)
 _TIDY_S = 1.0
 """How often is looked whether a model is to be unloaded."""
 
@@ -33,9 +34,6 @@ class Runner(Protocol):
 
     def submit(self, work: Callable[[], T], /) -> Future[T]:
         """Run work, and give its result or error."""
-
-    def shutdown(self) -> None:
-        """Wait for what runs, and take no more."""
 
 
 class EngineThread:
@@ -55,14 +53,17 @@ class EngineThread:
         self.shelf = shelf
         self._cache_bytes = cache_bytes
         self.turns, self.metrics = Turns(most_waiting), ServerMetrics()
-        self._thread: Runner = ThreadPoolExecutor(1, "outrider-serve") if runner is None else runner
+        self._own = ThreadPoolExecutor(1, "outrider-serve") if runner is None else None
+        self._thread: Runner = runner or self._own  # type: ignore[assignment]
         self._questions = ThreadPoolExecutor(1, "outrider-questions")
         self._cancels: set[CancelToken] = set()
 
     async def reply(
         self, request: GenerationRequest, client: str, model: str, noted: Noted, infill: Infill | None = None
-    ) -> AsyncGenerator[Event, None]:
-        """Give the events of a reply, once it is this client's turn. Closing it early ends the reply.
+    ) -> AsyncGenerator[list[Event], None]:
+        """Give the events of a reply, those together that came together, once it is this client's turn.
+
+        Closing it early ends the reply.
 
         `infill`: the prompt is made of it. Raises TooMany, and what loading the model and the decoder raise.
         """
@@ -87,10 +88,15 @@ class EngineThread:
 
         task = asyncio.create_task(run())
         try:
-            while (event := await events.get()) is not _END:
-                if isinstance(event, BaseException):
-                    raise event
-                yield event  # type: ignore[misc]
+            ended = False
+            while not ended:
+                came = [await events.get()]
+                while not events.empty():
+                    came.append(events.get_nowait())
+                ended = came[-1] is _END
+                if told := [event for event in came if isinstance(event, _EVENTS)]:
+                    yield told
+                _raise_first(came)
         finally:
             cancel.cancel()
             if not task.done():
@@ -170,13 +176,24 @@ class EngineThread:
                 async with self.turns.take(""):
                     await asyncio.wrap_future(self._thread.submit(self.shelf.tidy))
 
-    def close(self) -> None:
-        """Cancel what runs, and end the threads."""
+    def cancel(self) -> None:
+        """Cancel what runs. From any thread."""
         for cancel in list(self._cancels):
             cancel.cancel()
+
+    def close(self) -> None:
+        """Cancel what runs, and end the threads that are ours."""
+        self.cancel()
         self._questions.shutdown()
-        self._thread.submit(self.shelf.close).result()
-        self._thread.shutdown()
+        if self._own is not None:
+            self._own.submit(self.shelf.close).result()
+            self._own.shutdown()
+
+
+def _raise_first(came: Iterable[object]) -> None:
+    for error in came:
+        if isinstance(error, BaseException):
+            raise error
 
 
 def _note(event: Event, noted: Noted, tokenizer: Tokenizer) -> None:

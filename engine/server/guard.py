@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import hmac
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from time import perf_counter
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
@@ -14,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engine.server.interfaces.form import error_body
 
+_LONGEST_PATH = 60
 _OPEN = ("/health",)
 """Paths that need no key."""
 
@@ -23,7 +25,8 @@ class Limits:
     """Hold what is allowed.
 
     `key`: None where none is needed; `hosts`: names by which the server may be called, beside addresses and localhost;
-    `origins`: of web pages that may call it; `most_bytes` of a body, which comes within `body_seconds`.
+    `origins`: of web pages that may call it; `most_bytes` of a body, which comes within `body_seconds`; `note`: is told
+    the path, the status and the seconds of each request that was answered.
     """
 
     key: str | None = None
@@ -31,6 +34,7 @@ class Limits:
     origins: tuple[str, ...] = ()
     most_bytes: int = 16 * 2**20
     body_seconds: float = 30.0
+    note: Callable[[str, int, float], None] | None = None
 
 
 class _Refused(Exception):
@@ -50,7 +54,25 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-            return
+        elif self._limits.note is None:
+            await self._let_through(scope, receive, send)
+        else:
+            await self._noted(scope, receive, send, self._limits.note)
+
+    async def _noted(self, scope: Scope, receive: Receive, send: Send, note: Callable[[str, int, float], None]) -> None:
+        began, status = perf_counter(), 0
+
+        async def sent(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
+        try:
+            await self._let_through(scope, receive, sent)
+        finally:
+            note(scope["path"][:_LONGEST_PATH], status, perf_counter() - began)
+
+    async def _let_through(self, scope: Scope, receive: Receive, send: Send) -> None:
         wrong = self._wrong(scope, Headers(scope=scope))
         if wrong is None:
             try:

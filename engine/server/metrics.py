@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from engine.events import GenerationResult
 
+_KEPT_LINES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLine:
+    """Tell of one request: when it came, its path, the status of the answer, and how long that took, in seconds."""
+
+    time: datetime
+    path: str
+    status: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFigures:
+    """Hold what a server did: replies that run, wait and have ended, and tokens."""
+
+    running: int = 0
+    waiting: int = 0
+    replies: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    emitted: int = 0
+    proposed: int = 0
+    accepted: int = 0
+
 
 class ServerMetrics:
-    """Add up replies. Attribute: cancelled (replies that ended before their first token)."""
+    """Add up replies, and keep the last requests. Attribute: cancelled (replies that ended before a token)."""
 
     def __init__(self) -> None:
         self.cancelled = 0
+        self._lines: deque[ServerLine] = deque(maxlen=_KEPT_LINES)
         self._ended: Counter[str] = Counter()
         self._sums: Counter[str] = Counter()
 
@@ -28,6 +57,28 @@ class ServerMetrics:
                 "spec_decode_num_draft_tokens": stats.proposed,
                 "spec_decode_num_accepted_tokens": stats.accepted,
             }
+        )
+
+    def note(self, path: str, status: int, seconds: float) -> None:
+        """Keep a request that was answered."""
+        self._lines.append(ServerLine(datetime.now(UTC), path, status, seconds))
+
+    def lines(self) -> tuple[ServerLine, ...]:
+        """Return the last requests, the oldest first."""
+        return tuple(self._lines.copy())
+
+    def figures(self, running: int, waiting: int) -> ServerFigures:
+        """Return the sums."""
+        sums = self._sums
+        return ServerFigures(
+            running,
+            waiting,
+            sum(self._ended.values()),
+            sums["prompt_tokens"],
+            sums["prompt_tokens_cached"],
+            sums["generation_tokens"],
+            sums["spec_decode_num_draft_tokens"],
+            sums["spec_decode_num_accepted_tokens"],
         )
 
     def text(self, model: str, running: int, waiting: int) -> str:

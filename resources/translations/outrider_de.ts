@@ -2342,6 +2342,77 @@
         </message>
     </context>
     <context>
+        <name>ServerPage</name>
+        <message>
+            <source>Editors, agents and scripts can use the models of this window, in the form of OpenAI's or Anthropic's interface. Their requests and your messages take turns.</source>
+            <translation>Editoren, Agenten und Skripte können die Modelle dieses Fensters benutzen, in der Form der Schnittstellen von OpenAI oder Anthropic. Ihre Anfragen und Ihre Nachrichten wechseln sich ab.</translation>
+        </message>
+        <message>
+            <source>Serve the loaded models to other programs</source>
+            <translation>Die geladenen Modelle anderen Programmen anbieten</translation>
+        </message>
+        <message>
+            <source>This computer only</source>
+            <translation>Nur dieser Computer</translation>
+        </message>
+        <message>
+            <source>Other computers too</source>
+            <translation>Auch andere Computer</translation>
+        </message>
+        <message>
+            <source>Address</source>
+            <translation>Adresse</translation>
+        </message>
+        <message>
+            <source>Other computers need the key; what they send is not encrypted</source>
+            <translation>Andere Computer brauchen den Schlüssel; was sie senden, ist nicht verschlüsselt</translation>
+        </message>
+        <message>
+            <source>Port</source>
+            <translation>Port</translation>
+        </message>
+        <message>
+            <source>Key</source>
+            <translation>Schlüssel</translation>
+        </message>
+        <message>
+            <source>Each request must have it; empty: none is asked for</source>
+            <translation>Jede Anfrage muss ihn haben; leer: keiner wird verlangt</translation>
+        </message>
+        <message>
+            <source>Requests</source>
+            <translation>Anfragen</translation>
+        </message>
+        <message>
+            <source>On: {url}</source>
+            <translation>Ein: {url}</translation>
+        </message>
+        <message>
+            <source>Off</source>
+            <translation>Aus</translation>
+        </message>
+        <message>
+            <source>{running} running, {waiting} waiting</source>
+            <translation>{running} laufen, {waiting} warten</translation>
+        </message>
+        <message>
+            <source>{count} replies</source>
+            <translation>{count} Antworten</translation>
+        </message>
+        <message>
+            <source>{count} tokens written</source>
+            <translation>{count} Tokens geschrieben</translation>
+        </message>
+        <message>
+            <source>{count} tokens read, {cached} more in the cache</source>
+            <translation>{count} Tokens gelesen, {cached} weitere im Cache</translation>
+        </message>
+        <message>
+            <source>{share} % of the drafts accepted</source>
+            <translation>{share} % der Vorschläge angenommen</translation>
+        </message>
+    </context>
+    <context>
         <name>Settings</name>
         <message>
             <source>Import</source>
@@ -2537,6 +2608,10 @@
         <message>
             <source>Speculation</source>
             <translation>Spekulation</translation>
+        </message>
+        <message>
+            <source>Local server</source>
+            <translation>Lokaler Server</translation>
         </message>
         <message>
             <source>Reset to defaults</source>
@@ -3114,6 +3189,10 @@
     <context>
         <name>engine</name>
         <message>
+            <source>The local server needs Starlette and uvicorn. Install them: pip install 'outrider[server]'</source>
+            <translation>Der lokale Server braucht Starlette und uvicorn. Installieren Sie sie: pip install 'outrider[server]'</translation>
+        </message>
+        <message>
             <source>{size} pt</source>
             <translation>{size} pt</translation>
         </message>
@@ -3160,6 +3239,10 @@
         <message>
             <source>Notifications</source>
             <translation>Benachrichtigungen</translation>
+        </message>
+        <message>
+            <source>The key cannot be saved ({reason}).</source>
+            <translation>Der Schlüssel lässt sich nicht speichern ({reason}).</translation>
         </message>
         <message>
             <source>it is not a chat exported by Outrider</source>
@@ -3708,6 +3791,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>{name} zeigt keine verborgenen Zustände.</translation>
         </message>
         <message>
+            <source>its cache cannot be restored</source>
+            <translation>sein Cache lässt sich nicht wiederherstellen</translation>
+        </message>
+        <message>
             <source>the head has no hidden states to begin with</source>
             <translation>dem Kopf fehlen die verborgenen Zustände, von denen er ausgeht</translation>
         </message>
@@ -3734,6 +3821,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>llama.cpp returned no logits</source>
             <translation>llama.cpp lieferte keine Logits</translation>
+        </message>
+        <message>
+            <source>llama.cpp cannot create a context for it</source>
+            <translation>llama.cpp kann dafür keinen Kontext anlegen</translation>
+        </message>
+        <message>
+            <source>it is no embedding model: its file does not say how to make one vector.</source>
+            <translation>es ist kein Embedding-Modell: seine Datei sagt nicht, wie ein Vektor entsteht.</translation>
         </message>
         <message>
             <source>a head in a GGUF file needs a target in one. Choose a GGUF file as the target.</source>
@@ -4836,6 +4931,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Die Methode {method} braucht andere Köpfe: die von {name} sind für {theirs}.</translation>
         </message>
         <message>
+            <source>The model {name} cannot fill gaps: it has no tokens for them. Choose another.</source>
+            <translation>Das Modell {name} kann keine Lücken füllen: Es hat keine Tokens dafür. Wählen Sie ein anderes.</translation>
+        </message>
+        <message>
             <source>The demo at full size needs at least {needed:.1f} GB of memory and disk. Free some, and try again.</source>
             <translation>Die Demo in voller Größe braucht mindestens {needed:.1f} GB Arbeitsspeicher und Platz auf dem Datenträger. Schaffen Sie Platz, und versuchen Sie es noch einmal.</translation>
         </message>
@@ -5052,6 +5151,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>sein Ordner enthält keine config.json, die das Modell beschreibt.</translation>
         </message>
         <message>
+            <source>embedding models are GGUF files here.</source>
+            <translation>Embedding-Modelle sind hier GGUF-Dateien.</translation>
+        </message>
+        <message>
             <source>llama.cpp cannot be loaded ({reason}). A build for graphics cards needs the card's driver; install that, or Outrider again.</source>
             <translation>llama.cpp kann nicht geladen werden ({reason}). Ein Build für Grafikkarten braucht den Treiber der Karte: Installieren Sie ihn oder Outrider erneut.</translation>
         </message>
@@ -5104,12 +5207,12 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>{complaint} Laden Sie das Modell noch einmal oder wandeln Sie es noch einmal um.</translation>
         </message>
         <message>
-            <source>its chat template does not terminate.</source>
-            <translation>ihre Chatvorlage endet nicht.</translation>
-        </message>
-        <message>
             <source>it computes no usable numbers: its weights are damaged.</source>
             <translation>es berechnet keine brauchbaren Zahlen: Seine Gewichte sind beschädigt.</translation>
+        </message>
+        <message>
+            <source>its chat template does not terminate.</source>
+            <translation>ihre Chatvorlage endet nicht.</translation>
         </message>
         <message>
             <source>The beginning of the reply does not fit the constraint.</source>
@@ -5246,6 +5349,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>its best logit is not a finite number</source>
             <translation>sein bestes Logit ist keine endliche Zahl</translation>
+        </message>
+        <message>
+            <source>Other computers could use this address: set a key.</source>
+            <translation>Andere Computer könnten diese Adresse benutzen: Legen Sie einen Schlüssel fest.</translation>
+        </message>
+        <message>
+            <source>The port must be a whole number from 0 to 65535.</source>
+            <translation>Der Port muss eine ganze Zahl von 0 bis 65535 sein.</translation>
         </message>
         <message>
             <source>This build of Outrider does not include PyTorch and transformers. Install the full flavour of Outrider.</source>

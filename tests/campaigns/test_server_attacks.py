@@ -33,6 +33,14 @@ PATHS = [
     "/v1/models",
     "/health",
     "/metrics",
+    "/v1/responses",
+    "/v1/messages",
+    "/v1/messages/count_tokens",
+    "/v1/embeddings",
+    "/tokenize",
+    "/detokenize",
+    "/infill",
+    "/v1/models/../../etc/passwd",
     "/../../etc/passwd",
     "/%2e%2e/",
 ]
@@ -55,6 +63,19 @@ VALUES: list[Any] = [
 FIELDS = [
     *("messages", "prompt", "model", "stream", "temperature", "top_p", "max_tokens", "stop", "seed", "logit_bias", "n"),
     *("logprobs", "top_logprobs", "response_format", "tools", "tool_choice", "stream_options", "reasoning_effort"),
+    *("input", "instructions", "text", "reasoning", "include", "system", "thinking", "stop_sequences", "content"),
+    *("tokens", "input_prefix", "input_suffix", "input_extra", "n_predict", "encoding_format", "dimensions"),
+]
+NEARLY: list[dict[str, Any]] = [
+    {"max_tokens": 1},
+    {"input": [{"type": "message", "role": "user", "content": [{"type": "input_text"}]}], "max_output_tokens": 1},
+    {"input": [{"type": "function_call"}, {"type": "function_call_output", "output": [{}]}, {"type": "reasoning"}]},
+    {"messages": [{"role": "user", "content": [{"type": "tool_result", "content": [{"text": 1}]}]}], "max_tokens": 1},
+    {"messages": [{"role": "assistant", "content": [{"type": "tool_use", "input": "x"}]}], "max_tokens": 1},
+    {"messages": [{"role": "user", "content": "a"}], "tools": [{"name": 1, "input_schema": []}], "max_tokens": 1},
+    {"tokens": [10**30, -1]},
+    {"input": ["a", ["b"]], "model": "../../x"},
+    {"input_prefix": "a", "input_extra": [{"filename": {}, "text": []}], "n_predict": 1},
 ]
 
 
@@ -127,7 +148,7 @@ def malformed(drawn: random.Random) -> bytes:
                 "max_tokens": 1,
             }
             if drawn.random() < 0.5
-            else {}
+            else drawn.choice(NEARLY)
         )
     ).encode()
     lines = [

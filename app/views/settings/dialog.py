@@ -18,21 +18,22 @@ from app.state.settings.generation import GenerationChoice
 from app.state.settings.presets import GenerationPreset, Shelf, SystemPrompt
 from app.views.settings.generation import GenerationPage
 from app.views.settings.option_page import OptionPage
+from app.views.settings.server import ServerPage
 from app.views.widgets.keys import Dialog
 from app.views.widgets.scroll_page import ScrollPage
 from app.views.widgets.theme import Theme
 
-PageName = Literal["general", "generation", "speculation"]
-PAGES: tuple[PageName, ...] = ("general", "generation", "speculation")
+PageName = Literal["general", "generation", "speculation", "server"]
+PAGES: tuple[PageName, ...] = ("general", "generation", "speculation", "server")
 _SIZE = QSize(760, 680)
 _LINE = 120
 """Characters."""
 
 
 class SettingsDialog(Dialog):
-    """Show the settings and tell what is changed. Attributes: general, generation, speculation (the pages), tabs.
+    """Show the settings and tell what is changed.
 
-    Signal: shown() (it is to be filled).
+    Attributes: general, generation, speculation, server (the pages), tabs. Signal: shown() (it is to be filled).
     """
 
     shown = Signal()
@@ -57,10 +58,12 @@ class SettingsDialog(Dialog):
             "window; choosing n-gram or none as the draft there overrides the method."
         )
         self.speculation = OptionPage("speculation", self, promise)
+        self.server = ServerPage(self)
         for page, words in (
             (self.general, self.tr("General")),
             (self.generation, self.tr("Generation")),
             (self.speculation, self.tr("Speculation")),
+            (self.server, self.tr("Local server")),
         ):
             self.tabs.addTab(_scrolled(page), words)
         self.reset_button = QPushButton(self.tr("Reset to defaults"), self)
@@ -86,7 +89,7 @@ class SettingsDialog(Dialog):
 
     def _fit_font(self) -> None:
         """Limit the length of lines: longer ones are hard to read; what is beside them is empty."""
-        for page in (self.general, self.generation, self.speculation):
+        for page in (self.general, self.generation, self.speculation, self.server):
             page.setMaximumWidth(page.fontMetrics().averageCharWidth() * _LINE)
 
     def open_at(self, page: PageName | None = None) -> None:
@@ -108,9 +111,10 @@ class SettingsDialog(Dialog):
         """Show the settings of the pages that are made of the register."""
         self.general.show_settings(settings)
         self.speculation.show_settings(settings)
+        self.server.show_settings(settings)
 
     def _reset(self) -> None:
-        (self.general, self.generation, self.speculation)[self.tabs.currentIndex()].reset()
+        (self.general, self.generation, self.speculation, self.server)[self.tabs.currentIndex()].reset()
 
 
 def _scrolled(page: QWidget) -> ScrollPage:

@@ -1,0 +1,93 @@
+"""The switch of the local server: the models of the window answer other programs, beside the window itself."""
+
+import asyncio
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.bridge.bridge import EngineBridge
+from app.bridge.serving import ServerSwitch
+from app.settings.settings import Settings
+from app.state.models.models import Loaded
+from app.views.settings.server import ServerPage
+from engine import Message, ServerFigures, ServerLine, bundled_pair
+from helpers.decoding.serving import asked
+
+
+async def ask(url: str, path: str, body: dict[str, Any] | None = None, **headers: str) -> tuple[int, Any]:
+    data = None if body is None else json.dumps(body).encode()
+    return await asyncio.to_thread(lambda: asked(url.removesuffix("/v1"), path, data, **headers))
+
+
+@pytest.mark.asyncio
+async def test_the_models_of_the_window_answer_others_too() -> None:
+    bridge = EngineBridge(asyncio.get_running_loop(), trusted=bundled_pair())
+    switch = ServerSwitch(bridge)
+    question = [{"role": "user", "content": "Tell me a story about a fox."}]
+    try:
+        switch.turn_on("127.0.0.1", 0, "")
+        assert not switch.problem
+        status, answer = await ask(switch.url, "/v1/chat/completions", {"messages": question})
+        assert status == 503
+        assert "target" in answer["error"]["message"]
+        await bridge.load(Loaded(*bundled_pair())).result
+        own = bridge.reply([Message("user", question[0]["content"])], 0)
+
+        def chat() -> tuple[str | None, str]:
+            with openai.OpenAI(base_url=switch.url, api_key="none", max_retries=0) as client:
+                reply = client.chat.completions.create(model="", messages=question, max_tokens=16)  # type: ignore[arg-type]
+                return reply.choices[0].message.content, client.models.list().data[0].id
+
+        (text, name), mine = await asyncio.gather(asyncio.to_thread(chat), own.result)
+        assert mine.content.startswith(text or "?")
+        assert name == Path(bundled_pair()[0]).stem
+        figures = switch.figures()
+        assert figures is not None
+        assert (figures.replies, figures.emitted, figures.running) == (1, 16, 0)
+        assert [(line.path, line.status) for line in switch.lines()][:2] == [
+            ("/v1/chat/completions", 503),
+            ("/v1/chat/completions", 200),
+        ]
+        first = switch.url
+        switch.turn_on("127.0.0.1", 0, "secret")
+        assert switch.url != first
+        assert (await ask(switch.url, "/v1/models"))[0] == 401
+        assert (await ask(switch.url, "/v1/models", Authorization="Bearer secret"))[0] == 200
+        switch.turn_on("0.0.0.0", 0, "")  # noqa: S104 - it must be refused
+        assert not switch.url
+        assert "set a key" in switch.problem
+    finally:
+        assert switch.turn_off(10)
+        assert bridge.close(10)
+
+
+def line(path: str, status: int) -> ServerLine:
+    return ServerLine(datetime(2026, 1, 1, tzinfo=UTC), path, status, 0.5)
+
+
+def test_the_page_shows_what_the_server_does(qtbot: QtBot) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    page = ServerPage(parent)
+    told: list[tuple[str, object]] = []
+    page.changed.connect(lambda name, value: told.append((name, value)))
+    page.show_settings(Settings(server_on=True, server_port=9000))
+    assert told == []
+    assert page.switch.isChecked()
+    page.switch.setChecked(False)
+    page.hosts.setCurrentIndex(1)
+    assert told == [("server_on", False), ("server_host", "0.0.0.0")]  # noqa: S104
+    page.show_state("http://127.0.0.1:9000/v1", "")
+    assert "http://127.0.0.1:9000/v1" in page.state.text()
+    page.show_state("", "Other computers could use this address: set a key.")
+    assert page.state.objectName() == "fieldError"
+    page.show_work(ServerFigures(1, 2, 3, 10, 4, 1234, 8, 6), (line("/health", 200), line("/v1/models", 401)))
+    assert "1,234" in page.figures.text()
+    assert "75 %" in page.figures.text()
+    assert page.log.toPlainText().splitlines()[0].endswith("/v1/models"), "the newest first"
