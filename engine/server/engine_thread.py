@@ -167,6 +167,7 @@ class EngineThread:
                 raise
             finally:
                 self._cancels.discard(cancel)
+                self.shelf.touch()
 
     async def tidy(self) -> None:
         """Unload models that nobody uses, for ever."""

@@ -143,6 +143,10 @@ class ModelShelf:
             self._embedder, self._embedder_name = embedder, name
         return embedder
 
+    def touch(self) -> None:
+        """Note that a model is used now."""
+        self._used = monotonic()
+
     def tidy(self) -> bool:
         """Unload what was not used for too long. Return whether anything was."""
         if self._idle_s is None or monotonic() - self._used < self._idle_s:

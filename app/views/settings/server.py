@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QLocale, Qt, Signal
+from PySide6.QtGui import QIntValidator
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -10,7 +11,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPlainTextEdit,
-    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
@@ -52,9 +52,8 @@ class ServerPage(QWidget):
         self.state.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.hosts = QComboBox(self)
         self.hosts.addItems([self.tr("This computer only"), self.tr("Other computers too")])
-        self.port = QSpinBox(self)
-        self.port.setRange(1, 65_535)
-        self.port.setGroupSeparatorShown(False)
+        self.port = QLineEdit(self)
+        self.port.setValidator(QIntValidator(1, 65_535, self.port))
         self.key = QLineEdit(self)
         self.key.setEchoMode(QLineEdit.EchoMode.PasswordEchoOnEdit)
         self.figures = QLabel(self)
@@ -68,7 +67,7 @@ class ServerPage(QWidget):
         self._put()
         self.switch.toggled.connect(lambda on: self._change("server_on", on))
         self.hosts.currentIndexChanged.connect(lambda index: self._change("server_host", _HOSTS[index]))
-        self.port.editingFinished.connect(lambda: self._change("server_port", self.port.value()))
+        self.port.editingFinished.connect(lambda: self._change("server_port", int(self.port.text())))
         self.key.editingFinished.connect(lambda: self.key_changed.emit(self.key.text().strip()))
 
     def _put(self) -> None:
@@ -117,7 +116,7 @@ class ServerPage(QWidget):
         self.switch.setChecked(settings.server_on)
         self.hosts.setCurrentIndex(_HOSTS.index(settings.server_host))
         if not self.port.hasFocus():
-            self.port.setValue(settings.server_port)
+            self.port.setText(str(settings.server_port))
         self._showing = False
 
     def show_key(self, key: str) -> None:

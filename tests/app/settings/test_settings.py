@@ -128,6 +128,9 @@ FULL = Settings(
     next_sampling=GenerationChoice(top_k=7).to_mapping(),
     presets=[{"name": "Mine", "temperature": 1.0}],
     prompts=[{"name": "Pirate", "text": "Talk like a pirate."}],
+    server_on=True,
+    server_host="0.0.0.0",  # noqa: S104
+    server_port=9000,
 )
 
 

@@ -83,6 +83,9 @@ def test_the_page_shows_what_the_server_does(qtbot: QtBot) -> None:
     page.switch.setChecked(False)
     page.hosts.setCurrentIndex(1)
     assert told == [("server_on", False), ("server_host", "0.0.0.0")]  # noqa: S104
+    page.port.setText("8080")
+    page.port.editingFinished.emit()
+    assert told[-1] == ("server_port", 8080)
     page.show_state("http://127.0.0.1:9000/v1", "")
     assert "http://127.0.0.1:9000/v1" in page.state.text()
     page.show_state("", "Other computers could use this address: set a key.")

@@ -13,6 +13,7 @@ import pytest
 from engine.backends.llama_cpp.embedding import LlamaCppEmbedder
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
+from engine.errors import BackendClosed, ModelNotSupported
 from engine.events import Event, Finished, GenerationResult, TokenEvent
 from engine.formats.gguf import types
 from engine.library.names import bundled_pair
@@ -28,6 +29,7 @@ from engine.stats import GenerationStats
 from helpers.decoding.serving import NAME, asked, served
 from helpers.models.gguf_writer import Entry, GgufDraft
 from helpers.models.pairs import open_files
+from helpers.models.random_bert import write_random_bert
 from helpers.paths import SHARED_MODELS
 
 QUESTION: Any = [{"role": "user", "content": "Tell me a story about a fox."}]
@@ -352,3 +354,18 @@ def test_embeddings(embedding_file: Path, decoder: SpeculativeDecoder) -> None:
     counts = sum(len(embedder.encode(text)) for text in texts)
     embedder.close()
     assert told.usage.prompt_tokens == counts
+
+
+def test_a_model_that_only_encodes(tmp_path: Path) -> None:
+    """Its weights are of chance; it passes the trial, and a text has the same vector each time."""
+    embedder = open_embedder(LoadConfig(write_random_bert(tmp_path / "bert.gguf")))
+    texts = ("once upon a time", "fox", "once upon a time")
+    first, other, again = (embedder.embed(embedder.encode(text)) for text in texts)
+    embedder.close()
+    assert np.array_equal(first, again)
+    assert np.linalg.norm(first) == pytest.approx(1.0, abs=1e-5)
+    assert not np.allclose(first, other, atol=1e-3)
+    with pytest.raises(BackendClosed):
+        embedder.embed([1, 2])
+    with pytest.raises(ModelNotSupported, match="no embedding model"):
+        open_embedder(LoadConfig(bundled_pair()[0]))
