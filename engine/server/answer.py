@@ -102,7 +102,7 @@ async def _stream(events: AsyncIterator[tuple[int, list[Event]]], form: Form) ->
 
 
 def _pieces(form: Form, index: int, together: list[Event]) -> bytes:
-    pieces = []
+    pieces: list[bytes] = []
     for event in together:
         form.note(index, event)
         pieces += form.pieces(index, event)

@@ -15,16 +15,15 @@ from engine.cancel import CancelToken
 from engine.config import GenerationRequest
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled
-from engine.events import Event, Finished, GenerationResult, PromptProgress, RoundEvent, TokenEvent
+from engine.events import Event, Finished, GenerationResult, RoundEvent, TokenEvent
 from engine.generation.questions import Infill
+from engine.server.gathered import GatheredEvents
 from engine.server.interfaces.form import Noted
 from engine.server.metrics import ServerMetrics
 from engine.server.shelf import ModelShelf
 from engine.server.turns import Turns
 
 T = TypeVar("T")
-_END = object()
-_EVENTS = (PromptProgress, TokenEvent, Finished)
 _TIDY_S = 1.0
 """How often is looked whether a model is to be unloaded."""
 
@@ -67,36 +66,25 @@ class EngineThread:
 
         `infill`: the prompt is made of it. Raises TooMany, and what loading the model and the decoder raise.
         """
-        events: asyncio.Queue[object] = asyncio.Queue()
-        cancel = CancelToken()
-        loop = asyncio.get_running_loop()
-
-        def tell(event: Event) -> None:
-            loop.call_soon_threadsafe(events.put_nowait, event)
+        events, cancel = GatheredEvents(), CancelToken()
 
         def work() -> None:
-            self._write(self.shelf.ready(model, cancel), request, noted, infill, cancel, tell)
+            self._write(self.shelf.ready(model, cancel), request, noted, infill, cancel, events.put)
 
         async def run() -> None:
             try:
                 await self._in_turn(work, client, cancel)
+                events.end()
             except Cancelled:
                 self.metrics.cancelled += 1
+                events.end()
             except Exception as error:  # noqa: BLE001 - it is the reader's
-                events.put_nowait(error)
-            events.put_nowait(_END)
+                events.end(error)
 
         task = asyncio.create_task(run())
         try:
-            ended = False
-            while not ended:
-                came = [await events.get()]
-                while not events.empty():
-                    came.append(events.get_nowait())
-                ended = came[-1] is _END
-                if told := [event for event in came if isinstance(event, _EVENTS)]:
-                    yield told
-                _raise_first(came)
+            async for together in events:
+                yield together
         finally:
             cancel.cancel()
             if not task.done():
@@ -189,12 +177,6 @@ class EngineThread:
         if self._own is not None:
             self._own.submit(self.shelf.close).result()
             self._own.shutdown()
-
-
-def _raise_first(came: Iterable[object]) -> None:
-    for error in came:
-        if isinstance(error, BaseException):
-            raise error
 
 
 def _note(event: Event, noted: Noted, tokenizer: Tokenizer) -> None:
