@@ -135,7 +135,7 @@ PARTS = (
         16,
         2,
     ),
-    Part("serving", "The local server beside the library", "serving", "serving --runs 1 --tokens 10", 0.5, 1, 1),
+    Part("serving", "The local server beside the library", "serving", "serving --runs 1 --tokens 10", 0.3, 1, 1),
     Part(
         "assisted",
         "Auto against transformers' assisted generation",

@@ -12,6 +12,8 @@ from typing import Any
 
 from engine.events import Event, Finished, GenerationResult, TokenEvent
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 
 @dataclass(slots=True)
 class Noted:
@@ -75,7 +77,7 @@ def error_body(message: str, kind: str = "invalid_request_error", code: str | No
 
 def as_event(data: Mapping[str, Any] | str, name: str | None = None) -> bytes:
     """Return one event of a stream, where need be with a name."""
-    said = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    said = data if isinstance(data, str) else _encode(data)
     head = "" if name is None else f"event: {name}\n"
     return f"{head}data: {said}\n\n".encode("utf-8", "replace")
 
