@@ -32,7 +32,7 @@ class ServerControl(QObject):
         self._key = ""
         self._trouble = ""
         self._live = QTimer(self, interval=_LIVE_MS)
-        self._live.timeout.connect(self._show)
+        self._live.timeout.connect(self._tick)
         if program.settings.server_on:  # Not while the window and its models come.
             program.window.painted.connect(lambda: QTimer.singleShot(_LATER_MS, self, self.obey))
 
@@ -58,8 +58,17 @@ class ServerControl(QObject):
         self._page = page
         page.changed.connect(self._set)
         page.key_changed.connect(self._set_key)
-        self._live.start()
+
+    def follow(self) -> None:
+        """Show what is, and go on as long as the dialog is open."""
         self._show()
+        self._live.start()
+
+    def _tick(self) -> None:
+        if self._page is None or not self._page.window().isVisible():
+            self._live.stop()
+        else:
+            self._show()
 
     def _set(self, name: str, value: Any) -> None:
         setattr(self._program.settings, name, value)
@@ -84,7 +93,7 @@ class ServerControl(QObject):
 
     def _show(self) -> None:
         page, server = self._page, self._program.server
-        if page is not None and page.isVisible():
+        if page is not None:
             page.show_key(self.key)
             page.show_state(server.url, self._trouble or server.problem)
             page.show_work(server.figures(), server.lines())

@@ -66,6 +66,7 @@ class SettingsWindows(QObject):
         dialog.general.changed.connect(self._set)
         dialog.speculation.changed.connect(self._speculate)
         self.server.attach(dialog.server)
+        dialog.shown.connect(self.server.follow)
         page.own_changed.connect(choices.choose)
         page.defaults_changed.connect(choices.choose_defaults)
         page.presets.save_wanted.connect(lambda name: self._save(page.presets, _preset(name, page.choice)))

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import socket
+import threading
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,8 @@ from app.state.models.models import Loaded
 from app.views.settings.server import ServerPage
 from engine import Message, ServerFigures, ServerLine, bundled_pair
 from helpers.decoding.serving import asked
+from helpers.window.app_window import OpenWindow
+from helpers.window.settings_window import open_settings
 
 
 async def ask(url: str, path: str, body: dict[str, Any] | None = None, **headers: str) -> tuple[int, Any]:
@@ -94,3 +98,39 @@ def test_the_page_shows_what_the_server_does(qtbot: QtBot) -> None:
     assert "1,234" in page.figures.text()
     assert "75 %" in page.figures.text()
     assert page.log.toPlainText().splitlines()[0].endswith("/v1/models"), "the newest first"
+
+
+@pytest.mark.timeout(120)
+def test_the_switch_in_the_settings(open_window: OpenWindow, demo_pair: tuple[Path, Path]) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    window = open_window(pair=demo_pair, settings=Settings(server_port=port))
+    page = open_settings(window, "program.settings").server
+    assert page.state.text() == "Off"
+    page.switch.click()
+    assert f"http://127.0.0.1:{port}/v1" in page.state.text()
+    told: list[int] = []
+
+    def ask() -> None:
+        body = {"messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 4}
+        told.append(asked(f"http://127.0.0.1:{port}", "/v1/chat/completions", json.dumps(body).encode())[0])
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    window.wait(lambda: bool(told), 60_000)
+    thread.join()
+    assert told == [200]
+    window.wait(lambda: "/v1/chat/completions" in page.log.toPlainText(), 5_000)
+    assert "4 tokens written" in page.figures.text()
+    page.key.setText("secret")
+    page.key.editingFinished.emit()
+    assert asked(f"http://127.0.0.1:{port}", "/v1/models")[0] == 401
+    key = window.program.settings_file.path
+    assert key is not None
+    key = key.with_name("server-key")
+    assert key.read_text() == "secret"
+    assert key.stat().st_mode & 0o077 == 0
+    page.switch.click()
+    assert page.state.text() == "Off"
+    assert not window.program.settings.server_on
