@@ -2393,7 +2393,7 @@
         </message>
         <message>
             <source>{running} running, {waiting} waiting</source>
-            <translation>{running} laufen, {waiting} warten</translation>
+            <translation>{running} in Arbeit, {waiting} wartend</translation>
         </message>
         <message>
             <source>{count} replies</source>
