@@ -6,9 +6,12 @@ import sys
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from engine.errors import InvalidSampling
+from engine.errors import InvalidRequest, InvalidSampling
 from engine.translatable import Translatable
 
+TreeSize = tuple[int, int]
+MOST_WIDTH, MOST_DEPTH = 4, 8
+"""Of a tree of proposals: no more tokens in all than a chain may have."""
 _MOST_TOKENS = 2**31
 _BIASES = Translatable("token ids with finite numbers")
 _TOKEN_IDS = Translatable("token ids, whole numbers of 0 or more")
@@ -53,3 +56,22 @@ def check_number(name: str, value: object, allowed: str, least: float, most: flo
     good = isinstance(value, int | float) and not isinstance(value, bool)
     if not good or not least <= value <= most or (above and value <= least):  # type: ignore[operator]
         raise InvalidSampling(name, value, allowed)
+
+
+def check_tree(value: object) -> TreeSize | None:
+    """Return the width and depth of a tree, also of a text like 3x4, or raise InvalidRequest. None: no tree."""
+    if value is None:
+        return None
+    parts = value.lower().split("x") if isinstance(value, str) else value
+    if isinstance(parts, Sequence) and len(parts) == 2:
+        width, depth = (int(part) if isinstance(part, str) and part.isdecimal() else part for part in parts)
+        if is_whole(width) and is_whole(depth) and 1 <= width <= MOST_WIDTH and 1 <= depth <= MOST_DEPTH:
+            return int(width), int(depth)
+    raise InvalidRequest(
+        Translatable(
+            "A tree must be its width (1 to {width}) and its depth (1 to {depth}), like 3x4, not {value!r}.",
+            width=MOST_WIDTH,
+            depth=MOST_DEPTH,
+            value=value,
+        )
+    )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
-from engine.checks import bias_pairs, check_number, check_whole, is_whole, token_ids
+from engine.checks import TreeSize, bias_pairs, check_number, check_tree, check_whole, is_whole, token_ids
 from engine.constraint import Constraint, as_constraint
 from engine.errors import InvalidLookahead, InvalidRequest, UnknownMethod
 from engine.messages.message import Message
@@ -138,6 +138,8 @@ class SpeculationConfig:
     `draft_sampling` None: the draft draws as the target does. `draft_temperature` changes only its temperature.
     `min_draft_confidence`: a draft ends before a token whose best probability is below it (the draw is never looked
     at, so the output stays exact). `force_n1` verifies one token at a time.
+    `tree`: width and depth, (3, 4) or '3x4': a model or a head proposes up to so many tokens, 1 to 4, at each of so
+    many places, 1 to 8, which the target verifies in one pass; the lookahead is its depth then. None: chains.
     Raises InvalidLookahead, InvalidSampling, UnknownMethod, InvalidRequest.
     """
 
@@ -150,6 +152,7 @@ class SpeculationConfig:
     draft_sampling: SamplingConfig | None = None
     draft_temperature: float | None = None
     min_draft_confidence: float = 0.0
+    tree: TreeSize | None = None
     adaptive_start: int = 4
     adaptive_max: int = 8
     adaptive_raise: float = 0.8
@@ -174,6 +177,7 @@ class SpeculationConfig:
             )
         if self.draft_temperature is not None:
             check_number("draft_temperature", self.draft_temperature, _RANGES["[0, 100]"], 0.0, 100.0)
+        object.__setattr__(self, "tree", check_tree(self.tree))
         check_number("min_draft_confidence", self.min_draft_confidence, _RANGES["[0, 1]"], 0.0, 1.0)
         check_number("adaptive_raise", self.adaptive_raise, _RANGES["[0, 1]"], 0.0, 1.0)
         check_number("adaptive_lower", self.adaptive_lower, _RANGES["[0, 1]"], 0.0, 1.0)

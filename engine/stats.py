@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from itertools import zip_longest
 from typing import Any
 
 POOR_ACCEPTANCE = 0.3
@@ -145,6 +146,8 @@ class GenerationStats:
         """Return what to change, in a sentence for a person, where less than 30 % of the proposals were accepted."""
         if not self.proposed or self.acceptance_rate >= POOR_ACCEPTANCE:
             return None
+        if 0 < self.lookahead_sum < self.proposed:  # Of a tree at most one path can be accepted.
+            return None
         return ADVICE.format(self.acceptance_rate)
 
     @property
@@ -233,6 +236,8 @@ class StatsRecorder:
     def __init__(self) -> None:
         self._stats = dict(_NOTHING)
         self._drafts: list[list[int]] = []
+        self._levels: list[int] = []
+        """Of trees, how many tokens were proposed at each depth."""
         """Of how many drafts the length was each number, and of how many the accepted part."""
         self._forwards_by_size: list[int] = []
         self._target_ms_by_size: list[float] = []
@@ -248,9 +253,18 @@ class StatsRecorder:
         self._stats.update(values)
 
     def add_round(
-        self, lookahead: int, proposed: int, accepted: int, ending: str | None, times: tuple[float, float]
+        self,
+        lookahead: int,
+        proposed: int,
+        accepted: int,
+        ending: str | None,
+        times: tuple[float, float],
+        levels: Sequence[int] | None = None,
     ) -> None:
-        """Count one round; `ending`: what its last token is, None where it is an accepted one."""
+        """Count one round; `ending`: what its last token is, None where it is an accepted one.
+
+        `levels`: of a tree, how many tokens were proposed at each depth.
+        """
         stats = self._stats
         stats["rounds"] += 1
         stats["target_forwards"] += 1
@@ -262,12 +276,16 @@ class StatsRecorder:
         stats["target_ms"] += times[1]
         if ending is not None:
             stats[_ENDINGS[ending]] += 1
-        self.add_draft(proposed, accepted)
+        self.add_draft(proposed if levels is None else 0, accepted)
+        for depth, count in enumerate(levels or ()):
+            while len(self._levels) <= depth:
+                self._levels.append(0)
+            self._levels[depth] += count
 
     def add_draft(self, proposed: int, accepted: int) -> None:
         """Count one verified draft by position: its first `accepted` of `proposed` tokens were kept."""
         drafts = self._drafts
-        while len(drafts) <= proposed:
+        while len(drafts) <= max(proposed, accepted):
             drafts.append([0, 0])
         drafts[proposed][0] += 1
         drafts[accepted][1] += 1
@@ -299,6 +317,11 @@ class StatsRecorder:
             tuple(sum(counts[which] for counts in self._drafts[length:]) for length in range(1, len(self._drafts)))
             for which in (0, 1)
         )
+        values["proposed_by_position"] = tuple(
+            map(sum, zip_longest(values["proposed_by_position"], self._levels, fillvalue=0))
+        )
+        missing = len(values["proposed_by_position"]) - len(values["accepted_by_position"])
+        values["accepted_by_position"] += (0,) * missing
         values["forwards_by_size"] = tuple(self._forwards_by_size)
         values["target_ms_by_size"] = tuple(self._target_ms_by_size)
         values["by_method"] = tuple(

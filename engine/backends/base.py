@@ -186,6 +186,28 @@ class Backend(ABC):
     def truncate(self, length: int) -> None:
         """Forget everything from position `length` on. Raises RewindNotSupported."""
 
+    @property
+    def trees(self) -> bool:
+        """Return whether it can compute a tree of tokens (see `forward_tree`)."""
+        return False
+
+    def forward_tree(self, tokens: Sequence[int], parents: Sequence[int]) -> Logits:
+        """Compute a tree of tokens behind the cache in one forward; the logits that follow each of them.
+
+        `parents`: for each token the index of the one before it in the text, which is a smaller one, or -1 for the end
+        of the cache. Shape (tokens, vocab_size), as of `forward`. The tree does not count as in the cache: `keep_path`
+        says which path of it stays, and whatever else is called first forgets all of it. Raises as `forward` does.
+        """
+        raise NotAvailable(
+            Translatable("Drafting trees"), Translatable("{name} can only verify chains.", name=self.name)
+        )
+
+    def keep_path(self, path: Sequence[int]) -> None:  # noqa: B027 - only where there are trees
+        """Append a path of the last tree to the cache: indices of tokens, from the first one on. Forget the rest.
+
+        The states of its tokens are shown now (see `show_states`); none is computed again.
+        """
+
     def mark(self) -> None:  # noqa: B027 - most caches need no mark
         """Note that the next truncate will not go back before here. Costs something only where rewind is snapshots."""
 

@@ -41,6 +41,7 @@ class BlockHeadBackend(HeadBackend):
         super().__init__(layers, target)
         self._block_layers = layers
         self._rows: Logits | None = None
+        self._depths: list[int] = []
         self.most = self._wanted = layers.most
 
     def expect(self, count: int) -> None:
@@ -61,6 +62,21 @@ class BlockHeadBackend(HeadBackend):
             self._layers.feed(start, self._tokens[start:end], states[start - first : end - first], wanted=False)
             self._held = self._exact = end
 
+    @property
+    def grows(self) -> bool:
+        """Return True: what may follow a node depends on its depth alone."""
+        return True
+
+    def grow(self, tokens: Sequence[int], parents: Sequence[int]) -> Logits:
+        rows, own = self._rows, len(self._tokens) - self._seen
+        if rows is None:
+            raise BackendFailure(Translatable("the head has no hidden states to begin with"), self.length)
+        depths = [0 if parent < 0 else self._depths[parent] + 1 for parent in parents]
+        self._depths.extend(depths)
+        if own + max(depths) >= len(rows):
+            raise BackendFailure(Translatable("a block of the head ends here"), self.length)
+        return rows[[own + depth for depth in depths]]
+
     def truncate(self, length: int) -> None:
         if length <= self._seen:
             self._rows = None
@@ -73,6 +89,7 @@ class BlockHeadBackend(HeadBackend):
         if own == 0 or self._rows is None:
             room = self.context_length - self._seen - 1
             count = max(min(self._wanted, room), 1)
+            self._depths = []
             self._rows = self._block_layers.block(self._seen, self._tokens[self._seen], count)
         if own >= len(self._rows):
             raise BackendFailure(Translatable("a block of the head ends here"), self.length)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ class HeadLayers(ABC):
     Attributes: name; method (the draft method that it is for); tokenizer (the one that it was made for); layers (which
     states of the target it reads, as in engine.backends.base.HiddenStates); width (numbers in a combined state);
     vocab_size (of its logits: the target's); first (position of the first entry: 1, or 0 where the first token has one
-    too, with a state of zeros); parameters and weight_bytes.
+    too, with a state of zeros); branches (whether it computes trees, with `branch`); parameters and weight_bytes.
     """
 
     name: str
@@ -39,6 +40,7 @@ class HeadLayers(ABC):
     width: int
     vocab_size: int
     first: int = 1
+    branches: bool = False
     parameters: int = 0
     weight_bytes: int = 0
 
@@ -54,6 +56,17 @@ class HeadLayers(ABC):
         (width,): views that are valid until the next call. Raises BackendFailure.
         """
 
+    def branch(
+        self, positions: Sequence[int], tokens: Sequence[int], states: States, seen: NDArray[np.bool_]
+    ) -> tuple[Logits, States]:
+        """Append entries of a tree behind the text, at positions that may repeat, with the states before them.
+
+        `seen`: which entries of the tree each of them sees, shape (tokens, entries of the tree up to these). Returns
+        the logits behind each, shape (tokens, vocab_size), and its own state, shape (tokens, width). The next `feed` or
+        `cut` forgets the tree. Raises BackendFailure.
+        """
+        raise NotImplementedError
+
     @abstractmethod
     def cut(self, position: int) -> None:
         """Forget the entries from `position` on."""
@@ -61,6 +74,14 @@ class HeadLayers(ABC):
     @abstractmethod
     def close(self) -> None:
         """Free the head. Closing twice is harmless."""
+
+
+class _Branch(NamedTuple):
+    """Hold a node of a tree: its depth, its own state, and which nodes up to it are on its path."""
+
+    depth: int
+    state: States
+    seen: NDArray[np.bool_]
 
 
 class HeadBackend(Backend):
@@ -96,6 +117,7 @@ class HeadBackend(Backend):
         self._exact = self._held = layers.first
         """Entries before the first place are computed from the target's states, those before the second are held."""
         self._own: States | None = None
+        self._branches: list[_Branch] = []
 
     # What the target computes -----------------------------------------------------------------------------------------
 
@@ -173,6 +195,31 @@ class HeadBackend(Backend):
             del self._tokens[held:]
             raise
 
+    @property
+    def grows(self) -> bool:
+        """Return whether it computes trees, with `grow`."""
+        return self._layers.branches
+
+    def grow(self, tokens: Sequence[int], parents: Sequence[int]) -> Logits:
+        """Compute nodes of a tree behind the text, of which a forward has computed all; the logits behind each.
+
+        `parents`: the number of the node before each, counted over all calls since that forward, or -1 where it follows
+        the text. Shape (tokens, vocab_size). The text stays as it is. Raises BackendFailure.
+        """
+        known, end = self._branches, len(self._tokens)
+        if self.closed or self._own is None or self._held != end:
+            raise BackendFailure(Translatable("the head has no hidden states to begin with"), self.length)
+        depths = [0 if parent < 0 else known[parent].depth + 1 for parent in parents]
+        states = np.stack([self._own if parent < 0 else known[parent].state for parent in parents])
+        seen = np.zeros((len(tokens), len(known) + len(tokens)), np.bool_)
+        for index, parent in enumerate(parents):
+            seen[index, len(known) + index] = True
+            if parent >= 0:
+                seen[index, : len(known[parent].seen)] |= known[parent].seen
+        logits, own = self._layers.branch([end + depth for depth in depths], tokens, states, seen)
+        known.extend(map(_Branch, depths, own.copy(), seen))
+        return logits
+
     def _compute(self) -> Logits:
         """Compute the entries that are not held yet, up to the last token's, and return the logits behind it."""
         end, known = len(self._tokens), min(self._seen + 1, len(self._tokens))
@@ -201,6 +248,7 @@ class HeadBackend(Backend):
     def _feed(self, first: int, states: States, *, wanted: bool) -> Logits | None:
         tokens = self._tokens[first : first + len(states)]
         self._own = None
+        self._branches = []
         found = self._layers.feed(first, tokens, states, wanted=wanted)
         self._held = first + len(states)
         if found is None:

@@ -148,6 +148,11 @@ def add_speculation(
         metavar="N",
         help="0 to 32, adaptive, or auto: chosen by measurement (default: auto; with --seed 4, or 16 for ngram)",
     )
+    spec.add_argument(
+        "--tree",
+        metavar="WxD",
+        help="propose a tree: up to W tokens (1 to 4) at each of D places (1 to 8), for example 3x4",
+    )
     spec.add_argument("--acceptance", metavar="RULE", help="rejection or exact")
     spec.add_argument("--force-n1", action="store_true", default=None, help="verify one token at a time")
     spec.add_argument(

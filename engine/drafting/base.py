@@ -23,8 +23,10 @@ class Draft(NamedTuple):
 
     `probs`: for each token the distribution that it was really drawn from, shape (target vocab_size,), or None where
     tokens were chosen without a draw (greedy). `logprobs`: natural logarithm of the model's own probability of each
-    token, or empty. `parents` is for trees: index of each token's parent in `tokens`, -1 for the root. `source` names
-    the method that proposed them.
+    token, or empty. `parents` makes a tree of them: the index of each one's parent in `tokens`, a smaller one, or -1
+    where it follows the committed ones; None: each follows the one before. Siblings are different tokens, and judged in
+    their order; one that was drawn has the distribution without those before it. `source` names the method that
+    proposed them.
     """
 
     tokens: tuple[int, ...] = ()
@@ -32,6 +34,16 @@ class Draft(NamedTuple):
     logprobs: tuple[float, ...] = ()
     parents: tuple[int, ...] | None = None
     source: str = ""
+
+    @property
+    def by_depth(self) -> tuple[int, ...]:
+        """Return how many tokens there are at each depth."""
+        if self.parents is None:
+            return (1,) * len(self.tokens)
+        depths: list[int] = []
+        for parent in self.parents:
+            depths.append(0 if parent < 0 else depths[parent] + 1)
+        return tuple(depths.count(depth) for depth in range(max(depths, default=-1) + 1))
 
 
 def cautious_cost(n: int) -> float:
@@ -66,7 +78,7 @@ class Drafter(ABC):
 
     @abstractmethod
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
-        """Propose at most `n` tokens that may come next.
+        """Propose at most `n` tokens that may come next; a tree of as many levels.
 
         `goes_on`: asked once for each token, in order, whether there should be one more. A token that it is asked
         about is in the draft; so what it looks at bends nothing.
@@ -90,6 +102,15 @@ class Drafter(ABC):
 
 
 @dataclass(frozen=True, slots=True)
+class TreeShape:
+    """Describe how large a tree may be: nodes at each depth (2 or more), depths, and what the target's cache holds."""
+
+    width: int
+    depth: int
+    context: int
+
+
+@dataclass(frozen=True, slots=True)
 class DrafterContext:
     """Hold what the drafter of one reply may be made from.
 
@@ -109,6 +130,7 @@ class DrafterContext:
     cost: Callable[[int], float]
     rows: Rows
     masks: MaskSource | None = None
+    tree: TreeShape | None = None
 
 
 @runtime_checkable

@@ -7,13 +7,15 @@ from dataclasses import replace
 from math import exp
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.backends.base import Backend, Logits
 from engine.backends.prefix import CHUNK, common_prefix, keep_prefix, read_all
 from engine.cancel import CancelToken
-from engine.config import SamplingConfig
-from engine.drafting.base import Draft, Drafter, DrafterContext, GoesOn
+from engine.config import MAX_LOOKAHEAD, SamplingConfig
+from engine.drafting.base import Draft, Drafter, DrafterContext, GoesOn, TreeShape
 from engine.drafting.translated import TranslatedDrafter
+from engine.drafting.trees import ROOT, Outlook, Tree, grow
 from engine.errors import ModelNotLoaded
 from engine.methods import DRAFT_MODEL
 from engine.sampling.candidates import Candidates, Drawn
@@ -22,6 +24,14 @@ from engine.sampling.history import History
 from engine.sampling.masking import MaskSource, any_below, only_one
 from engine.sampling.rows import NUMPY, Proposal, Rows
 
+_RESHAPING = (
+    "repeat_penalty",
+    "presence_penalty",
+    "frequency_penalty",
+    "penalty_window",
+    "logit_bias",
+    "banned_tokens",
+)
 _MOST_BEHIND = 2
 """The cache is at most this many committed tokens short: the last draft token and the bonus after a full acceptance.
 
@@ -34,6 +44,7 @@ class DraftModelDrafter(Drafter):
 
     `vocab_size` is the target's: ids that it lacks are never proposed, ids that the draft lacks have probability 0.
     `sampling` is how the draft draws, with `rows`; greedy drafts carry no probabilities. `masks`: of a constraint.
+    `tree`: propose trees of this shape.
     """
 
     name = DRAFT_MODEL.name
@@ -49,6 +60,7 @@ class DraftModelDrafter(Drafter):
         min_confidence: float = 0.0,
         rows: Rows = NUMPY,
         masks: MaskSource | None = None,
+        tree: TreeShape | None = None,
     ) -> None:
         self._backend = backend
         self._vocab_size = vocab_size
@@ -61,6 +73,12 @@ class DraftModelDrafter(Drafter):
         self._min_confidence = min_confidence
         self._rows = rows
         self._masks = masks
+        self._shape = tree
+        self._ranking = SamplingConfig(
+            1.0,
+            **{name: getattr(self._sampling, name) for name in _RESHAPING},
+        )
+        """The rules by which the best tokens are found where none is drawn."""
         self._sampler = rows.sampler(self._sampling, seed, min_confidence)
         self._cancel = CancelToken()
         self._committed: list[int] = []
@@ -113,7 +131,7 @@ class DraftModelDrafter(Drafter):
     @property
     def works_ahead(self) -> bool:
         """Return whether the cache can go back to any place: a saved state would be replayed from ever farther."""
-        return self._backend.rewind.kind == "any"
+        return self._backend.rewind.kind == "any" and self._shape is None
 
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         self._offered = 0
@@ -126,6 +144,8 @@ class DraftModelDrafter(Drafter):
             n = min(n, (rewind.depth or 0) + 1)
         elif rewind.kind == "none":
             n = min(n, 1)
+        if self._shape is not None:
+            return self._propose_tree(self._shape, n)
         while self._offered < n:
             self._extend(n if goes_on is None else self._offered + 1)
             if len(self._live) <= self._offered:
@@ -143,22 +163,13 @@ class DraftModelDrafter(Drafter):
 
     def _extend(self, count: int, stop: Callable[[], bool] | None = None) -> None:
         """Draft on until there are `count` live proposals, or the draft ends before; or it is told to stop."""
-        backend, live, ahead, committed = self._backend, self._live, self._ahead, self._committed
+        backend, live, ahead = self._backend, self._live, self._ahead
         while len(live) < count and not self._declined and not (live and ahead[-1] in self._stop_tokens):
             if self._only_token():
                 continue
-            held = backend.length
-            feed = ahead[held - len(committed) :] if held >= len(committed) else committed[held:] + ahead
-            if not feed:  # The draft declined here, and all that it had proposed was accepted.
-                backend.truncate(held - 1)
-                continue
-            if self._cancel.cancelled or (stop is not None and stop()) or held + len(feed) > backend.context_length:
+            rows = self._next_row(stop)
+            if rows is None:
                 return
-            if len(feed) > CHUNK:
-                read_all(backend, feed[:-1], self._cancel)
-                feed = feed[-1:]
-            rows = backend.forward(feed, 1)
-            self.forwards += 1
             if not live:
                 backend.mark()
             proposal = self._draw(rows)
@@ -167,6 +178,65 @@ class DraftModelDrafter(Drafter):
             else:
                 live.append(proposal)
                 ahead.append(proposal.token)
+
+    def _next_row(self, stop: Callable[[], bool] | None = None) -> Logits | None:
+        """Return the row behind the text and what is ahead of it, or None where there is no room or it is to stop."""
+        backend, ahead, committed = self._backend, self._ahead, self._committed
+        held = backend.length
+        if held == len(committed) + len(ahead):  # The draft declined here, and all that it had proposed was accepted.
+            held -= 1
+            backend.truncate(held)
+        feed = ahead[held - len(committed) :] if held >= len(committed) else committed[held:] + ahead
+        if self._cancel.cancelled or (stop is not None and stop()) or held + len(feed) > backend.context_length:
+            return None
+        if len(feed) > CHUNK:
+            read_all(backend, feed[:-1], self._cancel)
+            feed = feed[-1:]
+        rows = backend.forward(feed, 1)
+        self.forwards += 1
+        return rows
+
+    def _propose_tree(self, shape: TreeShape, n: int) -> Draft:
+        """Propose a tree. It follows the path that is judged first: what else is in it costs the draft nothing."""
+        self._live, self._ahead = [], []
+        base = len(self._committed) - self._prompt_length
+        most = min(MAX_LOOKAHEAD, shape.context - len(self._committed))
+
+        def draw(probs: Candidates, node: int) -> int:
+            return probs.draw(uniform(self._drawing_seed, base, "draft", node + 1), self._rows.quantile)
+
+        return grow(shape, n, most, self._look, draw).draft(self.name)
+
+    def _look(self, tree: Tree, level: list[int]) -> list[Outlook | None]:
+        """Return what may follow the first node of a level; the others are leaves."""
+        node, leaves = level[0], [None] * (len(level) - 1)
+        if node != ROOT:
+            if tree.tokens[node] in self._stop_tokens:
+                return [None, *leaves]
+            self._ahead.append(tree.tokens[node])
+        rows = self._next_row()
+        if rows is None:
+            return [None, *leaves]
+        if node == ROOT:
+            self._backend.mark()
+        return [self._outlook(rows[0], self._ahead), *leaves]
+
+    def _outlook(self, whole: NDArray[np.float32], path: Sequence[int]) -> Outlook | None:
+        """Return what may follow a path by its row of logits, or None where the model is not confident."""
+        row, width = whole[: self._shared_vocab], 0 if self._shape is None else self._shape.width
+        mask = None
+        if self._masks is not None:
+            mask = self._masks.mask(len(self._committed) - self._prompt_length, path)
+        if mask is not None and not any_below(mask, self._shared_vocab):
+            return None
+        history = self._history.after(self._committed, path) if self._penalised else ()
+        rules = self._sampling if self._draws else self._ranking
+        probs = candidates(row, rules, history, self._vocab_size, self._rows, mask)
+        best = probs.best(width)
+        if self._min_confidence and best[0][1] < self._min_confidence:
+            return None
+        first = float(row[best[0][0]]) - logprob(row, best[0][0], probs, self._rows)
+        return Outlook(best, lambda token: float(row[token]) - first, probs if self._draws else None)
 
     def _only_token(self) -> bool:
         """Propose the next token without a forward where the masks leave no other; return whether they do."""
@@ -281,6 +351,7 @@ def make_drafter(context: DrafterContext) -> Drafter:
             min_confidence=confidence,
             rows=context.rows,
             masks=context.masks,
+            tree=context.tree,
         )
     return TranslatedDrafter(
         draft,

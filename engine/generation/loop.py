@@ -55,7 +55,7 @@ class GenerationLoop:
                 plan.cancel.check()
                 lookahead = plan.policy.choose()
                 draft = self._propose(lookahead)
-                lookahead = max(lookahead, len(draft.tokens))
+                lookahead = max(lookahead, len(draft.by_depth))
                 drafted = perf_counter()
                 # 3. Verify, and draw the token that ends the round.
                 verdict = self._verify(draft, lookahead)
@@ -89,7 +89,8 @@ class GenerationLoop:
         """Tell the policy of a round. `rest_ms`: what it took since its tokens were handed out."""
         if self._plan.policy.asleep or draft.source == _BY_MASK:
             return
-        proposed, confidences = len(draft.tokens), tuple(map(exp, draft.logprobs))
+        tree = draft.parents is not None  # Of which the policy learns how far it reached.
+        proposed, confidences = len(draft.by_depth), () if tree else tuple(map(exp, draft.logprobs))
         self._plan.policy.observe(proposed, min(verdict.accepted, proposed), *times, confidences, rest_ms)
 
     @property
@@ -120,7 +121,9 @@ class GenerationLoop:
         masks, emitted = plan.masks, self._emitted
         if masks is None:
             return draft
-        if draft.tokens and draft.probs is None and self._ahead is None:  # What is known before any draw may be cut.
+        if (
+            draft.tokens and draft.probs is None and draft.parents is None and self._ahead is None
+        ):  # What is known before any draw may be cut.
             fits = masks.fitting(emitted, draft.tokens)
             draft = draft._replace(tokens=draft.tokens[:fits], logprobs=draft.logprobs[:fits])
         if not draft.tokens and plan.lookahead != 0:

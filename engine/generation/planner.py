@@ -31,6 +31,7 @@ from engine.config import (
 from engine.drafting.base import Drafter, DrafterContext, Index, cautious_cost
 from engine.drafting.chain import ChainDrafter
 from engine.drafting.none import NoDrafter
+from engine.drafting.trees import choose_shape
 from engine.errors import InvalidRequest, ModelNotLoaded, NotAvailable, TokenOutOfRange
 from engine.generation.overlap import overlap_pays
 from engine.generation.plan import Plan
@@ -112,13 +113,17 @@ def _given(options: dict[str, Any], name: str, default: Config) -> Config:
 def settle_lookahead(request: GenerationRequest, *, has_draft: bool) -> GenerationRequest:
     """Settle a 'default' lookahead: 'auto', but a fixed one where an index is asked for, for `force_n1`, or for a seed.
 
-    Fixed it is too with a method whose costs the automatic lookahead does not know.
+    Fixed it is too with a method whose costs the automatic lookahead does not know, and for a tree.
 
     With rejection sampling a seed repeats what is drawn only where the same is proposed; tokens judged by exact match
     are drawn alike whoever proposes them.
     """
     speculation, sampling = request.speculation, request.sampling
     wanted = speculation.lookahead
+    if speculation.tree is not None and wanted != 0:  # Its size is given, and nothing to be found out.
+        depth = speculation.tree[1]
+        wanted = min(wanted, depth) if isinstance(wanted, int) else depth
+        return replace(request, speculation=replace(speculation, lookahead=wanted))
     named = [found for name in speculation.sources or (speculation.method,) if (found := find_method(name)) is not None]
     fixed = any(method.is_index or not method.automatic for method in named)
     seeded = sampling.seed is not None and not sampling.greedy
@@ -162,6 +167,8 @@ def make_plan(
     speculation = replace(speculation, lookahead=lookahead)
     if lookahead == "auto" and target.rewind.kind == "none":  # One token at a time never pays.
         sources, speculation = (), replace(speculation, lookahead=0)
+    wanted = speculation.tree if sources and not speculation.force_n1 else None
+    tree, notes = choose_shape(wanted, target, through_text=models.through_text)
     context = DrafterContext(
         target,
         models.draft,
@@ -173,6 +180,7 @@ def make_plan(
         _cost(sources, request, models),
         models.rows,
         masks,
+        tree,
     )
     if not any(source.needs == "heads" for source in sources):
         target.show_states(None)
@@ -200,7 +208,7 @@ def make_plan(
         lookahead=lookahead,
         overlap=overlap_pays(speculation.overlap, target, models.draft),
         dropped_turns=dropped,
-        notes=renderer.notes,
+        notes=(*renderer.notes, *notes),
         plain_tokens_per_second=plain_tokens_per_second,
         started=started,
     )

@@ -48,9 +48,14 @@ class Tally:
         `ended`: the reply ended with it; tokens that were drafted past its end count nowhere.
         """
         plan, stats = self._plan, self._stats
-        proposed = min(verdict.proposed, emitted) if ended else verdict.proposed
+        levels = draft.by_depth[:emitted] if ended else draft.by_depth
+        if draft.parents is None:
+            proposed = min(verdict.proposed, emitted) if ended else verdict.proposed
+        else:
+            proposed = sum(levels)
         accepted = min(verdict.accepted, emitted)
-        stats.add_round(lookahead, proposed, accepted, verdict.origin if emitted > accepted else None, times)
+        ending = verdict.origin if emitted > accepted else None
+        stats.add_round(lookahead, proposed, accepted, ending, times, levels if draft.parents is not None else None)
         if plan.one_token and draft.tokens:
             stats.add(n1_fallbacks=1)
         source = draft.source or plan.drafter.name

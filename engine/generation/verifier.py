@@ -13,7 +13,7 @@ from engine.config import Acceptance, SamplingConfig
 from engine.drafting.base import Draft
 from engine.errors import DegenerateDistribution
 from engine.events import Origin
-from engine.sampling.acceptance import accept, residual_distribution
+from engine.sampling.acceptance import accept, accept_sibling, residual_distribution
 from engine.sampling.candidates import Candidates, Drawn
 from engine.sampling.distribution import candidates, logprob, top_tokens, uniform
 from engine.sampling.history import History
@@ -82,8 +82,11 @@ class Verifier:
         `history` are the committed tokens: the same list in each round, which grows at its end, or another one.
         `position` is the index in the reply of the next token. When all of the draft was accepted, `guess` is asked
         for one proposal more, which is judged with the last row instead of a bonus being drawn from it: it need not be
-        fed for that. Raises DegenerateDistribution and what the target raises.
+        fed for that. Of a tree, whose guess is none, the target keeps what was accepted, and forgets the rest.
+        Raises DegenerateDistribution and what the target raises.
         """
+        if draft.parents is not None:
+            return self._verify_tree(pending, draft, draft.parents, history, position)
         proposed = len(draft.tokens)
         rows = self._target.forward([pending, *draft.tokens], 1 + proposed)
         if guess is None:
@@ -102,6 +105,88 @@ class Verifier:
         return Verdict(
             tuple(tokens), kept, len(draft.tokens), origin, tuple(logprobs), shares, tuple(top), _behind(draft, kept)
         )
+
+    def _verify_tree(
+        self, pending: int, draft: Draft, parents: Sequence[int], history: Sequence[int], position: int
+    ) -> Verdict:
+        """Feed the pending token and a tree behind it, and walk from it to the last token that is accepted."""
+        rows = self._target.forward_tree([pending, *draft.tokens], [-1, *(parent + 1 for parent in parents)])
+        tokens: list[int] = []
+        logprobs: list[float] = []
+        top: list[Top] = []
+        path: list[int] = []
+        asked: list[int] = []
+        past = self._past
+        if self._penalised:
+            past.after(history)
+        while True:
+            row, place = rows[path[-1] + 1 if path else 0], position + len(path)
+            asked = [node for node, parent in enumerate(parents) if parent == (path[-1] if path else -1)]
+            mask = None if self._masks is None else self._masks.mask(position, tokens)
+            try:
+                token, kept, share = self._judge_siblings(row, draft, asked, past, place, mask=mask)
+            except DegenerateDistribution as error:
+                raise DegenerateDistribution(error.reason, place) from None
+            tokens.append(token)
+            logprobs.append(share)
+            if self._top:
+                top.append(top_tokens(row, float(row[token]) - share, self._top))
+            if kept is None:
+                break
+            path.append(kept)
+            if self._penalised:
+                past.append(token)
+        self._target.keep_path([0, *(node + 1 for node in path)])
+        others = [*asked, *(node for node in range(len(parents)) if node not in path and node not in asked)]
+        known = draft.logprobs
+        return Verdict(
+            tuple(tokens),
+            len(path),
+            len(parents),
+            "correction" if asked else "bonus",
+            tuple(logprobs),
+            tuple(known[node] for node in path) if known else (),
+            tuple(top),
+            tuple((draft.tokens[node], known[node] if known else None) for node in others),
+        )
+
+    def _judge_siblings(
+        self,
+        row: Logits,
+        draft: Draft,
+        nodes: Sequence[int],
+        history: Sequence[int],
+        position: int,
+        *,
+        mask: Mask | None,
+    ) -> tuple[int, int | None, float]:
+        """Return the token at a position for which a tree proposes those of `nodes`, its node, and its log-probability.
+
+        Without a draw, or to be matched exactly, the node is that of the token which the target draws itself.
+        """
+        if self._greedy and mask is None:
+            token, share = self._rows.best(row)
+            return token, _node_of(draft, nodes, token), share
+        target = candidates(row, self._sampling, history, rows=self._rows, mask=mask)
+        if draft.probs is None or self._exact or self._sampling.greedy or not nodes:
+            u = 0.0 if self._sampling.greedy else uniform(self._seed, position, "target")
+            token = target.draw(u, self._rows.quantile)
+            return token, _node_of(draft, nodes, token), logprob(row, token, target, self._rows)
+        ids, siblings = target.tokens, []
+        for branch, node in enumerate(nodes):
+            token, found = draft.tokens[node], draft.probs
+            theirs = found.candidates[node].at(ids) if isinstance(found, Drawn) else found[node][_all_or(ids)]
+            place: int | None = token if ids is None else int(ids.searchsorted(token))
+            if ids is not None and (place == len(ids) or ids[place] != token):
+                place = None
+            siblings.append((place, theirs, uniform(self._seed, position, "accept", branch)))
+        chosen, left = accept_sibling(siblings, target.at(ids))
+        if chosen is not None:
+            token = draft.tokens[nodes[chosen]]
+            return token, nodes[chosen], logprob(row, token, target, self._rows)
+        place = self._rows.quantile(left, uniform(self._seed, position, "correction"))
+        token = place if ids is None else int(ids[place])
+        return token, None, logprob(row, token, target, self._rows)
 
     def force(self, pending: int, token: int) -> Verdict:
         """Feed the pending token, and give a verdict with a token that was chosen by nobody's distribution."""
@@ -182,6 +267,15 @@ class Verifier:
         residual = residual_distribution(target.at(tokens), theirs)
         place = self._rows.quantile(residual, uniform(self._seed, position, "correction"))
         return (place if tokens is None else int(tokens[place])), False
+
+
+def _node_of(draft: Draft, nodes: Sequence[int], token: int) -> int | None:
+    """Return which of the nodes proposes a token, or None."""
+    return next((node for node in nodes if draft.tokens[node] == token), None)
+
+
+def _all_or(tokens: NDArray[np.intp] | None) -> NDArray[np.intp] | slice:
+    return slice(None) if tokens is None else tokens
 
 
 def _behind(draft: Draft, kept: int) -> tuple[tuple[int, float | None], ...]:

@@ -1,11 +1,14 @@
 """Define the acceptance rules, as pure functions over arrays and given random numbers.
 
 Source: Leviathan, Kalman and Matias, "Fast Inference from Transformers via Speculative Decoding" (2023), section 2.3,
-and Chen et al., "Accelerating Large Language Model Decoding with Speculative Sampling" (2023), algorithm 2.
+and Chen et al., "Accelerating Large Language Model Decoding with Speculative Sampling" (2023), algorithm 2. Of the
+rule for several proposals at one place: Miao et al., "SpecInfer" (2023), algorithm 2, with the draws without
+replacement of Jeon et al., "Recursive Speculative Decoding" (2024), section 3.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import numpy as np
@@ -48,3 +51,23 @@ def residual_distribution(target_probs: Distribution, draft_probs: Distribution)
     if not np.isfinite(mass):
         raise DegenerateDistribution(Translatable("a probability is not a finite number"))
     return residual / mass if mass > 0.0 else np.array(target_probs, dtype=np.float64)
+
+
+def accept_sibling(
+    siblings: Iterable[tuple[int | None, Distribution, float]], target_probs: Distribution
+) -> tuple[int | None, Distribution]:
+    """Return which of the tokens that were proposed for one place is kept, None for none, and what is left then.
+
+    A sibling is its index in the arrays (None: the target gives it no probability), the distribution that it was drawn
+    from, given those before it, and a number uniform in [0, 1) of its own. All distributions have the shape of
+    `target_probs`, (n,); drawn without replacement, each is that of the first without the tokens before, normalised. A
+    sibling is judged by what the rejections before it left of the target: the residual, in which the correction is
+    drawn if none is kept. Tokens are thus distributed as the target's own. Raises DegenerateDistribution.
+    """
+    left = target_probs
+    for index, (token, draft_probs, u) in enumerate(siblings):
+        drafted = 0.0 if token is None else float(draft_probs[token])
+        if token is not None and drafted > 0.0 and u < float(left[token]) / drafted:
+            return index, left
+        left = residual_distribution(left, draft_probs)
+    return None, left

@@ -73,6 +73,23 @@ class Candidates:
         known = (places if self._tokens is None else self._tokens[places]) == tokens
         return np.where(known, self._weights[places] / self._mass, 0.0)
 
+    def best(self, count: int) -> list[tuple[int, float]]:
+        """Return the `count` likeliest tokens with their probabilities, those above 0, the likeliest first."""
+        weights = self._weights
+        count = min(count, len(weights))
+        places = np.argpartition(weights, len(weights) - count)[len(weights) - count :]
+        places = places[np.argsort(-weights[places], kind="stable")]
+        tokens = places if self._tokens is None else self._tokens[places]
+        shares = weights[places] / self._mass
+        return [(int(token), float(share)) for token, share in zip(tokens, shares, strict=True) if share > 0.0]
+
+    def without(self, token: int) -> Candidates | None:
+        """Return the distribution without one of its tokens, or None where there is no other."""
+        place = token if self._tokens is None else int(self._tokens.searchsorted(token))
+        weights = self._weights.copy()
+        weights[place] = 0.0
+        return Candidates(self._size, weights, self._tokens) if weights.any() else None
+
     def dense(self) -> NDArray[np.float64]:
         """Return the probabilities of all ids, shape (size,)."""
         probs = np.zeros(self._size)

@@ -26,12 +26,15 @@ Purpose = Literal["draft", "accept", "correction", "target"]
 _PURPOSES: dict[Purpose, int] = {"draft": 1, "accept": 2, "correction": 3, "target": 4}
 
 
-def uniform(seed: int, position: int, purpose: Purpose) -> float:
-    """Return a number in [0, 1) that depends on (seed, position, purpose) alone.
+def uniform(seed: int, position: int, purpose: Purpose, branch: int = 0) -> float:
+    """Return a number in [0, 1) that depends on (seed, position, purpose, branch) alone.
 
     Numbers of different keys are independent, so a token's draw does not depend on how many draws came before it.
+    `branch`: where there are several tokens for one position, which of them.
     """
     key = struct.pack("<QqB", seed, position, _PURPOSES[purpose])
+    if branch:
+        key += struct.pack("<Q", branch)
     bits = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little")
     return (bits >> 11) * 2.0**-53
 

@@ -8,7 +8,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import llama_cpp
 import numpy as np
@@ -20,6 +20,8 @@ from engine.backends.llama_cpp.library import card_names, computes_alike, librar
 from engine.backends.llama_cpp.loading import gpu_layers, load_model, make_context, notes_on
 from engine.backends.llama_cpp.recurrent import RecurrentState, worth_saving
 from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
+from engine.backends.llama_cpp.trees import SEQUENCES, TreeSequences
+from engine.backends.prefix import common_prefix
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD, LoadConfig
 from engine.errors import (
@@ -96,12 +98,13 @@ class LlamaCppBackend(Backend):
         if llama_cpp.llama_model_is_recurrent(model) or llama_cpp.llama_model_is_hybrid(model):
             self._state = RecurrentState(model, context) if worth_saving(model) else None
             self.rewind = Rewind("none") if self._state is None else Rewind("snapshots", max(self._state.depth, 1))
+        self._tree = TreeSequences(context) if llama_cpp.llama_n_seq_max(context) >= SEQUENCES else None
         self._tokens: list[int] = []
         self._replay: list[int] = []
         self._abort = _abort_function()
         self._lock = threading.RLock()
         self._kept = 0
-        self._free = weakref.finalize(self, _free, self._batch, context, model, self._tokenizer)
+        self._free = weakref.finalize(self, _free, self._batch, self._tree, context, model, self._tokenizer)
         self._cancel: CancelToken | None = None
 
     @classmethod
@@ -169,6 +172,8 @@ class LlamaCppBackend(Backend):
 
     def _forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
         held, count = len(self._tokens), len(tokens)
+        if self._tree is not None and self._tree.tokens:
+            self._recover()  # Of the tree no path was kept.
         alone = count == 1 == n_outputs and self._state is None and not self._replay
         if alone and held < self.context_length and 0 <= tokens[0] < self.vocab_size and not self.closed:
             # A draft's next token, where there is nothing else to do.
@@ -184,11 +189,7 @@ class LlamaCppBackend(Backend):
                 ),
                 held,
             )
-        if min(tokens) < 0 or max(tokens) >= self.vocab_size:
-            wrong = next(token for token in tokens if not 0 <= token < self.vocab_size)
-            raise TokenOutOfRange(wrong, self.vocab_size)
-        if held + count > self.context_length:
-            raise ContextFull(held + count, self.context_length)
+        self._check(tokens)
         start = held - len(self._replay)
         if self._state is not None and not self._state.prepare(start, len(tokens)):
             raise BackendFailure(Translatable("its state could not be saved"), held)
@@ -203,6 +204,12 @@ class LlamaCppBackend(Backend):
         self._tokens.extend(tokens)
         self._replay = []
         return self._rows(tail, n_outputs)
+
+    def _check(self, tokens: Sequence[int]) -> None:
+        if min(tokens) < 0 or max(tokens) >= self.vocab_size:
+            raise TokenOutOfRange(next(t for t in tokens if not 0 <= t < self.vocab_size), self.vocab_size)
+        if len(self._tokens) + len(tokens) > self.context_length:
+            raise ContextFull(len(self._tokens) + len(tokens), self.context_length)
 
     @contextmanager
     def _open(self) -> Iterator[None]:
@@ -222,16 +229,10 @@ class LlamaCppBackend(Backend):
             ids[index] = token
             positions[index] = position + index
             outputs[index] = index >= silent
-        threads = self.threads if count <= MAX_LOOKAHEAD + 1 else max(self.threads, self._threads_loaded)
-        if threads != self._threads_set:
-            llama_cpp.llama_set_n_threads(self._context, threads, threads)
-            self._threads_set = threads
+        self._compute_with(count)
         status = llama_cpp.llama_decode(self._context, self._batch)
         if status != 0:
-            self._recover()
-            if status == _STATUS_ABORTED:
-                raise Cancelled
-            raise BackendFailure(self._log.last or f"llama.cpp answered {status}", position)
+            self._failed(status, position)
         if self._state is not None:
             self._state.decoded(count)
         if self._shown is not None and self._reader is not None:
@@ -240,6 +241,55 @@ class LlamaCppBackend(Backend):
             except BaseException:
                 self._recover()
                 raise
+
+    def _compute_with(self, count: int) -> None:
+        """Set the number of threads for so many tokens."""
+        threads = self.threads if count <= MAX_LOOKAHEAD + 1 else max(self.threads, self._threads_loaded)
+        if threads != self._threads_set:
+            llama_cpp.llama_set_n_threads(self._context, threads, threads)
+            self._threads_set = threads
+
+    def _failed(self, status: int, position: int) -> NoReturn:
+        self._recover()
+        if status == _STATUS_ABORTED:
+            raise Cancelled
+        raise BackendFailure(self._log.last or f"llama.cpp answered {status}", position)
+
+    @property
+    def trees(self) -> bool:
+        return self._tree is not None
+
+    def forward_tree(self, tokens: Sequence[int], parents: Sequence[int]) -> Logits:
+        tree = self._tree
+        if tree is None:
+            return super().forward_tree(tokens, parents)
+        with self._open():
+            if tree.tokens:
+                self._recover()
+            self._check(tokens)
+            held, count = len(self._tokens), len(tokens)
+            silent = len(self._replay)
+            self._compute_with(silent + count)
+            chain = [*range(-1, silent - 1), *(parent + silent for parent in parents)]
+            status = tree.decode([*self._replay, *tokens], chain, held - silent, silent)
+            if status != 0:
+                self._failed(status, held)
+            return self._rows(silent + count, count)
+
+    def keep_path(self, path: Sequence[int]) -> None:
+        tree = self._tree
+        if tree is None or not tree.tokens:
+            return
+        with self._open():
+            fed, silent = tree.tokens, len(self._replay)
+            first, alike = len(self._tokens) - silent, common_prefix(path, range(len(fed)))
+            tree.keep(len(self._tokens) + alike)
+            self._tokens.extend(fed[index] for index in path)
+            self._replay = [fed[index] for index in path[alike:]]
+            if self._shown is not None and self._reader is not None:
+                states = self._shown.rows(silent + len(fed))
+                places = [*range(silent), *(silent + index for index in path)]
+                self._reader.read_states(first, self._tokens[first:], states[places])
 
     def _rows(self, count: int, n_outputs: int) -> Logits:
         if n_outputs == 0:
@@ -259,6 +309,8 @@ class LlamaCppBackend(Backend):
 
     def truncate(self, length: int) -> None:
         with self._open():
+            if self._tree is not None and self._tree.tokens:
+                self._recover()
             self._truncate(length)
 
     def _truncate(self, length: int) -> None:
@@ -280,6 +332,9 @@ class LlamaCppBackend(Backend):
             self._replay = self._tokens[reached:length]
         elif self.rewind.kind == "none" or not llama_cpp.llama_memory_seq_rm(self._memory, 0, length, -1):
             raise RewindNotSupported(length, self.length)
+        elif self._tree is not None:
+            self._tree.cut(length)
+            self._replay = []
         del self._tokens[length:]
 
     def mark(self) -> None:
@@ -323,6 +378,8 @@ class LlamaCppBackend(Backend):
             self._replay = self._tokens[reached:] if reached else []
         elif self.rewind.kind == "any" and held and llama_cpp.llama_memory_seq_rm(self._memory, 0, held, -1):
             reached = held
+            if self._tree is not None:
+                self._tree.cut(held)
         else:
             reached = 0
         if not reached:
@@ -331,6 +388,8 @@ class LlamaCppBackend(Backend):
 
     def _clear(self) -> None:
         llama_cpp.llama_memory_clear(self._memory, True)
+        if self._tree is not None:
+            self._tree.clear()
         if self._state is not None:
             self._state.clear()
         self._replay = []
@@ -356,8 +415,10 @@ class LlamaCppBackend(Backend):
                 self._free()
 
 
-def _free(batch: Any, context: Any, model: Any, tokenizer: LlamaCppTokenizer) -> None:
+def _free(batch: Any, tree: TreeSequences | None, context: Any, model: Any, tokenizer: LlamaCppTokenizer) -> None:
     tokenizer.close()
+    if tree is not None:
+        tree.close()
     llama_cpp.llama_batch_free(batch)
     llama_cpp.llama_free(context)
     llama_cpp.llama_model_free(model)

@@ -10,6 +10,7 @@ import llama_cpp
 
 from engine.backends.llama_cpp.library import STOCK_BUILD, LibraryLog, computes_alike, has_kernels
 from engine.backends.llama_cpp.recurrent import snapshot_depth
+from engine.backends.llama_cpp.trees import SEQUENCES
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD, LoadConfig
 from engine.errors import Cancelled, LoadFailed, ModelNotSupported
@@ -96,6 +97,8 @@ def make_context(model: Any, config: LoadConfig, log: LibraryLog) -> tuple[Any, 
     params.n_threads = params.n_threads_batch = threads
     params.swa_full = True
     params.no_perf = True
+    if not llama_cpp.llama_model_is_recurrent(model) and not llama_cpp.llama_model_is_hybrid(model):
+        params.n_seq_max, params.kv_unified = SEQUENCES, True
     if config.cache_type is not None:
         params.type_k = params.type_v = _CACHE_TYPES[config.cache_type]
     if not gpu_layers(config):

@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from engine.backends.base import Backend, HiddenStates, Logits, Rewind, StateReader
+from engine.backends.base import Backend, Logits, Rewind, StateReader
+from engine.backends.transformers.cache import CacheMemory
 from engine.backends.transformers.check import CacheUse, LooksAhead, NotNumbers, feed, find_way
 from engine.backends.transformers.config import first_line
-from engine.backends.transformers.hidden import HookedRows
-from engine.backends.transformers.loading import LoadedModel, load_model, quiet
+from engine.backends.transformers.hidden import HookedRows, decoder_layers, hidden_states, last_norm
+from engine.backends.transformers.loading import LoadedModel, end_tokens, load_model, quiet
 from engine.backends.transformers.packing import pack_weights, share_keys, watch_weights
 from engine.backends.transformers.tokenizer import ClosedTokenizer, open_tokenizer
+from engine.backends.transformers.trees import TRIED, run_tree, try_trees
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD, LoadConfig
 from engine.errors import (
@@ -32,7 +34,6 @@ from engine.errors import (
     TokenOutOfRange,
 )
 from engine.formats.safetensors.model import folder_name
-from engine.formats.safetensors.reader import read_json
 from engine.system.machine import default_threads
 from engine.translatable import Translatable
 
@@ -55,22 +56,25 @@ class TransformersBackend(Backend):
         self._model: Any = loaded.model
         self._memory = way.memory
         self._feeding = way.feeding
-        self._layers = _decoder_layers(loaded.model)
-        self._norm = _last_norm(loaded.model)
+        self._layers = decoder_layers(loaded.model)
+        self._norm = last_norm(loaded.model)
         self.name = folder_name(loaded.folder)
         self.vocab_size = way.vocab_size
         self.context_length = loaded.context_length
         self.tokenizer = open_tokenizer(loaded.folder, loaded.config, way.vocab_size)
-        self.eos_token_ids = _end_tokens(loaded, self.tokenizer.eos_token_ids, way.vocab_size)
+        self.eos_token_ids = end_tokens(loaded, self.tokenizer.eos_token_ids, way.vocab_size)
         self.rewind = Rewind("any") if way.memory.can_crop else Rewind("snapshots", 1)
         self.device = str(loaded.device)
         self._tokens: list[int] = []
         self._replay: list[int] = []
         self._points: list[tuple[int, Any]] = []
         self._cancel: CancelToken | None = None
-        self.hidden_states = _hidden_states(loaded.model, self._layers)
+        self.hidden_states = hidden_states(loaded.model, self._layers)
         self._reader: StateReader | None = None
         self._shown: HookedRows | None = None
+        self._trees: bool | None = None
+        self._tree: tuple[int, ...] = ()
+        """The tokens of a tree of which no path was kept yet."""
 
     @classmethod
     def open(
@@ -121,10 +125,7 @@ class TransformersBackend(Backend):
         return normed
 
     def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
-        self._check_open()
-        for token in tokens:
-            if not 0 <= token < self._readable:
-                raise TokenOutOfRange(token, self._readable)
+        self._check(tokens)
         if not tokens or not 0 <= n_outputs <= min(len(tokens), MAX_LOOKAHEAD + 1):
             raise BackendFailure(
                 Translatable(
@@ -134,13 +135,30 @@ class TransformersBackend(Backend):
                 ),
                 self.length,
             )
+        with self._computing():
+            rows = self._feed([*self._replay, *tokens], n_outputs)
+            self._show([*self._replay, *tokens])
+            read = _as_array(rows) if n_outputs else np.empty((0, self.vocab_size), np.float32)
+        self._tokens.extend(tokens)
+        self._replay = []
+        return read
+
+    def _check(self, tokens: Sequence[int]) -> None:
+        """Check tokens that are to be fed behind what the cache holds; a tree that was not kept is forgotten."""
+        self._check_open()
+        self._drop_tree()
+        for token in tokens:
+            if not 0 <= token < self._readable:
+                raise TokenOutOfRange(token, self._readable)
         if self.length + len(tokens) > self.context_length:
             raise ContextFull(self.length + len(tokens), self.context_length)
+
+    @contextmanager
+    def _computing(self) -> Iterator[None]:
+        """Compute in the block with this model's threads; the cache is mended where that fails."""
         try:
             with _threads(self.threads), torch.inference_mode():
-                rows = self._feed([*self._replay, *tokens], n_outputs)
-                self._show([*self._replay, *tokens])
-                read = _as_array(rows) if n_outputs else np.empty((0, self.vocab_size), np.float32)
+                yield
         except EngineError:
             self._recover()
             raise
@@ -153,9 +171,43 @@ class TransformersBackend(Backend):
             position = self.length
             self._recover()
             raise BackendFailure(first_line(error), position) from error
-        self._tokens.extend(tokens)
-        self._replay = []
+
+    @property
+    def trees(self) -> bool:
+        if self._trees is None and not self.closed and self.length + TRIED <= self.context_length:
+            with _threads(self.threads), torch.inference_mode():
+                self._trees = self._feeding == "together" and try_trees(self._memory)
+            if self._shown is not None:
+                self._shown.clear()
+        return bool(self._trees)
+
+    def forward_tree(self, tokens: Sequence[int], parents: Sequence[int]) -> Logits:
+        memory = self._memory
+        if not self.trees or not isinstance(memory, CacheMemory):
+            return super().forward_tree(tokens, parents)
+        self._check(tokens)
+        with self._computing():
+            read = _as_array(run_tree(memory, tokens, parents))
+        self._tree = tuple(tokens)
         return read
+
+    def keep_path(self, path: Sequence[int]) -> None:
+        self._check_open()
+        memory = self._memory
+        if not self._tree or not isinstance(memory, CacheMemory):
+            return
+        kept, first = [self._tree[index] for index in path], self.length
+        self._tree = ()
+        with self._computing():
+            memory.keep_path(first, path)
+            if self._shown is not None and self._reader is not None:
+                self._reader.read_states(first, kept, self._shown.rows()[list(path)])
+        self._tokens.extend(kept)
+
+    def _drop_tree(self) -> None:
+        if self._tree:
+            self._tree = ()
+            self._recover()
 
     def _show(self, tokens: list[int]) -> None:
         """Show the states of the tokens that were fed last."""
@@ -198,6 +250,7 @@ class TransformersBackend(Backend):
 
     def truncate(self, length: int) -> None:
         self._check_open()
+        self._drop_tree()
         if not 0 <= length <= self.length:
             raise RewindNotSupported(length, self.length)
         if length == self.length:
@@ -215,6 +268,7 @@ class TransformersBackend(Backend):
 
     def mark(self) -> None:
         self._check_open()
+        self._drop_tree()
         if self._memory.can_crop:
             return
         if len(self._replay) >= _LONGEST_REPLAY:
@@ -339,39 +393,3 @@ def _as_array(rows: torch.Tensor) -> Logits:
 def _embeddings(model: Any) -> int:
     """Return how many token ids the model can read."""
     return int(model.get_input_embeddings().weight.shape[0])
-
-
-def _decoder_layers(model: Any) -> list[Any]:
-    """Return the layers that a forward goes through one by one."""
-    count = getattr(model.config.get_text_config(decoder=True), "num_hidden_layers", None)
-    lists = (module for module in model.modules() if isinstance(module, torch.nn.ModuleList))
-    return list(next((found for found in lists if len(found) == count), ()))
-
-
-def _hidden_states(model: Any, layers: Sequence[Any]) -> HiddenStates | None:
-    """Return which hidden states can be read: all of a model whose layers are found."""
-    width = getattr(model.config.get_text_config(decoder=True), "hidden_size", None)
-    if not layers or not isinstance(width, int):
-        return None
-    return HiddenStates(frozenset(range(len(layers) + 1)), len(layers), width)
-
-
-def _last_norm(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
-    """Return the norm behind the last layer, as the families call it."""
-    names = dict(model.base_model.named_children())
-    found = next(
-        (names[name] for name in ("norm", "final_layernorm", "final_layer_norm", "ln_f") if name in names), None
-    )
-    return found if found is not None else torch.nn.Identity()
-
-
-def _end_tokens(loaded: LoadedModel, own: frozenset[int], vocab_size: int) -> frozenset[int]:
-    """Return every token that ends a text: what the tokenizer, the configuration and the settings for writing name."""
-    path = loaded.folder / "generation_config.json"
-    settings = read_json(path) if path.exists() else {}
-    configs = (loaded.config, loaded.config.get_text_config(decoder=True))
-    named = [settings.get("eos_token_id"), *own, *(getattr(config, "eos_token_id", None) for config in configs)]
-    found: set[int] = set()
-    for value in named:
-        found.update(part for part in (value if isinstance(value, list | tuple) else (value,)) if type(part) is int)
-    return frozenset(token for token in found if 0 <= token < vocab_size)

@@ -98,6 +98,12 @@ class _GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         """Forget what lies behind `length` tokens."""
         self.filled = min(self.filled, length)
 
+    def keep_path(self, first: int, path: torch.Tensor) -> None:
+        """Of the tokens from `first` on, keep those at the ascending places of `path`, and forget the others."""
+        for part in (self._all_keys, self._all_values):
+            part.narrow(_SEQUENCE, first, len(path)).copy_(part.index_select(_SEQUENCE, first + path))
+        self.filled = first + len(path)
+
 
 class _GrowingSlidingLayer(_GrowingLayer):  # type: ignore[no-untyped-call]
     """Hold the same for attention within a window: all is kept, the last `window` tokens are shown."""
@@ -204,7 +210,7 @@ class CacheMemory(Memory):
     """Hold a model with transformers' cache, in which the attention layers are ours.
 
     `argument`: by what name it takes the cache; `placed`: whether it is told the positions of the tokens. Some take
-    wrong ones otherwise (Bamba).
+    wrong ones otherwise (Bamba). Attribute: takes_trees (whether tokens may be given places and a mask of their own).
     """
 
     def __init__(self, model: Any, takes: frozenset[str], argument: str, *, placed: bool) -> None:
@@ -214,6 +220,13 @@ class CacheMemory(Memory):
         self.reset()
         self.can_crop = all(
             isinstance(layer, _GrowingLayer | DummyLayer | DynamicIndexedLayer) for layer in self._layers
+        )
+
+        self.takes_trees = (
+            placed
+            and "attention_mask" in takes
+            and all(type(layer) in (_GrowingLayer, DummyLayer) for layer in self._layers)
+            and any(type(layer) is _GrowingLayer for layer in self._layers)
         )
 
     def reset(self) -> None:
@@ -231,6 +244,24 @@ class CacheMemory(Memory):
         output = self._forward(tokens, rows, use_cache=True, **arguments)
         self.length = end
         return self._rows(output, rows)
+
+    def run_placed(self, tokens: Sequence[int], places: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Append tokens at positions of their own, which see what the mask, (1, 1, tokens, held), lets them; all rows.
+
+        They have to be brought in order before anything else is fed: see `keep_path` and `crop`.
+        """
+        arguments: dict[str, Any] = {self._argument: self._cache, "attention_mask": mask}
+        output = self._forward(tokens, len(tokens), use_cache=True, position_ids=places.unsqueeze(0), **arguments)
+        self.length += len(tokens)
+        return self._rows(output, len(tokens))
+
+    def keep_path(self, first: int, path: Sequence[int]) -> None:
+        """Of the tokens from `first` on, keep those at the ascending places of `path`, and forget the others."""
+        places = torch.tensor(path, dtype=torch.long, device=self._device)
+        for layer in self._layers:
+            if isinstance(layer, _GrowingLayer):
+                layer.keep_path(first, places)
+        self.length = first + len(path)
 
     def crop(self, length: int) -> None:
         for layer in self._layers:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import safetensors.torch
 import torch
+from numpy.typing import NDArray
 from torch.nn import functional
 
 from engine.backends.base import Backend, Logits
@@ -34,6 +35,7 @@ class EagleLayers(HeadLayers):
     """Compute an EAGLE-3 head (see engine.backends.heads.HeadLayers) with the tensors of its file."""
 
     method = "eagle3"
+    branches = True
 
     def __init__(self, layout: EagleLayout, tensors: dict[str, torch.Tensor], target: TransformersBackend) -> None:
         self.name = layout.name
@@ -67,17 +69,33 @@ class EagleLayers(HeadLayers):
 
     def feed(self, first: int, tokens: Sequence[int], states: States, *, wanted: bool) -> tuple[Logits, States] | None:
         with threads_of(self._target), torch.inference_mode():
-            self._held = first - self.first
-            hidden = self._layer(torch.tensor(list(tokens), device=self._embedding.device), self._tensor(states))
-            if not wanted:
-                return None
-            last = hidden[-1:]
-            drafted = functional.linear(self._norm(last, "norm.weight"), self._tensors["lm_head.weight"]).float()
-            if self._spread is not None:
-                logits = torch.full((1, self.vocab_size), -math.inf, device=drafted.device)
-                logits[:, self._spread] = drafted
-                drafted = logits
-            return self._array(drafted), self._array(last)[0]
+            held = self._held = first - self.first
+            places = torch.arange(held, held + len(tokens), dtype=torch.float32)
+            end = torch.arange(held + len(tokens), device=self._embedding.device)
+            hidden = self._layer(tokens, states, places, end[None, :] <= end[held:, None])
+            return self._given(hidden[-1:]) if wanted else None
+
+    def branch(
+        self, positions: Sequence[int], tokens: Sequence[int], states: States, seen: NDArray[np.bool_]
+    ) -> tuple[Logits, States]:
+        with threads_of(self._target), torch.inference_mode():
+            places = torch.tensor(positions, dtype=torch.float32) - self.first
+            text = self._held + len(tokens) - seen.shape[1]
+            shown = np.concatenate([np.ones((len(tokens), text), np.bool_), seen], axis=1)
+            logits, own = self._given(
+                self._layer(tokens, states, places, torch.from_numpy(shown).to(self._embedding.device)), each=True
+            )
+            return logits, own
+
+    def _given(self, hidden: torch.Tensor, *, each: bool = False) -> tuple[Logits, States]:
+        """Return the logits behind states, and the states: those of the last one without its row, but for `each`."""
+        drafted = functional.linear(self._norm(hidden, "norm.weight"), self._tensors["lm_head.weight"]).float()
+        if self._spread is not None:
+            logits = torch.full((len(hidden), self.vocab_size), -math.inf, device=drafted.device)
+            logits[:, self._spread] = drafted
+            drafted = logits
+        own = self._array(hidden)
+        return self._array(drafted), own if each else own[-1]
 
     def cut(self, position: int) -> None:
         self._held = min(self._held, max(position - self.first, 0))
@@ -86,17 +104,20 @@ class EagleLayers(HeadLayers):
         self._tensors = {}
         self._keys = self._values = self._embedding = torch.empty(0)
 
-    def _layer(self, tokens: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-        embedded = self._norm(self._embedding[tokens].to(states.dtype), "input_layernorm.weight")
+    def _layer(self, tokens: Sequence[int], given: States, places: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Append entries; `places`: of their tokens, `mask`: which of all entries each of them sees."""
+        states = self._tensor(given)
+        ids = torch.tensor(list(tokens), device=self._embedding.device)
+        embedded = self._norm(self._embedding[ids].to(states.dtype), "input_layernorm.weight")
         normed = self._norm(states, "hidden_norm.weight")
         residual = normed if self._layout.norm_before_residual else states
-        hidden = residual + self._attention(torch.cat([embedded, normed], dim=1))
+        hidden = residual + self._attention(torch.cat([embedded, normed], dim=1), places, mask)
         inner = self._norm(hidden, "post_attention_layernorm.weight")
         gate = functional.silu(functional.linear(inner, self._tensors["mlp.gate_proj.weight"]))
         passed = gate * functional.linear(inner, self._tensors["mlp.up_proj.weight"])
         return hidden + functional.linear(passed, self._tensors["mlp.down_proj.weight"])
 
-    def _attention(self, x: torch.Tensor) -> torch.Tensor:
+    def _attention(self, x: torch.Tensor, at: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         layout, held, count = self._layout, self._held, len(x)
         end = held + count
 
@@ -107,13 +128,11 @@ class EagleLayers(HeadLayers):
                 .transpose(0, 1)
             )
 
-        query = self._turned(split("q", layout.heads), held)
+        query = self._turned(split("q", layout.heads), at)
         self._room(end, x)
-        self._keys[:, held:end] = self._turned(split("k", layout.shared), held)
+        self._keys[:, held:end] = self._turned(split("k", layout.shared), at)
         self._values[:, held:end] = split("v", layout.shared)
         self._held = end
-        places = torch.arange(end, device=x.device)
-        mask = places[None, :] <= places[held:, None]
         mixed = functional.scaled_dot_product_attention(
             query[None], self._keys[None, :, :end], self._values[None, :, :end], mask, enable_gqa=True
         )
@@ -131,8 +150,8 @@ class EagleLayers(HeadLayers):
                 grown[:, :room] = getattr(self, name)
             setattr(self, name, grown)
 
-    def _turned(self, x: torch.Tensor, first: int) -> torch.Tensor:
-        angles = torch.arange(first, first + x.shape[1], dtype=torch.float32)[:, None] * self._turns
+    def _turned(self, x: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+        angles = places[:, None] * self._turns
         cos, sin = (turn.to(x.dtype).to(x.device) for turn in (angles.cos(), angles.sin()))
         left, right = x.chunk(2, dim=2)
         return torch.cat([left * cos - right * sin, left * sin + right * cos], dim=2)

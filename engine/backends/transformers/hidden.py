@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+
+from engine.backends.base import HiddenStates
 
 
 class HookedRows:
@@ -50,3 +52,27 @@ class HookedRows:
         """Collect nothing more."""
         for hook in self._hooks:
             hook.remove()
+
+
+def decoder_layers(model: Any) -> list[Any]:
+    """Return the layers that a forward goes through one by one."""
+    count = getattr(model.config.get_text_config(decoder=True), "num_hidden_layers", None)
+    lists = (module for module in model.modules() if isinstance(module, torch.nn.ModuleList))
+    return list(next((found for found in lists if len(found) == count), ()))
+
+
+def hidden_states(model: Any, layers: Sequence[Any]) -> HiddenStates | None:
+    """Return which hidden states can be read: all of a model whose layers are found."""
+    width = getattr(model.config.get_text_config(decoder=True), "hidden_size", None)
+    if not layers or not isinstance(width, int):
+        return None
+    return HiddenStates(frozenset(range(len(layers) + 1)), len(layers), width)
+
+
+def last_norm(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Return the norm behind the last layer, as the families call it."""
+    names = dict(model.base_model.named_children())
+    found = next(
+        (names[name] for name in ("norm", "final_layernorm", "final_layer_norm", "ln_f") if name in names), None
+    )
+    return found if found is not None else torch.nn.Identity()

@@ -39,7 +39,7 @@ from engine.errors import (
     ModelTooLarge,
     NotAvailable,
 )
-from engine.formats.safetensors.reader import SafetensorsModel, read_safetensors_model
+from engine.formats.safetensors.reader import SafetensorsModel, read_json, read_safetensors_model
 from engine.system.machine import available_memory
 from engine.translatable import Translatable
 
@@ -309,3 +309,15 @@ def _build(
         ) from error
     slices.check()
     return model.eval(), found
+
+
+def end_tokens(loaded: LoadedModel, own: frozenset[int], vocab_size: int) -> frozenset[int]:
+    """Return every token that ends a text: what the tokenizer, the configuration and the settings for writing name."""
+    path = loaded.folder / "generation_config.json"
+    settings = read_json(path) if path.exists() else {}
+    configs = (loaded.config, loaded.config.get_text_config(decoder=True))
+    named = [settings.get("eos_token_id"), *own, *(getattr(config, "eos_token_id", None) for config in configs)]
+    found: set[int] = set()
+    for value in named:
+        found.update(part for part in (value if isinstance(value, list | tuple) else (value,)) if type(part) is int)
+    return frozenset(token for token in found if 0 <= token < vocab_size)

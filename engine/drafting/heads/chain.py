@@ -1,14 +1,19 @@
-"""Draft a chain of tokens with a head: one after the other (EAGLE-3, MTP) or all at once (DFlash, DSpark)."""
+"""Draft a chain or a tree with a head: one token after the other (EAGLE-3, MTP) or all at once (DFlash, Medusa)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from engine.backends.base import Logits
 from engine.backends.heads import HeadBackend
 from engine.backends.prefix import keep_prefix
 from engine.drafting.base import Draft, Drafter, DrafterContext, GoesOn
 from engine.drafting.draft_model import DraftModelDrafter
+from engine.drafting.trees import ROOT, Outlook, Tree
 from engine.errors import DegenerateDistribution, ModelNotLoaded
 from engine.sampling.rows import Proposal
 
@@ -33,9 +38,12 @@ class HeadDrafter(DraftModelDrafter):
             min_confidence=speculation.min_draft_confidence,
             rows=context.rows,
             masks=context.masks,
+            tree=context.tree,
         )
         self.name = head.method
         self._head = head
+        self._grown: dict[int, int] = {}
+        """Of the nodes of this round's tree that the head has computed, its own numbers."""
 
     @property
     def works_ahead(self) -> bool:
@@ -52,6 +60,30 @@ class HeadDrafter(DraftModelDrafter):
         n = n if self._head.most is None else min(n, self._head.most)
         self._head.expect(n)
         return super().propose(n, goes_on)
+
+    def _look(self, tree: Tree, level: list[int]) -> list[Outlook | None]:
+        """Return what may follow each node of a level, where the head computes trees; else as a draft model does."""
+        if level[0] == ROOT:
+            self._grown = {}
+        if level[0] == ROOT or not self._head.grows:
+            return super()._look(tree, level)
+        open_ones = [node for node in level if tree.tokens[node] not in self._stop_tokens]
+        if not open_ones or self._cancel.cancelled:
+            return [None] * len(level)
+        parents = [self._grown.get(tree.parents[node], ROOT) for node in open_ones]
+        rows = self._head.grow([tree.tokens[node] for node in open_ones], parents)
+        self.forwards += 1
+        for node in open_ones:
+            self._grown[node] = len(self._grown)
+        found = {node: self._outlook(row, tree.path(node)) for node, row in zip(open_ones, rows, strict=True)}
+        return [found.get(node) for node in level]
+
+    def _outlook(self, whole: NDArray[np.float32], path: Sequence[int]) -> Outlook | None:
+        """Return what may follow a path, or None also where it is none of the head's own vocabulary."""
+        try:
+            return super()._outlook(whole, path)
+        except DegenerateDistribution:
+            return None
 
     def _draw(self, rows: Logits) -> Proposal | None:
         """Return the next proposal, or None also where none of the head's own vocabulary may come: bans, a mask."""

@@ -54,6 +54,7 @@ class FakeBackend(Backend):
         eos_token_ids: Sequence[int] = (),
         rewind: Rewind | None = None,
         name: str = "fake",
+        trees: bool = False,
     ) -> None:
         self.name = name
         self.vocab_size = vocab_size
@@ -66,6 +67,8 @@ class FakeBackend(Backend):
         self._sharpness = sharpness
         self._tokens: list[int] = []
         self._mark: int | None = None
+        self._trees = trees
+        self._tree: list[int] = []
         self._known: dict[tuple[int, ...], Logits] = {}
 
     @property
@@ -93,6 +96,7 @@ class FakeBackend(Backend):
                 raise TokenOutOfRange(token, self.vocab_size)
         if self.length + len(tokens) > self.context_length:
             raise ContextFull(self.length + len(tokens), self.context_length)
+        self._tree = []
         self.forwards.append(len(tokens))
         self._tokens.extend(tokens)
         ends = range(self.length - n_outputs + 1, self.length + 1)
@@ -100,7 +104,29 @@ class FakeBackend(Backend):
             return np.empty((0, self.vocab_size), dtype=np.float32)
         return np.stack([self.row(self._tokens[:end]) for end in ends])
 
+    @property
+    def trees(self) -> bool:
+        """As it was told."""
+        return self._trees
+
+    def forward_tree(self, tokens: Sequence[int], parents: Sequence[int]) -> Logits:
+        """Each node's row is that of its path."""
+        if self.length + len(tokens) > self.context_length:
+            raise ContextFull(self.length + len(tokens), self.context_length)
+        self.forwards.append(len(tokens))
+        self._tree = list(tokens)
+        paths: list[list[int]] = []
+        for token, parent in zip(tokens, parents, strict=True):
+            paths.append([*(self._tokens if parent < 0 else paths[parent]), token])
+        return np.stack([self.row(path) for path in paths])
+
+    def keep_path(self, path: Sequence[int]) -> None:
+        """The nodes' tokens."""
+        self._tokens.extend(self._tree[node] for node in path)
+        self._tree = []
+
     def truncate(self, length: int) -> None:
+        self._tree = []
         if not 0 <= length <= self.length:
             raise RewindNotSupported(length, self.length)
         if length not in (0, self.length) and not self._reachable(length):

@@ -17,7 +17,7 @@ from engine.cancel import CancelToken
 from engine.chat.reply_text import ReplyText
 from engine.config import SamplingConfig, SpeculationConfig
 from engine.constraint import Constraint
-from engine.drafting.base import Drafter
+from engine.drafting.base import Drafter, TreeShape
 from engine.drafting.draft_model import DraftModelDrafter
 from engine.drafting.none import NoDrafter
 from engine.events import TokenEvent
@@ -86,6 +86,9 @@ class Setting:
                     tokens.append(event.token)
         return tuple(tokens)
 
+    def _shape(self, size: tuple[int, int]) -> TreeShape:
+        return TreeShape(*size, self.target.context_length)
+
     def _drafter(self, seed: int, masks: ReplyMasks | None) -> Drafter:
         if self.draft is None:
             return NoDrafter()
@@ -95,6 +98,7 @@ class Setting:
             self.draft_sampling or self.sampling,
             seed,
             min_confidence=self.speculation.min_draft_confidence,
+            **({} if self.speculation.tree is None else {"tree": self._shape(self.speculation.tree)}),
             **({} if self.rows is NUMPY else {"rows": self.rows}),
             **({} if masks is None else {"masks": masks}),
         )

@@ -102,7 +102,7 @@ def compare_proposals(
     return compared, behind
 
 
-def draws_alike(decoder: SpeculativeDecoder) -> float:
+def draws_alike(decoder: SpeculativeDecoder, **options: Any) -> float:
     """The p-value of the first three tokens of replies at temperature 0.8: with heads against plain decoding."""
 
     def draw(first: int, **options: Any) -> Counter[Prefix]:
@@ -117,7 +117,7 @@ def draws_alike(decoder: SpeculativeDecoder) -> float:
     assert decoder.heads is not None
     plain = draw(10**9, lookahead=0)
     decoder.reset_stats()
-    drafted = draw(0, method=decoder.heads.method, lookahead=3)
+    drafted = draw(0, **({"method": decoder.heads.method, "lookahead": 3} | options))
     assert decoder.stats.accepted > SAMPLES / 5
     assert decoder.stats.rejected > SAMPLES / 5
     return two_sample_p(plain, drafted)

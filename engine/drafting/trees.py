@@ -1,0 +1,135 @@
+"""Grow a tree of proposals, level by level: at each depth the likeliest continuations of the nodes before.
+
+Source of the choice: Li et al., "EAGLE-2" (2024, arXiv:2406.16858), section 4.1: a node is worth the product of the
+draft's probabilities on its path. How many tokens follow a node is decided before any of them is drawn, and each that
+was drawn stays in the tree: so what the draft proposes bends nothing (see engine.sampling.acceptance.accept_sibling).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from heapq import nlargest
+from typing import NamedTuple
+
+from engine.backends.base import Backend
+from engine.drafting.base import Draft, TreeShape
+from engine.sampling.candidates import Candidates, Drawn
+from engine.translatable import Translatable
+
+ROOT = -1
+"""The parent of nodes that follow the committed tokens."""
+
+
+def choose_shape(
+    size: tuple[int, int] | None, target: Backend, *, through_text: bool
+) -> tuple[TreeShape | None, tuple[str, ...]]:
+    """Return the shape of trees of a width and depth, or None, and in a sentence why there are only chains."""
+    if size is None or size[0] == 1:
+        return None, ()
+    if through_text:
+        return None, (Translatable("A draft with another tokenizer proposes chains only, no trees."),)
+    if not target.trees:
+        return None, (Translatable("{name} verifies chains only: no trees are proposed.", name=target.name),)
+    return TreeShape(*size, target.context_length), ()
+
+
+class Outlook(NamedTuple):
+    """Hold what may follow a node: the likeliest tokens, and of each its probability among those that may be drawn.
+
+    `shares`: gives the natural logarithm of the model's own probability of a token; valid until the next look.
+    `probs`: the distribution that tokens are drawn from; None: the best ones are taken without a draw.
+    """
+
+    best: Sequence[tuple[int, float]]
+    shares: Callable[[int], float]
+    probs: Candidates | None = None
+
+
+@dataclass(slots=True)
+class Tree:
+    """Hold the nodes of a tree, each behind its parent. `reach`: the probability that the draft gives a whole path."""
+
+    tokens: list[int] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    probs: list[Candidates] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    reach: list[float] = field(default_factory=list)
+
+    def path(self, node: int) -> list[int]:
+        """Return the tokens from the first level to a node."""
+        found: list[int] = []
+        while node != ROOT:
+            found.append(self.tokens[node])
+            node = self.parents[node]
+        return found[::-1]
+
+    def draft(self, source: str) -> Draft:
+        """Return it as proposals, those of its first path before the others; a tree of no node is an empty draft."""
+        if not self.tokens:
+            return Draft()
+        first = [0]
+        while first[-1] in self.parents:
+            first.append(self.parents.index(first[-1]))
+        order = [*first, *sorted({*range(len(self.tokens))} - {*first})]
+        places = {ROOT: ROOT} | {node: place for place, node in enumerate(order)}
+        probs = Drawn(self.probs[node] for node in order) if self.probs else None
+        tokens, logprobs = (tuple(values[node] for node in order) for values in (self.tokens, self.logprobs))
+        return Draft(tokens, probs, logprobs, tuple(places[self.parents[node]] for node in order), source)
+
+
+Look = Callable[[Tree, list[int]], Sequence[Outlook | None]]
+"""Gives for each node of a level what may follow it, or None: nothing. The first node is judged before the others."""
+
+
+def grow(shape: TreeShape, depth: int, most: int, look: Look, draw: Callable[[Candidates, int], int]) -> Tree:
+    """Return a tree of at most `depth` levels and `most` nodes.
+
+    `draw`: draws the token of a node, whose number is given, from a distribution.
+    """
+    tree, level = Tree(), [ROOT]
+    for _ in range(min(depth, shape.depth)):
+        room = min(shape.width, most - len(tree.tokens))
+        if room <= 0 or not level:
+            break
+        outlooks = look(tree, level)
+        wanted = _chosen(tree, level, outlooks, room)
+        begun = len(tree.tokens)
+        for place, node in enumerate(level):
+            outlook = outlooks[place]
+            if outlook is not None and wanted[place]:
+                _add(tree, node, outlook, wanted[place], draw)
+        level = [*range(begun, len(tree.tokens))]
+    return tree
+
+
+def _chosen(tree: Tree, level: Sequence[int], outlooks: Sequence[Outlook | None], room: int) -> list[int]:
+    """Return how many tokens follow each node of a level: as many as are among the `room` likeliest of all."""
+    worth = [
+        ((1.0 if node == ROOT else tree.reach[node]) * share, -place, -rank)
+        for place, (node, outlook) in enumerate(zip(level, outlooks, strict=True))
+        if outlook is not None
+        for rank, (_, share) in enumerate(outlook.best)
+    ]
+    counts = [0] * len(level)
+    for _, place, _ in nlargest(room, worth):
+        counts[-place] += 1
+    return counts
+
+
+def _add(tree: Tree, node: int, outlook: Outlook, count: int, draw: Callable[[Candidates, int], int]) -> None:
+    reach = 1.0 if node == ROOT else tree.reach[node]
+    left = outlook.probs
+    for likely, likelihood in outlook.best[:count]:
+        token, share = likely, likelihood
+        if outlook.probs is not None:
+            if left is None:
+                break
+            token = draw(left, len(tree.tokens))
+            share = outlook.probs[token]
+            tree.probs.append(left)
+            left = left.without(token)
+        tree.tokens.append(token)
+        tree.parents.append(node)
+        tree.logprobs.append(outlook.shares(token))
+        tree.reach.append(reach * share)
