@@ -159,6 +159,11 @@ def _make_parser(command: list[str]) -> argparse.ArgumentParser:
     )
     if command == ["compile"]:
         importlib.import_module("engine.cli.compile").add_arguments(compiling)
+    converting = commands.add_parser(
+        "convert-head", help="make safetensors of pickled draft heads (.bin, .pt)", allow_abbrev=False
+    )
+    if command == ["convert-head"]:
+        importlib.import_module("engine.cli.convert_head").add_arguments(converting)
     serve = commands.add_parser(
         "serve", help="serve OpenAI's and Anthropic's interfaces on this machine", allow_abbrev=False
     )

@@ -16,8 +16,8 @@ from engine.formats.draft_head import DraftHead, why_not_for
 from engine.formats.gguf.heads import read_head
 from engine.formats.gguf.parts import split_parts
 from engine.formats.gguf.reader import read_gguf
-from engine.formats.safetensors.heads import head_in_folder
-from engine.formats.safetensors.reader import model_folder
+from engine.formats.safetensors.heads import head_in_folder, pickled_head
+from engine.formats.safetensors.reader import PICKLED, model_folder
 from engine.library.compat import vocabulary_of_backend
 from engine.library.heads import same_tokens
 from engine.library.names import resolve_source
@@ -43,6 +43,8 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
         cancel.check("Loading the model")
         folder = model_folder(path) if path.is_dir() or path.suffix.lower() == ".safetensors" else None
         config = replace(config, path=folder or path)
+        if path.is_file() and path.suffix.lower() in PICKLED:
+            raise pickled_head(path)
         layers = 0 if target.hidden_states is None else target.hidden_states.layers
         head = head_in_folder(folder, layers) if folder else _head_in_file(path)
     except OSError as error:

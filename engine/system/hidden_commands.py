@@ -9,7 +9,12 @@ TRIAL = "--probe-model"
 VERDICT_MARK = b"outrider-probe "
 """Lines of a trial that begin with this are meant for its parent."""
 RENDERING = "--render-templates"
-_MODULES = {TRIAL: "engine.loading.trial_child", RENDERING: "engine.chat.render_child"}
+CONVERSION = "--convert-pickled"
+_MODULES = {
+    TRIAL: "engine.loading.trial_child",
+    RENDERING: "engine.chat.render_child",
+    CONVERSION: "engine.backends.transformers.convert_child",
+}
 
 
 def run_hidden_command(argv: Sequence[str]) -> int | None:

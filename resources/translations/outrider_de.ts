@@ -3783,6 +3783,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Zustand</translation>
         </message>
         <message>
+            <source>Drafting trees</source>
+            <translation>Vorschlagen von Bäumen</translation>
+        </message>
+        <message>
+            <source>{name} can only verify chains.</source>
+            <translation>{name} kann nur Ketten prüfen.</translation>
+        </message>
+        <message>
             <source>Drafting with heads</source>
             <translation>Entwerfen mit Köpfen</translation>
         </message>
@@ -3951,16 +3959,16 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>seinen Dateien fehlt der Tensor {name!r}{more}. Laden Sie das Modell noch einmal.</translation>
         </message>
         <message>
+            <source>it lacks the tensor {name!r}.</source>
+            <translation>ihr fehlt der Tensor {name!r}.</translation>
+        </message>
+        <message>
             <source>a head in a safetensors file needs a target in one. Choose such a folder as the target.</source>
             <translation>ein Kopf in einer safetensors-Datei braucht ein Zielmodell in einer. Wählen Sie einen solchen Ordner als Zielmodell.</translation>
         </message>
         <message>
             <source>it cannot be read ({error}).</source>
             <translation>sie kann nicht gelesen werden ({error}).</translation>
-        </message>
-        <message>
-            <source>it lacks the tensor {name!r}.</source>
-            <translation>ihr fehlt der Tensor {name!r}.</translation>
         </message>
         <message>
             <source>it is not a head for {target}: {reason}. Choose a head that was trained for this target.</source>
@@ -4133,6 +4141,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>token ids, whole numbers of 0 or more</source>
             <translation>Token-Nummern, ganze Zahlen ab 0</translation>
+        </message>
+        <message>
+            <source>A tree must be its width (1 to {width}) and its depth (1 to {depth}), like 3x4, not {value!r}.</source>
+            <translation>Ein Baum muss als Breite (1 bis {width}) und Tiefe (1 bis {depth}) angegeben sein, etwa 3x4, nicht {value!r}.</translation>
         </message>
         <message>
             <source>Compiling llama.cpp</source>
@@ -4317,6 +4329,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>the reply ended without a result</source>
             <translation>die Antwort endete ohne Ergebnis</translation>
+        </message>
+        <message>
+            <source>A draft with another tokenizer proposes chains only, no trees.</source>
+            <translation>Ein Entwurf mit anderem Tokenizer schlägt nur Ketten vor, keine Bäume.</translation>
+        </message>
+        <message>
+            <source>{name} verifies chains only: no trees are proposed.</source>
+            <translation>{name} prüft nur Ketten: Es werden keine Bäume vorgeschlagen.</translation>
         </message>
         <message>
             <source>No {what} model is loaded. Load one first with attach_{what}() or load().</source>
@@ -4799,6 +4819,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Es ist ein Adapter (LoRA) für ein Modell, kein eigenständiges Modell.</translation>
         </message>
         <message>
+            <source>it is pickled, and reading such files can run code. Convert it: outrider-engine convert-head {file} {name}.safetensors</source>
+            <translation>sie ist mit Pickle geschrieben, und solche Dateien zu lesen kann Code ausführen. Wandeln Sie sie um: outrider-engine convert-head {file} {name}.safetensors</translation>
+        </message>
+        <message>
             <source>heads with RoPE scaling {kind!r} cannot be used yet.</source>
             <translation>Köpfe mit der RoPE-Skalierung {kind!r} können noch nicht verwendet werden.</translation>
         </message>
@@ -5137,6 +5161,38 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>This folder is nested too deeply to be searched.</source>
             <translation>Dieser Ordner ist zu tief verschachtelt, um durchsucht zu werden.</translation>
+        </message>
+        <message>
+            <source>The new file must end in .safetensors, not {name}.</source>
+            <translation>Die neue Datei muss auf .safetensors enden, nicht {name}.</translation>
+        </message>
+        <message>
+            <source>{path} is there already. Choose another name.</source>
+            <translation>{path} ist schon da. Wählen Sie einen anderen Namen.</translation>
+        </message>
+        <message>
+            <source>Converting pickled weights</source>
+            <translation>Umwandeln von Gewichten aus Pickle-Dateien</translation>
+        </message>
+        <message>
+            <source>there is no such file. Check the path.</source>
+            <translation>es gibt keine solche Datei. Prüfen Sie den Pfad.</translation>
+        </message>
+        <message>
+            <source>it holds more than weights, and reading it would run its code.</source>
+            <translation>sie enthält mehr als Gewichte, und sie zu lesen würde ihren Code ausführen.</translation>
+        </message>
+        <message>
+            <source>it holds no tensors by name.</source>
+            <translation>sie enthält keine benannten Tensoren.</translation>
+        </message>
+        <message>
+            <source>converting it takes too much memory.</source>
+            <translation>sie umzuwandeln braucht zu viel Speicher.</translation>
+        </message>
+        <message>
+            <source>it is damaged, incomplete, or no file of PyTorch.</source>
+            <translation>sie ist beschädigt, unvollständig oder keine Datei von PyTorch.</translation>
         </message>
         <message>
             <source>its hidden states cannot be read</source>

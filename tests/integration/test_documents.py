@@ -18,7 +18,18 @@ PAGES = pages()
 BY_NAME = {str(page): page for page in PAGES}
 SNIPPETS = [(page, number) for page in PAGES for number in range(len(page.blocks("python")))]
 MAKE = (ROOT / "Makefile").read_text(encoding="utf-8")
-COMMANDS = ("generate", "bench", "models", "presets", "calibrate", "parse", "template", "compile", "serve")
+COMMANDS = (
+    "generate",
+    "bench",
+    "models",
+    "presets",
+    "calibrate",
+    "parse",
+    "template",
+    "compile",
+    "convert-head",
+    "serve",
+)
 ELSEWHERE = frozenset({"sudo", "pip", "(cd", "cmake", "curl", "diff", "kernels-check", "python", "signtool"})
 """What commands of other programs begin with."""
 FILES_OF_SOMEBODY = re.compile(r"big\.gguf|small\.gguf|chat\.json|~/|qwen")
@@ -106,7 +117,7 @@ def test_every_option_is_explained(command: str) -> None:
         section += text[text.index("\n## generate\n") : text.index("\n## bench\n")]
     told = set(re.findall(r"--[a-z][a-z0-9-]+", section))
     options = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", usage("outrider-engine", command))) - {"--help"}
-    assert command in ("compile", "serve") or "--json" in options
+    assert command in ("compile", "convert-head", "serve") or "--json" in options
     assert options - told == set()
 
 

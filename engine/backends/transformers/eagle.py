@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import safetensors.torch
 import torch
 from numpy.typing import NDArray
 from torch.nn import functional
@@ -21,8 +20,9 @@ from torch.nn import functional
 from engine.backends.base import Backend, Logits
 from engine.backends.heads import HeadBackend, HeadLayers, States
 from engine.backends.transformers.backend import TransformersBackend, threads_of
+from engine.backends.transformers.head_tensors import other_vocabulary, read_tensors, torch_target
 from engine.config import LoadConfig
-from engine.errors import LoadFailed, ModelFileBroken, ModelNotSupported
+from engine.errors import ModelFileBroken
 from engine.formats.draft_head import DraftHead
 from engine.formats.safetensors.heads import EagleLayout, read_eagle
 from engine.translatable import Translatable
@@ -173,24 +173,11 @@ class EagleLayers(HeadLayers):
 def open_head(config: LoadConfig, head: DraftHead, target: Backend) -> Backend:
     """Load the EAGLE-3 head in a folder for a loaded target. Raises ModelFileBroken, ModelNotSupported, LoadFailed."""
     path = Path(config.path)
-    if not isinstance(target, TransformersBackend):
-        raise ModelNotSupported(
-            path,
-            Translatable("a head in a safetensors file needs a target in one. Choose such a folder as the target."),
-        )
+    model = torch_target(path, target)
     layout = replace(read_eagle(path), head=head)
-    dtype, device = target.embeddings.dtype, target.embeddings.device
-    try:
-        tensors = {
-            layout.names[name]: tensor.to(device) if name == "d2t" else tensor.to(dtype).to(device)
-            for file in layout.files
-            for name, tensor in safetensors.torch.load(file.read_bytes()).items()
-            if name in layout.names
-        }
-    except (OSError, RuntimeError, ValueError, safetensors.SafetensorError) as error:
-        raise LoadFailed(path, Translatable("it cannot be read ({error}).", error=error)) from error
-    _check(path, layout, tensors, target)
-    return HeadBackend(EagleLayers(layout, tensors, target), target)
+    tensors = read_tensors(path, layout.files, layout.names, model, as_is=("d2t",))
+    _check(path, layout, tensors, model)
+    return HeadBackend(EagleLayers(layout, tensors, model), model)
 
 
 def _check(path: Path, layout: EagleLayout, tensors: dict[str, torch.Tensor], target: TransformersBackend) -> None:
@@ -205,11 +192,4 @@ def _check(path: Path, layout: EagleLayout, tensors: dict[str, torch.Tensor], ta
             reached.min() >= 0 and reached.max() < target.vocab_size and len(set(reached.tolist())) == len(reached)
         )
     if not fits:
-        raise ModelNotSupported(
-            path,
-            Translatable(
-                "it is not a head for {target}: {reason}. Choose a head that was trained for this target.",
-                target=target.name,
-                reason=Translatable("it has another vocabulary"),
-            ),
-        )
+        raise other_vocabulary(path, target)

@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import safetensors.torch
 import torch
 from torch.nn import functional
 
@@ -19,8 +18,9 @@ from engine.backends.base import Backend, Logits
 from engine.backends.block_heads import BlockHeadBackend, BlockLayers
 from engine.backends.heads import BATCH, States
 from engine.backends.transformers.backend import TransformersBackend, threads_of
+from engine.backends.transformers.head_tensors import other_vocabulary, read_tensors, torch_target
 from engine.config import LoadConfig
-from engine.errors import BackendFailure, LoadFailed, ModelNotSupported
+from engine.errors import BackendFailure
 from engine.formats.draft_head import DraftHead
 from engine.formats.safetensors.heads import MedusaLayout, read_medusa
 from engine.translatable import Translatable
@@ -85,29 +85,9 @@ class MedusaLayers(BlockLayers):
 def open_head(config: LoadConfig, head: DraftHead, target: Backend) -> Backend:
     """Load the Medusa heads in a folder for a loaded target. Raises ModelFileBroken, ModelNotSupported, LoadFailed."""
     path = Path(config.path)
-    if not isinstance(target, TransformersBackend):
-        raise ModelNotSupported(
-            path,
-            Translatable("a head in a safetensors file needs a target in one. Choose such a folder as the target."),
-        )
+    model = torch_target(path, target)
     layout = replace(read_medusa(path), head=head)
-    if layout.drafted != target.vocab_size:
-        raise ModelNotSupported(
-            path,
-            Translatable(
-                "it is not a head for {target}: {reason}. Choose a head that was trained for this target.",
-                target=target.name,
-                reason=Translatable("it has another vocabulary"),
-            ),
-        )
-    dtype, device = target.embeddings.dtype, target.embeddings.device
-    try:
-        tensors = {
-            layout.names[name]: tensor.to(dtype).to(device)
-            for file in layout.files
-            for name, tensor in safetensors.torch.load(file.read_bytes()).items()
-            if name in layout.names
-        }
-    except (OSError, RuntimeError, ValueError, safetensors.SafetensorError) as error:
-        raise LoadFailed(path, Translatable("it cannot be read ({error}).", error=error)) from error
-    return BlockHeadBackend(MedusaLayers(layout, tensors, target), target)
+    if layout.drafted != model.vocab_size:
+        raise other_vocabulary(path, model)
+    tensors = read_tensors(path, layout.files, layout.names, model)
+    return BlockHeadBackend(MedusaLayers(layout, tensors, model), model)

@@ -16,6 +16,7 @@ from engine.formats.draft_head import DraftHead
 from engine.formats.model_file import ModelFile
 from engine.formats.safetensors.model import folder_name
 from engine.formats.safetensors.reader import (
+    PICKLED,
     is_there,
     read_json,
     read_safetensors,
@@ -74,10 +75,35 @@ def head_in_folder(folder: Path, target_layers: int | None = None) -> DraftHead:
 
     Raises ModelFileBroken, ModelNotSupported.
     """
+    _refuse_pickled(folder)
     if "medusa_num_heads" in read_json(folder / "config.json"):
         head = read_medusa(folder).head
         return head if target_layers is None else replace(head, layers=(target_layers,))
     return read_eagle(folder, target_layers).head
+
+
+def _refuse_pickled(folder: Path) -> None:
+    """Raise ModelNotSupported where the weights of a folder are pickled, and say what makes safetensors of them."""
+    names = sorted(entry.name for entry in folder.iterdir())
+    if any(name.lower().endswith(".safetensors") for name in names):
+        return
+    pickled = next((name for name in names if name.lower().endswith(PICKLED)), None)
+    if pickled is not None:
+        raise pickled_head(folder / pickled)
+
+
+def pickled_head(path: Path) -> ModelNotSupported:
+    """Return the refusal of a pickled file."""
+    name = "medusa_lm_head" if "medusa" in path.name.lower() else "model"
+    return ModelNotSupported(
+        path,
+        Translatable(
+            "it is pickled, and reading such files can run code. Convert it: outrider-engine convert-head {file} "
+            "{name}.safetensors",
+            file=path.name,
+            name=name,
+        ),
+    )
 
 
 def with_head(model: ModelFile) -> ModelFile:

@@ -30,7 +30,7 @@ _MAX_TENSORS = 1_000_000
 _MAX_PARTS = 4096
 _MAX_DIMENSIONS = 16
 _LENGTH_BYTES = 8
-_PICKLED = (".bin", ".pt", ".pth", ".ckpt")
+PICKLED = (".bin", ".pt", ".pth", ".ckpt")
 _PART = re.compile(r"model-\d{5}-of-\d{5}\.safetensors")
 
 _NAMES_BY_BITS = {
@@ -202,7 +202,7 @@ def _without_weights(folder: Path) -> str:
         names = sorted(entry.name for entry in folder.iterdir())
     except OSError:
         names = []
-    pickled = next((name for name in names if name.lower().endswith(_PICKLED)), None)
+    pickled = next((name for name in names if name.lower().endswith(PICKLED)), None)
     if pickled is not None:
         return Translatable(
             "its weights are pickled ({pickled}), and reading such files can run code. Convert them to "

@@ -1,0 +1,74 @@
+"""Make a safetensors file of pickled weights, in a limited child process: the parent's side."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from engine.cancel import CancelToken
+from engine.errors import InvalidRequest, LoadFailed, ModelFileBroken, ModelNotSupported, NotAvailable
+from engine.system.child import MemoryWatch, child_command, end_child, start_child
+from engine.system.hidden_commands import CONVERSION
+from engine.system.installation import extra_advice
+from engine.translatable import Translatable
+
+_POLL_S = 0.1
+_MEMORY = 4 * 2**30
+"""Bytes for the library, where the child cannot limit itself."""
+
+
+def convert_pickled(source: Path, out: Path, cancel: CancelToken) -> int:
+    """Write the tensors of a pickled file, `.bin` or `.pt`, to a new safetensors file; return how many there are.
+
+    Raises InvalidRequest (a wrong name for `out`, or there is one already), ModelNotSupported (code, or no weights),
+    ModelFileBroken, LoadFailed, NotAvailable, Cancelled. `out` is written whole or not at all.
+    """
+    if out.suffix.lower() != ".safetensors":
+        raise InvalidRequest(Translatable("The new file must end in .safetensors, not {name}.", name=out.name))
+    if out.exists():
+        raise InvalidRequest(Translatable("{path} is there already. Choose another name.", path=out))
+    if not all(map(importlib.util.find_spec, ("torch", "safetensors"))):
+        raise NotAvailable(Translatable("Converting pickled weights"), extra_advice())
+    if not source.is_file():
+        raise LoadFailed(source, Translatable("there is no such file. Check the path."))
+    with TemporaryDirectory(dir=out.absolute().parent, prefix=".convert-") as folder:
+        written = Path(folder) / out.name
+        said = _ask_child(source, written, cancel)
+        if "tensors" in said:
+            written.replace(out)
+            return int(str(said["tensors"]))
+    problem = said.get("problem")
+    if problem == "unsafe":
+        raise ModelNotSupported(source, Translatable("it holds more than weights, and reading it would run its code."))
+    if problem == "none":
+        raise ModelNotSupported(source, Translatable("it holds no tensors by name."))
+    if problem == "memory":
+        raise LoadFailed(source, Translatable("converting it takes too much memory."))
+    raise ModelFileBroken(source, Translatable("it is damaged, incomplete, or no file of PyTorch."))
+
+
+def _ask_child(source: Path, written: Path, cancel: CancelToken) -> dict[str, object]:
+    """Return what the child said; nothing where it ended before. Raises Cancelled."""
+    asked = json.dumps({"path": os.fspath(source.absolute()), "out": os.fspath(written)})
+    process = start_child(child_command(CONVERSION, asked))
+    watch = MemoryWatch(process, _MEMORY + 4 * source.stat().st_size)
+    try:
+        while True:
+            cancel.check()
+            if watch.exceeded():
+                return {"problem": "memory"}
+            try:
+                line, _ = process.communicate(timeout=_POLL_S)
+            except subprocess.TimeoutExpired:
+                continue
+            try:
+                return dict(json.loads(line))
+            except (ValueError, TypeError):
+                return {}
+    finally:
+        end_child(process)
+        watch.close()
