@@ -129,8 +129,8 @@ class SpeculationConfig:
     rejection sampling: so the seed repeats the reply, as with any fixed lookahead, without overlap. With 'auto' a seed
     repeats it only where acceptance is 'exact': otherwise which of the possible replies is drawn depends on the timing
     (its distribution never does).
-    `method`: one of METHODS, or a DraftMethod of the caller's own. The method 'auto' is the draft model where there is
-    one, and with the lookahead 'auto' an n-gram index beside it.
+    `method`: one of METHODS, or a DraftMethod of the caller's own. The method 'auto' is that of loaded heads, or else
+    the draft model where there is one, and with the lookahead 'auto' an n-gram index beside it.
     `sources` are asked in turn and the first non-empty draft is used ('ngram' before 'draft-model'), with the
     lookahead 'auto' the one that promises the most tokens per second; empty: what the method says.
     `overlap`: whether the draft goes on proposing while the target verifies; 'auto': where the two do not compute on

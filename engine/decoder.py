@@ -274,7 +274,7 @@ class SpeculativeDecoder(TargetQuestions):
         token = cancel or self.cancel_token
         with self._occupancy.use(token, _REPLYING, reply), self._holder.use(self.target, self.draft):
             self._answer_now.clear()
-            request = settle_lookahead(request, has_draft=self.draft is not None)
+            request = settle_lookahead(request, has_draft=self.draft is not None or self.heads is not None)
             plan = make_plan(
                 request,
                 self._models(request, token),

@@ -238,7 +238,7 @@ def choose_sources(
             )
         )
     if not sources and name == AUTO:
-        sources = _automatic(speculation, has_draft=has_draft)
+        sources = _automatic(speculation, has_draft=has_draft, heads=heads)
     elif not sources and named is not None:
         sources = (named,)
     if not has_draft and any(source.needs == "draft" for source in sources):
@@ -258,17 +258,21 @@ def choose_sources(
     if speculation.lookahead == 0 or not sources:
         return PLAIN, ()
     if name == AUTO:
-        name = next((source for source in sources if source.needs == "draft"), sources[0]).name
+        name = next((source for source in sources if source.needs != "nothing"), sources[0]).name
     return name, sources
 
 
-def _automatic(speculation: SpeculationConfig, *, has_draft: bool) -> tuple[DraftMethod, ...]:
+def _automatic(
+    speculation: SpeculationConfig, *, has_draft: bool, heads: HeadBackend | None
+) -> tuple[DraftMethod, ...]:
     """Return the sources of the method `auto`.
 
-    They are the draft model and, with a lookahead that is automatic too, an index.
+    They are loaded heads, or else the draft model, and, with a lookahead that is automatic too, an index.
     """
     indexes = [method for method in DRAFT_METHODS if method.automatic and method.is_index]
     drafts = [method for method in DRAFT_METHODS if method.automatic and method.needs == "draft" and has_draft]
+    if heads is not None and (method := find_method(heads.method)) is not None:
+        drafts = [method]
     return (*indexes, *drafts) if speculation.lookahead == "auto" else tuple(drafts)
 
 

@@ -98,6 +98,16 @@ def test_a_vocabulary_that_is_banned(target: Path, folder: Path, temperature: fl
     assert result.stats.proposed == 0
 
 
+def test_loaded_heads_need_no_method(decoder: SpeculativeDecoder) -> None:
+    """The method `auto` takes them, with a lookahead by what is measured, or a fixed one where a seed is to repeat."""
+    plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=60, lookahead=0)
+    result = decoder.generate(PROMPT, temperature=0.0, max_tokens=60)
+    assert (result.tokens, result.method, result.lookahead) == (plain.tokens, "eagle3", "auto")
+    first, second = (decoder.generate(PROMPT, temperature=0.8, seed=3, max_tokens=30) for _ in range(2))
+    assert first.tokens == second.tokens
+    assert (first.lookahead, first.stats.by_method[0].name) == (4, "eagle3")
+
+
 def test_heads_keep_to_a_constraint(decoder: SpeculativeDecoder) -> None:
     constraint = Constraint.regex("( w[0-9]{1,3}){12,40}")
     plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=60, lookahead=0, constraint=constraint)
