@@ -10,18 +10,21 @@ from numpy.typing import NDArray
 
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
+from engine.constraint import Constraint
 from engine.decoder import SpeculativeDecoder
 from engine.events import Finished, TokenEvent
 from helpers.decoding.invariants import check_caches, follow
+from helpers.heads.dflash import write_dflash
 from helpers.heads.eagle import write_eagle3, write_plain_target
 from helpers.heads.medusa import write_medusa
 from helpers.heads.mtp import write_mtp_target
 from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads, open_with_heads
 from helpers.heads.torch_eagle import TorchEagleReference, write_torch_eagle, write_torch_target
-from helpers.models.pairs import assert_same_greedy, open_shared
+from helpers.models.pairs import assert_same_greedy, open_files, open_shared
+from helpers.weights.expert_model import TINY_GPT_OSS, write_expert_model
 
 ENOUGH = 0.001
-HEADS = ["eagle3-gguf", "eagle3", "medusa"]
+HEADS = ["eagle3-gguf", "dflash-gguf", "eagle3", "medusa"]
 SHAPES = ["1x4", "2x1", "3x3", "4x8"]
 
 
@@ -37,9 +40,10 @@ def torch_target(folder: Path) -> Path:
 
 @pytest.fixture(scope="module", params=HEADS)
 def decoder(request: pytest.FixtureRequest, folder: Path) -> Iterator[SpeculativeDecoder]:
-    if request.param == "eagle3-gguf":
+    if str(request.param).endswith("gguf"):
         target = write_plain_target(folder / "target.gguf", mixing=0.25)
-        with open_with_heads(target, write_eagle3(folder / "head.gguf", target)) as opened:
+        make = write_dflash if str(request.param).startswith("dflash") else write_eagle3
+        with open_with_heads(target, make(folder / f"{request.param}.gguf", target)) as opened:
             yield opened
         return
     target = request.getfixturevalue("torch_target")
@@ -191,6 +195,33 @@ def test_a_draft_model_that_hesitates(target: str, draft: str) -> None:
         if decoder.target.row_difference == 0.0:
             assert np.array_equal(rows[0], last[0])
         assert np.abs(rows[0] - last[0]).max() < 0.05
+
+
+def test_a_tree_keeps_to_a_constraint(folder: Path) -> None:
+    target = write_plain_target(folder / "constrained.gguf", mixing=0.25)
+    constraint = Constraint.regex("( w[0-9]{1,3}){12,40}")
+    with open_with_heads(target, write_eagle3(folder / "constrained-head.gguf", target)) as decoder:
+        options: dict[str, Any] = {"temperature": 0.0, "max_tokens": 60, "constraint": constraint}
+        plain = decoder.generate(PROMPT, lookahead=0, **options)
+        result = follow_heads(decoder, tree="3x3", **options)
+        assert result.tokens == plain.tokens
+        assert result.stats.accepted > 3
+
+
+def test_a_target_with_sliding_windows(tmp_path: Path) -> None:
+    """Behind a text that is longer than the window."""
+    target = write_expert_model(tmp_path / "target.gguf", TINY_GPT_OSS, "Q8_0", seed=3)
+    draft = write_expert_model(tmp_path / "draft.gguf", TINY_GPT_OSS, "Q8_0", seed=3, noise=0.1)
+    prompt = [3 + (7 * place) % 300 for place in range(200)]
+    with open_files(target, draft) as decoder:
+        plain = decoder.generate(prompt, temperature=0.0, max_tokens=40, lookahead=0)
+        options: dict[str, Any] = {"temperature": 0.0, "max_tokens": 40, "method": "draft-model", "tree": "3x4"}
+        seen = follow(decoder, prompt, decoder.stream(prompt, **options))
+        assert seen.result is not None
+        assert decoder.target is not None
+        assert_same_greedy(decoder.target, prompt, plain, seen.result, close=0.05)
+        assert seen.result.stats.accepted > 3
+        assert seen.result.notes == ()
 
 
 def test_chains_where_there_are_no_trees(tmp_path: Path) -> None:
