@@ -75,3 +75,21 @@ def check_tree(value: object) -> TreeSize | None:
             value=value,
         )
     )
+
+
+def check_length(max_tokens: object, min_tokens: object, max_time: object) -> None:
+    """Check where a reply is to end: at most and at least so many tokens, within so many seconds.
+
+    Raises InvalidRequest.
+    """
+    if max_tokens is not None and (not is_whole(max_tokens) or max_tokens < 1):  # type: ignore[operator]
+        raise InvalidRequest(
+            Translatable("max_tokens must be a whole number above 0, not {max_tokens!r}.", max_tokens=max_tokens)
+        )
+    if not is_whole(min_tokens) or min_tokens < 0:  # type: ignore[operator]
+        raise InvalidRequest(f"min_tokens must be a whole number of 0 or more, not {min_tokens!r}.")
+    if max_tokens is not None and min_tokens > max_tokens:  # type: ignore[operator]
+        raise InvalidRequest(f"min_tokens ({min_tokens}) must not be above max_tokens ({max_tokens}).")
+    good = max_time is None or (isinstance(max_time, int | float) and not isinstance(max_time, bool))
+    if not good or (max_time is not None and not 0 < max_time <= sys.float_info.max):  # type: ignore[operator]
+        raise InvalidRequest(f"max_time must be a number of seconds above 0, not {max_time!r}.")

@@ -9,7 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
-from engine.checks import TreeSize, bias_pairs, check_number, check_tree, check_whole, is_whole, token_ids
+from engine.checks import (
+    TreeSize,
+    bias_pairs,
+    check_length,
+    check_number,
+    check_tree,
+    check_whole,
+    is_whole,
+    token_ids,
+)
 from engine.constraint import Constraint, as_constraint
 from engine.errors import InvalidLookahead, InvalidRequest, UnknownMethod
 from engine.messages.message import Message
@@ -268,6 +277,9 @@ class GenerationRequest:
     its chat template can be told; "default": as the template does by itself. `tools`: the functions that it may call,
     in the form of OpenAI's chat interface; calls are told in the result, and nothing is run. `constraint`: what the
     reply must be, behind its reasoning: a Constraint, a JSON schema as a mapping, or "json".
+    `min_tokens`: before so many tokens none that ends the reply is drawn; with `ignore_eos` none of the model's own
+    ever is. `max_time`: seconds after which no further round begins, from the call on. `drop_turns` False:
+    ContextFull where old turns would be left out.
     Raises InvalidRequest.
     """
 
@@ -282,6 +294,10 @@ class GenerationRequest:
     thinking: ThinkingMode = "default"
     tools: tuple[Tool, ...] = field(default=(), hash=False)
     constraint: Constraint | None = None
+    min_tokens: int = 0
+    ignore_eos: bool = False
+    max_time: float | None = None
+    drop_turns: bool = True
 
     def __post_init__(self) -> None:
         check_thinking(self.thinking)
@@ -291,12 +307,9 @@ class GenerationRequest:
         object.__setattr__(self, "constraint", as_constraint(self.constraint))
         if self.tools and self.constraint is not None:
             raise InvalidRequest(Translatable("Tools and a constraint exclude each other: a call is no such reply."))
-        if self.max_tokens is not None and (not is_whole(self.max_tokens) or self.max_tokens < 1):
-            raise InvalidRequest(
-                Translatable(
-                    "max_tokens must be a whole number above 0, not {max_tokens!r}.", max_tokens=self.max_tokens
-                )
-            )
+        check_length(self.max_tokens, self.min_tokens, self.max_time)
+        if self.ignore_eos and self.constraint is not None:
+            raise InvalidRequest("ignore_eos and a constraint exclude each other: what fits it has an end.")
         if not self.prompt:
             raise InvalidRequest(Translatable("The prompt is empty. Enter some text first."))
         if not _all_are(_is_stop, self.stop):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -23,13 +23,13 @@ from engine.config import (
     SamplingConfig,
     SpeculationConfig,
 )
-from engine.errors import BackendFailure, Cancelled, IncompatiblePair
-from engine.events import Event, Finished, GenerationResult, LoadProgress, TokenEvent
-from engine.generation.async_reply import AsyncReply
+from engine.errors import Cancelled, IncompatiblePair
+from engine.events import Finished, GenerationResult, LoadProgress
 from engine.generation.loop import Events, GenerationLoop
 from engine.generation.occupancy import Occupancy, ReplyRef, RunningReply
 from engine.generation.planner import Models, make_plan, make_request, settle_lookahead
 from engine.generation.questions import TargetQuestions
+from engine.generation.reply_calls import ReplyCalls
 from engine.library.compat import Fit, judge_backends, require_usable
 from engine.loading.heads import open_heads
 from engine.loading.open import ModelSource, notes_on_models
@@ -46,7 +46,7 @@ _REPLYING = Translatable("This decoder is already generating a reply. Wait for i
 _BUSY = Translatable("This decoder is generating a reply. Wait for it, or cancel it.")
 
 
-class SpeculativeDecoder(TargetQuestions):
+class SpeculativeDecoder(ReplyCalls, TargetQuestions):
     """Hold a target, perhaps a draft or heads, and write replies with them.
 
     Attributes: target, draft, heads (the loaded backends or None); cancel_token (ends the call that is running); stats
@@ -191,63 +191,6 @@ class SpeculativeDecoder(TargetQuestions):
             warnings.warn(note, found[note], stacklevel=3)
 
     # Replies ----------------------------------------------------------------------------------------------------------
-
-    def generate(
-        self,
-        prompt: Prompt | GenerationRequest,
-        *,
-        on_token: Callable[[TokenEvent], bool | None] | None = None,
-        cancel: CancelToken | None = None,
-        **options: Unpack[GenerationOptions],
-    ) -> GenerationResult:
-        """Write a reply and give it whole.
-
-        `prompt`: text, messages ({"role", "content"}), token ids, or a GenerationRequest. Messages that end with one of
-        the assistant's have it continued; the result is what comes behind it. `on_token` sees each token and may return
-        False to end the reply with it. `options`: fields of GenerationRequest, SamplingConfig and SpeculationConfig by
-        name, in place of the decoder's own.
-        Raises ModelNotLoaded, InvalidRequest, DecoderBusy, ContextFull, BackendFailure, Cancelled (before any token).
-        """
-        answer: bool | None = None
-        result: GenerationResult | None = None
-        with closing(self._reply(prompt, cancel, options)) as events, suppress(StopIteration):
-            while True:
-                event = events.send(answer)
-                answer = None
-                if isinstance(event, TokenEvent) and on_token is not None:
-                    answer = on_token(event)
-                elif isinstance(event, Finished):
-                    result = event.result
-        if result is None:
-            raise BackendFailure(Translatable("the reply ended without a result"))
-        return result
-
-    def stream(
-        self,
-        prompt: Prompt | GenerationRequest,
-        *,
-        cancel: CancelToken | None = None,
-        **options: Unpack[GenerationOptions],
-    ) -> Generator[Event, bool | None, None]:
-        """Write a reply as events: PromptProgress…, TokenEvent and RoundEvent…, Finished. Arguments as `generate`.
-
-        Closing the generator early ends the reply; the decoder can be used again at once.
-        """
-        return self._reply(prompt, cancel, options)
-
-    def astream(
-        self,
-        prompt: Prompt | GenerationRequest,
-        *,
-        cancel: CancelToken | None = None,
-        **options: Unpack[GenerationOptions],
-    ) -> AsyncGenerator[Event, None]:
-        """Stream as `stream` does, without blocking the event loop: the work is done on a thread of its own.
-
-        Leaving the loop around it early, `aclose`, and cancelling the task end the reply.
-        """
-        token = cancel or self.cancel_token
-        return AsyncReply(lambda: self._reply(prompt, token, options), token)
 
     def answer_now(self) -> None:
         """Let the reply that is being written end its thought, and begin the answer. From any thread.

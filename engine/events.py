@@ -13,7 +13,7 @@ from engine.messages.parts import Part, ReasoningPart, TextPart, ToolCall
 from engine.stats import GenerationStats
 
 Origin = Literal["accepted", "correction", "bonus", "plain", "forced"]
-FinishReason = Literal["stop", "length", "context", "cancelled", "error"]
+FinishReason = Literal["stop", "length", "context", "time", "cancelled", "error"]
 Channel = Literal["reasoning", "content", "tool"]
 """A part of a reply: what the model thinks, what it says, and its calls of tools."""
 
@@ -86,6 +86,9 @@ class GenerationResult:
     the conversation that were left out because the context does not hold them. `reasoning`, `content`, `tool_calls`:
     the parts of the reply, without the markers between them, while `text` is the reply as it was written; a call that
     is not complete is left out. `notes`: sentences that a person should know of how the prompt was made, mostly none.
+    `stop_reason`: the stop string, or the id of the token, that ended the reply; None where something else did. `seed`:
+    of the draws, given or drawn. `logprobs`: of each token, and `top`: the best (token, logprob) of its place,
+    where they were asked for; both as in TokenEvent.
     """
 
     text: str
@@ -101,6 +104,10 @@ class GenerationResult:
     content: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     notes: tuple[str, ...] = ()
+    stop_reason: str | int | None = None
+    seed: int | None = None
+    logprobs: tuple[float, ...] = ()
+    top: tuple[tuple[tuple[int, float], ...], ...] = ()
 
     @property
     def advice(self) -> str | None:
@@ -130,9 +137,13 @@ class GenerationResult:
             "prompt_tokens": self.prompt_tokens,
             "prompt_evaluated": self.prompt_evaluated,
             "finish_reason": self.finish_reason,
+            "stop_reason": self.stop_reason,
             "method": self.method,
             "lookahead": self.lookahead,
             "dropped_turns": self.dropped_turns,
+            "seed": self.seed,
+            "logprobs": list(self.logprobs),
+            "top": [[{"token": token, "logprob": share} for token, share in row] for row in self.top],
             "advice": self.advice,
             "notes": [str(note) for note in self.notes],
             "stats": self.stats.to_dict(),

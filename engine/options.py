@@ -24,6 +24,35 @@ from engine.constraint import Constraint
 from engine.errors import InvalidRequest
 from engine.methods import DraftMethod
 
+_ELSEWHERE = {
+    "max_new_tokens": "max_tokens",
+    "max_completion_tokens": "max_tokens",
+    "max_length": "max_tokens",
+    "n_predict": "max_tokens",
+    "min_new_tokens": "min_tokens",
+    "temp": "temperature",
+    "repetition_penalty": "repeat_penalty",
+    "typical_p": "typical",
+    "stop_strings": "stop",
+    "eos_token_id": "stop_tokens",
+    "stop_token_ids": "stop_tokens",
+    "bad_words_ids": "banned_tokens",
+    "logprobs": "top",
+    "top_logprobs": "top",
+    "num_assistant_tokens": "lookahead",
+    "num_draft_tokens": "lookahead",
+    "response_format": "constraint",
+    "grammar": "constraint",
+    "reasoning_effort": "thinking",
+    "n_ctx": "context_length",
+    "max_model_len": "context_length",
+    "n_threads": "threads",
+    "n_gpu_layers": "gpu_layers",
+    "device_map": "device",
+    "torch_dtype": "dtype",
+}
+"""Names that other libraries give to options."""
+
 
 class GenerationOptions(SamplingOptions, total=False):
     """Name the options of `generate`, `stream` and `astream`: fields of the configurations, and two of these whole."""
@@ -36,6 +65,10 @@ class GenerationOptions(SamplingOptions, total=False):
     thinking: ThinkingMode
     tools: Sequence[Mapping[str, Any]] | None
     constraint: Constraint | Mapping[str, Any] | Literal["json"] | None
+    min_tokens: int
+    ignore_eos: bool
+    max_time: float | None
+    drop_turns: bool
     sampling: SamplingConfig | None
     speculation: SpeculationConfig | None
     method: str | DraftMethod
@@ -81,6 +114,6 @@ def check_names(options: Iterable[str], known: Iterable[str]) -> None:
     names = tuple(known)
     for option in options:
         if option not in names:
-            near = difflib.get_close_matches(option, names, 1)
-            meant = f" Did you mean {near[0]!r}?" if near else ""
-            raise InvalidRequest(f"Unknown option {option!r}.{meant}")
+            near = [_ELSEWHERE.get(option, ""), *difflib.get_close_matches(option, names, 1)]
+            meant = [f" Did you mean {name!r}?" for name in near if name in names]
+            raise InvalidRequest(f"Unknown option {option!r}.{''.join(meant[:1])}")

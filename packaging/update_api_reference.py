@@ -214,9 +214,8 @@ def _entry(name: str, value: Any) -> Iterator[str]:
 
 
 def _class(name: str, kind: type) -> Iterator[str]:
-    bases = [
-        base.__name__ for base in kind.__bases__ if base.__name__ not in ("object", "tuple", "dict", "ABC", "Protocol")
-    ]
+    inner = (*_inner_bases(kind), object, tuple, dict)
+    bases = [base.__name__ for base in kind.__bases__ if base not in inner and base.__name__ not in ("ABC", "Protocol")]
     if bases:
         yield f"A kind of {', '.join(f'`{base}`' for base in bases)}."
         yield ""
@@ -227,9 +226,16 @@ def _class(name: str, kind: type) -> Iterator[str]:
     yield from _text(kind)
     if fields:
         yield from ("", "| field | type | default |", "|---|---|---|", *fields)
-    for member, value in vars(kind).items():
-        if not member.startswith("_"):
-            yield from _member(name, member, value)
+    for holder in (kind, *_inner_bases(kind)):
+        for member, value in vars(holder).items():
+            if not member.startswith("_"):
+                yield from _member(name, member, value)
+
+
+def _inner_bases(kind: type) -> list[type]:
+    """Return the bases that have no entry of their own, so that their members belong here."""
+    ours = (base for base in kind.__bases__ if base.__module__.startswith("engine."))
+    return [base for base in ours if base.__name__ not in engine.__all__]
 
 
 def _fields(kind: type) -> list[str]:

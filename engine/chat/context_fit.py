@@ -81,8 +81,7 @@ def fit_turns(
     messages. Raises ContextFull where even what must stay does not fit, and what encoding it raises.
     """
     encode = partial(encode_prompt, tokenizer=tokenizer, raw=False, renderer=renderer or Renderer(), given=given)
-    room = context_length // _ROOM
-    limit = context_length - (room if max_tokens is None else min(room, max_tokens))
+    limit = prompt_limit(context_length, max_tokens)
     if not _surely_too_long(messages, tokenizer, limit):
         tokens = encode(messages)
         if len(tokens) <= limit:
@@ -105,6 +104,12 @@ def fit_turns(
     if len(tokens) > context_length:
         raise ContextFull(len(tokens), context_length)
     return tokens, len(turns) - len(kept)
+
+
+def prompt_limit(context_length: int, max_tokens: int | None) -> int:
+    """Return how many tokens a conversation may have beside the room that is kept for a reply of `max_tokens`."""
+    room = context_length // _ROOM
+    return context_length - (room if max_tokens is None else min(room, max_tokens))
 
 
 def _all_or_nothing(messages: Sequence[Message], context_length: int, encode: _Encode) -> tuple[list[int], int]:

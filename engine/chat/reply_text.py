@@ -12,7 +12,7 @@ class ReplyText:
     """Turn the tokens of a reply into text as they come.
 
     Half a character is held back until it is whole, and so is what may be the beginning of a stop string. Attribute:
-    stopped, whether a stop string was met; the text ends before it.
+    stopped, the stop string that was met, or None; the text ends before it.
     """
 
     def __init__(self, tokenizer: Tokenizer, stop: Sequence[str] = ()) -> None:
@@ -26,7 +26,7 @@ class ReplyText:
         self._length = 0
         self._markers: list[tuple[int, str]] = []
         """Control tokens whose place in the text was not released yet, with that place."""
-        self.stopped = False
+        self.stopped: str | None = None
 
     @property
     def text(self) -> str:
@@ -73,10 +73,10 @@ class ReplyText:
 
     def _cut(self) -> int:
         """Return how much of the held text can be released; sets `stopped`."""
-        found = [place for stop in self._stop if (place := self._held.find(stop)) >= 0]
+        found = [(place, stop) for stop in self._stop if (place := self._held.find(stop)) >= 0]
         if found:
-            self.stopped = True
-            self._held = self._held[: min(found)]
+            place, self.stopped = min(found)
+            self._held = self._held[:place]
             return len(self._held)
         return len(self._held) - max((self._overlap(stop) for stop in self._stop), default=0)
 

@@ -33,6 +33,7 @@ class GenerationLoop:
         self._told = self._prompt_length = len(plan.prompt)
         """How many of the committed tokens the drafter knows."""
         self._finish: FinishReason | None = None
+        self._stop_reason: str | int | None = None
         self._tally = Tally(plan)
         self._ahead = AheadDrafting(plan.drafter) if plan.overlap and plan.drafter.works_ahead else None
 
@@ -48,6 +49,8 @@ class GenerationLoop:
         failure: EngineError | None = None
         # 1. Read what the caches do not hold of the prompt.
         yield from self._read_prompt()
+        if self._finish is not None:
+            return
         try:
             while not (yield from self._over()):
                 # 2. Propose.
@@ -81,7 +84,7 @@ class GenerationLoop:
             self._finish, failure = "error", error
         finally:
             self._leave()
-        yield Finished(self._tally.result(self._committed, self._finish))
+        yield Finished(self._tally.result(self._committed, self._finish, self._stop_reason))
         if failure is not None:
             raise failure
 
@@ -110,6 +113,11 @@ class GenerationLoop:
         for count in read(target, known[shared:], plan.cancel):
             done += count
             yield PromptProgress(done, evaluated)
+            if plan.late:
+                self._finish = "time"
+                self._tally.note_prompt(done)
+                yield Finished(self._tally.result(self._committed, self._finish, None))
+                return
         plan.drafter.resting = plan.policy.resting
         plan.drafter.begin(plan.prompt, plan.cancel)
         self._tally.note_prompt(evaluated)
@@ -164,6 +172,8 @@ class GenerationLoop:
         for index, token in enumerate(verdict.tokens):
             self._committed.append(token)
             text = self._take(token, forced=verdict.origin == "forced")
+            top = verdict.top[index] if verdict.top else ()
+            self._tally.note_token(verdict.logprobs[index], top)
             wanted = yield TokenEvent(
                 token,
                 text,
@@ -172,7 +182,7 @@ class GenerationLoop:
                 self._emitted - 1,
                 verdict.logprobs[index],
                 verdict.draft_logprobs[index] if index < len(verdict.draft_logprobs) else None,
-                verdict.top[index] if verdict.top else (),
+                top,
                 *self._part(text),
             )
             if wanted is False and self._finish is None:
@@ -185,6 +195,8 @@ class GenerationLoop:
         if self._plan.answer_now.is_set():
             self._plan.answer_now.clear()
             yield from self._end_thought()
+        if self._finish is None and self._plan.late:
+            self._finish = "time"
         return self._finish is not None
 
     def _end_thought(self) -> Events:
@@ -209,11 +221,11 @@ class GenerationLoop:
         plan = self._plan
         whole = plan.masks is not None and plan.masks.commit(token)
         if token in plan.stop_tokens and not forced:
-            self._finish = "stop"
+            self._finish, self._stop_reason = "stop", token
             return plan.reply.finish()
         text = plan.reply.push(token)
         if plan.reply.stopped or whole:
-            self._finish = "stop"
+            self._finish, self._stop_reason = "stop", plan.reply.stopped
         elif self._emitted == plan.max_tokens:
             self._finish = "length"
         elif len(self._committed) > plan.target.context_length:

@@ -15,6 +15,7 @@ from engine.chat.reply_text import ReplyText
 from engine.drafting.base import Drafter
 from engine.generation.verifier import Verifier
 from engine.lookahead.policy import LookaheadPolicy
+from engine.masks.late_end import LateEnd
 from engine.masks.reply_masks import ReplyMasks
 
 
@@ -26,9 +27,10 @@ class Plan:
     max_tokens (None: no limit); one_token (verify one token at a time, so that nothing is ever taken back); cancel;
     method and lookahead (names for the result); parted (the parts of the reply); thought_end (returns the tokens that
     end a thought and begin the answer); masks (those of a constraint); answer_now (set by another thread: end the
-    thought); overlap (whether the
-    drafter works ahead); dropped_turns (oldest turns that were left out of the prompt); notes (sentences on how the
-    prompt was made); plain_tokens_per_second (measured, or None); started (time of the request).
+    thought); overlap (whether the drafter works ahead); seed (of the draws); ends_at (the time, as perf_counter tells
+    it, after which no round begins; None: no limit); dropped_turns (oldest turns that were left out of the prompt);
+    notes (sentences on how the prompt was made); plain_tokens_per_second (measured, or None); started (time of the
+    request).
     """
 
     target: Backend
@@ -46,12 +48,19 @@ class Plan:
     parted: PartedReply = field(default_factory=lambda: PartedReply(TagGrammar()))
     thought_end: Callable[[], list[int]] = list
     answer_now: Event = field(default_factory=Event)
-    masks: ReplyMasks | None = None
+    masks: ReplyMasks | LateEnd | None = None
     overlap: bool = False
+    seed: int | None = None
+    ends_at: float | None = None
     dropped_turns: int = 0
     notes: tuple[str, ...] = ()
     plain_tokens_per_second: float | None = None
     started: float = field(default_factory=perf_counter)
+
+    @property
+    def late(self) -> bool:
+        """Return whether the time of the reply is over."""
+        return self.ends_at is not None and perf_counter() >= self.ends_at
 
     def left(self, emitted: int) -> int | None:
         """Return how many tokens the reply may have beside those emitted so far, None where there is no limit."""

@@ -11,14 +11,14 @@ from typing import Any, TypeVar, cast
 from engine.backends.base import Backend, Tokenizer
 from engine.backends.heads import HeadBackend
 from engine.cancel import CancelToken
-from engine.chat.context_fit import fit_turns
+from engine.chat.context_fit import fit_turns, prompt_limit
 from engine.chat.inputs import PLAIN_INPUT, TemplateInput
 from engine.chat.render import Renderer
 from engine.chat.reply_grammar import GrammarRequest, TagGrammar, usable_grammar
 from engine.chat.reply_parts import PartedReply
 from engine.chat.reply_text import ReplyText
 from engine.chat.template import choose_template, encode_prompt
-from engine.chat.thinking import opens_thought, thinking_input, thought_end
+from engine.chat.thinking import thinking_input, thought_end
 from engine.config import (
     GenerationRequest,
     Lookahead,
@@ -32,7 +32,7 @@ from engine.drafting.base import Drafter, DrafterContext, Index, cautious_cost
 from engine.drafting.chain import ChainDrafter
 from engine.drafting.none import NoDrafter
 from engine.drafting.trees import choose_shape
-from engine.errors import InvalidRequest, ModelNotLoaded, NotAvailable, TokenOutOfRange
+from engine.errors import ContextFull, InvalidRequest, ModelNotLoaded, NotAvailable, TokenOutOfRange
 from engine.generation.overlap import overlap_pays
 from engine.generation.plan import Plan
 from engine.generation.turn_end import TurnEnd, turn_end_of
@@ -40,7 +40,7 @@ from engine.generation.verifier import Verifier
 from engine.lookahead.costs import measured_cost
 from engine.lookahead.knowledge import PairKnowledge
 from engine.lookahead.policy import AutoLookahead, LookaheadPolicy, make_policy
-from engine.masks.reply_masks import ReplyMasks, thought_of
+from engine.masks.request_masks import masks_of
 from engine.messages.message import Message
 from engine.messages.tools import described
 from engine.methods import AUTO, DRAFT_METHODS, DRAFT_MODEL, NGRAM, PLAIN, DraftMethod, find_method
@@ -49,6 +49,8 @@ from engine.sampling.rows import NUMPY, Rows
 from engine.stats import GenerationStats
 from engine.translatable import Translatable
 
+_SEED_BITS = 53
+"""Of a seed that is drawn: it is told in JSON, whose readers keep so many."""
 _PROMPT_END = 64
 """Tokens from which is seen how a prompt begins the reply."""
 Config = TypeVar("Config", SamplingConfig, SpeculationConfig)
@@ -149,7 +151,7 @@ def make_plan(
     Raises ContextFull, ModelNotLoaded, NotAvailable, InvalidRequest and its kinds.
     """
     target, speculation = models.target, request.speculation
-    seed = secrets.randbits(64) if request.sampling.seed is None else request.sampling.seed
+    seed = secrets.randbits(_SEED_BITS) if request.sampling.seed is None else request.sampling.seed
     _check_token_ids(request, target.vocab_size)
     renderer = Renderer(cancel)
     given = thinking_input(request.thinking, target.tokenizer, renderer) if _is_chat(request) else PLAIN_INPUT
@@ -160,8 +162,11 @@ def make_plan(
     parted, end = _parted(request, target.tokenizer, tokens, given), TurnEnd()
     if _is_chat(request):
         end = turn_end_of(target.tokenizer, target.eos_token_ids, parted.thought_ends, renderer)
-    stop_tokens = target.eos_token_ids | end.tokens | frozenset(request.stop_tokens)
-    masks = _masks(request, target, parted, stop_tokens)
+    ends = target.eos_token_ids | end.tokens
+    if request.ignore_eos:
+        request, ends, end = _without_end(request, ends), frozenset(), TurnEnd()
+    stop_tokens = ends | frozenset(request.stop_tokens)
+    masks = masks_of(request, target, parted, stop_tokens)
     method, sources = choose_sources(speculation, has_draft=models.draft is not None, heads=models.heads)
     lookahead = _lookahead(speculation, sources)
     speculation = replace(speculation, lookahead=lookahead)
@@ -209,6 +214,8 @@ def make_plan(
         overlap=overlap_pays(speculation.overlap, target, models.draft),
         dropped_turns=dropped,
         notes=(*renderer.notes, *notes),
+        seed=seed,
+        ends_at=None if request.max_time is None else started + request.max_time,
         plain_tokens_per_second=plain_tokens_per_second,
         started=started,
     )
@@ -305,7 +312,12 @@ def _encode(
     """Return the tokens of the prompt, and how many turns were left out of it."""
     prompt, tokenizer = request.prompt, target.tokenizer
     if isinstance(prompt, tuple) and isinstance(prompt[0], Message) and not request.raw:
-        return fit_turns(prompt, tokenizer, target.context_length, request.max_tokens, renderer, given)
+        length = target.context_length
+        tokens, dropped = fit_turns(prompt, tokenizer, length, request.max_tokens, renderer, given)
+        if dropped and not request.drop_turns:
+            whole = encode_prompt(prompt, tokenizer, raw=False, renderer=renderer, given=given)
+            raise ContextFull(len(whole), prompt_limit(length, request.max_tokens))
+        return tokens, dropped
     return encode_prompt(prompt, tokenizer, raw=request.raw, renderer=renderer, given=given), 0
 
 
@@ -339,18 +351,10 @@ def _parted(
     return PartedReply(grammar, before)
 
 
-def _masks(
-    request: GenerationRequest, target: Backend, parted: PartedReply, stop_tokens: frozenset[int]
-) -> ReplyMasks | None:
-    """Return the masks of the request's constraint. Raises InvalidRequest."""
-    if request.constraint is None:
-        return None
-    tokenizer = target.tokenizer
-    opened, may_open = parted.channel == "reasoning", request.thinking != "off"
-    thought = thought_of(tokenizer, parted.thought_ends, opened=opened, may_open=may_open, opens=opens_thought)
-    # A stop token that is text ends a reply only where the constraint allows that text.
-    ends = frozenset(token for token in stop_tokens if not tokenizer.piece(token))
-    return ReplyMasks(request.constraint, tokenizer, target.vocab_size, ends, thought, parted.content)
+def _without_end(request: GenerationRequest, ends: frozenset[int]) -> GenerationRequest:
+    """Return the request with the model's end tokens banned."""
+    banned = ends.union(request.sampling.banned_tokens)
+    return replace(request, sampling=replace(request.sampling, banned_tokens=tuple(banned)))
 
 
 def _check_token_ids(request: GenerationRequest, vocab_size: int) -> None:

@@ -12,6 +12,7 @@ from engine.chat.context_fit import PromptFit, measure_turns
 from engine.chat.render import Renderer
 from engine.chat.template import encode_prompt, render_conversation, render_prompt
 from engine.chat.thinking import ThinkingSwitch, thinking_input, thinking_of
+from engine.checks import is_whole
 from engine.config import ThinkingMode, check_thinking, freeze_messages
 from engine.errors import InvalidRequest, ModelNotLoaded, TokenOutOfRange
 from engine.messages.message import Message
@@ -101,10 +102,35 @@ class TargetQuestions:
 
     def count(self, text: str) -> int:
         """Return how many tokens of the target a text has. Raises ModelNotLoaded, InvalidRequest, TextNotEncodable."""
+        return len(self.encode(text))
+
+    def encode(self, text: str, *, add_special: bool = False, parse_special: bool = False) -> list[int]:
+        """Return the target's token ids of a text.
+
+        `add_special` adds the begin token, and the end token, where the model wants one; `parse_special` reads the
+        texts of control tokens as those tokens. Raises ModelNotLoaded, InvalidRequest, TextNotEncodable.
+        """
         target = self._loaded()
         if not isinstance(text, str):
             raise InvalidRequest(f"A text must be a string, not {type(text).__name__}.")
-        return len(target.tokenizer.encode(text, add_special=False, parse_special=False))
+        return target.tokenizer.encode(text, add_special=add_special, parse_special=parse_special)
+
+    def decode(self, tokens: Sequence[int], *, markers: bool = False) -> str:
+        """Return the text of token ids of the target, as they stand in the middle of a text.
+
+        Bytes that are no whole character become U+FFFD. Control tokens have no text, with `markers` that of their
+        marker. Raises ModelNotLoaded, InvalidRequest, TokenOutOfRange.
+        """
+        target = self._loaded()
+        if isinstance(tokens, str | bytes) or not isinstance(tokens, Sequence):
+            raise InvalidRequest(f"Tokens must be a list of token ids, not {type(tokens).__name__}.")
+        tokenizer, pieces = target.tokenizer, []
+        for token in tokens:
+            if not is_whole(token) or not 0 <= token < target.vocab_size:
+                raise TokenOutOfRange(token, target.vocab_size)
+            piece = tokenizer.piece(token)
+            pieces.append(piece if piece or not markers else tokenizer.marker(token).encode())
+        return b"".join(pieces).decode("utf-8", "replace")
 
     def encode(self, text: str, *, add_special: bool = False, parse_special: bool = False) -> list[int]:
         """Return the tokens of a text. `add_special`: with begin and end token, where the model wants them.

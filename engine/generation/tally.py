@@ -10,6 +10,7 @@ from engine.events import FinishReason, GenerationResult, RoundEvent
 from engine.generation.plan import Plan
 from engine.generation.verifier import Verdict
 from engine.methods import PLAIN
+from engine.sampling.rows import Top
 from engine.stats import StatsRecorder
 
 
@@ -20,12 +21,20 @@ class Tally:
         self._plan = plan
         self._stats = StatsRecorder()
         self._evaluated = 0
+        self._logprobs: list[float] = []
+        self._top: list[Top] = []
         self.rounds = 0
 
     def note_prompt(self, evaluated: int) -> None:
         """Note that the prompt has been read now, of which `evaluated` tokens were not in the cache."""
         self._evaluated = evaluated
         self._stats.put(prompt_ms=1000.0 * (perf_counter() - self._plan.started))
+
+    def note_token(self, logprob: float, top: Top) -> None:
+        """Keep what the result says of a token. `top`: () where it was not asked for."""
+        self._logprobs.append(logprob)
+        if top:
+            self._top.append(top)
 
     def note_overlap(self) -> None:
         """Note that the drafter works ahead in this round."""
@@ -64,7 +73,9 @@ class Tally:
         rejected = verdict.rejected[: proposed - accepted]
         return RoundEvent(self.rounds, source, lookahead, proposed, accepted, *times, plan.policy.speedup, rejected)
 
-    def result(self, committed: Sequence[int], finish: FinishReason | None) -> GenerationResult:
+    def result(
+        self, committed: Sequence[int], finish: FinishReason | None, stop_reason: str | int | None
+    ) -> GenerationResult:
         """Return the result of the reply. `committed`: the tokens of the prompt, and those of the reply behind them."""
         plan = self._plan
         # Text that is still held back for a stop string is in no event, so it is not in the result.
@@ -84,6 +95,10 @@ class Tally:
             lookahead=plan.lookahead,
             dropped_turns=plan.dropped_turns,
             notes=plan.notes,
+            stop_reason=stop_reason,
+            seed=plan.seed,
+            logprobs=tuple(self._logprobs),
+            top=tuple(self._top),
             stats=self._stats.snapshot(),
             reasoning=parts.reasoning,
             content=parts.content,

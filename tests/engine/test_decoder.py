@@ -355,6 +355,7 @@ def test_result_as_json() -> None:
     assert set(data) == {
         *("text", "tokens", "prompt_tokens", "prompt_evaluated", "finish_reason", "method", "lookahead", "stats"),
         *("advice", "notes", "dropped_turns", "reasoning", "content", "tool_calls"),
+        *("stop_reason", "seed", "logprobs", "top"),
     }
     assert data["tokens"] == list(result.tokens)
     assert GenerationStats.from_dict(data["stats"]) == result.stats

@@ -102,6 +102,18 @@ def test_an_option_that_is_nearly_right() -> None:
         _decoder().generate(PROMPT, **options)
 
 
+@pytest.mark.parametrize(
+    ("option", "meant"),
+    [("max_new_tokens", "max_tokens"), ("repetition_penalty", "repeat_penalty"), ("top_logprobs", "top")],
+)
+def test_names_of_other_libraries(option: str, meant: str) -> None:
+    options: Any = {option: 5}
+    with pytest.raises(InvalidRequest, match=rf"^Unknown option '{option}'\. Did you mean '{meant}'\?$"):
+        _decoder().generate(PROMPT, **options)
+    with pytest.raises(InvalidRequest, match="Did you mean 'context_length'"):
+        load(Path("nowhere"), n_ctx=5)  # type: ignore[call-arg]
+
+
 def test_wrong_arguments_are_our_errors(bundled_target: Path) -> None:
     anything: Any = 5
     options: Any = {"n_ctx": 5}
