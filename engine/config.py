@@ -392,7 +392,7 @@ def _sources(value: object) -> tuple[str, ...]:
             Translatable(
                 "Sources must be different names out of {sources}, not {value!r}.",
                 sources=", ".join(SOURCES),
-                value=value,
+                value=", ".join(map(str, names)) if isinstance(names, list | tuple) else value,
             )
         )
     return tuple(names)

@@ -26,9 +26,10 @@ class EngineError(Exception):
 
 
 class ModelNotLoaded(EngineError):
-    """Report that a decoder was asked to generate before it had a target."""
+    """Report that a decoder was asked to generate before it had a model. Attribute: what (target, draft or heads)."""
 
     def __init__(self, what: str = "target") -> None:
+        self.what = what
         said = Translatable("No {what} model is loaded. Load one first with attach_{what}() or load().", what=what)
         if what == "heads":
             said = Translatable("No heads are loaded. Load some first with attach_heads().")
@@ -108,9 +109,10 @@ class VocabularyMismatch(IncompatiblePair):
 
 
 class UnknownMethod(EngineError):
-    """Report a method name that does not exist."""
+    """Report a method name that does not exist. Attribute: method (the name)."""
 
     def __init__(self, method: str, known: Sequence[str]) -> None:
+        self.method = method
         super().__init__(
             Translatable("Unknown method {method!r}. Known: {known}.", method=method, known=", ".join(known))
         )

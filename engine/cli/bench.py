@@ -70,13 +70,13 @@ Say = Callable[[str], None]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `bench`."""
     models = parser.add_argument_group("models (default: the bundled pair)")
-    models.add_argument("--target", metavar="T", help="as for generate")
+    models.add_argument("-m", "--target", metavar="T", help="as for generate")
     models.add_argument(
-        "--draft", metavar="D", help="like --target; without one, only plain decoding and n-gram are measured"
+        "-d", "--draft", metavar="D", help="like --target; without one, only plain decoding and n-gram are measured"
     )
-    models.add_argument("--ctx", type=int, metavar="N", help="context length in tokens")
+    models.add_argument("-c", "--ctx", type=int, metavar="N", help="context length in tokens")
     models.add_argument(
-        "--threads", type=int, metavar="N", help="for both models (default: the fastest measured for each)"
+        "-t", "--threads", type=int, metavar="N", help="for both models (default: the fastest measured for each)"
     )
     models.add_argument("--gpu-layers", type=int, metavar="N", help="number of layers computed on the GPU; -1 = all")
     models.add_argument("--draft-gpu-layers", type=int, metavar="N", help=DRAFT_GPU_LAYERS)
@@ -109,6 +109,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--repeats", type=int, metavar="N", help="number of runs (default: 3, fewer on a slow machine)")
     add(
+        "-n",
         "--max-tokens",
         type=int,
         metavar="N",

@@ -61,10 +61,10 @@ class _Result:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `calibrate`."""
     add = parser.add_argument
-    add("--target", metavar="T", help="as for generate (default: the bundled pair)")
-    add("--draft", metavar="D", help="like --target, or none")
-    add("--ctx", type=int, metavar="N", help="context length in tokens (default: the model's, at most 4096)")
-    add("--threads", type=int, metavar="N", help="for both models (default: the fastest measured for each)")
+    add("-m", "--target", metavar="T", help="as for generate (default: the bundled pair)")
+    add("-d", "--draft", metavar="D", help="like --target, or none")
+    add("-c", "--ctx", type=int, metavar="N", help="context length in tokens (default: the model's, at most 4096)")
+    add("-t", "--threads", type=int, metavar="N", help="for both models (default: the fastest measured for each)")
     add("--gpu-layers", type=int, metavar="N", help="number of layers computed on the GPU; -1 = all")
     add("--draft-gpu-layers", type=int, metavar="N", help=DRAFT_GPU_LAYERS)
     add("--device", metavar="D", help="auto, cpu, cuda, cuda:1 or mps (default: auto)")

@@ -31,12 +31,15 @@ def add_sampling_options(parser: argparse.ArgumentParser) -> None:
         sampling.add_argument(rule.option, type=kind, metavar=shown, help=rule.help)
     sampling.add_argument("--logit-bias", type=_bias, action="append", metavar="ID=X", help="add X to a token's logit")
     sampling.add_argument("--ban", type=int, action="append", metavar="ID", help="never generate this token")
-    sampling.add_argument("--seed", type=int, metavar="N", help="make sampling repeatable")
+    sampling.add_argument("-s", "--seed", type=int, metavar="N", help="make sampling repeatable")
 
 
 def _bias(text: str) -> tuple[int, float]:
     token, _, amount = text.partition("=")
-    return int(token), float(amount)
+    try:
+        return int(token), float(amount)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a token id and a number, such as 5=1.5, not {text!r}") from None
 
 
 def read_text(path: Path) -> str:
@@ -93,8 +96,11 @@ def read_tools(path: Path | None) -> tuple[Tool, ...]:
         raise InvalidRequest(f"{path}: {error}") from None
 
 
-def run_cancellable(work: Callable[[], int], cancel: CancelToken) -> int:
-    """Run `work` on a thread, so that Ctrl+C is heard while a model computes: once to cancel, twice to leave."""
+def run_cancellable(work: Callable[[], int], cancel: CancelToken, *, leave: bool = True) -> int:
+    """Run `work` on a thread, so that Ctrl+C is heard while a model computes: once to cancel, twice to leave.
+
+    `leave` False: the program stays, however often it is pressed.
+    """
     outcome: list[int | BaseException] = []
 
     def run() -> None:
@@ -104,7 +110,7 @@ def run_cancellable(work: Callable[[], int], cancel: CancelToken) -> int:
             outcome.append(error)
 
     def interrupt(_signal: int, _frame: object) -> None:
-        if cancel.cancelled:
+        if cancel.cancelled and leave:
             os.write(2, f"outrider-engine: {Cancelled()}\n".encode())
             os._exit(EXIT_CANCELLED)
         cancel.cancel()

@@ -1,4 +1,4 @@
-"""Run the command line: generate, bench, models, presets, calibrate, template, parse, compile and serve.
+"""Run the command line: parse the arguments, run the command, and end with its exit code.
 
 Exit codes: 0 done, 2 wrong usage or unusable model (one line on stderr), 3 a damaged installation, 130 cancelled.
 """
@@ -16,20 +16,14 @@ from pathlib import Path
 from typing import NoReturn, TextIO
 
 from engine._version import __version__
-from engine.errors import Cancelled, EngineError, InstallationDamaged
+from engine.cli.arguments.parser import CommandParser
+from engine.errors import Cancelled, EngineError, InstallationDamaged, NotAvailable
 from engine.system.hidden_commands import run_hidden_command
 from engine.system.installation import EXIT_DAMAGED, check_installation
 
 EXIT_DONE, EXIT_UNUSABLE, EXIT_CANCELLED = 0, 2, 130
 _SAID_BY_ANY: tuple[list[str], ...] = ([], ["-h"], ["--help"], ["--version"])
 """Commands that a damaged program answers too."""
-
-
-class _Parser(argparse.ArgumentParser):
-    """Say what is wrong in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(EXIT_UNUSABLE, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
 class _Version(argparse.Action):
@@ -70,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InstallationDamaged as error:
         return _complain(str(error), EXIT_DAMAGED)
     except EngineError as error:
-        return _complain(" ".join(str(error).split()), EXIT_UNUSABLE)
+        words = importlib.import_module("engine.cli.arguments.words")
+        return _complain(words.in_options(error), EXIT_UNUSABLE)
     except BrokenPipeError:
         _drop_output()
         return EXIT_DONE
@@ -83,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(argv: list[str]) -> int:
     if argv[:1] not in _SAID_BY_ANY:
         check_installation()
-    args = _make_parser(argv[:1]).parse_args(argv)
+    args = make_parser(argv[:1]).parse_args(argv)
     # For the commands that have something to do: most of the time of the others goes into imports.
     importlib.import_module("engine.system.cache_files").tighten_cache()
     return int(args.run(args))
@@ -113,63 +108,72 @@ def _complain(text: str, code: int) -> int:
 # Arguments ----------------------------------------------------------------------------------------------------------
 
 
-def _make_parser(command: list[str]) -> argparse.ArgumentParser:
-    """Return the parser for a command.
+_COMMANDS = {
+    "generate": "write a reply",
+    "chat": "hold a conversation in the terminal",
+    "bench": "measure plain and speculative decoding",
+    "models": "list the models of a folder and which of them can be paired",
+    "presets": "list known pairs and which of them can be run",
+    "calibrate": "measure the cost of a draft token and of a forward pass",
+    "template": "print what a model reads of a conversation",
+    "parse": "part a raw reply into reasoning, content and tool calls",
+    "compile": "compile llama.cpp with Outrider's kernels into this Python",
+    "convert-head": "make safetensors of pickled draft heads (.bin, .pt)",
+    "serve": "serve OpenAI's and Anthropic's interfaces on this machine",
+    "completion": "print the completion script of a shell",
+}
+_MODULES = {"completion": "engine.cli.arguments.completion", "convert-head": "engine.cli.convert_head"}
+"""Where a command is, if not in the module of its name."""
+_EXAMPLES = """\
+examples:
+  outrider-engine generate "Tell me a story about a shy dragon."
+  outrider-engine chat -m big.gguf -d small.gguf
+  outrider-engine models ~/models
+"""
 
-    What only `generate` needs is imported for it alone: the others start at once.
+
+def make_parser(only: Sequence[str] | None = None) -> CommandParser:
+    """Return the parser. `only`: the commands whose arguments are wanted, None: all.
+
+    What only one of them needs is imported for it alone: the others start at once.
     """
-    parser = _Parser(prog="outrider-engine", description="Speculative decoding for local language models.")
+    description = "Speculative decoding for local language models."
+    parser = CommandParser(prog="outrider-engine", description=description, epilog=_EXAMPLES)
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    generate = commands.add_parser("generate", help="generate a reply", allow_abbrev=False)
-    if command == ["generate"]:
-        importlib.import_module("engine.cli.generate").add_arguments(generate)
-    bench = commands.add_parser("bench", help="measure plain and speculative decoding", allow_abbrev=False)
-    if command == ["bench"]:
-        importlib.import_module("engine.cli.bench").add_arguments(bench)
-    models = commands.add_parser("models", help="list the models of a folder and which of them can be paired")
-    models.add_argument("folder", metavar="FOLDER", type=Path)
-    models.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
-    models.set_defaults(run=_run_models)
-    presets = commands.add_parser("presets", help="list known pairs and which of them can be run")
-    presets.add_argument(
-        "folder",
-        metavar="FOLDER",
-        type=Path,
-        nargs="?",
-        help="folder with the models (default: the Hugging Face cache)",
-    )
-    presets.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
-    presets.set_defaults(run=_run_presets)
-    calibrate = commands.add_parser(
-        "calibrate", help="measure the cost of a draft token and of a forward pass", allow_abbrev=False
-    )
-    if command == ["calibrate"]:
-        importlib.import_module("engine.cli.calibrate").add_arguments(calibrate)
-    template = commands.add_parser("template", help="print what a model reads of a conversation", allow_abbrev=False)
-    if command == ["template"]:
-        importlib.import_module("engine.cli.template").add_arguments(template)
-    parse = commands.add_parser(
-        "parse", help="part a raw reply into reasoning, content and tool calls", allow_abbrev=False
-    )
-    if command == ["parse"]:
-        importlib.import_module("engine.cli.parse").add_arguments(parse)
-    compiling = commands.add_parser(
-        "compile", help="compile llama.cpp with Outrider's kernels into this Python", allow_abbrev=False
-    )
-    if command == ["compile"]:
-        importlib.import_module("engine.cli.compile").add_arguments(compiling)
-    converting = commands.add_parser(
-        "convert-head", help="make safetensors of pickled draft heads (.bin, .pt)", allow_abbrev=False
-    )
-    if command == ["convert-head"]:
-        importlib.import_module("engine.cli.convert_head").add_arguments(converting)
-    serve = commands.add_parser(
-        "serve", help="serve OpenAI's and Anthropic's interfaces on this machine", allow_abbrev=False
-    )
-    if command == ["serve"]:
-        importlib.import_module("engine.cli.serve").add_arguments(serve)
+    for name, help_ in _COMMANDS.items():
+        command = commands.add_parser(name, help=help_, description=f"{help_[:1].upper()}{help_[1:]}.")
+        if only is not None and name not in only:
+            continue
+        if name == "models":
+            command.add_argument("folder", metavar="FOLDER", type=Path, help="the folder; all below it is listed too")
+            command.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
+            command.set_defaults(run=_run_models)
+        elif name == "presets":
+            command.add_argument(
+                "folder",
+                metavar="FOLDER",
+                type=Path,
+                nargs="?",
+                help="folder with the models (default: the Hugging Face cache)",
+            )
+            command.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+            command.set_defaults(run=_run_presets)
+        else:
+            _fill(command, _MODULES.get(name, f"engine.cli.{name}"), wanted=only is not None)
     return parser
+
+
+def _fill(command: argparse.ArgumentParser, module: str, *, wanted: bool) -> None:
+    """Add the arguments of a command. `wanted`: it is to be run. Raises NotAvailable."""
+    try:
+        importlib.import_module(module).add_arguments(command)
+    except ModuleNotFoundError as error:
+        if not wanted:
+            return
+        name, package = command.prog.rpartition(" ")[2], str(error.name).partition(".")[0]
+        advice = f"the package {package} is not installed. Run: pip install 'outrider[server]'"
+        raise NotAvailable(f"The command {name}", advice) from None
 
 
 def _run_presets(args: argparse.Namespace) -> int:

@@ -25,7 +25,9 @@ _CONTEXT = 64
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `parse`."""
     which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("--target", metavar="T", help="the model whose chat template says how its replies are marked")
+    which.add_argument(
+        "-m", "--target", metavar="T", help="the model whose chat template says how its replies are marked"
+    )
     which.add_argument("--template", type=Path, metavar="FILE", help="a chat template (Jinja)")
     add = parser.add_argument
     add("--tools", type=Path, metavar="FILE", help="JSON list of the functions that the model was given")

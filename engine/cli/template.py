@@ -55,7 +55,7 @@ class TemplateTokenizer:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `template`."""
     add = parser.add_argument
-    add("--target", metavar="T", help="the model: as for generate")
+    add("-m", "--target", metavar="T", help="the model: as for generate")
     add("--template", type=Path, metavar="FILE", help="a chat template (Jinja), alone or in place of the target's own")
     add("--messages", type=Path, metavar="FILE", help='JSON list of {"role", "content"} (default: one short question)')
     add("--tools", type=Path, metavar="FILE", help="JSON list of the functions that can be called")

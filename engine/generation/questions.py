@@ -132,21 +132,6 @@ class TargetQuestions:
             pieces.append(piece if piece or not markers else tokenizer.marker(token).encode())
         return b"".join(pieces).decode("utf-8", "replace")
 
-    def encode(self, text: str, *, add_special: bool = False, parse_special: bool = False) -> list[int]:
-        """Return the tokens of a text. `add_special`: with begin and end token, where the model wants them.
-
-        `parse_special`: the texts of control tokens are read as these. Raises ModelNotLoaded, TextNotEncodable.
-        """
-        return self._loaded().tokenizer.encode(text, add_special=add_special, parse_special=parse_special)
-
-    def decode(self, tokens: Sequence[int]) -> str:
-        """Return the text of tokens, without control tokens. Raises ModelNotLoaded, TokenOutOfRange."""
-        target = self._loaded()
-        for token in tokens:
-            if not 0 <= token < target.vocab_size:
-                raise TokenOutOfRange(token, target.vocab_size)
-        return b"".join(map(target.tokenizer.piece, tokens)).decode("utf-8", "replace")
-
     def prompt_tokens(
         self,
         messages: Sequence[Message | Mapping[str, Any]],

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from engine._version import __version__
 from engine.cli.main import main
 from engine.stats import GenerationStats
 from helpers.paths import ROOT
@@ -66,7 +67,9 @@ def test_json_has_the_promised_form(generate: Generate, models: Models) -> None:
     assert set(reply) == {
         *("text", "tokens", "prompt_tokens", "prompt_evaluated", "finish_reason", "method", "lookahead", "stats"),
         *("advice", "notes", "dropped_turns", "reasoning", "content", "tool_calls", "device", "batch_invariant"),
+        *("stop_reason", "seed", "logprobs", "top", "schema", "version", "target", "draft"),
     }
+    assert (reply["schema"], reply["version"], reply["target"], reply["draft"]) == (1, __version__, *PAIR)
     stats = GenerationStats.from_dict(reply["stats"])
     assert reply["stats"]["emitted"] == len(reply["tokens"]) == 30 == stats.emitted
     assert reply["stats"]["acceptance_rate"] == stats.accepted / stats.proposed
@@ -179,11 +182,25 @@ def test_without_a_target_the_bundled_pair_answers(
         (("--lookahead", "33", "x"), "Lookahead must be a whole number from 0 to 32"),
         (("--lookahead", "fast", "x"), "'adaptive' or 'auto', not 'fast'"),
         (("--temperature", "-1", "x"), "temperature must be"),
-        (("--temperature", "warm", "x"), "invalid float value"),
-        (("--top-p", "0", "x"), "top_p must be"),
+        (("--temperature", "warm", "x"), "--temperature must be a number, not 'warm'"),
+        (("--seed", "x", "x"), "--seed must be a whole number, not 'x'"),
+        (("--thinking", "hard", "x"), "--thinking must be one of default, off, on, low, medium, high"),
+        (("--top-p", "0", "x"), "--top-p must be"),
         (("--method", "magic", "x"), "Unknown method 'magic'"),
+        (("--method", "ngramm", "x"), "Did you mean ngram?"),
+        (("--method", "draft-model", "--target", "demo", "x"), "name one with --draft"),
+        (("--temp", "1", "x"), "Did you mean --temperature?"),
+        (("--max-token", "1", "x"), "Did you mean --max-tokens? (see outrider-engine generate --help)"),
+        (("two", "words"), "Put a text of several words in quotes"),
+        (("--replies", "0", "x"), "--replies must be"),
+        (("--replies", "2", "--messages", "x"), "--replies needs one prompt"),
+        (("--system", "x", "--raw", "x"), "--system needs the chat template"),
+        (("--prompt", "x", "x"), "There are two prompts"),
+        (("--system", "-", "-"), "Standard input can be read once only"),
+        (("--min-tokens", "3", "-n", "2", "x"), "--min-tokens (3) must not be above --max-tokens (2)"),
+        (("@/nowhere/q.txt",), "Cannot read /nowhere/q.txt"),
         (("--acceptance", "typical", "x"), "Acceptance must be"),
-        (("--max-tokens", "0", "x"), "max_tokens must be"),
+        (("--max-tokens", "0", "x"), "--max-tokens must be"),
         (("--ctx", "2", "x"), "context must be"),
         (("--threads", "0", "x"), "Threads must be"),
         (("--stop", "", "x"), "stop string"),
@@ -191,11 +208,14 @@ def test_without_a_target_the_bundled_pair_answers(
         (("--target", "/nowhere/x.gguf", "x"), "there is no such file"),
         (("--messages", "/nowhere/turns.json"), "Cannot read"),
         (("--overlap", "sideways", "x"), "Overlap must be 'on', 'off' or 'auto'"),
-        (("--sources", "ngram,crystal-ball", "x"), "Sources must be different names out of ngram, draft-model"),
+        (
+            ("--sources", "ngram,crystal-ball", "x"),
+            "draft-model, medusa, eagle3, mtp, dflash, dspark, not 'ngram, crystal-ball'",
+        ),
         (("--method", "autoregressive", "--sources", "ngram", "x"), "cannot be combined with the sources ngram"),
         (("--ban", "99999999", "x"), "Token id 99999999 is not in the vocabulary"),
-        (("--logit-bias", "5=nan", "x"), "logit_bias must be token ids with finite numbers"),
-        (("--logit-bias", "five", "x"), "argument --logit-bias: invalid"),
+        (("--logit-bias", "5=nan", "x"), "--logit-bias must be token ids with finite numbers"),
+        (("--logit-bias", "five", "x"), "--logit-bias must be a token id and a number, such as 5=1.5, not 'five'"),
         (("--preset", "nobody-knows", "x"), "nobody-knows"),
         (("--nonsense", "x"), "unrecognized arguments"),
         (("",), "The prompt is empty"),

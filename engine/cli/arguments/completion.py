@@ -1,0 +1,47 @@
+"""Run `completion`: print the script with which a shell completes commands, options and files."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from pathlib import Path
+from typing import Any
+
+from engine.cli.common import EXIT_DONE
+from engine.cli.main import make_parser
+
+SHELLS = ("bash", "zsh", "fish")
+_MODELS = ("target", "draft", "heads")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `completion`."""
+    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=", ".join(SHELLS))
+    parser.epilog = (
+        "examples:\n"
+        "  outrider-engine completion bash > ~/.local/share/bash-completion/completions/outrider-engine\n"
+        '  outrider-engine completion zsh > "${fpath[1]}/_outrider-engine"\n'
+        "  outrider-engine completion fish > ~/.config/fish/completions/outrider-engine.fish"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the script."""
+    library: Any = importlib.import_module("shtab")
+    parser = make_parser()
+    _mark_files(parser, library)
+    print(library.complete(parser, args.shell))
+    return EXIT_DONE
+
+
+def _mark_files(parser: argparse.ArgumentParser, library: Any) -> None:
+    """Say which arguments are files and folders."""
+    for action in parser._actions:  # noqa: SLF001 - there is no other way to see them
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            for command in action.choices.values():
+                _mark_files(command, library)
+        elif action.dest == "folder":
+            action.complete = library.DIRECTORY  # type: ignore[attr-defined]
+        elif action.type is Path or action.dest in _MODELS:
+            action.complete = library.FILE  # type: ignore[attr-defined]

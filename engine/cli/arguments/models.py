@@ -1,0 +1,182 @@
+"""Define the options that name models and say how they are loaded and used; load what they name."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from engine.cancel import CancelToken
+from engine.cli.common import DRAFT_GPU_LAYERS, load_named
+from engine.config import LoadConfig, Lookahead, SamplingConfig, SpeculationConfig
+from engine.decoder import SpeculativeDecoder
+from engine.errors import InvalidLookahead, PairWarning
+from engine.events import LoadProgress
+from engine.library.presets import RECOMMENDED, apply_preset, recommended_sampling
+from engine.methods import AUTO, PLAIN, SOURCES
+
+
+@dataclass(frozen=True, slots=True)
+class NamedModels:
+    """Hold the models and settings that a command names, itself or by its preset. `target` None: the bundled one."""
+
+    target: str | Path | None
+    draft: str | Path | None
+    speculation: SpeculationConfig
+    sampling: SamplingConfig
+
+
+def add_models(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name the models and say how they are loaded."""
+    models = parser.add_argument_group("models (default: the bundled pair)")
+    models.add_argument(
+        "-m",
+        "--target",
+        metavar="T",
+        help="GGUF file, folder with safetensors, name in the Hugging Face cache, or demo",
+    )
+    models.add_argument("-d", "--draft", metavar="D", help="like --target, or none")
+    models.add_argument(
+        "-c",
+        "--ctx",
+        type=int,
+        metavar="N",
+        help="context length in tokens (default: the model's, at most 4096)",
+    )
+    models.add_argument(
+        "-t",
+        "--threads",
+        type=int,
+        metavar="N",
+        help="default: with lookahead auto the fastest measured, otherwise one per physical core, one for a tiny model",
+    )
+    models.add_argument("--gpu-layers", type=int, metavar="N", help="number of layers computed on the GPU; -1 = all")
+    models.add_argument("--draft-gpu-layers", type=int, metavar="N", help=DRAFT_GPU_LAYERS)
+    models.add_argument("--cache-type", metavar="F", help="f16, q8_0 or q4_0; only for GGUF models")
+    models.add_argument("--device", metavar="D", help="auto, cpu, cuda, cuda:1 or mps (default: auto)")
+    models.add_argument("--dtype", metavar="F", help="float32, bfloat16 or float16; only for safetensors models")
+    models.add_argument(
+        "--heads",
+        metavar="PATH",
+        help="GGUF file or folder with draft heads for the target (default for --method mtp: the target's own file)",
+    )
+
+
+def add_speculation(
+    parser: argparse.ArgumentParser,
+    folder: str = "folder with the preset's models (default: the Hugging Face cache)",
+) -> None:
+    """Add the options that make a SpeculationConfig, and those of presets; `folder`: what --folder means."""
+    spec = parser.add_argument_group("speculation")
+    spec.add_argument("--method", metavar="M", help=f"{AUTO}, {PLAIN}, {', '.join(SOURCES)}")
+    spec.add_argument(
+        "--lookahead",
+        type=_lookahead,
+        metavar="N",
+        help="0 to 32, adaptive, or auto: chosen by measurement (default: auto; with --seed 4, or 16 for ngram)",
+    )
+    spec.add_argument(
+        "--tree",
+        metavar="WxD",
+        help="propose a tree: up to W tokens (1 to 4) at each of D places (1 to 8), for example 3x4",
+    )
+    spec.add_argument("--acceptance", metavar="RULE", help="rejection or exact")
+    spec.add_argument("--force-n1", action="store_true", default=None, help="verify one token at a time")
+    spec.add_argument(
+        "--draft-temperature", type=float, metavar="X", help="temperature of the draft (default: the target's)"
+    )
+    spec.add_argument(
+        "--min-draft-confidence",
+        type=float,
+        metavar="X",
+        help="stop drafting below this probability (default: 0 = never)",
+    )
+    spec.add_argument(
+        "--overlap", metavar="on|off|auto", help="keep drafting while the target verifies (default: auto)"
+    )
+    spec.add_argument(
+        "--sources", type=_names, metavar="LIST", help=f"sources, asked in this order: {','.join(SOURCES)}"
+    )
+    spec.add_argument(
+        "--preset",
+        metavar="NAME",
+        help=f"use a known pair with its settings (see presets); {RECOMMENDED}: as the target itself recommends",
+    )
+    spec.add_argument("--folder", type=Path, metavar="F", help=folder)
+
+
+def _lookahead(text: str) -> Lookahead | str:
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(","))
+
+
+def settings_of(args: argparse.Namespace) -> NamedModels:
+    """Return the settings of the preset, overridden by those of the command."""
+    settings = NamedModels(args.target, args.draft, SpeculationConfig(), SamplingConfig())
+    if args.preset not in (None, RECOMMENDED):
+        target, draft, speculation, sampling = apply_preset(args.preset, args.folder)
+        settings = NamedModels(args.target or target, args.draft or draft or "none", speculation, sampling)
+    elif args.target is None and args.draft is None:
+        settings = replace(settings, draft="demo")
+    if args.preset == RECOMMENDED:
+        settings = replace(settings, sampling=recommended_sampling(settings.target or "demo"))
+    if isinstance(args.lookahead, str) and args.lookahead not in ("adaptive", "auto", "default"):
+        raise InvalidLookahead(args.lookahead)
+    given = {name: value for name, value in vars(args).items() if value is not None}
+    if "ban" in given:
+        given["banned_tokens"] = given["ban"]
+    return replace(
+        settings,
+        speculation=replace(settings.speculation, **_named(given, SpeculationConfig)),
+        sampling=replace(settings.sampling, **_named(given, SamplingConfig)),
+    )
+
+
+def _named(given: dict[str, Any], kind: type) -> dict[str, Any]:
+    return {field.name: given[field.name] for field in fields(kind) if field.name in given}
+
+
+def load_models(
+    args: argparse.Namespace, settings: NamedModels, console: Console, cancel: CancelToken
+) -> SpeculativeDecoder:
+    with console.status("Loading…") as status:
+
+        def show(progress: LoadProgress) -> None:
+            status.update(f"{progress.stage.capitalize()} the {progress.part}… {100 * progress.fraction:.0f} %")
+
+        warnings.simplefilter("ignore", PairWarning)
+        draft = None if settings.draft == "none" else settings.draft
+        decoder = load_named(args, settings.target or "demo", draft, progress=show, cancel=cancel)
+        _attach_heads(decoder, args, settings, cancel)
+    for warning in decoder.warnings:
+        console.print(f"outrider-engine: {warning}", highlight=False, markup=False, soft_wrap=True)
+    return decoder
+
+
+def _attach_heads(
+    decoder: SpeculativeDecoder, args: argparse.Namespace, settings: NamedModels, cancel: CancelToken
+) -> None:
+    """Load the heads that are asked for: of a file, or for MTP without one those inside the target's own."""
+    asked = (settings.speculation.method, *settings.speculation.sources)
+    source = args.heads or ((settings.target or "demo") if "mtp" in asked else None)
+    if source is None:
+        return
+    # As the target was loaded: a file that was tried with these settings passes.
+    config = LoadConfig(
+        Path(source), args.ctx, args.threads, args.gpu_layers, device=args.device, cache_type=args.cache_type
+    )
+    try:
+        decoder.attach_heads(config, cancel=cancel)
+    except BaseException:
+        decoder.close()
+        raise

@@ -1,0 +1,103 @@
+"""Parse a command's arguments, and say what is wrong with them in words: one line, and what may be meant."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+_UNUSABLE = 2
+_ELSEWHERE = {
+    "--model": "--target",
+    "--model-draft": "--draft",
+    "--draft-model": "--draft",
+    "--ctx-size": "--ctx",
+    "--context": "--ctx",
+    "--context-length": "--ctx",
+    "--n-gpu-layers": "--gpu-layers",
+    "--n-predict": "--max-tokens",
+    "--predict": "--max-tokens",
+    "--max-new-tokens": "--max-tokens",
+    "--num-speculative-tokens": "--lookahead",
+    "--draft-max": "--lookahead",
+    "--temp": "--temperature",
+    "--repetition-penalty": "--repeat-penalty",
+    "--typical-p": "--typical",
+    "--system-prompt": "--system",
+    "--logprobs": "--top",
+    "--grammar-file": "--grammar",
+    "--json-schema-file": "--json-schema",
+    "--silent": "--quiet",
+}
+"""Names that other programs give to options."""
+
+
+class CommandParser(argparse.ArgumentParser):
+    """Parse the arguments of the program or of one command, without abbreviations of options."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **options)
+        self.register("type", int, _whole)
+        self.register("type", float, _number)
+
+    def error(self, message: str) -> NoReturn:
+        """End the program with one line, which names the help of this command."""
+        said = re.sub(r"^argument (COMMAND: |([^:]+):(?= must be))?", r"\2", message).rstrip(".")
+        if said == "the following arguments are required: COMMAND":
+            said = "name a command, such as generate or chat"
+        self.exit(_UNUSABLE, f"{self.prog}: {said} (see {self.prog} --help)\n")
+
+    def parse_known_args(  # type: ignore[override]  # its overloads give what this gives
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Return the arguments; nothing may be left that this command does not know."""
+        found, rest = super().parse_known_args(args, namespace)
+        if rest:
+            self.error(self._unknown(rest))
+        return found, rest
+
+    def _unknown(self, rest: list[str]) -> str:
+        option = next((word for word in rest if word.startswith("-")), None)
+        if option is None:
+            return f"unrecognized arguments: {' '.join(rest)}. Put a text of several words in quotes"
+        name = option.partition("=")[0]
+        return f"unrecognized arguments: {' '.join(rest)}{meant(name, self._option_string_actions, _ELSEWHERE)}"
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Check a value against the choices of its option, or the name of a command against the commands."""
+        if action.choices is None or value in action.choices:
+            return
+        known = list(map(str, action.choices))
+        near = meant(str(value), known)
+        if action.metavar == "COMMAND":
+            raise argparse.ArgumentError(action, f"there is no command {value!r}{near or f'. Known: {listed(known)}'}")
+        raise argparse.ArgumentError(action, f"must be one of {listed(known)}, not {value!r}{near}")
+
+
+def meant(name: str, known: Iterable[str], elsewhere: dict[str, str] | None = None) -> str:
+    """Return a question for the name that may be meant, behind a full stop; "" where none is written alike."""
+    names = tuple(known)
+    near = [(elsewhere or {}).get(name, ""), *difflib.get_close_matches(name, names, 1)]
+    return next((f". Did you mean {each}?" for each in near if each in names), "")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names as a sentence lists them."""
+    return ", ".join(names)
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}") from None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number, not {text!r}") from None

@@ -1,0 +1,178 @@
+"""`outrider-engine chat`: in a terminal and through pipes, its commands, and Ctrl+C."""
+
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from helpers.paths import ROOT
+
+CHAT = (sys.executable, "-m", "engine", "chat", "--quiet", "-t", "1", "-c", "512", "-n", "12")
+
+
+def _pipe(*lines: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    """Run a chat whose questions and commands come through a pipe."""
+    given = "".join(f"{line}\n" for line in lines)
+    return subprocess.run(
+        [*CHAT, *options], cwd=ROOT, input=given, capture_output=True, text=True, timeout=100, check=False
+    )
+
+
+def test_each_line_of_a_pipe_is_answered(bundled_target: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "chat.json"
+    done = _pipe(
+        *("Hello!", "", '"""Tell me', 'a joke."""', "/undo", "/system You are a pirate.", "Tell me a joke."),
+        *(f"/save {saved}", "/set temperature=0.5", "/retry", f"/save {saved}", "/reset", "Hello!"),
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len([line for line in done.stdout.splitlines() if line]) == 5
+    messages = json.loads(saved.read_text("utf-8"))
+    assert [message["role"] for message in messages] == ["system", "user", "assistant", "user", "assistant"]
+    assert messages[3]["content"] == "Tell me a joke."
+    assert messages[0]["content"] == "You are a pirate."
+    again = _pipe("/undo", f"/save {saved}.2", options=("--messages", str(saved)))
+    assert again.returncode == 0, again.stderr
+    assert json.loads(saved.with_name("chat.json.2").read_text("utf-8")) == messages[:3]
+    over = _pipe("Hello!", f"/save {saved}")
+    assert over.returncode == 2
+    assert "is there already" in over.stderr
+    assert json.loads(saved.read_text("utf-8")) == messages
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("/rest", "There is no command /rest. Did you mean reset? Type /help"),
+        ("/undo", "There is no question yet."),
+        ("/save", "Name a file behind the command."),
+        ("/save nothing.json", "There is no message to write yet."),
+        ("/load /nowhere/x.json", "Cannot read /nowhere/x.json"),
+        ("/set temperature", "Type the name of an option"),
+        ("/set temperature=hot", "--temperature must be"[2:]),
+        ("/set temp=1", "Did you mean 'temperature'?"),
+    ],
+)
+def test_commands_that_make_no_sense(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], bundled_target: Path, line: str, said: str
+) -> None:
+    from engine.cli.arguments.models import NamedModels  # noqa: PLC0415
+    from engine.cli.chat import CancelToken, Chat, Console, InvalidRequest  # noqa: PLC0415
+    from engine.config import SamplingConfig, SpeculationConfig  # noqa: PLC0415
+    from engine.decoder import SpeculativeDecoder  # noqa: PLC0415
+
+    settings = NamedModels(None, None, SpeculationConfig(), SamplingConfig())
+    chat = Chat(SpeculativeDecoder(), settings, {}, [], Console(stderr=True), CancelToken())
+    with pytest.raises(InvalidRequest) as told:
+        chat._command(line[1:])
+    assert said in str(told.value)
+    assert chat.history == []
+
+
+# A terminal ---------------------------------------------------------------------------------------------------------
+
+pty = pytest.importorskip("pty", reason="there are no such terminals")
+
+
+SLOW = """
+import sys, time
+from engine.generation.verifier import Verifier
+verify = Verifier.verify
+def slowly(*arguments):
+    time.sleep(0.05)
+    return verify(*arguments)
+Verifier.verify = slowly
+from engine.__main__ import main
+sys.exit(main(["chat", *sys.argv[1:]]))
+"""
+"""A chat whose rounds take a while, so that a reply is there to be ended."""
+
+
+class Terminal:
+    """A chat in a terminal of its own."""
+
+    def __init__(self, *options: str) -> None:
+        self.seen = ""
+        self._leader, follower = pty.openpty()
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", SLOW, *CHAT[4:], *options],
+            cwd=ROOT,
+            stdin=follower,
+            stdout=follower,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=_take_terminal,  # noqa: PLW1509 - there is no other way to give it a terminal
+        )
+        os.close(follower)
+
+    def until(self, *texts: str) -> str:
+        """Read until all these texts came, and give what came."""
+        came, deadline = "", time.monotonic() + 30
+        while not all(text in came for text in texts):
+            ready, _, _ = select.select([self._leader], [], [], 1.0)
+            assert time.monotonic() < deadline, came
+            if not ready:
+                continue
+            try:
+                came += os.read(self._leader, 4096).decode("utf-8", "replace")
+            except OSError:  # The other side is closed.
+                raise AssertionError(f"it ended: {came}") from None
+        self.seen += came
+        return came
+
+    def type(self, text: str) -> None:
+        os.write(self._leader, text.encode())
+
+    def close(self) -> int:
+        try:
+            return self._process.wait(30)
+        finally:
+            self._process.kill()
+            self._process.wait()
+            os.close(self._leader)
+
+
+def _take_terminal() -> None:
+    import fcntl  # noqa: PLC0415
+    import termios  # noqa: PLC0415
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+@pytest.fixture
+def terminal(shared_gguf: Callable[[str], Path]) -> Iterator[Terminal]:
+    """A chat with a small real model, whose replies would not end soon."""
+    chat = Terminal("-m", str(shared_gguf("stories260K-F32")), "-n", "500", "--ignore-eos", "--lookahead", "0")
+    try:
+        yield chat
+    finally:
+        chat._process.kill()
+
+
+def test_ctrl_c_ends_the_reply_and_not_the_chat(terminal: Terminal) -> None:
+    terminal.until("> ")
+    terminal.type("Once upon a time\r")
+    terminal.until("Once upon a time", ", ")
+    terminal.type("\x03")
+    terminal.until("\n> ")
+    assert len(terminal.seen) < 1500  # The whole reply has 2,000 characters.
+    terminal.type("half a line\x03")  # At the prompt it drops the line.
+    terminal.until("\n> ")
+    terminal.type("/nope\r")
+    terminal.until("There is no command /nope")
+    terminal.type("\x1b[A")  # The line before is there again.
+    terminal.until("/nope")
+    terminal.type("\x15/quit\r")
+    assert terminal.close() == 0
+    assert "Traceback" not in terminal.seen
+
+
+def test_ctrl_d_leaves(terminal: Terminal) -> None:
+    terminal.until("> ")
+    terminal.type("\x04")
+    assert terminal.close() == 0
