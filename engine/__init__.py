@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from engine.formats.model_file import ModelFile
     from engine.generation.questions import Infill, ReadPrompt
     from engine.growth.full_size import FullSize, full_size_target
+    from engine.growth.transformers_folder import safetensors_copy
     from engine.library.compat import Fit, judge_pair, rank_drafts
     from engine.library.memory_needs import MemoryNeeds, gpu_offload, memory_needs, usable_cache_types
     from engine.library.names import bundled_pair, resolve_source
@@ -211,6 +212,7 @@ HOMES = {
     "engine.system.installation": ("EXIT_DAMAGED", "Installation", "check_installation", "installation_folder"),
     "engine.sampling.distribution": ("distribution", "sample"),
     "engine.growth.full_size": ("FullSize", "full_size_target"),
+    "engine.growth.transformers_folder": ("safetensors_copy",),
     "engine.library.names": ("bundled_pair", "resolve_source"),
     "engine.stats": ("GenerationStats", "MethodStats"),
     "engine.chat.context_fit": ("PromptFit",),
@@ -345,6 +347,7 @@ __all__ = [
     "residual_distribution",
     "resolve_source",
     "run_hidden_command",
+    "safetensors_copy",
     "sample",
     "scan_folder",
     "tighten",

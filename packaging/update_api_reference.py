@@ -64,6 +64,7 @@ GROUPS = (
             *("scan_folder", "inspect_model", "ModelFile", "resolve_source", "bundled_pair", "judge_pair"),
             *("rank_drafts", "Fit", "find_preset", "apply_preset", "memory_needs", "MemoryNeeds"),
             *("usable_cache_types", "available_memory", "gpu_offload", "full_size_target", "full_size_folder"),
+            "safetensors_copy",
             "FullSize",
         ),
     ),

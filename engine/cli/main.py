@@ -160,6 +160,7 @@ def make_parser(only: Sequence[str] | None = None) -> CommandParser:
             command.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
             command.set_defaults(run=_run_presets)
         else:
+            command.set_defaults(every_command=make_parser)
             _fill(command, _MODULES.get(name, f"engine.cli.{name}"), wanted=only is not None)
     return parser
 

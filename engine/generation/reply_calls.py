@@ -147,6 +147,8 @@ async def _end_of(work: asyncio.Future[GenerationResult]) -> None:
     while not work.done():
         with suppress(asyncio.CancelledError):
             await asyncio.wait([work])
+    if not work.cancelled():
+        work.exception()  # Whoever asked for it has been told already that it was given up.
 
 
 def _written(reply: RunningReply, on_token: OnToken | None) -> GenerationResult:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import GrowthError
-from engine.growth.arithmetic import Growth, Part, SmallModel
+from engine.growth.arithmetic import GrownShape, Growth, Kind, Part, SmallModel
 
 _NAMES = {
     "token_embd": "model.embed_tokens",
@@ -31,6 +31,17 @@ _NAMES = {
     "ffn_up": "mlp.up_proj",
     "ffn_down": "mlp.down_proj",
 }
+
+
+def safetensors_copy(model: Path, folder: Path) -> Path:
+    """Write a small llama model of a GGUF file, such as those of the demo pair, as a folder that transformers loads.
+
+    It has float32 weights: what the file's own are, or stand for. Returns the folder, which must not be there yet.
+    Raises GrowthError where the model is of another architecture or its tokenizer of another sort, OSError.
+    """
+    small = SmallModel(model)
+    write_folder(Growth(small, GrownShape(small.layers, small.width, small.feed_forward), Kind.F32), folder)
+    return folder
 
 
 def write_folder(growth: Growth, folder: Path) -> None:

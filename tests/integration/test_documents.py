@@ -62,14 +62,6 @@ def test_pieces_of_files_are_python() -> None:
         assert ast.parse(dedent(piece)).body, page
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_examples_run(path: object) -> None:
-    done = run_python("-W", "error", str(path))
-    assert done.returncode == 0, done.stderr
-    assert len(done.stdout.split()) > 8
-    assert "Traceback" not in done.stderr
-
-
 def test_every_example_is_explained() -> None:
     assert len(EXAMPLES) >= 5
     page = BY_NAME["docs/examples/README.md"]

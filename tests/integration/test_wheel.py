@@ -4,14 +4,18 @@ import ast
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import sysconfig
+import venv
 import zipfile
 from email.parser import Parser
 from pathlib import Path
 
 import pytest
 
+from helpers.documents import EXAMPLES
 from helpers.paths import ROOT
 
 WHERE = "import outrider, outrider.resources; print(outrider.__file__, outrider.resources.__file__)"
@@ -85,6 +89,104 @@ def test_metadata(wheel: Path) -> None:
     always = [line for line in metadata.get_all("Requires-Dist") or () if "extra ==" not in line]
     assert not any(re.match(r"(?i)(pyside|pyqt|qasync|qtawesome|markdown)", line) for line in always), always
     assert licence == (ROOT / "LICENSE").read_text(encoding="utf-8")
+
+
+# In an environment of its own -------------------------------------------------------------------------------------
+
+QT = re.compile(r"(?i)(pyside6|shiboken6|pyqtgraph|qasync|qtawesome|qtpy)")
+OURS = re.compile(r"(?i)(__editable__.*|_?outrider.*|.*\\.pth|pip([-_].*)?)")
+
+
+@pytest.fixture(scope="module")
+def user(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a user: the wheel is installed in `env`, without Qt, and modules have our folders' names."""
+    folder = tmp_path_factory.mktemp("user")
+    venv.create(folder / "env", symlinks=os.name != "nt")
+    dependencies = folder / "dependencies"
+    dependencies.mkdir()
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if not QT.match(path.name) and not OURS.fullmatch(path.name):
+            (dependencies / path.name).symlink_to(path)
+    site = Path(run_there(folder, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
+    (site / "dependencies.pth").write_text(f"{dependencies}\n", "utf-8")
+    python = str(folder / "env" / "bin" / "python")
+    pip = [sys.executable, "-m", "pip", "-q", "--python", python, "install", "--no-deps", "--no-index", str(wheel)]
+    done = subprocess.run(pip, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    (folder / "engine.py").write_text(OF_A_USER)
+    for name in ("app", "resources"):
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text(OF_A_USER)
+    for path in EXAMPLES:
+        shutil.copyfile(path, folder / path.name)
+    return folder
+
+
+def run_there(folder: Path, *arguments: str, given: str = "", **environment: str) -> str:
+    """Run the user's Python there, and give what it prints; no path of the sources leads into it."""
+    done = subprocess.run(
+        [str(folder / "env" / "bin" / "python"), *arguments],
+        cwd=folder,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | environment,
+        input=given,
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout
+
+
+ON_POSIX = pytest.mark.skipif(os.name == "nt", reason="links need a right there")
+
+
+@ON_POSIX
+def test_what_is_installed_there(user: Path) -> None:
+    said = run_there(
+        user, "-c", "import outrider, importlib.util as u; print(outrider.__file__, u.find_spec('PySide6'))"
+    )
+    place, qt = said.split()
+    assert Path(place).is_relative_to(user / "env")
+    assert qt == "None"
+    assert (user / "env" / "bin" / "outrider-engine").is_file()
+
+
+@ON_POSIX
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_run(user: Path, path: Path) -> None:
+    assert len(run_there(user, "-W", "error", path.name).split()) > 8
+
+
+@ON_POSIX
+def test_a_type_checker_finds_nothing_in_the_examples(user: Path) -> None:
+    """The user's own type checker: the examples by the strictest rules, against what the wheel installs."""
+    config = user / "mypy.ini"
+    config.write_text("[mypy]\n", "utf-8")
+    python, cache = user / "env" / "bin" / "python", ROOT / ".mypy_cache" / "wheel"
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "mypy", "--strict", "--config-file", str(config), "--cache-dir", str(cache)),
+            *("--python-executable", str(python), *(path.name for path in EXAMPLES)),
+        ],
+        cwd=user,
+        env={name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MYPYPATH")},
+        capture_output=True,
+        text=True,
+        timeout=170,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"no issues found in {len(EXAMPLES)} source files" in done.stdout
+
+
+@ON_POSIX
+def test_the_command_line_there(user: Path) -> None:
+    run = [str(user / "env" / "bin" / "outrider-engine")]
+    reply = run_there(user, *run, "generate", "--quiet", "-n", "8", "-t", "1", "-", given="Hello!\n")
+    assert run_there(user, *run, "chat", "--quiet", "-n", "8", "-t", "1", given="Hello!\n").strip() == reply.strip()
+    assert "complete" in run_there(user, *run, "completion", "bash")
 
 
 def test_replies_away_from_the_sources_without_qt(wheel: Path, tmp_path: Path) -> None:

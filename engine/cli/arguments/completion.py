@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from engine.cli.common import EXIT_DONE
-from engine.cli.main import make_parser
 
 SHELLS = ("bash", "zsh", "fish")
 _MODELS = ("target", "draft", "heads")
@@ -27,9 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the script."""
+    """Print the script. `args.every_command` makes the parser of the whole program."""
     library: Any = importlib.import_module("shtab")
-    parser = make_parser()
+    parser: argparse.ArgumentParser = args.every_command()
     _mark_files(parser, library)
     print(library.complete(parser, args.shell))
     return EXIT_DONE

@@ -231,7 +231,7 @@ def test_methods_of_later_versions_say_so(capsys: pytest.CaptureFixture[str], mo
 
 
 def test_heads_that_are_not_there(capsys: pytest.CaptureFixture[str], models: Models) -> None:
-    assert "No heads are loaded" in _complaint(capsys, *models, "--method", "eagle3", "x")
+    assert "name their file with --heads" in _complaint(capsys, *models, "--method", "eagle3", "x")
     assert "there is no such file" in _complaint(capsys, *models, "--heads", "nowhere.gguf", "x")
     assert "it has no draft heads" in _complaint(capsys, *models, "--heads", "demo-draft", "x")
 
