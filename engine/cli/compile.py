@@ -9,9 +9,9 @@ import re
 import shlex
 import subprocess
 import sys
-from pathlib import Path
 
 from engine.errors import NotAvailable
+from engine.system.llama_settings import shared_settings
 from engine.translatable import Translatable
 
 _PACKAGE = "llama-cpp-python"
@@ -44,12 +44,10 @@ def run(args: argparse.Namespace) -> int:
 
 def compile_command() -> list[str]:
     """Return the command line: pip compiles the installed version anew, and CMake reads the kernels' hook."""
-    hook = Path(__file__).resolve().parents[1] / "backends" / "llama_cpp" / "kernels" / "ggml.cmake"
-    settings = {"GGML_LLAMAFILE": "OFF", "CMAKE_PROJECT_ggml_INCLUDE": hook.as_posix()}
     return [
         *(sys.executable, "-m", "pip", "install", "--force-reinstall", "--no-deps", "--no-cache-dir"),
         *("--no-binary", _PACKAGE),
-        *(f"--config-settings=cmake.define.{name}={value}" for name, value in settings.items()),
+        *(f"--config-settings=cmake.define.{name}={value}" for name, value in shared_settings().items()),
         f"{_PACKAGE}=={_version()}",
     ]
 

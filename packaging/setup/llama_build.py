@@ -1,10 +1,15 @@
 """How llama.cpp is compiled, for `make setup` and for the installers alike."""
 
 import hashlib
+import runpy
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+# By its path: the set-up runs where nothing is installed.
+_told = runpy.run_path(str(ROOT / "engine" / "system" / "llama_settings.py"))
+shared_settings: Callable[[], dict[str, str]] = _told["shared_settings"]
 KERNELS = ROOT / "engine" / "backends" / "llama_cpp" / "kernels"
 PROCESSOR = Path(__file__).parent / "processor.sh"
 DOOR = ROOT / "engine" / "chat" / "door"
@@ -20,13 +25,8 @@ KINDS: dict[str, dict[str, str]] = {
 
 
 def settings(kind: str = "cpu") -> dict[str, str]:
-    """CMake's settings by their names, for one of KINDS.
-
-    llama.cpp's llamafile kernels take two tokens or more, so that a token verified with others would get other logits
-    than a token alone. The products of llama_cpp/kernels give the same bits for any number of tokens, and are quicker.
-    """
-    shared = {"GGML_LLAMAFILE": "OFF", "CMAKE_PROJECT_ggml_INCLUDE": (KERNELS / "ggml.cmake").as_posix()}
-    return shared | KINDS[kind]
+    """CMake's settings by their names, for one of KINDS."""
+    return shared_settings() | KINDS[kind]
 
 
 def kernel_files() -> list[Path]:

@@ -19,20 +19,12 @@ BY_NAME = {str(page): page for page in PAGES}
 SNIPPETS = [(page, number) for page in PAGES for number in range(len(page.blocks("python")))]
 MAKE = (ROOT / "Makefile").read_text(encoding="utf-8")
 COMMANDS = (
-    "generate",
-    "bench",
-    "models",
-    "presets",
-    "calibrate",
-    "parse",
-    "template",
-    "compile",
-    "convert-head",
-    "serve",
+    *("generate", "chat", "bench", "models", "presets", "calibrate", "parse", "template", "compile", "serve"),
+    *("convert-head", "completion"),
 )
 ELSEWHERE = frozenset({"sudo", "pip", "(cd", "cmake", "curl", "diff", "kernels-check", "python", "signtool"})
 """What commands of other programs begin with."""
-FILES_OF_SOMEBODY = re.compile(r"big\.gguf|small\.gguf|chat\.json|~/|qwen")
+FILES_OF_SOMEBODY = re.compile(r"big\.gguf|small\.gguf|chat\.json|@|~/|qwen")
 
 
 @cache
@@ -104,12 +96,12 @@ def test_every_option_is_explained(command: str) -> None:
     text = BY_NAME["docs/command-line.md"].text
     start = text.index(f"\n## {command}\n")
     section = text[start : text.find("\n## ", start + 1)]
-    if command in ("bench", "calibrate", "serve"):
+    if command in ("chat", "bench", "calibrate", "serve"):
         assert "as for `generate`" in section
-        section += text[text.index("\n## generate\n") : text.index("\n## bench\n")]
+        section += text[text.index("\n## generate\n") : text.index("\n## chat\n")]
     told = set(re.findall(r"--[a-z][a-z0-9-]+", section))
     options = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", usage("outrider-engine", command))) - {"--help"}
-    assert command in ("compile", "convert-head", "serve") or "--json" in options
+    assert command in ("chat", "compile", "convert-head", "serve", "completion") or "--json" in options
     assert options - told == set()
 
 

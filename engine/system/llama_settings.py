@@ -1,0 +1,16 @@
+"""Say how llama.cpp is compiled for Outrider. The set-up runs this file alone, before anything is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_HOOK = Path(__file__).resolve().parents[1] / "backends" / "llama_cpp" / "kernels" / "ggml.cmake"
+
+
+def shared_settings() -> dict[str, str]:
+    """Return CMake's settings by their names, whatever llama.cpp computes on.
+
+    llama.cpp's llamafile kernels take two tokens or more, so that a token verified with others would get other logits
+    than a token alone. The products of llama_cpp/kernels give the same bits for any number of tokens, and are quicker.
+    """
+    return {"GGML_LLAMAFILE": "OFF", "CMAKE_PROJECT_ggml_INCLUDE": _HOOK.as_posix()}
