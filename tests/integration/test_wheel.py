@@ -139,6 +139,19 @@ def run_there(folder: Path, *arguments: str, given: str = "", **environment: str
     return done.stdout
 
 
+NO_NEED = """[mypy]
+[mypy-torch.*,transformers.*,scipy.*,huggingface_hub.*]
+follow_imports = skip
+"""
+"""What the library uses inside: thousands of modules that say nothing of its types."""
+OTHER_LLAMA = "OUTRIDER_STOCK_LLAMA"
+STOCK = """
+import warnings
+from outrider import bundled_pair, load
+
+with warnings.catch_warnings(record=True) as said, load(*bundled_pair(), threads=1, context_length=256) as decoder:
+    print(said[0].message, len(decoder.generate("Hello!", max_tokens=8).tokens))
+"""
 ON_POSIX = pytest.mark.skipif(os.name == "nt", reason="links need a right there")
 
 
@@ -163,7 +176,7 @@ def test_examples_run(user: Path, path: Path) -> None:
 def test_a_type_checker_finds_nothing_in_the_examples(user: Path) -> None:
     """The user's own type checker: the examples by the strictest rules, against what the wheel installs."""
     config = user / "mypy.ini"
-    config.write_text("[mypy]\n", "utf-8")
+    config.write_text(NO_NEED, "utf-8")
     python, cache = user / "env" / "bin" / "python", ROOT / ".mypy_cache" / "wheel"
     done = subprocess.run(
         [
@@ -187,6 +200,24 @@ def test_the_command_line_there(user: Path) -> None:
     reply = run_there(user, *run, "generate", "--quiet", "-n", "8", "-t", "1", "-", given="Hello!\n")
     assert run_there(user, *run, "chat", "--quiet", "-n", "8", "-t", "1", given="Hello!\n").strip() == reply.strip()
     assert "complete" in run_there(user, *run, "completion", "bash")
+
+
+@ON_POSIX
+def test_the_cure_of_a_stock_build_is_there(user: Path) -> None:
+    command = run_there(user, "-m", "outrider", "compile", "--print")
+    hook = re.search(r"CMAKE_PROJECT_ggml_INCLUDE=(\S+)", command)
+    assert hook is not None
+    assert Path(hook[1]).is_relative_to(user / "env")
+    assert Path(hook[1]).is_file()
+    assert re.search(r"llama-cpp-python==[\d.]+$", command.strip())
+
+
+@ON_POSIX
+@pytest.mark.skipif(OTHER_LLAMA not in os.environ, reason=f"{OTHER_LLAMA} names no other llama.cpp")
+def test_a_stock_build_is_told_with_its_cure(user: Path) -> None:
+    said = run_there(user, "-c", STOCK, LLAMA_CPP_LIB_PATH=os.environ[OTHER_LLAMA])
+    assert said.startswith("This llama.cpp was compiled without Outrider's kernels")
+    assert said.split()[-3:] == ["outrider-engine", "compile", "8"]
 
 
 def test_replies_away_from_the_sources_without_qt(wheel: Path, tmp_path: Path) -> None:
