@@ -137,7 +137,7 @@ def test_sampling_and_own_prompts(measure: Measure, tmp_path: Path) -> None:
         (("--lookaheads", ""), "Lookahead must be"),
         (("--repeats", "0"), "--repeats must be"),
         (("--per-category", "-1"), "--per-category must be"),
-        (("--max-tokens", "0"), "max_tokens must be"),
+        (("--max-tokens", "0"), "--max-tokens must be"),
         (("--temperature", "-1"), "temperature must be"),
         (("--plot", "x.jpg"), "must end in .png"),
         (("--plot", "/nowhere/x.png"), "Cannot write /nowhere/x.png"),

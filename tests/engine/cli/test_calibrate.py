@@ -141,7 +141,7 @@ def test_a_cache_that_cannot_be_written_is_said(
         (("--budget", "0"), "budget must be above 0"),
         (("--budget", "nan"), "budget must be above 0"),
         (("--budget", "1e9"), "at most 3600"),
-        (("--budget", "x"), "invalid float value"),
+        (("--budget", "x"), "--budget must be a number"),
         (("--threads", "0"), "Threads must be"),
         (("--ctx", "1"), "context must be"),
         (("surplus",), "unrecognized arguments"),

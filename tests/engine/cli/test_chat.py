@@ -10,7 +10,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from engine.cancel import CancelToken
+from engine.cli.arguments.models import NamedModels
+from engine.cli.chat import Chat
+from engine.config import SamplingConfig, SpeculationConfig
+from engine.decoder import SpeculativeDecoder
+from engine.errors import InvalidRequest
 from helpers.paths import ROOT
 
 CHAT = (sys.executable, "-m", "engine", "chat", "--quiet", "-t", "1", "-c", "512", "-n", "12")
@@ -54,18 +61,11 @@ def test_each_line_of_a_pipe_is_answered(bundled_target: Path, tmp_path: Path) -
         ("/save nothing.json", "There is no message to write yet."),
         ("/load /nowhere/x.json", "Cannot read /nowhere/x.json"),
         ("/set temperature", "Type the name of an option"),
-        ("/set temperature=hot", "--temperature must be"[2:]),
+        ("/set temperature=hot", "temperature must be"),
         ("/set temp=1", "Did you mean 'temperature'?"),
     ],
 )
-def test_commands_that_make_no_sense(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], bundled_target: Path, line: str, said: str
-) -> None:
-    from engine.cli.arguments.models import NamedModels  # noqa: PLC0415
-    from engine.cli.chat import CancelToken, Chat, Console, InvalidRequest  # noqa: PLC0415
-    from engine.config import SamplingConfig, SpeculationConfig  # noqa: PLC0415
-    from engine.decoder import SpeculativeDecoder  # noqa: PLC0415
-
+def test_commands_that_make_no_sense(line: str, said: str) -> None:
     settings = NamedModels(None, None, SpeculationConfig(), SamplingConfig())
     chat = Chat(SpeculativeDecoder(), settings, {}, [], Console(stderr=True), CancelToken())
     with pytest.raises(InvalidRequest) as told:
@@ -161,7 +161,9 @@ def test_ctrl_c_ends_the_reply_and_not_the_chat(terminal: Terminal) -> None:
     terminal.type("\x03")
     terminal.until("\n> ")
     assert len(terminal.seen) < 1500  # The whole reply has 2,000 characters.
-    terminal.type("half a line\x03")  # At the prompt it drops the line.
+    terminal.type("half a line")
+    terminal.until("half a line")
+    terminal.type("\x03")  # At the prompt it drops the line.
     terminal.until("\n> ")
     terminal.type("/nope\r")
     terminal.until("There is no command /nope")
