@@ -169,7 +169,10 @@ def test_what_is_installed_there(user: Path) -> None:
 @ON_POSIX
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_run(user: Path, path: Path) -> None:
-    assert len(run_there(user, "-W", "error", path.name).split()) > 8
+    said = run_there(user, "-W", "error", path.name)
+    assert len(said.split()) > 8
+    assert "as plain decoding: no" not in said
+    assert "not the same as plain" not in said
 
 
 @ON_POSIX
