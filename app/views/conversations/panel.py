@@ -225,10 +225,10 @@ class ConversationPanel(QFrame):
         # Long words of another language stand one below the other.
         row = FlowLayout()
         row.setSpacing(4)
+        room.addLayout(row)
         row.addWidget(self.undo_text)
         row.add_stretch()
         row.addWidget(self.undo_button)
-        room.addLayout(row)
         self.undo_bar.hide()
         self._undo_timer = QTimer(self, singleShot=True, interval=UNDO_MS)
         return self.undo_bar

@@ -65,7 +65,6 @@ class GenerationPage(QWidget):
         self._grid.setVerticalSpacing(4)
         self._grid.setColumnMinimumWidth(0, _LABELS)
         self._grid.setColumnStretch(2, 1)
-        self._fold()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 12, 12, 12)
         column.setSpacing(12)
@@ -73,7 +72,10 @@ class GenerationPage(QWidget):
         column.addWidget(self._title(self.tr("Sampling")))
         column.addWidget(self.presets)
         column.addWidget(self.drawing)
+        # Empty as yet: PySide keeps wrappers of the items that it finds in a layout that is added, folding deletes
+        # those items, and a widget that Qt then puts at the same address would be taken for the item.
         column.addLayout(self._grid)
+        self._fold()
         column.addLayout(self._block("stop"))
         column.addLayout(self._block("schema"))
         column.addWidget(self._title(self.tr("System prompt")))

@@ -1,12 +1,14 @@
 """The other pages of the settings, and the file that keeps them."""
 
+import gc
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QGridLayout, QLineEdit, QPlainTextEdit, QWidget, QWidgetItem
 
 from app.settings.settings import Settings
 from app.state.settings.generation import GenerationChoice
+from app.views.settings.generation import GenerationPage
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow
 from helpers.window.settings_window import open_settings, saved, windows
@@ -42,6 +44,22 @@ def test_speculation_is_the_same_for_all(open_window: OpenWindow) -> None:
     dialog.reset_button.click()
     assert fields["method"].picker.currentText() == "Automatic"
     assert window.controller.choices.own == GenerationChoice()
+
+
+def test_no_wrapper_outlives_what_folding_deletes(open_window: OpenWindow) -> None:
+    """Qt deletes the items of a grid whose widgets move; PySide would take what comes to their addresses for them."""
+    window = open_window(Script())
+    page = open_settings(window).generation
+    before = _wrapped_items()
+    another = GenerationPage(window.program.theme, page.presets.shelf, page.prompts.shelf, window.main)
+    grid = another.findChild(QGridLayout)
+    assert grid is not None
+    # Those of rows that stay as they are. What is deleted must not be asked: that ends the process.
+    assert _wrapped_items() - before < grid.count()
+
+
+def _wrapped_items() -> int:
+    return sum(type(each) is QWidgetItem for each in gc.get_objects())
 
 
 def test_the_general_page_takes_effect_at_once(open_window: OpenWindow) -> None:
