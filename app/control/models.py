@@ -149,6 +149,11 @@ class ModelController(QObject):
         self.loader.weigh()
         self.list_changed.emit()
 
+    def set_favourite(self, path: Path, on: bool) -> None:
+        """Mark a model as a favourite, or no longer, now and in later runs."""
+        self._memory.set_favourite(path, on=on)
+        self.list_changed.emit()
+
     def cancel(self) -> None:
         """Stop a load, else a measurement, else the scans."""
         if self.loader.job is not None:
@@ -243,6 +248,7 @@ class ModelController(QObject):
     def load_ended(self, job: Job[Loaded]) -> None:
         """Take note of what is loaded now; after a failure the pickers show that, unless something else is chosen."""
         self.note_memory()
+        self._memory.note_used(self._bridge.loaded)
         state = self.loader.ended(job)
         if state is None:
             return
@@ -284,7 +290,7 @@ class ModelController(QObject):
 
     async def _begin(self, folders: Sequence[Path]) -> None:
         self.note_memory()
-        self._memory.recall_options()
+        self._memory.recall()
         if self.list.bundled is not None:
             try:
                 look = await self._bridge.look(self.list.bundled[0].parent).result

@@ -142,6 +142,12 @@ def folders(value: object) -> list[str]:
     return list(dict.fromkeys(each for each in listed if each and _is_path(each)))[:_MOST_FOLDERS]
 
 
+def paths(value: object) -> list[str]:
+    """Read a list of paths: those that make sense, each once."""
+    listed = value if isinstance(value, list) else []
+    return list(dict.fromkeys(each for each in listed if each and _is_path(each)))[:_MOST_OPTIONS]
+
+
 def options_by_path(value: object) -> dict[str, dict[str, Any]]:
     """Read plain options by path; their meaning is judged where they are used."""
     if not isinstance(value, Mapping):

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from app.settings.settings import Settings
 from app.state.models.load_options import LoadChoice
-from app.state.models.models import ModelList
+from app.state.models.models import Loaded, ModelList
+
+_RECENT = 20
 
 
 class ModelMemory:
@@ -36,7 +38,23 @@ class ModelMemory:
             kept[str(path)] = options.to_mapping()
         self.settings.load_options = kept
 
-    def recall_options(self) -> None:
-        """Load the models as was chosen in earlier runs."""
+    def set_favourite(self, path: Path, *, on: bool) -> None:
+        """Mark a model as a favourite, or no longer, in this run and later ones."""
+        kept = [each for each in self.settings.favourites if each != str(path)]
+        self.settings.favourites = [*kept, str(path)] if on else kept
+        self.models.favourites = frozenset(map(Path, self.settings.favourites))
+
+    def note_used(self, loaded: Loaded) -> None:
+        """Note what is loaded as used last."""
+        used = [str(path) for path in (loaded.target, loaded.draft) if path is not None]
+        recent = [*used, *(each for each in self.settings.recent_models if each not in used)][:_RECENT]
+        if recent != self.settings.recent_models:
+            self.settings.recent_models = recent
+            self.models.recent = tuple(map(Path, recent))
+
+    def recall(self) -> None:
+        """Recall favourites, what was used last, and how models are loaded, from earlier runs."""
+        self.models.favourites = frozenset(map(Path, self.settings.favourites))
+        self.models.recent = tuple(map(Path, self.settings.recent_models))
         for path, options in self.settings.load_options.items():
             self.models.set_options(Path(path), LoadChoice.from_mapping(options))

@@ -23,6 +23,7 @@ from app.settings.entry import (
     one_of,
     options_by_path,
     path_text,
+    paths,
     plain_list,
     setting,
     shown,
@@ -85,7 +86,7 @@ class Settings:
 
     `target` "" is the bundled one; `draft` "" is none, None the bundled one.
     `drafting`: how the draft was chosen (`Drafting` in app.state.models.models), "" in old files;
-    `models_folders`: in their order;
+    `models_folders`: in their order; `favourites`, `recent_models`: paths of models, those loaded last first;
     `load_options`: how a model is loaded, `thinking`: how it is to think, by its path; `geometry` is Qt's own form in
     base64; `left_width`,
     `right_width` in pixels; `conversation` is the number of the one that is open, 0 for none; `font_points` 0: the
@@ -104,6 +105,8 @@ class Settings:
     draft: str | None = field(default=None, metadata=kept(either(missing, path_text)))
     drafting: str = field(default="", metadata=kept(one_of("", *DRAFTINGS)))
     lookahead: Lookahead = field(default="auto", metadata=kept(either(one_of("auto"), whole(0, MAX_LOOKAHEAD))))
+    favourites: list[str] = field(default_factory=list, metadata=kept(paths))
+    recent_models: list[str] = field(default_factory=list, metadata=kept(paths))
     load_options: dict[str, dict[str, Any]] = field(default_factory=dict, metadata=kept(options_by_path))
     theme: str = field(
         default="system", metadata=shown("general", one_of("system", "light", "dark"), Translatable("Theme"), _THEMES)

@@ -105,6 +105,7 @@ class LibraryWindows(QObject):
         library.options_wanted.connect(self.open_options)
         library.load_wanted.connect(models.load_now)
         library.unload_wanted.connect(models.unload)
+        library.favourite_wanted.connect(models.set_favourite)
         library.cancel_wanted.connect(models.cancel)
         library.folders.add_wanted.connect(self.add_folder)
         library.folders.remove_wanted.connect(models.remove_folder)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication
 
-from app.state.models.library import LibraryRow
+from app.state.models.library import SIZES, LibraryRow, Shelf
 from app.state.models.names import file_size, parameters, shown_name
 from app.system.translation import fill, say
 from app.words.figures import SEPARATOR, UNKNOWN
@@ -52,7 +52,13 @@ def state_words(row: LibraryRow) -> str:
 
 def facts(row: LibraryRow) -> str:
     """Return all figures of a model in a line."""
-    parts = [parameters(row.model.parameters), row.model.quantisation, say(file_size(row.model.size_bytes))]
+    return SEPARATOR.join(fact_lines(row))
+
+
+def fact_lines(row: LibraryRow) -> list[str]:
+    """Return what is known of a model, a line each: family, figures, context, how chats are written, memory."""
+    figures = (parameters(row.model.parameters), row.model.quantisation, say(file_size(row.model.size_bytes)))
+    parts = [row.model.architecture, SEPARATOR.join(part for part in figures if part)]
     if row.model.context_length:
         words = QCoreApplication.translate("Library", "context {context}")
         parts.append(words.format(context=context_words(row)))
@@ -64,7 +70,27 @@ def facts(row: LibraryRow) -> str:
     if row.needed:
         words = QCoreApplication.translate("Library", "needs {needed} of memory")
         parts.append(words.format(needed=say(file_size(row.needed))))
-    return SEPARATOR.join(part for part in parts if part)
+    return [part for part in parts if part]
+
+
+def shelf_words(shelf: Shelf) -> str:
+    """Name the models that a shelf lists."""
+    return {
+        "": QCoreApplication.translate("Library", "All models"),
+        "favourites": QCoreApplication.translate("Library", "Favourites"),
+        "recent": QCoreApplication.translate("Library", "Recently used"),
+    }[shelf]
+
+
+def size_words(group: int) -> str:
+    """Name a group of sizes (see LibraryRow.size): Up to 1 GB, 1 to 4 GB, Over 40 GB."""
+    bounds = [size // 10**9 for size in SIZES]
+    if group == 0:
+        return QCoreApplication.translate("Library", "Up to {most} GB").format(most=bounds[0])
+    if group == len(bounds):
+        return QCoreApplication.translate("Library", "Over {least} GB").format(least=bounds[-1])
+    words = QCoreApplication.translate("Library", "{least} to {most} GB")
+    return words.format(least=bounds[group - 1], most=bounds[group])
 
 
 def free_words(free: int) -> str:

@@ -946,6 +946,30 @@
             <translation>braucht {needed} Speicher</translation>
         </message>
         <message>
+            <source>All models</source>
+            <translation>Alle Modelle</translation>
+        </message>
+        <message>
+            <source>Favourites</source>
+            <translation>Favoriten</translation>
+        </message>
+        <message>
+            <source>Recently used</source>
+            <translation>Zuletzt benutzt</translation>
+        </message>
+        <message>
+            <source>Up to {most} GB</source>
+            <translation>Bis {most} GB</translation>
+        </message>
+        <message>
+            <source>Over {least} GB</source>
+            <translation>Über {least} GB</translation>
+        </message>
+        <message>
+            <source>{least} to {most} GB</source>
+            <translation>{least} bis {most} GB</translation>
+        </message>
+        <message>
             <source>{free} of memory free</source>
             <translation>{free} Speicher frei</translation>
         </message>
@@ -968,6 +992,25 @@
         <message>
             <source>Unusable</source>
             <translation>Unbrauchbar</translation>
+        </message>
+    </context>
+    <context>
+        <name>LibraryDetails</name>
+        <message>
+            <source>Details</source>
+            <translation>Einzelheiten</translation>
+        </message>
+        <message>
+            <source>Show in folder</source>
+            <translation>Im Ordner anzeigen</translation>
+        </message>
+        <message>
+            <source>Remove from favourites</source>
+            <translation>Aus den Favoriten entfernen</translation>
+        </message>
+        <message>
+            <source>Add to favourites</source>
+            <translation>Zu den Favoriten</translation>
         </message>
     </context>
     <context>
@@ -1009,10 +1052,6 @@
             <translation>Ladeoptionen dieses Modells: Kontext, Threads, GPU-Schichten, Cache-Typ</translation>
         </message>
         <message>
-            <source>Show in folder</source>
-            <translation>Im Ordner anzeigen</translation>
-        </message>
-        <message>
             <source>Load</source>
             <translation>Laden</translation>
         </message>
@@ -1039,6 +1078,10 @@
         <message>
             <source>There are no models yet. Add a folder with GGUF models, or drop a model onto the window.</source>
             <translation>Es gibt noch keine Modelle. Fügen Sie einen Ordner mit GGUF-Modellen hinzu oder ziehen Sie ein Modell in das Fenster.</translation>
+        </message>
+        <message>
+            <source>No favourites yet. The star beside a model's name makes it one.</source>
+            <translation>Noch keine Favoriten. Der Stern neben dem Namen eines Modells macht es zu einem.</translation>
         </message>
         <message>
             <source>No model matches the filter.</source>
@@ -1675,6 +1718,37 @@
         <message>
             <source>{target} needs about {needed} of memory, but only {free} are free. Loading it may slow down this computer or fail.</source>
             <translation>{target} braucht etwa {needed} Arbeitsspeicher, aber nur {free} sind frei. Das Laden kann diesen Computer verlangsamen oder fehlschlagen.</translation>
+        </message>
+    </context>
+    <context>
+        <name>NarrowingBar</name>
+        <message>
+            <source>Show</source>
+            <translation>Zeigen</translation>
+        </message>
+        <message>
+            <source>Family</source>
+            <translation>Familie</translation>
+        </message>
+        <message>
+            <source>Size</source>
+            <translation>Größe</translation>
+        </message>
+        <message>
+            <source>Quantisation</source>
+            <translation>Quantisierung</translation>
+        </message>
+        <message>
+            <source>All families</source>
+            <translation>Alle Familien</translation>
+        </message>
+        <message>
+            <source>All sizes</source>
+            <translation>Alle Größen</translation>
+        </message>
+        <message>
+            <source>All quantisations</source>
+            <translation>Alle Quantisierungen</translation>
         </message>
     </context>
     <context>

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
 RowState = Literal["ok", "large", "problem", "away"]
 """It can be loaded; it needs more memory than is free; it cannot be used; its folder is not there at present."""
 Place = Literal["", "target", "draft", "both"]
+Shelf = Literal["", "favourites", "recent"]
+"""Which models are listed: all, those marked as favourites, those loaded last."""
+SIZES = (10**9, 4 * 10**9, 10 * 10**9, 40 * 10**9)
+"""Bytes of a file, from which on the next group of sizes begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +28,8 @@ class LibraryRow:
     """Describe a model of the library and its present state. Memory in bytes, `context` in tokens; 0 is unknown.
 
     `folder`: the models folder that it was found in, None for what came with the program. `needed`: with its load
-    options, `free`: now. `context`: what it is loaded with. `loaded`, `chosen`: as what.
+    options, `free`: now. `context`: what it is loaded with. `loaded`, `chosen`: as what. `used`: 1 is the
+    one loaded last, 0: none of the last ones.
     """
 
     model: ModelFile
@@ -34,11 +41,47 @@ class LibraryRow:
     loaded: Place
     chosen: Place
     options: LoadChoice
+    favourite: bool = False
+    used: int = 0
 
     @property
     def path(self) -> Path:
         """Return the path of the model."""
         return self.model.path
+
+    @property
+    def size(self) -> int:
+        """Return the group of sizes that its file belongs to, from 0 to len(SIZES)."""
+        return bisect(SIZES, self.model.size_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """Choose the rows to list by facts. "" and None: all of them. `size`: a group of sizes, see LibraryRow.size."""
+
+    shelf: Shelf = ""
+    family: str = ""
+    size: int | None = None
+    quantisation: str = ""
+
+    def lists(self, row: LibraryRow) -> bool:
+        """Return whether a row is listed."""
+        on_shelf = row.favourite if self.shelf == "favourites" else row.used > 0 if self.shelf else True
+        return (
+            on_shelf
+            and self.family in ("", row.model.architecture)
+            and self.size in (None, row.size)
+            and self.quantisation in ("", row.model.quantisation)
+        )
+
+    @classmethod
+    def values(cls, rows: Iterable[LibraryRow]) -> tuple[tuple[str, ...], tuple[int, ...], tuple[str, ...]]:
+        """Return the families, groups of sizes and quantisations that there are, each sorted."""
+        listed = list(rows)
+        families = {row.model.architecture for row in listed} - {""}
+        quantisations = {row.model.quantisation for row in listed} - {""}
+        sizes = {row.size for row in listed if row.model.size_bytes}
+        return tuple(sorted(families)), tuple(sorted(sizes)), tuple(sorted(quantisations))
 
 
 class Library:
@@ -60,6 +103,7 @@ class Library:
         models = self.models
         needs = models.needs(model)
         loaded = _place(model.path, models.loaded.target, models.loaded.draft)
+        recent = models.recent
         return LibraryRow(
             model,
             folder=models.folder_of(model.path),
@@ -70,6 +114,8 @@ class Library:
             loaded=loaded,
             chosen=_place(model.path, models.selection.target, models.selection.draft),
             options=models.options(model.path),
+            favourite=model.path in models.favourites,
+            used=recent.index(model.path) + 1 if model.path in recent else 0,
         )
 
     def _state(self, model: ModelFile, needs: MemoryNeeds, loaded: Place) -> RowState:

@@ -92,7 +92,8 @@ class ModelList:
     """Hold the models of the pickers. The bundled pair comes first.
 
     Attributes: selection; loaded; folders (the models folders, in the order in which they were added); away (those that
-    are not there at present); free (bytes of memory that are free, 0 where nobody looked).
+    are not there at present); free (bytes of memory that are free, 0 where nobody looked); favourites; recent (the
+    models that were loaded, the last one first).
     """
 
     def __init__(self, bundled: tuple[Path, Path] | None) -> None:
@@ -100,6 +101,8 @@ class ModelList:
         self.folders: tuple[Path, ...] = ()
         self.away: frozenset[Path] = frozenset()
         self.free = 0
+        self.favourites: frozenset[Path] = frozenset()
+        self.recent: tuple[Path, ...] = ()
         self.loaded = Loaded()
         self.selection = Selection(*bundled, drafting="automatic") if bundled else Selection(drafting="automatic")
         self._bundled_models: tuple[ModelFile, ...] = tuple(_unread(path) for path in bundled or ())

@@ -5,28 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QModelIndex, QSize, Qt, QUrl, Signal
-from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QModelIndex, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.state.chat.activity import Activity
-from app.state.models.library import LibraryRow
+from app.state.models.library import LibraryRow, Narrowing
 from app.state.models.models import PickerLine
-from app.state.models.names import shown_name
+from app.views.models.details import LibraryDetails
 from app.views.models.folders import FolderList
+from app.views.models.narrowing import NarrowingBar
 from app.views.models.rows import LibraryFilter, LibraryModel
 from app.views.models.table import LibraryTable
 from app.views.widgets.flow_layout import FlowLayout
 from app.views.widgets.icons import icon, icon_button, keep_icon
 from app.views.widgets.keys import Dialog
-from app.views.widgets.labels import ElidedLabel
 from app.views.widgets.notices import LoadNotice
 from app.views.widgets.picker import PATH_ROLE, Picker
 from app.views.widgets.progress_strip import ProgressStrip
 from app.views.widgets.theme import Theme
-from app.words.library import COLUMNS, facts, free_words, heading, state_words
+from app.words.library import COLUMNS, free_words, heading
 
-_SIZE = QSize(960, 640)
+_SIZE = QSize(1_040, 680)
+_BESIDE = 900
+"""Pixels: in a narrower window the details stand below the table."""
+_DETAILS = 260
 _ASCENDING, _DESCENDING = Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOrder
 
 
@@ -34,7 +46,7 @@ class LibraryDialog(Dialog):
     """Show the models, and tell what is wanted of them; what is wanted of the folders comes from `folders`.
 
     Signals: target_wanted(Path), draft_wanted(Path), options_wanted(Path), load_wanted(), unload_wanted(),
-    shown() (it is to be filled), cancel_wanted().
+    favourite_wanted(Path, bool), shown() (it is to be filled), cancel_wanted().
     """
 
     target_wanted = Signal(object)
@@ -42,6 +54,7 @@ class LibraryDialog(Dialog):
     options_wanted = Signal(object)
     load_wanted = Signal()
     unload_wanted = Signal()
+    favourite_wanted = Signal(object, bool)
     shown = Signal()
     cancel_wanted = Signal()
 
@@ -57,7 +70,8 @@ class LibraryDialog(Dialog):
         self.filter.setSourceModel(self.model)
         self.table = LibraryTable(self.filter, theme, self)
         self._make_tools()
-        self._make_details()
+        self.narrowing = NarrowingBar(self.free, self)
+        self.details = LibraryDetails(theme, self)
         self._make_buttons()
         self.strip = ProgressStrip(theme, self)
         self.strip.cancel.connect(self.cancel_wanted)
@@ -94,20 +108,6 @@ class LibraryDialog(Dialog):
         self.direction = icon_button(self._theme, "sort-ascending", self.tr("Reverse the order"), self)
         self.free = QLabel(self)
         self.free.setObjectName("hint")
-
-    def _make_details(self) -> None:
-        self.name = QLabel(self)
-        self.name.setObjectName("cardTitle")
-        self.facts = QLabel(self)
-        self.path = ElidedLabel(self)
-        self.state = QLabel(self)
-        self.state.setObjectName("loadState")
-        self.state.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        for label in (self.name, self.facts, self.state):
-            label.setTextFormat(Qt.TextFormat.PlainText)
-            label.setWordWrap(True)
-        self.facts.setObjectName("hint")
-        self.path.setObjectName("hint")
         self.empty = QLabel(self)
         self.empty.setObjectName("hint")
         self.empty.setWordWrap(True)
@@ -119,20 +119,18 @@ class LibraryDialog(Dialog):
         self.draft_button = QPushButton(self.tr("Use as draft"), self)
         self.options_button = QPushButton(self.tr("Options…"), self)
         self.options_button.setToolTip(self.tr("Load options of this model: context, threads, GPU layers, cache type"))
-        self.folder_button = QPushButton(self.tr("Show in folder"), self)
         self.load_button = QPushButton(self.tr("Load"), self)
         self.close_button = QPushButton(self.tr("Close"), self)
         for button in (
             self.target_button,
             self.draft_button,
             self.options_button,
-            self.folder_button,
             self.load_button,
             self.close_button,
         ):
             button.setAutoDefault(False)
         self._copy = QAction(self.tr("Copy the path"), self)
-        self._copy.triggered.connect(self._copy_path)
+        self._copy.triggered.connect(self.details.copy_path)
 
     def _lay_out(self) -> None:
         tools = QHBoxLayout()
@@ -144,32 +142,40 @@ class LibraryDialog(Dialog):
         self.pages = QStackedWidget(self)
         self.pages.addWidget(self.table)
         self.pages.addWidget(self.empty)
+        self._middle = QHBoxLayout()
+        self._middle.setSpacing(16)
+        self._middle.addWidget(self.pages, 1)
+        self._middle.addWidget(self.details)
         buttons = FlowLayout()
-        shown = (self.target_button, self.draft_button, self.load_button, self.options_button, self.folder_button)
-        for button in shown:
+        for button in (self.target_button, self.draft_button, self.load_button, self.options_button):
             buttons.addWidget(button)
         buttons.add_stretch()
         buttons.addWidget(self.close_button)
-        title = QHBoxLayout()
-        title.setSpacing(12)
-        title.addWidget(self.name, 1)
-        title.addWidget(self.free, 0, Qt.AlignmentFlag.AlignTop)
-        details = QVBoxLayout()
-        details.setSpacing(2)
-        details.addLayout(title)
-        details.addWidget(self.facts)
-        details.addWidget(self.path)
-        details.addWidget(self.state)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 16, 16, 12)
         layout.setSpacing(8)
         layout.addWidget(self.folders)
         layout.addLayout(tools)
-        layout.addWidget(self.pages, 1)
-        layout.addLayout(details)
+        layout.addWidget(self.narrowing)
+        layout.addLayout(self._middle, 1)
         layout.addWidget(self.announcement)
         layout.addWidget(self.strip)
         layout.addLayout(buttons)
+        self._place_details()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Put the details below the table where there is no room beside it."""
+        super().resizeEvent(event)
+        self._place_details()
+
+    def _place_details(self) -> None:
+        beside = self.width() >= _BESIDE
+        direction = QBoxLayout.Direction.LeftToRight if beside else QBoxLayout.Direction.TopToBottom
+        self._middle.setDirection(direction)
+        self._middle.setSpacing(16 if beside else 8)
+        self.details.setMinimumWidth(_DETAILS if beside else 0)
+        self.details.setMaximumWidth(_DETAILS if beside else 16_777_215)
+        self.details.set_beside(beside)
 
     def _connect(self) -> None:
         self.search.textChanged.connect(self._seek)
@@ -180,10 +186,11 @@ class LibraryDialog(Dialog):
         self.table.horizontalHeader().sortIndicatorChanged.connect(lambda _column, _order: self._show_sorting())
         self.sorting.chosen.connect(lambda place: self.table.sortByColumn(int(place), _ASCENDING))
         self.direction.clicked.connect(self._turn_round)
+        self.narrowing.changed.connect(self._narrow)
+        self.details.favourite_wanted.connect(self.favourite_wanted)
         self.target_button.clicked.connect(self._use_as_target)
         self.draft_button.clicked.connect(self._use_as_draft)
         self.options_button.clicked.connect(self._ask_options)
-        self.folder_button.clicked.connect(self._show_in_folder)
         self.load_button.clicked.connect(self._load_or_unload)
         self.close_button.clicked.connect(self.close)
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
@@ -195,6 +202,7 @@ class LibraryDialog(Dialog):
         """Show these models; the one that was chosen stays chosen."""
         kept = self.chosen
         self.model.show_rows(rows)
+        self.narrowing.show_rows(rows)
         self.folders.show_folders(folders, away)
         free = next((row.free for row in rows if row.free), 0)
         self.free.setText(free_words(free))
@@ -226,13 +234,7 @@ class LibraryDialog(Dialog):
     def _show_chosen(self) -> None:
         row = self.chosen
         usable = row is not None and row.state in ("ok", "large")
-        self.name.setText(shown_name(row.model) if row is not None else "")
-        self.facts.setText(facts(row) if row is not None else "")
-        self.facts.setVisible(bool(self.facts.text()))
-        self.path.show_text(str(row.path) if row is not None else "")
-        self.state.setText(state_words(row) if row is not None else "")
-        self.state.setProperty("bad", row is not None and row.state in ("large", "problem"))
-        self.state.style().polish(self.state)
+        self.details.show_row(row)
         self.target_button.setEnabled(usable)
         self.draft_button.setEnabled(usable)
         self.options_button.setEnabled(usable)
@@ -245,7 +247,6 @@ class LibraryDialog(Dialog):
             else self.tr("Load the chosen models now instead of with the next message")
         )
         self._copy.setEnabled(row is not None)
-        self.folder_button.setEnabled(row is not None and row.state != "away")
 
     def _show_page(self) -> None:
         if self.model.rowCount() == 0:
@@ -253,7 +254,12 @@ class LibraryDialog(Dialog):
                 self.tr("There are no models yet. Add a folder with GGUF models, or drop a model onto the window.")
             )
         else:
-            self.empty.setText(self.tr("No model matches the filter."))
+            shelf = self.narrowing.narrowing.shelf
+            self.empty.setText(
+                self.tr("No favourites yet. The star beside a model's name makes it one.")
+                if shelf == "favourites" and not any(row.favourite for row in self.model.rows)
+                else self.tr("No model matches the filter.")
+            )
         self.pages.setCurrentWidget(self.table if self.filter.rowCount() else self.empty)
 
     def _show_sorting(self) -> None:
@@ -270,6 +276,7 @@ class LibraryDialog(Dialog):
             self.raise_()
         else:
             self.search.clear()
+            self.narrowing.clear()
         self.shown.emit()
         self.show()
         self.activateWindow()
@@ -278,6 +285,17 @@ class LibraryDialog(Dialog):
     def _seek(self, text: str) -> None:
         kept = self.chosen
         self.filter.seek(text)
+        self._after_filter(kept)
+
+    def _narrow(self, narrowing: Narrowing) -> None:
+        kept = self.chosen
+        by_column = narrowing.shelf != "recent"
+        for control in (self.sorting, self.sort_label, self.table.horizontalHeader()):
+            control.setEnabled(by_column)
+        self.filter.narrow(narrowing)
+        self._after_filter(kept)
+
+    def _after_filter(self, kept: LibraryRow | None) -> None:
         self._choose(kept.path if kept is not None else None)
         self._show_page()
         self._show_chosen()
@@ -312,13 +330,3 @@ class LibraryDialog(Dialog):
             self.unload_wanted.emit()
         else:
             self.load_wanted.emit()
-
-    def _show_in_folder(self) -> None:
-        row = self.chosen
-        if row is not None:
-            QDesktopServices.openUrl(QUrl.fromLocalFile(str(row.path.parent)))
-
-    def _copy_path(self) -> None:
-        row = self.chosen
-        if row is not None:
-            QGuiApplication.clipboard().setText(str(row.path))

@@ -18,8 +18,9 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
-from app.state.models.library import LibraryRow
+from app.state.models.library import LibraryRow, Narrowing
 from app.system.translation import say
+from app.views.widgets.icons import icon
 from app.views.widgets.labels import ltr
 from app.views.widgets.theme import Theme
 from app.words.library import COLUMNS, column, heading, row_words, state_words
@@ -27,6 +28,7 @@ from app.words.library import COLUMNS, column, heading, row_words, state_words
 Index = QModelIndex | QPersistentModelIndex
 ROW_ROLE = int(Qt.ItemDataRole.UserRole)
 SORT_ROLE = ROW_ROLE + 1
+USED_ROLE = ROW_ROLE + 2
 _DISPLAY = int(Qt.ItemDataRole.DisplayRole)
 
 
@@ -51,6 +53,11 @@ class LibraryModel(QAbstractTableModel):
         for place, (old, new) in enumerate(zip(before, self_rows, strict=True)):
             if old != new:
                 self.dataChanged.emit(self.index(place, 0), self.index(place, len(COLUMNS) - 1))
+
+    @property
+    def rows(self) -> Sequence[LibraryRow]:
+        """Return the rows as they were given."""
+        return self._rows
 
     def place_of(self, path: Path | None) -> int:
         """Return the row of a model, -1 if it is not there."""
@@ -90,6 +97,8 @@ class LibraryModel(QAbstractTableModel):
             _DISPLAY: lambda: ltr(column(name).cell(row)) if column(name).figure else column(name).cell(row),
             ROW_ROLE: lambda: row,
             SORT_ROLE: lambda: column(name).sort(row),
+            USED_ROLE: lambda: row.used,
+            int(Qt.ItemDataRole.DecorationRole): lambda: self._star(row, name),
             int(Qt.ItemDataRole.TextAlignmentRole): lambda: _side(name),
             int(Qt.ItemDataRole.ForegroundRole): lambda: self._color(row, name),
             int(Qt.ItemDataRole.ToolTipRole): lambda: f"{row.path}\n{state_words(row)}",
@@ -97,6 +106,9 @@ class LibraryModel(QAbstractTableModel):
         }
         give = answers.get(int(role))
         return None if give is None else give()
+
+    def _star(self, row: LibraryRow, name: str) -> Any:
+        return icon(self._theme, "star-fill", "accent") if row.favourite and name == "name" else None
 
     def _color(self, row: LibraryRow, name: str) -> Any:
         if row.state in ("problem", "away"):
@@ -118,12 +130,16 @@ def _side(name: str) -> Qt.AlignmentFlag:
 
 
 class LibraryFilter(QSortFilterProxyModel):
-    """Sort the rows, and leave out those that lack one of the words sought."""
+    """Sort the rows, and leave out those that lack one of the words sought, or a fact that was chosen.
+
+    Those used last stand in that order.
+    """
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.setSortRole(SORT_ROLE)
         self._words: list[str] = []
+        self._narrowing = Narrowing()
 
     def seek(self, text: str) -> None:
         """Show only what has all these words, in its names, its family, its path or its figures."""
@@ -132,11 +148,19 @@ class LibraryFilter(QSortFilterProxyModel):
             self._words = words
             self.invalidate()
 
+    def narrow(self, narrowing: Narrowing) -> None:
+        """List only what has these facts."""
+        self._narrowing = narrowing
+        self.setSortRole(USED_ROLE if narrowing.shelf == "recent" else SORT_ROLE)
+        self.invalidate()
+
     def filterAcceptsRow(self, source_row: int, source_parent: Index) -> bool:  # noqa: N802 - Qt's name
-        """Return whether the row contains all words."""
-        if not self._words:
+        """Return whether the row has all that is wanted."""
+        if not self._words and self._narrowing == Narrowing():
             return True
         row: LibraryRow = self.sourceModel().index(source_row, 0, source_parent).data(ROW_ROLE)
+        if not self._narrowing.lists(row):
+            return False
         facts = (row.model.name, row.model.architecture, row.model.role, row.model.file_format)
         text = " ".join((row_words(row), str(row.path), *facts)).casefold()
         return all(word in text for word in self._words)

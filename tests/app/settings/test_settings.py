@@ -103,6 +103,8 @@ def test_a_path_that_is_no_folder_is_no_failure(tmp_path: Path) -> None:
 
 FULL = Settings(
     models_folders=["/models", "/more models"],
+    favourites=["/a.gguf"],
+    recent_models=["/b.gguf", "/a.gguf"],
     target="/a.gguf",
     draft="",
     drafting="ngram",

@@ -1,6 +1,7 @@
 """The library: what it shows, how it is sorted, filtered and used with the keyboard."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from time import perf_counter
@@ -15,6 +16,7 @@ from app.state.chat.activity import Activity
 from app.state.models.library import LibraryRow
 from app.system.resources import read_text
 from app.views.models.library import LibraryDialog
+from app.views.widgets.picker import Picker
 from app.views.widgets.theme import Theme
 from app.words.library import COLUMNS, column
 from engine import Translatable
@@ -92,19 +94,19 @@ def test_each_state_is_a_word(dialog: LibraryDialog) -> None:
 
 def test_what_is_chosen_is_told_below_and_can_be_used(dialog: LibraryDialog) -> None:
     dialog.show_library(some(), [FOLDER], [])
-    assert dialog.name.text() == "Model 2B", "it begins with what is in use"
+    assert dialog.details.name.text() == "Model 2B", "it begins with what is in use"
     assert dialog.load_button.text() == "Unload"
     choose(dialog, "eyes")
-    assert dialog.state.text() == PROJECTOR
+    assert dialog.details.state.text() == PROJECTOR
     buttons = (dialog.target_button, dialog.draft_button, dialog.options_button, dialog.load_button)
     assert not any(button.isEnabled() for button in buttons)
     choose(dialog, "Model 13B")
-    assert dialog.state.text() == "Too large: needs 13.1 GB, 6.0 GB free"
+    assert dialog.details.state.text() == "Too large: needs 13.1 GB, 6.0 GB free"
     assert dialog.target_button.isEnabled(), "it is announced, and may be tried"
-    assert "13B · Q8_0 · 13.0 GB" in dialog.facts.text()
-    assert "no chat template: it reads chats as plain text" in dialog.facts.text()
+    assert "13B · Q8_0 · 13.0 GB" in dialog.details.facts.text()
+    assert "no chat template: it reads chats as plain text" in dialog.details.facts.text()
     choose(dialog, "Model 1B")
-    assert "template" not in dialog.facts.text()
+    assert "template" not in dialog.details.facts.text()
     assert dialog.load_button.text() == "Load"
     assert dialog.load_button.isEnabled()
 
@@ -131,7 +133,7 @@ def test_typing_in_the_table_filters(dialog: LibraryDialog, qtbot: QtBot) -> Non
     qtbot.keyClicks(dialog.search, "3b q8")  # type: ignore[no-untyped-call]
     assert dialog.search.text() == "13b q8"
     assert shown(dialog) == ["Model 13B"]
-    assert dialog.name.text() == "Model 13B"
+    assert dialog.details.name.text() == "Model 13B"
     dialog.search.setText("projector")
     assert shown(dialog) == ["eyes"]
     dialog.search.setText("no such thing")
@@ -151,7 +153,7 @@ def test_the_keyboard_is_enough(dialog: LibraryDialog, qtbot: QtBot) -> None:
     dialog.folders.remove_wanted.connect(lambda path: wanted.append(("remove", path)))
     choose(dialog, "Model 1B")
     qtbot.keyClick(dialog.table, Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
-    assert dialog.name.text() == "Model 2B"
+    assert dialog.details.name.text() == "Model 2B"
     qtbot.keyClick(dialog.table, Qt.Key.Key_Return)  # type: ignore[no-untyped-call]
     assert wanted == [("target", Path("/models/Model 2B.gguf"))]
     qtbot.keyClick(dialog.draft_button, Qt.Key.Key_Space)  # type: ignore[no-untyped-call]
@@ -172,12 +174,12 @@ def test_what_changes_leaves_the_choice_alone(dialog: LibraryDialog) -> None:
     dialog.show_library(rows, [FOLDER], [])
     choose(dialog, "Model 7B")
     dialog.show_library([library_row(5), *rows], [FOLDER], [])
-    assert dialog.name.text() == "Model 7B", "a new file came"
+    assert dialog.details.name.text() == "Model 7B", "a new file came"
     dialog.show_library([row for row in rows if row.model.name != "Model 7B"], [FOLDER], [])
     assert dialog.chosen is not None
     dialog.show_library([], [], [])
     assert dialog.chosen is None
-    assert dialog.name.text() == ""
+    assert dialog.details.name.text() == ""
     assert dialog.empty.text().startswith("There are no models yet.")
 
 
@@ -275,3 +277,74 @@ def test_the_filter_knows_families_sizes_and_quantisations_and_begins_empty(dial
     dialog.open()
     assert not dialog.search.text()
     assert len(shown(dialog)) == 3
+
+
+def pick(picker: Picker, words: str) -> None:
+    """Choose a line, as the mouse does."""
+    row = picker.findText(words)
+    picker.setCurrentIndex(row)
+    picker.activated.emit(row)
+
+
+def test_the_pickers_narrow_by_family_size_and_quantisation(dialog: LibraryDialog) -> None:
+    rows = [library_row(7, architecture="qwen3"), library_row(13), library_row(2), library_row(1), library_row(70)]
+    dialog.show_library(rows, [FOLDER], [])
+    bar = dialog.narrowing
+    assert [bar.size_picker.itemText(row) for row in range(bar.size_picker.count())] == [
+        "All sizes",
+        "Up to 1 GB" if rows[3].size == 0 else "1 to 4 GB",
+        "4 to 10 GB",
+        "10 to 40 GB",
+        "Over 40 GB",
+    ]
+    pick(bar.family, "llama")
+    assert shown(dialog) == ["Model 1B", "Model 2B", "Model 13B", "Model 70B"]
+    pick(bar.quantisation, "Q8_0")
+    assert shown(dialog) == ["Model 1B", "Model 13B", "Model 70B"]
+    pick(bar.size_picker, "10 to 40 GB")
+    assert shown(dialog) == ["Model 13B"]
+    dialog.search.setText("2b")
+    assert dialog.empty.text() == "No model matches the filter."
+    dialog.search.clear()
+    dialog.show_library([row for row in rows if row.size != 3], [FOLDER], [])
+    assert bar.size_picker.currentText() == "All sizes", "there is none of that size any more"
+    assert shown(dialog) == ["Model 1B", "Model 70B"], "the rest stays chosen"
+    dialog.close()
+    dialog.open()
+    assert len(shown(dialog)) == 4, "it opens with all"
+
+
+def test_favourites_and_what_was_used_last(dialog: LibraryDialog) -> None:
+    rows = [library_row(1), library_row(2, used=2), library_row(3, used=1)]
+    dialog.show_library(rows, [FOLDER], [])
+    pick(dialog.narrowing.shelf, "Recently used")
+    assert shown(dialog) == ["Model 3B", "Model 2B"], "the last one first"
+    assert not dialog.sorting.isEnabled()
+    pick(dialog.narrowing.shelf, "Favourites")
+    assert dialog.sorting.isEnabled()
+    assert dialog.empty.text() == "No favourites yet. The star beside a model's name makes it one."
+    pick(dialog.narrowing.shelf, "All models")
+    wanted: list[tuple[object, bool]] = []
+    dialog.favourite_wanted.connect(lambda path, on: wanted.append((path, on)))
+    choose(dialog, "Model 2B")
+    assert dialog.details.star.accessibleName() == "Add to favourites"
+    dialog.details.star.click()
+    dialog.show_library([rows[0], replace(rows[1], favourite=True), rows[2]], [FOLDER], [])
+    assert dialog.details.star.accessibleName() == "Remove from favourites"
+    dialog.details.star.click()
+    assert wanted == [(rows[1].path, True), (rows[1].path, False)]
+    pick(dialog.narrowing.shelf, "Favourites")
+    assert shown(dialog) == ["Model 2B"]
+    star = dialog.filter.index(0, 0).data(Qt.ItemDataRole.DecorationRole)
+    assert star is not None
+
+
+def test_details_stand_beside_the_table_or_below_it(dialog: LibraryDialog, qtbot: QtBot) -> None:
+    dialog.show_library(some(), [FOLDER], [])
+    dialog.resize(1_100, 640)
+    qtbot.waitUntil(lambda: dialog.details.x() > dialog.table.width())
+    assert dialog.details.facts.text().splitlines()[:2] == ["llama", "2B · F16 · 2.0 GB"]
+    assert dialog.details.folder_button.isVisible()
+    dialog.resize(720, 560)
+    qtbot.waitUntil(lambda: dialog.details.y() > dialog.pages.geometry().bottom())
+    assert "\n" not in dialog.details.facts.text()

@@ -9,6 +9,9 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 import app.shell.library_windows
 import engine
+from app.settings.model_choices import ModelMemory
+from app.settings.settings import Settings
+from app.state.models.models import ModelList
 from app.views.models.library import LibraryDialog
 from app.views.models.options import ModelOptionsDialog
 from app.views.widgets.notices import LoadNotice
@@ -80,8 +83,8 @@ def test_folders_are_added_and_removed(
     assert "broken" in names(dialog)
     choose(dialog, folder / "broken.gguf")
     assert not dialog.target_button.isEnabled()
-    assert dialog.state.text() not in ("", "Ready")
-    assert dialog.path.toolTip() == str(folder / "broken.gguf")
+    assert dialog.details.state.text() not in ("", "Ready")
+    assert dialog.details.path.toolTip() == str(folder / "broken.gguf")
     assert window.program.settings.models_folders == [str(folder)]
     dialog.folders.list.setCurrentRow(0)
     window.click(dialog.folders.remove_button)
@@ -93,12 +96,12 @@ def test_a_real_model_is_used_loaded_and_unloaded(open_window: OpenWindow, demo_
     window = open_window(pair=demo_pair)
     models = window.models.list
     dialog = open_library(window)
-    assert dialog.name.text() == "demo-target"
-    window.wait(lambda: dialog.state.text() == "Loaded as target")
+    assert dialog.details.name.text() == "demo-target"
+    window.wait(lambda: dialog.details.state.text() == "Loaded as target")
     choose(dialog, demo_pair[1])
     window.click(dialog.target_button)
     window.wait(lambda: models.selection.target == demo_pair[1])
-    window.wait(lambda: dialog.state.text().endswith("not loaded yet") or dialog.load_button.text() == "Unload")
+    window.wait(lambda: dialog.details.state.text().endswith("not loaded yet") or dialog.load_button.text() == "Unload")
     if dialog.load_button.text() == "Unload":
         window.click(dialog.load_button)
         window.wait(lambda: models.loaded.target is None, 20_000)
@@ -106,24 +109,42 @@ def test_a_real_model_is_used_loaded_and_unloaded(open_window: OpenWindow, demo_
     window.click(dialog.load_button)
     window.wait(lambda: models.loaded.target == demo_pair[1], 30_000)
     window.wait(lambda: dialog.load_button.text() == "Unload")
-    assert "Loaded as target" in dialog.state.text()
+    assert "Loaded as target" in dialog.details.state.text()
     window.click(dialog.load_button)
     window.wait(lambda: models.loaded.target is None, 20_000)
     window.wait(lambda: window.models.settled)
+
+
+def test_favourites_and_what_was_loaded_are_remembered(open_window: OpenWindow, demo_pair: Pair) -> None:
+    window = open_window(pair=demo_pair)
+    dialog = open_library(window)
+    window.wait(lambda: dialog.details.state.text() == "Loaded as target")
+    window.wait(lambda: window.program.settings.recent_models == [*map(str, demo_pair)])
+    choose(dialog, demo_pair[1])
+    window.click(dialog.details.star)
+    window.wait(lambda: dialog.details.star.accessibleName() == "Remove from favourites")
+    assert window.program.settings.favourites == [str(demo_pair[1])]
+    row = window.models.library.row(demo_pair[1])
+    assert row is not None
+    assert (row.favourite, row.used) == (True, 2)
+    again = ModelList(demo_pair)
+    ModelMemory(again, Settings.from_mapping(window.program.settings.to_mapping())).recall()
+    assert again.favourites == frozenset({demo_pair[1]})
+    assert again.recent == demo_pair
 
 
 def test_options_are_remembered_and_told(open_window: OpenWindow, demo_pair: Pair) -> None:
     window = open_window(Script(), pair=demo_pair)
     dialog = open_library(window)
     choose(dialog, demo_pair[0])
-    before = dialog.facts.text()
+    before = dialog.details.facts.text()
     window.click(dialog.options_button)
     (options,) = dialog.findChildren(ModelOptionsDialog)
     assert options.windowTitle() == "Options for demo-target"
     options.edits["context"].setText("512")
     window.click(options.save)
-    window.wait(lambda: dialog.facts.text() != before)
-    assert "context 512 / 2,048" in dialog.facts.text()
+    window.wait(lambda: dialog.details.facts.text() != before)
+    assert "context 512 / 2,048" in dialog.details.facts.text()
     assert window.program.settings.load_options == {str(demo_pair[0]): {"context": 512}}
     window.wait(lambda: not dialog.findChildren(ModelOptionsDialog))
 
@@ -159,7 +180,7 @@ def test_a_model_that_is_dropped_becomes_the_target(open_window: OpenWindow, dem
     assert window.main.bar.draft.currentText().startswith("automatic · demo-draft"), "a draft is found for it"
     dialog = open_library(window)
     choose(dialog, copy)
-    assert dialog.state.text() == "Target, not loaded yet"
+    assert dialog.details.state.text() == "Target, not loaded yet"
     assert dialog.options_button.isEnabled()
 
 

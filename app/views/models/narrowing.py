@@ -1,0 +1,85 @@
+"""Choose which models the library lists: favourites or those used last, a family, a size, a quantisation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from app.state.models.library import LibraryRow, Narrowing, Shelf
+from app.state.models.models import PickerLine
+from app.views.widgets.flow_layout import FlowLayout
+from app.views.widgets.picker import PATH_ROLE, Picker
+from app.words.library import shelf_words, size_words
+
+_SHELVES: tuple[Shelf, ...] = ("", "favourites", "recent")
+
+
+class NarrowingBar(QWidget):
+    """Choose by four pickers; what no model has is not offered. `free`: stands at the end of the row.
+
+    Signal: changed(Narrowing).
+    Attributes: shelf, family, size_picker, quantisation (the pickers), narrowing.
+    """
+
+    changed = Signal(object)
+
+    def __init__(self, free: QWidget, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.narrowing = Narrowing()
+        self.shelf = Picker(self.tr("Show"), self)
+        self.family = Picker(self.tr("Family"), self)
+        self.size_picker = Picker(self.tr("Size"), self)
+        self.quantisation = Picker(self.tr("Quantisation"), self)
+        row = FlowLayout(self)
+        for picker, letters in zip(self.pickers, (9, 9, 8, 13), strict=True):
+            picker.setMinimumContentsLength(letters)
+            picker.chosen.connect(lambda _key: self._read())
+            row.addWidget(picker)
+        row.add_stretch()
+        row.addWidget(free)
+        _fill(self.shelf, [(each, shelf_words(each)) for each in _SHELVES])
+        self.show_rows(())
+
+    @property
+    def pickers(self) -> tuple[Picker, ...]:
+        """Return the pickers, from left to right."""
+        return self.shelf, self.family, self.size_picker, self.quantisation
+
+    def show_rows(self, rows: Sequence[LibraryRow]) -> None:
+        """Offer what these have. What was chosen stays, unless no model has it any more."""
+        families, sizes, quantisations = Narrowing.values(rows)
+        _fill(self.family, [("", self.tr("All families")), *_named(families, str)])
+        _fill(self.size_picker, [(None, self.tr("All sizes")), *_named(sizes, size_words)])
+        _fill(self.quantisation, [("", self.tr("All quantisations")), *_named(quantisations, str)])
+        self._read()
+
+    def clear(self) -> None:
+        """List all models."""
+        for picker in self.pickers:
+            picker.setCurrentIndex(0)
+        self._read()
+
+    def _read(self) -> None:
+        chosen: list[Any] = [picker.currentData(PATH_ROLE) for picker in self.pickers]
+        narrowing = Narrowing(*chosen)
+        if narrowing != self.narrowing:
+            self.narrowing = narrowing
+            self.changed.emit(narrowing)
+
+
+def _named(values: Iterable[Any], words: Callable[[Any], str]) -> list[tuple[Hashable, str]]:
+    return [(value, words(value)) for value in values]
+
+
+def _fill(picker: Picker, choices: Sequence[tuple[Hashable, str]]) -> None:
+    before = picker.currentData(PATH_ROLE)
+    keys = [key for key, _ in choices]
+    if [picker.itemData(row, PATH_ROLE) for row in range(picker.count())] == keys:
+        return
+    picker.fill([PickerLine(None, words) for _, words in choices], None, "")
+    for row, key in enumerate(keys):
+        picker.setItemData(row, key, PATH_ROLE)
+    picker.setCurrentIndex(keys.index(before) if before in keys else 0)
