@@ -213,6 +213,17 @@
             <source>Copy the code</source>
             <translation>Code kopieren</translation>
         </message>
+        <message>
+            <source>Wrap long lines</source>
+            <translation>Lange Zeilen umbrechen</translation>
+        </message>
+    </context>
+    <context>
+        <name>CodeScroll</name>
+        <message>
+            <source>Code</source>
+            <translation>Code</translation>
+        </message>
     </context>
     <context>
         <name>CommandPalette</name>

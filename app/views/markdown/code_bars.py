@@ -1,12 +1,15 @@
-"""Show a bar above a piece of code: its language, and a button that copies it."""
+"""Show a bar above a piece of code: its language, whether long lines wrap, and a button that copies it."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QTextEdit, QToolButton, QWidget
 
 from app.state.markdown.code_colors import language_name
+from app.views.markdown.code_scroll import CodeScroll, break_lines, is_short_enough, wraps
 from app.views.markdown.code_writer import CODE_MARGIN, CodeBox, code_header_height
 from app.views.widgets.icons import keep_icon
 from app.views.widgets.theme import Theme
@@ -17,7 +20,9 @@ _COPIED_MS = 1_500
 
 
 class CodeBar(QWidget):
-    """Show the bar of one piece of code."""
+    """Show the bar of one piece of code. Signal: wrap_wanted(bool)."""
+
+    wrap_wanted = Signal(bool)
 
     def __init__(self, box: CodeBox, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -30,20 +35,29 @@ class CodeBar(QWidget):
         label = QLabel(self)
         label.setObjectName("codeLanguage")
         label.setText(language)
-        self.copy_button = QToolButton(self)
-        self.copy_button.setObjectName("codeCopy")
-        self.copy_button.setAutoRaise(True)
-        words = self.tr("Copy the code")
-        self.copy_button.setToolTip(words)
-        self.copy_button.setAccessibleName(f"{words} ({language})" if language else words)
-        keep_icon(self.copy_button, theme, "copy", "muted")
+        self.copy_button = self._button("copy", self.tr("Copy the code"), language)
         self.copy_button.clicked.connect(self._copy)
+        self.wrap_button = self._button("arrow-u-down-left", self.tr("Wrap long lines"), language)
+        self.wrap_button.setCheckable(True)
+        self.wrap_button.setChecked(True)
+        self.wrap_button.clicked.connect(self.wrap_wanted)
+        self.wrap_button.hide()
         row = QHBoxLayout(self)
         row.setContentsMargins(int(CODE_MARGIN), 0, 2, 0)
         row.setSpacing(8)
         row.addWidget(label)
         row.addStretch(1)
+        row.addWidget(self.wrap_button)
         row.addWidget(self.copy_button)
+
+    def _button(self, picture: str, words: str, language: str) -> QToolButton:
+        button = QToolButton(self)
+        button.setObjectName("codeCopy")
+        button.setAutoRaise(True)
+        button.setToolTip(words)
+        button.setAccessibleName(f"{words} ({language})" if language else words)
+        keep_icon(button, self._theme, picture, "muted")
+        return button
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.box.code)
@@ -55,13 +69,16 @@ class CodeBar(QWidget):
 
 
 class CodeBars:
-    """Keep the bars of a text over their code."""
+    """Keep the bars of a text over their code. `refit`: the text takes another height, which places the bars again."""
 
-    def __init__(self, text: QTextEdit, theme: Theme) -> None:
+    def __init__(self, text: QTextEdit, theme: Theme, refit: Callable[[], None]) -> None:
+        self._refit = refit
         self._text = text
         self._theme = theme
         self.bars: list[CodeBar] = []
         self._placed = (0, 0)
+        self._measured: dict[CodeBar, tuple[int, int]] = {}
+        self._scrolls: dict[CodeBar, CodeScroll] = {}
 
     def lack(self, boxes: list[CodeBox]) -> bool:
         """Return whether there is code without a bar."""
@@ -69,13 +86,21 @@ class CodeBars:
 
     def add(self, boxes: list[CodeBox]) -> None:
         """Make the next bar."""
-        self.bars.append(CodeBar(boxes[len(self.bars)], self._theme, self._text.viewport()))
+        bar = CodeBar(boxes[len(self.bars)], self._theme, self._text.viewport())
+        bar.wrap_wanted.connect(lambda on: self._wrap(bar, on=on))
+        self.bars.append(bar)
 
     def place(self) -> None:
         """Put each bar over its code: the new ones, or all of them when the width has changed."""
         # Qt lays nothing out before the text is on the screen.
         now = (len(self.bars), round(self._text.document().textWidth()))
-        if now == self._placed or now[1] <= 0:
+        if now[1] <= 0:
+            return
+        changed = now != self._placed
+        # Code below a bar grows after the bar was placed.
+        for bar in self.bars if changed else self.bars[-1:]:
+            self._offer_wrap(bar, now[1])
+        if not changed:
             return
         first = self._placed[0] if now[1] == self._placed[1] else 0
         layout = self._text.document().documentLayout()
@@ -86,11 +111,54 @@ class CodeBars:
             bar.setGeometry(left, round(place.top()) - height, self._text.width() - left, height)
             bar.show()
         self._placed = now
+        for bar, code in self._scrolls.items():
+            self._put(bar, code)
+
+    def _offer_wrap(self, bar: CodeBar, width: int) -> None:
+        """Show the switch where a line is too long for this width (pixels)."""
+        measured = (bar.box.frames[-1].lastPosition(), width)
+        if bar in self._scrolls or self._measured.get(bar) == measured:
+            return
+        self._measured[bar] = measured
+        bar.wrap_button.setVisible(is_short_enough(bar.box) and wraps(bar.box))
+
+    def _wrap(self, bar: CodeBar, *, on: bool) -> None:
+        """Wrap the lines of one piece of code, or show them over it in full length."""
+        if on == (bar not in self._scrolls):
+            return
+        break_lines(bar.box, on=on)
+        if on:
+            code = self._scrolls.pop(bar)
+            code.hide()
+            code.deleteLater()
+        else:
+            code = self._scrolls[bar] = CodeScroll(bar.box, self._text.viewport())
+            code.show()
+        self._placed = (0, 0)
+        self._refit()
+
+    def wrap_all(self) -> None:
+        """Wrap all lines: what is painted over the text must be seen."""
+        for bar in list(self._scrolls):
+            bar.wrap_button.setChecked(True)
+            self._wrap(bar, on=True)
+
+    def _put(self, bar: CodeBar, code: CodeScroll) -> None:
+        """Put unwrapped code below its bar, over its place in the text."""
+        layout = self._text.document().documentLayout()
+        frame = bar.box.frames[-1]
+        end = layout.frameBoundingRect(frame).bottom() - frame.format().toTableFormat().bottomMargin()
+        top = bar.geometry().bottom() + 1
+        code.setGeometry(bar.x(), top, bar.width(), round(end) - top)
 
     def clear(self) -> None:
         """Clear the bars: the text begins anew."""
         for bar in self.bars:
             bar.hide()
             bar.deleteLater()
+        for code in self._scrolls.values():
+            code.hide()
+            code.deleteLater()
         self.bars = []
+        self._measured, self._scrolls = {}, {}
         self._placed = (0, 0)

@@ -35,11 +35,16 @@ _COLORS = {"inserted": "code_string", "deleted": "danger"}
 
 @dataclass(slots=True)
 class CodeBox:
-    """Hold code as it stands in a document. `frame`: its (first) frame; `pieces`: the code as it was written."""
+    """Hold code as it stands in a document. `frames`: its frames; `pieces`: the code as it was written, one a frame."""
 
-    frame: QTextTable
+    frames: list[QTextTable]
     language: str
     pieces: list[str] = field(default_factory=list)
+
+    @property
+    def frame(self) -> QTextTable:
+        """Return the first frame."""
+        return self.frames[0]
 
     @property
     def code(self) -> str:
@@ -121,8 +126,9 @@ class CodeWriter:
         self._last_table = made = cursor.insertTable(1, 1, form)
         if joined:
             self.boxes[-1].pieces.append(code)
+            self.boxes[-1].frames.append(made)
         else:
-            self.boxes.append(CodeBox(made, language, [code]))
+            self.boxes.append(CodeBox([made], language, [code]))
         self._pad(made, top=not joined, bottom=True)
         char = QTextCharFormat()
         char.setFontFamilies(fixed_font().families())

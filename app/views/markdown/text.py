@@ -40,10 +40,24 @@ class MarkdownPage(AutoHeightText):
         self._theme = theme
         self._colored = colored
         self.base = 0
-        self.over: Callable[[MarkdownPage, QRect], None] | None = None
-        self.bars = CodeBars(self, theme)
+        self._over: Callable[[MarkdownPage, QRect], None] | None = None
+        self.bars = CodeBars(self, theme, self._refit)
         self.formulas = FormulaObjects(self.document(), theme, self)
+        # Code that does not wrap is scrolled by itself; the text beside it stays.
+        sideways = self.horizontalScrollBar()
+        sideways.rangeChanged.connect(lambda _least, most: sideways.setMaximum(0) if most else None)
         self.begin()
+
+    @property
+    def over(self) -> Callable[[MarkdownPage, QRect], None] | None:
+        """What paints over the text; all of the text is in sight for it."""
+        return self._over
+
+    @over.setter
+    def over(self, paint: Callable[[MarkdownPage, QRect], None] | None) -> None:
+        self._over = paint
+        if paint is not None:
+            self.bars.wrap_all()
 
     def begin(self) -> None:
         """Forget everything."""
@@ -58,6 +72,13 @@ class MarkdownPage(AutoHeightText):
         super().fit()
         if hasattr(self, "writer"):
             self.bars.place()
+
+    def _refit(self) -> None:
+        """Take another height, with what it stands in."""
+        self.fit()
+        holder = self.parentWidget()
+        if isinstance(holder, MarkdownText):
+            holder.fit()
 
     def show_whole(self, text: str) -> bool:
         """Show a short text, all of it at once; return whether its formulas are set already."""
