@@ -24,7 +24,7 @@ from app.state.models.load_options import LoadChoice
 from app.state.models.models import DraftKey, Loaded, Lookahead, ModelList, Selection
 from app.state.models.names import file_label, shown_name
 from app.system.folder_watch import is_there
-from app.system.translation import say_error
+from app.system.translation import say, say_error
 from app.words.models import announcement
 from engine import Cancelled, EngineError, IncompatiblePair, LoadFailed, ModelTooLarge
 
@@ -286,7 +286,7 @@ class ModelController(QObject):
     def name_of(self, path: Path | None) -> str:
         """Return the name of a model in the window; empty for none."""
         model = self.list.by_path(path)
-        return shown_name(model) if model is not None else file_label(path) if path is not None else ""
+        return say(shown_name(model) if model is not None else file_label(path) if path is not None else "")
 
     async def _begin(self, folders: Sequence[Path]) -> None:
         self.note_memory()

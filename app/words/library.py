@@ -102,7 +102,7 @@ def free_words(free: int) -> str:
 
 def row_words(row: LibraryRow) -> str:
     """Return a whole row, as it is read out."""
-    return SEPARATOR.join(part for part in (shown_name(row.model), facts(row), state_words(row)) if part)
+    return SEPARATOR.join(part for part in (say(shown_name(row.model)), facts(row), state_words(row)) if part)
 
 
 # The table -----------------------------------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ class LibraryColumn:
 
 def _name_order(row: LibraryRow) -> str:
     # 7B before 13B.
-    return _NUMBER.sub(lambda found: found[0].zfill(8), shown_name(row.model).casefold())
+    return _NUMBER.sub(lambda found: found[0].zfill(8), say(shown_name(row.model)).casefold())
 
 
 def _state_cell(row: LibraryRow) -> str:
@@ -154,7 +154,7 @@ def _state_order(row: LibraryRow) -> float:
 
 
 _TABLE = {
-    "name": LibraryColumn(Translatable("Name"), lambda row: shown_name(row.model), _name_order),
+    "name": LibraryColumn(Translatable("Name"), lambda row: say(shown_name(row.model)), _name_order),
     "parameters": LibraryColumn(
         Translatable("Parameters"),
         lambda row: parameters(row.model.parameters) or UNKNOWN,

@@ -23,7 +23,7 @@ def worded(choice: PickerLine) -> PickerLine:
     if choice.kind == "automatic":
         label = tr("Models", "automatic")
         if choice.label:
-            label = tr("Models", "automatic · {draft}").format(draft=choice.label)
+            label = tr("Models", "automatic · {draft}").format(draft=say(choice.label))
         elif choice.hint == "text":
             label = tr("Models", "automatic · from the text")
         elif choice.hint == "plain":
@@ -39,7 +39,7 @@ def worded(choice: PickerLine) -> PickerLine:
         return replace(choice, label=label, hint=hint)
     if choice.kind == "none":
         return replace(choice, label=tr("Models", "none"), hint=tr("Models", "Plain decoding: no draft"))
-    label = choice.label
+    label = say(choice.label)
     problem, hint = choice.problem, say(choice.hint)
     if choice.away:
         problem = tr("Models", "Its folder is not available.")

@@ -3415,6 +3415,14 @@
             <translation>ihre Token-Aufzeichnung ist beschädigt</translation>
         </message>
         <message>
+            <source>{name} at full size</source>
+            <translation>{name} in voller Größe</translation>
+        </message>
+        <message>
+            <source>{name} at full size ({size})</source>
+            <translation>{name} in voller Größe ({size})</translation>
+        </message>
+        <message>
             <source>{file}
 It calls itself {name}</source>
             <translation>{file}

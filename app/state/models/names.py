@@ -6,20 +6,23 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine import ModelFile, Translatable
+from engine import ModelFile, Translatable, full_size_folder
 
 _PART = re.compile(r"-\d{5}-of-\d{5}$")
 _HASH = re.compile(r"(?:sha\d+[-:])?[0-9a-fA-F]{16,}")
 _SHORT = 12
+_GROWN = "demo-target"
 
 
 def shown_name(model: ModelFile) -> str:
     """Return what a model is called: as its file is, which a person gave it, without its quantisation and its part.
 
     What a file calls itself is often a hash, a path, or the same for hundreds; it counts where the file's name is a
-    hash.
+    hash. The demo target that was grown to full size is called so.
     """
     path = model.path
+    if is_grown(path):
+        return _grown_name(model.size_bytes)
     name = _PART.sub("", file_label(path))
     if path.parent.name == "snapshots":
         # The cache of Hugging Face: models--owner--name/snapshots/hash.
@@ -31,6 +34,18 @@ def shown_name(model: ModelFile) -> str:
     return name or model.name
 
 
+def is_grown(path: Path) -> bool:
+    """Return whether a file is the demo target as it was grown to full size."""
+    # The name alone first: names are asked for by the thousand, and where the cache is takes a while to find out.
+    return path.name.startswith(_GROWN) and path.parent == full_size_folder()
+
+
+def _grown_name(size: int) -> str:
+    if not size:
+        return Translatable("{name} at full size", name=_GROWN)
+    return Translatable("{name} at full size ({size})", name=_GROWN, size=file_size(size))
+
+
 def _is_no_name(name: str) -> bool:
     return not name.strip() or _HASH.fullmatch(name) is not None or "/" in name or "\\" in name
 
@@ -39,6 +54,8 @@ def label(model: ModelFile, name: str = "") -> str:
     """Name, size and quantisation in one line, as in `demo-target · 12M Q8_0`."""
     name = name or shown_name(model)
     figures = " ".join(filter(None, (parameters(model.parameters), model.quantisation)))
+    if isinstance(name, Translatable) and figures:
+        return Translatable("{name} · {figures}", name=name, figures=figures)
     return f"{name} · {figures}" if figures else name
 
 
@@ -61,7 +78,7 @@ def hint(model: ModelFile) -> str:
     """Return more about a model: its file and how large that is, and what it calls itself where that is no hash."""
     size = file_size(model.size_bytes)
     file = Translatable("{file} · {size}", file=model.path.name, size=size) if size else model.path.name
-    if _is_no_name(model.name) or model.name.casefold() == shown_name(model).casefold():
+    if is_grown(model.path) or _is_no_name(model.name) or model.name.casefold() == shown_name(model).casefold():
         return file
     return Translatable("{file}\nIt calls itself {name}", file=file, name=model.name)
 
@@ -83,6 +100,8 @@ def with_recommendation(model: ModelFile) -> str:
 
 def file_label(path: Path) -> str:
     """Name a model before it is read. The dot in a folder's name, as in Qwen2.5-0.5B, begins no suffix."""
+    if is_grown(path):
+        return _grown_name(path.stat().st_size if path.is_file() else 0)
     return path.stem if path.suffix.lower() in (".gguf", ".safetensors") else path.name
 
 

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QPushButt
 
 from app.state.models.library import LibraryRow
 from app.state.models.names import shown_name
+from app.system.translation import say
 from app.views.widgets.icons import icon_button, keep_icon
 from app.views.widgets.labels import ElidedLabel
 from app.views.widgets.theme import Theme
@@ -83,7 +84,7 @@ class LibraryDetails(QFrame):
     def show_row(self, row: LibraryRow | None) -> None:
         """Show this model, or none."""
         self.row = row
-        self.name.setText("" if row is None else shown_name(row.model))
+        self.name.setText("" if row is None else say(shown_name(row.model)))
         lines = [] if row is None else fact_lines(row)
         self.facts.setText(("\n" if self._beside else SEPARATOR).join(lines))
         self.facts.setVisible(bool(lines))

@@ -43,7 +43,7 @@ class ModelOptionsDialog(Dialog):
         super().__init__(parent)
         self.setObjectName("modelOptions")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(self.tr("Options for {model}").format(model=shown_name(model)))
+        self.setWindowTitle(self.tr("Options for {model}").format(model=say(shown_name(model))))
         self._model = model
         self._free = free
         self._theme = theme

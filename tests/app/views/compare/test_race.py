@@ -1,6 +1,7 @@
 """A race in the window: both ways write the text, side by side, and it can be given away as a picture."""
 
 import itertools
+import re
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -147,6 +148,8 @@ def test_a_demo_at_full_size_is_grown_raced_and_deleted(
     assert chosen.target is not None
     assert chosen.target.is_relative_to(isolated_home / "cache")
     assert chosen.draft == bundled_pair()[1]
+    for name in (window.main.bar.target.currentText(), window.models.name_of(chosen.target)):
+        assert re.match(r"demo-target at full size \([\d.]+ MB\)", name), name
     assert dialog.full_size.isVisible()
     assert "a large model's cost" in dialog.full_size.text()
     assert dialog.full_size.text().endswith("It is smaller than it should be, as memory is short.")
