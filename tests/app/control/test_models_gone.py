@@ -195,7 +195,8 @@ def test_a_folder_that_is_missing_at_the_start(open_window: OpenWindow, copies: 
     folder.parent.mkdir()
     hidden.rename(folder)
     window.wait(lambda: window.models.list.loaded == Loaded(*copies), 20_000)
-    assert "demo-target" in window.main.bar.target.currentText()
+    # The bundled one has the same name, so this one has its folder before it.
+    assert window.main.bar.target.currentText() == f"{folder.name}/demo-target · 8.2M Q8_0"
     assert window.ask("Hello!").status == "done"
     assert len(window.notices()) == 1
 

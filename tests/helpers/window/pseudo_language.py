@@ -6,6 +6,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 from types import FrameType
@@ -142,15 +143,21 @@ class Painted:
         paper.setOutputDevice(drawing)
         paper.setSize(window.size())
         painter = QPainter(paper)
-        before = sys.getprofile()
-        sys.setprofile(self._note_call)
-        window.render(painter, QPoint(0, 0))
-        sys.setprofile(before)
+        with self.noting():
+            window.render(painter, QPoint(0, 0))
         painter.end()
         return [
             unescape(text)
             for text in re.findall(r"(?s)<text [^>]*>(.*?)</text>", bytes(drawing.data().data()).decode())
         ]
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Note the calls that paint texts, wherever they paint them."""
+        before = sys.getprofile()
+        sys.setprofile(self._note_call)
+        yield
+        sys.setprofile(before)
 
     def _note_call(self, frame: FrameType, event: str, called: Any) -> None:
         if event == "c_call" and getattr(called, "__name__", "") in _PAINTING:

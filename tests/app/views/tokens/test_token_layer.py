@@ -4,7 +4,8 @@ from collections.abc import Callable
 from math import log
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QRectF, Qt
+from PySide6.QtGui import QImage, QPainter
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
@@ -16,6 +17,7 @@ from app.views.markdown.reply import ReplyView
 from app.views.markdown.text import MarkdownPage
 from app.views.tokens.card import describe_token, probability_words, token_words, wanted_words
 from app.views.tokens.layer import TokenLayer
+from app.views.tokens.places import TokenOffsets
 from app.views.tokens.reply import TokenLegend, TokenReply
 from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.theme import Theme
@@ -137,6 +139,38 @@ def test_every_character_of_rendered_markdown_has_its_token(show: Show) -> None:
             ), position
     visible = sum(not letter.isspace() for letter in page.toPlainText())
     assert found >= visible
+
+
+def test_late_tokens_cost_no_more_to_paint_than_early_ones(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is looked up to paint a screenful does not grow with what stands above it, nor with the reply."""
+    asked: list[int] = []
+    look_up, span = TokenOffsets.token_at, TokenOffsets.span
+
+    def token_at(offsets: TokenOffsets, shown: int) -> int | None:
+        asked.append(shown)
+        return look_up(offsets, shown)
+
+    def span_of(offsets: TokenOffsets, index: int) -> tuple[int, int]:
+        asked.append(index)
+        return span(offsets, index)
+
+    monkeypatch.setattr(TokenOffsets, "token_at", token_at)
+    monkeypatch.setattr(TokenOffsets, "span", span_of)
+
+    def work(words: int, share: float) -> int:
+        made = show(record(*[f"word{number % 90} " for number in range(words)]))
+        page = made.text
+        top = round(share * (page.height() - 200))
+        paper = QImage(page.size(), QImage.Format.Format_ARGB32)
+        painter = QPainter(paper)
+        asked.clear()
+        made.layer.painter_of(page).paint(painter, QRectF(0, top, page.width(), 200), None)
+        painter.end()
+        return len(asked)
+
+    early, late = work(2_000, 0.0), work(2_000, 1.0)
+    assert 0 < late <= 1.5 * early + 20
+    assert work(8_000, 1.0) <= 1.5 * early + 20
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 23])
