@@ -133,6 +133,22 @@ def test_favourites_and_what_was_loaded_are_remembered(open_window: OpenWindow, 
     assert again.recent == demo_pair
 
 
+def test_use_as_target_loads_at_once(open_window: OpenWindow, demo_pair: Pair, tmp_path: Path) -> None:
+    folder = tmp_path / "models"
+    folder.mkdir()
+    copy = folder / "other.gguf"
+    copy.write_bytes(demo_pair[0].read_bytes())
+    window = open_window(pair=demo_pair, settings=Settings(models_folders=[str(folder)]))
+    window.wait(lambda: window.models.list.by_path(copy) is not None and window.models.settled)
+    dialog = open_library(window)
+    choose(dialog, copy)
+    assert dialog.details.state.text() == "Ready"
+    window.click(dialog.target_button)
+    window.wait(lambda: window.models.list.loaded.target == copy, 30_000)
+    window.wait(lambda: dialog.details.state.text() == "Loaded as target")
+    assert not window.controller.transcript.entries, "no message was needed"
+
+
 def test_options_are_remembered_and_told(open_window: OpenWindow, demo_pair: Pair) -> None:
     window = open_window(Script(), pair=demo_pair)
     dialog = open_library(window)
