@@ -32,6 +32,7 @@ from app.state.chat.trace import TokenTrace  # noqa: E402 - as above
 from app.state.replay.timeline import Replay  # noqa: E402 - as above
 from app.system.resources import read_text  # noqa: E402 - as above
 from app.views.replay.dialog import ReplayDialog  # noqa: E402 - as above
+from app.views.widgets.icons import icon  # noqa: E402 - as above
 from app.views.widgets.theme import Theme  # noqa: E402 - as above
 from engine import Origin, RoundEvent, TokenEvent  # noqa: E402 - as above
 from helpers.window.gap_probe import GapProbe  # noqa: E402 - as above
@@ -74,6 +75,8 @@ def measure(app: QApplication, trace: TokenTrace, seconds: float) -> dict[str, d
     """Open it, play it at 4x from its middle, step through it, scrub over all of it."""
     icons = str(files("resources").joinpath("icons"))
     theme = Theme(app, read_text("styles", "window.qss"), icons, Settings(theme="light"))
+    # As in the window, which has drawn icons long before a replay can be opened.
+    icon(theme, "play").pixmap(18, 18)
     found: dict[str, dict[str, float]] = {}
 
     def during(name: str, act: Any) -> None:
