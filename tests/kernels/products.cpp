@@ -211,7 +211,7 @@ struct Shape {
         const int64_t block = ggml_blck_size(type), most = campaign.small ? 512 : 1536;
         width = block == 1 ? chance.among(1, chance.one_in(4) ? most : 200) : block * chance.among(1, most / block);
         rows = chance.one_in(4) ? chance.among(1, 15) : chance.among(16, campaign.small ? 40 : 130);
-        columns = chance.one_in(3) ? chance.among(1, 4) : chance.among(1, 40);
+        columns = chance.one_in(3) ? chance.among(1, 4) : chance.among(1, chance.one_in(5) ? 120 : 40);
         n2 = chance.one_in(3) ? chance.among(1, 3) : 1;
         n3 = chance.one_in(4) ? 2 : 1;
         r2 = chance.one_in(3) ? chance.among(1, 3) : 1;

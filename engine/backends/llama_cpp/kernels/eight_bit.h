@@ -116,64 +116,103 @@ template <class Format> struct EightBit {
         }
     }
 
+    /// A block of ROWS rows, unpacked.
+    struct Opened {
+        Vec w[8];
+        Reals scales;
+
+        OUTRIDER_INLINE Opened(const char * block, size_t stride) {
+            Format::load(block, stride, w);
+            scales = load_scales(block + offsetof(Weights, d), stride);
+        }
+    };
+
     /// ROWS rows at `weights` times N columns; the sums of column c go to out[c][0..ROWS). At `next` are the weights that
     /// come then: rows follow each other in memory, so all of them are fetched in their order, which memory likes best.
     template <int N>
     static void tile(const char * weights, size_t stride, int64_t blocks, const Activations * const * y,
                      const Column * const * columns, float * const * out, const char * next) {
         Reals sums[N];
-#pragma GCC unroll 16
-        for (int c = 0; c < N; c++) {
-            sums[c] = real(0.0f);
-        }
+        clear(sums);
         constexpr size_t STEP = ROWS * sizeof(Weights);
         // Fetching all at once holds up what is needed now; between the products of Q8_0 it slows them (measured).
         constexpr bool SPREAD = N <= 3 || sizeof(Weights) < 32;
         for (int64_t i = 0; i < blocks; i++) {
-            const char * block = weights + i * sizeof(Weights);
             const char * later = next == nullptr ? nullptr : next + i * STEP;
             if (!SPREAD && later != nullptr) {
                 fetch<STEP>(later);
             }
-            Vec w[8];
-            Format::load(block, stride, w);
-            const Reals scales = load_scales(block + offsetof(Weights, d), stride);
-            in_groups<N, EIGHT_BIT_BESIDE>([&](auto first, auto count) OUTRIDER_INLINE_LAMBDA {
-                constexpr int COUNT = count;
-                Vec sum[COUNT];
-                const auto fetch_some = [&](int j) OUTRIDER_INLINE_LAMBDA {
-                    if (SPREAD && first == 0 && later != nullptr) {
-                        fetch<STEP / 8>(later + j * (STEP / 8));
-                    }
-                };
-                if constexpr (WORDS) {
-                    const int16_t * numbers[COUNT];
-#pragma GCC unroll 16
-                    for (int c = 0; c < COUNT; c++) {
-                        sum[c] = zero();
-                        numbers[c] = columns[first + c][i].words;
-                    }
-                    word_dots<8>(sum, w, numbers, fetch_some);
-                } else {
-                    const int8_t * numbers[COUNT];
-#pragma GCC unroll 16
-                    for (int c = 0; c < COUNT; c++) {
-                        sum[c] = all(columns[first + c][i].correction);
-                        numbers[c] = y[first + c][i].qs;
-                    }
-                    dots<Format::TOP, 8>(sum, w, numbers, fetch_some);
-                }
-#pragma GCC unroll 16
-                for (int c = 0; c < COUNT; c++) {
-                    const Reals scale = times(scales, real(columns[first + c][i].scale));
-                    sums[first + c] = fused(scale, to_reals(sum[c]), sums[first + c]);
+            const Opened rows(weights + i * sizeof(Weights), stride);
+            add(sums, rows, i, y, columns, [&](int j) OUTRIDER_INLINE_LAMBDA {
+                if (SPREAD && later != nullptr) {
+                    fetch<STEP / 8>(later + j * (STEP / 8));
                 }
             });
         }
+        finish(sums, out);
+    }
+
+    /// The same for rows that were unpacked before.
+    template <int N>
+    static void opened_tile(const Opened * rows, int64_t blocks, const Activations * const * y,
+                            const Column * const * columns, float * const * out) {
+        Reals sums[N];
+        clear(sums);
+        for (int64_t i = 0; i < blocks; i++) {
+            add(sums, rows[i], i, y, columns, [](int) {});
+        }
+        finish(sums, out);
+    }
+
+    template <int N> static OUTRIDER_INLINE void clear(Reals (&sums)[N]) {
+#pragma GCC unroll 16
+        for (int c = 0; c < N; c++) {
+            sums[c] = real(0.0f);
+        }
+    }
+
+    template <int N> static OUTRIDER_INLINE void finish(const Reals (&sums)[N], float * const * out) {
 #pragma GCC unroll 16
         for (int c = 0; c < N; c++) {
             store_any(out[c], sums[c]);
         }
+    }
+
+    /// Adds the products of a block of the rows with block i of N columns; `each`: see `dots`, called for the first ones.
+    template <int N, class Each>
+    static OUTRIDER_INLINE void add(Reals (&sums)[N], const Opened & rows, int64_t i, const Activations * const * y,
+                                    const Column * const * columns, Each && each) {
+        in_groups<N, EIGHT_BIT_BESIDE>([&](auto first, auto count) OUTRIDER_INLINE_LAMBDA {
+            constexpr int COUNT = count;
+            Vec sum[COUNT];
+            const auto meanwhile = [&](int j) OUTRIDER_INLINE_LAMBDA {
+                if (first == 0) {
+                    each(j);
+                }
+            };
+            if constexpr (WORDS) {
+                const int16_t * numbers[COUNT];
+#pragma GCC unroll 16
+                for (int c = 0; c < COUNT; c++) {
+                    sum[c] = zero();
+                    numbers[c] = columns[first + c][i].words;
+                }
+                word_dots<8>(sum, rows.w, numbers, meanwhile);
+            } else {
+                const int8_t * numbers[COUNT];
+#pragma GCC unroll 16
+                for (int c = 0; c < COUNT; c++) {
+                    sum[c] = all(columns[first + c][i].correction);
+                    numbers[c] = y[first + c][i].qs;
+                }
+                dots<Format::TOP, 8>(sum, rows.w, numbers, meanwhile);
+            }
+#pragma GCC unroll 16
+            for (int c = 0; c < COUNT; c++) {
+                const Reals scale = times(rows.scales, real(columns[first + c][i].scale));
+                sums[first + c] = fused(scale, to_reals(sum[c]), sums[first + c]);
+            }
+        });
     }
 };
 

@@ -51,13 +51,15 @@ template <class Format> struct ExpertProduct {
     int64_t blocks, row_blocks;
     const Activations * numbers;
     Column * notes;
+    char * panels;
 
     /// `scratch`: workspace of Product::workspace bytes.
     ExpertProduct(const ggml_compute_params * params, ggml_tensor * dst, const Routing & routing, char * scratch)
         : params(params), weights(dst->src[0]), input(dst->src[1]), dst(dst), routing(routing),
           blocks(weights->ne[0] / ggml_blck_size(Format::TYPE)),
           row_blocks(static_cast<int64_t>(ggml_row_size(vec_type(), input->ne[0]) / sizeof(Activations))),
-          numbers(static_cast<const Activations *>(params->wdata)), notes(reinterpret_cast<Column *>(scratch)) {}
+          numbers(static_cast<const Activations *>(params->wdata)), notes(reinterpret_cast<Column *>(scratch)),
+          panels(scratch + padded(ggml_nrows(input) * row_blocks * sizeof(Column))) {}
 
     static ggml_type vec_type() { return ggml_get_type_traits_cpu(Format::TYPE)->vec_dot_type; }
 
@@ -109,15 +111,18 @@ template <class Format> struct ExpertProduct {
         const Routing::Place * const places = routing.places + job.expert * routing.most;
         const int64_t passes = (count + MOST_COLUMNS - 1) / MOST_COLUMNS;
         const int most = static_cast<int>((count + passes - 1) / passes);
-        Columns<Format> columns;
-        for (int64_t c = 0; c < count; c++) {
-            add(columns, places[c]);
-            if (columns.held == most || c + 1 == count) {
-                multiply_rows<Format>(start(job, cut), weights->nb[1], blocks, cut.begin(job.chunk), cut.end(job.chunk),
-                                      c + 1 == count ? next : nullptr, columns);
-                columns.held = 0;
+        const int64_t begin = cut.begin(job.chunk), end = cut.end(job.chunk);
+        const WeightRows<Format> rows{start(job, cut), weights->nb[1], blocks, begin, end, next};
+        multiply_all(rows, panels, params->ith, count, [&](auto && multiply) {
+            Columns<Format> columns;
+            for (int64_t c = 0; c < count; c++) {
+                add(columns, places[c]);
+                if (columns.held == most || c + 1 == count) {
+                    multiply(columns, c + 1 == count);
+                    columns.held = 0;
+                }
             }
-        }
+        });
     }
 
     void add(Columns<Format> & columns, const Routing::Place & place) const {

@@ -58,10 +58,6 @@ constexpr int64_t MOST_VERIFIED = 33;
 namespace outrider {
 namespace {
 
-size_t padded(size_t size) {
-    return (size + 63) & ~static_cast<size_t>(63);
-}
-
 /// A product dst = src0 * src1 and the places of its parts in the workspace.
 template <class Format> struct Product {
     using Activations = typename Format::Activations;
@@ -74,13 +70,15 @@ template <class Format> struct Product {
     int64_t blocks, columns, row_blocks;
     Activations * numbers;
     Column * notes;
+    char * panels;
 
     Product(const ggml_compute_params * params, ggml_tensor * dst)
         : params(params), weights(dst->src[0]), input(dst->src[1]), dst(dst),
           blocks(weights->ne[0] / ggml_blck_size(Format::TYPE)), columns(ggml_nrows(input)),
           row_blocks(static_cast<int64_t>(row_size(input->ne[0]) / sizeof(Activations))),
           numbers(static_cast<Activations *>(params->wdata)),
-          notes(reinterpret_cast<Column *>(static_cast<char *>(params->wdata) + numbers_size(dst))) {}
+          notes(reinterpret_cast<Column *>(static_cast<char *>(params->wdata) + numbers_size(dst))),
+          panels(panels_behind(notes, input)) {}
 
     static ggml_type vec_type() { return ggml_get_type_traits_cpu(Format::TYPE)->vec_dot_type; }
 
@@ -88,12 +86,28 @@ template <class Format> struct Product {
 
     static size_t numbers_size(const ggml_tensor * dst) { return padded(row_size(ggml_nelements(dst->src[1]))); }
 
+    static size_t notes_size(const ggml_tensor * input) {
+        return padded(row_size(ggml_nelements(input)) / sizeof(Activations) * sizeof(Column));
+    }
+
+    /// Where the threads' panels lie: after the notes, aligned.
+    static char * panels_behind(Column * notes, const ggml_tensor * input) {
+        return reinterpret_cast<char *>(padded(reinterpret_cast<uintptr_t>(notes) + notes_size(input)));
+    }
+
     /// Bytes of workspace behind those that ggml reckons for the quantised columns.
-    static size_t workspace(const ggml_tensor * dst) {
-        if (Format::DIRECT) {
+    static size_t workspace(const ggml_tensor * dst, int threads) {
+        if constexpr (Format::DIRECT) {
             return 0;
+        } else {
+            size_t panels = 0;
+            if constexpr (OPENS<Format>) {
+                if (ggml_nrows(dst) >= MANY_COLUMNS) {
+                    panels = threads * Panel<Format>::size(dst->src[0]->ne[0] / ggml_blck_size(Format::TYPE));
+                }
+            }
+            return notes_size(dst->src[1]) + 192 + panels;
         }
-        return row_size(ggml_nelements(dst->src[1])) / sizeof(Activations) * sizeof(Column) + 128;
     }
 
     const char * input_row(int64_t i11, int64_t i12, int64_t i13) const {
@@ -148,24 +162,26 @@ template <class Format> struct Product {
         const int64_t count = input->ne[1] * r2 * r3;
         const int64_t passes = (count + MOST_COLUMNS - 1) / MOST_COLUMNS;
         const int most = static_cast<int>((count + passes - 1) / passes);
-        Columns<Format> together;
-        for (int64_t c = 0; c < count; c++) {
-            const int64_t i11 = c % input->ne[1], i12 = i02 * r2 + c / input->ne[1] % r2;
-            const int64_t i13 = i03 * r3 + c / (input->ne[1] * r2);
-            float * const result = reinterpret_cast<float *>(static_cast<char *>(dst->data) + i11 * dst->nb[1] +
-                                                             i12 * dst->nb[2] + i13 * dst->nb[3]);
-            if constexpr (Format::DIRECT) {
-                together.add(reinterpret_cast<const float *>(input_row(i11, i12, i13)), nullptr, result);
-            } else {
-                const int64_t first = ((i13 * input->ne[2] + i12) * input->ne[1] + i11) * row_blocks;
-                together.add(numbers + first, notes + first, result);
+        const WeightRows<Format> rows{start(cut, job), weights->nb[1], blocks, begin, end, next};
+        multiply_all(rows, panels, params->ith, count, [&](auto && multiply) {
+            Columns<Format> together;
+            for (int64_t c = 0; c < count; c++) {
+                const int64_t i11 = c % input->ne[1], i12 = i02 * r2 + c / input->ne[1] % r2;
+                const int64_t i13 = i03 * r3 + c / (input->ne[1] * r2);
+                float * const result = reinterpret_cast<float *>(static_cast<char *>(dst->data) + i11 * dst->nb[1] +
+                                                                 i12 * dst->nb[2] + i13 * dst->nb[3]);
+                if constexpr (Format::DIRECT) {
+                    together.add(reinterpret_cast<const float *>(input_row(i11, i12, i13)), nullptr, result);
+                } else {
+                    const int64_t first = ((i13 * input->ne[2] + i12) * input->ne[1] + i11) * row_blocks;
+                    together.add(numbers + first, notes + first, result);
+                }
+                if (together.held == most || c + 1 == count) {
+                    multiply(together, c + 1 == count);
+                    together.held = 0;
+                }
             }
-            if (together.held == most || c + 1 == count) {
-                multiply_rows<Format>(start(cut, job), weights->nb[1], blocks, begin, end,
-                                      c + 1 == count ? next : nullptr, together);
-                together.held = 0;
-            }
-        }
+        });
     }
 };
 
@@ -194,9 +210,9 @@ template <class Use> bool with_format(const ggml_tensor * dst, Use && use) {
                     SuperBlocks<IQ2_XXS>, SuperBlocks<IQ2_XS>, SuperBlocks<IQ3_XXS>>(dst->src[0]->type, use);
 }
 
-size_t workspace(const ggml_tensor * dst) {
+size_t workspace(const ggml_tensor * dst, int threads) {
     size_t size = 0;
-    with_format(dst, [&](auto format) { size = Product<decltype(format)>::workspace(dst); });
+    with_format(dst, [&](auto format) { size = Product<decltype(format)>::workspace(dst, threads); });
     return size;
 }
 
@@ -229,7 +245,7 @@ bool multiply_experts(const ggml_compute_params * params, ggml_tensor * dst, int
 namespace outrider {
 namespace {
 
-size_t workspace(const ggml_tensor *) {
+size_t workspace(const ggml_tensor *, int) {
     return 0;
 }
 
@@ -269,7 +285,7 @@ GGML_BACKEND_API bool outrider_computes_here() {
 
 size_t ggml_tiled_wdata_size(int n_tasks, ggml_tensor * dst) {
     const size_t stock = ggml_stock_tiled_wdata_size(n_tasks, dst);
-    return std::max(stock, outrider::workspace(dst));
+    return std::max(stock, outrider::workspace(dst, n_tasks));
 }
 
 bool ggml_compute_forward_mul_mat_tiled(const ggml_compute_params * params, ggml_tensor * dst) {

@@ -7,9 +7,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <utility>
 
 namespace outrider {
+
+constexpr size_t padded(size_t size) {
+    return (size + 63) & ~static_cast<size_t>(63);
+}
 
 /// Rows that a thread takes at once: of a matrix for many columns they stay in the cache of its core meanwhile.
 constexpr int64_t CHUNK = 64;
@@ -67,6 +72,96 @@ void multiply_rows(const char * rows, size_t stride, int64_t blocks, int64_t beg
         TILES[columns.held - 1](tile, stride, blocks, columns.y, columns.notes, here,
                                 row + ROWS < end ? tile + ROWS * stride : next);
     }
+}
+
+/// Columns from which on rows are unpacked once for all of them: those of a prompt. Results are the same.
+constexpr int64_t MANY_COLUMNS = 3 * MOST_COLUMNS;
+
+/// Whether a format does so. With many sums for each block it gains nothing (measured in Q4_K).
+template <class Format, class = void> constexpr bool OPENS = false;
+template <class Format> constexpr bool OPENS<Format, std::void_t<typename Format::Opened>> = true;
+
+/// Where a thread keeps rows that are unpacked: as many tiles as stay in the cache of its core, in memory of its own.
+template <class Format> struct Panel {
+    using Opened = typename Format::Opened;
+    static constexpr int64_t SIZE = 256 * 1024;
+
+    Opened * memory;  // Or null: rows stay as they are.
+    int64_t tiles;
+
+    static int64_t tiles_of(int64_t blocks) {
+        return std::clamp<int64_t>(SIZE / (blocks * static_cast<int64_t>(sizeof(Opened))), 1, CHUNK / ROWS);
+    }
+
+    /// Bytes for each thread.
+    static size_t size(int64_t blocks) { return tiles_of(blocks) * blocks * sizeof(Opened); }
+
+    /// The panel of thread `number` in memory from `first` on, for so many columns.
+    Panel(char * first, int number, int64_t blocks, int64_t columns)
+        : memory(columns < MANY_COLUMNS ? nullptr : reinterpret_cast<Opened *>(first + number * size(blocks))),
+          tiles(memory == nullptr ? CHUNK : tiles_of(blocks)) {}
+
+    void open(const char * rows, size_t stride, int64_t blocks, int64_t begin, int64_t end, const char * next) const {
+        Opened * to = memory;
+        for (int64_t row = begin; row < end; row += ROWS) {
+            const char * tile = rows + (std::min(row, end - ROWS) - begin) * stride;
+            const char * later = row + ROWS < end ? tile + ROWS * stride : next;
+            for (int64_t i = 0; i < blocks; i++) {
+                if (later != nullptr) {
+                    fetch<ROWS * sizeof(typename Format::Weights)>(later + i * ROWS * sizeof(typename Format::Weights));
+                }
+                new (to++) Opened(tile + i * sizeof(typename Format::Weights), stride);
+            }
+        }
+    }
+
+    /// As multiply_rows, for the rows that are open. Columns that lack in their number are computed for nobody: one way
+    /// for all numbers compiles in a sixteenth of the time.
+    void multiply(int64_t blocks, int64_t begin, int64_t end, const Columns<Format> & columns) const {
+        Columns<Format> all = columns;
+        float nobody[ROWS], * here[MOST_COLUMNS];
+        while (all.held < MOST_COLUMNS) {
+            all.add(all.y[0], all.notes[0], nobody);
+        }
+        const Opened * tile = memory;
+        for (int64_t row = begin; row < end; row += ROWS, tile += blocks) {
+            for (int c = 0; c < MOST_COLUMNS; c++) {
+                here[c] = c < columns.held ? all.out[c] + std::min(row, end - ROWS) : nobody;
+            }
+            Format::template opened_tile<MOST_COLUMNS>(tile, blocks, all.y, all.notes, here);
+        }
+    }
+};
+
+/// Rows of weights, as they are or unpacked.
+template <class Format> struct WeightRows {
+    const char * first;
+    size_t stride;
+    int64_t blocks, begin, end;
+    const char * next;  // Weights that are needed then, or null.
+};
+
+/// Multiplies rows with columns: `each(use)` calls `use(columns, last)` with at most MOST_COLUMNS at a time, as often as
+/// it is asked for.
+template <class Format, class Each>
+void multiply_all(const WeightRows<Format> & rows, char * memory, int number, int64_t count, Each && each) {
+    if constexpr (OPENS<Format>) {
+        const Panel<Format> panel(memory, number, rows.blocks, count);
+        if (panel.memory != nullptr) {
+            for (int64_t begin = rows.begin; begin < rows.end; begin += panel.tiles * ROWS) {
+                const int64_t end = std::min(begin + panel.tiles * ROWS, rows.end);
+                // The last tile may repeat rows of the one before.
+                const int64_t from = std::min(begin, end - ROWS);
+                const char * first = rows.first + (from - rows.begin) * rows.stride;
+                panel.open(first, rows.stride, rows.blocks, from, end, end < rows.end ? first + (end - from) * rows.stride : rows.next);
+                each([&](const Columns<Format> & columns, bool) { panel.multiply(rows.blocks, from, end, columns); });
+            }
+            return;
+        }
+    }
+    each([&](const Columns<Format> & columns, bool last) {
+        multiply_rows<Format>(rows.first, rows.stride, rows.blocks, rows.begin, rows.end, last ? rows.next : nullptr, columns);
+    });
 }
 
 }  // namespace outrider
