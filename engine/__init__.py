@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         NotAvailable,
         PairWarning,
         RewindNotSupported,
+        ServerFailed,
         TextNotEncodable,
         TokenOutOfRange,
         UnknownMethod,
@@ -76,11 +77,13 @@ if TYPE_CHECKING:
         Origin,
         PromptProgress,
         RoundEvent,
+        TextEvent,
         TokenEvent,
     )
     from engine.formats.gguf.parts import first_part
     from engine.formats.model_file import ModelFile
     from engine.generation.questions import Infill, ReadPrompt
+    from engine.generation.responder import Capabilities, Responder
     from engine.growth.full_size import FullSize, full_size_target
     from engine.growth.transformers_folder import safetensors_copy
     from engine.library.compat import Fit, judge_pair, rank_drafts
@@ -103,6 +106,11 @@ if TYPE_CHECKING:
     from engine.messages.read import parts_from_json
     from engine.methods import DRAFT_METHODS, METHODS, PLAIN, DraftMethod
     from engine.options import GenerationOptions, LoadOptions
+    from engine.remote.address import is_server_address
+    from engine.remote.client import RemoteDecoder
+    from engine.remote.connect import connect_server
+    from engine.remote.http import Patience
+    from engine.remote.keys import keep_server_key, server_key
     from engine.sampling.acceptance import accept, residual_distribution
     from engine.sampling.distribution import distribution, sample
     from engine.server.local import LocalServer, ServerAddress
@@ -181,6 +189,7 @@ HOMES = {
         "NotAvailable",
         "PairWarning",
         "RewindNotSupported",
+        "ServerFailed",
         "TextNotEncodable",
         "TokenOutOfRange",
         "UnknownMethod",
@@ -196,6 +205,7 @@ HOMES = {
         "Origin",
         "PromptProgress",
         "RoundEvent",
+        "TextEvent",
         "TokenEvent",
     ),
     "engine.library.scan": ("inspect_model", "scan_folder"),
@@ -207,6 +217,12 @@ HOMES = {
     "engine.formats.gguf.parts": ("first_part",),
     "engine.system.files": ("expanded", "private_file", "private_folder", "tighten", "write_whole"),
     "engine.system.processor": ("check_processor",),
+    "engine.remote.address": ("is_server_address",),
+    "engine.remote.client": ("RemoteDecoder",),
+    "engine.remote.connect": ("connect_server",),
+    "engine.remote.http": ("Patience",),
+    "engine.remote.keys": ("keep_server_key", "server_key"),
+    "engine.generation.responder": ("Capabilities", "Responder"),
     "engine.options": ("GenerationOptions", "LoadOptions"),
     "engine.system.hidden_commands": ("run_hidden_command",),
     "engine.system.installation": ("EXIT_DAMAGED", "Installation", "check_installation", "installation_folder"),
@@ -235,6 +251,7 @@ __all__ = [
     "CacheType",
     "CancelToken",
     "Cancelled",
+    "Capabilities",
     "ChatTemplateFailed",
     "Constraint",
     "ContextFull",
@@ -288,21 +305,26 @@ __all__ = [
     "OtherPart",
     "PairWarning",
     "Part",
+    "Patience",
     "Phrase",
     "PromptFit",
     "PromptProgress",
     "ReadPrompt",
     "ReasoningPart",
+    "RemoteDecoder",
+    "Responder",
     "Rewind",
     "RewindNotSupported",
     "RoundEvent",
     "SamplingConfig",
     "ServerAddress",
+    "ServerFailed",
     "ServerFigures",
     "ServerLine",
     "SpeculationConfig",
     "SpeculativeDecoder",
     "Spread",
+    "TextEvent",
     "TextNotEncodable",
     "TextPart",
     "ThinkingMode",
@@ -327,6 +349,7 @@ __all__ = [
     "cache_folder",
     "check_installation",
     "check_processor",
+    "connect_server",
     "distribution",
     "expanded",
     "find_preset",
@@ -336,7 +359,9 @@ __all__ = [
     "gpu_offload",
     "inspect_model",
     "installation_folder",
+    "is_server_address",
     "judge_pair",
+    "keep_server_key",
     "load",
     "measure_ways",
     "memory_needs",
@@ -350,6 +375,7 @@ __all__ = [
     "safetensors_copy",
     "sample",
     "scan_folder",
+    "server_key",
     "tighten",
     "tighten_cache",
     "usable_cache_types",

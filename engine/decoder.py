@@ -30,6 +30,7 @@ from engine.generation.occupancy import Occupancy, ReplyRef, RunningReply
 from engine.generation.planner import Models, make_plan, make_request, settle_lookahead
 from engine.generation.questions import TargetQuestions
 from engine.generation.reply_calls import ReplyCalls
+from engine.generation.responder import EVERYTHING, Capabilities
 from engine.library.compat import Fit, judge_backends, require_usable
 from engine.loading.heads import open_heads
 from engine.loading.open import ModelSource, notes_on_models
@@ -89,6 +90,11 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
     def is_loaded(self) -> bool:
         """Return whether there is a target."""
         return self.target is not None
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Return what can be known of its replies: everything."""
+        return EVERYTHING
 
     def attach_target(
         self,

@@ -299,6 +299,18 @@ class BackendClosed(BackendFailure):
         super().__init__(Translatable("it was closed"))
 
 
+class ServerFailed(EngineError):
+    """Report a server that cannot be asked, refuses, or breaks off.
+
+    Attributes: address; status (the HTTP status, None where there was no answer).
+    """
+
+    def __init__(self, address: str, message: str, status: int | None = None) -> None:
+        self.address = address
+        self.status = status
+        super().__init__(message)
+
+
 class Cancelled(EngineError):
     """Report that the work was cancelled before there was anything to return."""
 

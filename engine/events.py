@@ -27,7 +27,10 @@ class LoadProgress(NamedTuple):
 
 
 class PromptProgress(NamedTuple):
-    """Report that the prompt is being read: `evaluated` of `total` tokens that were not in the cache."""
+    """Report that the prompt is being read: `evaluated` of `total` tokens that were not in the cache.
+
+    0 of 0: it was read, by a server that does not tell how long it is.
+    """
 
     evaluated: int
     total: int
@@ -55,6 +58,19 @@ class TokenEvent(NamedTuple):
     top: tuple[tuple[int, float], ...] = ()
     channel: Channel = "content"
     added: tuple[tuple[Channel, str], ...] = ()
+
+
+class TextEvent(NamedTuple):
+    """Report a piece of the reply of a server, which tells text and no tokens.
+
+    `text`: what it adds to the reply's text; `channel`, `added`: as in TokenEvent; `tokens`: how many tokens the reply
+    has with it, None where the server does not tell.
+    """
+
+    text: str
+    channel: Channel = "content"
+    added: tuple[tuple[Channel, str], ...] = ()
+    tokens: int | None = None
 
 
 class RoundEvent(NamedTuple):
@@ -89,6 +105,7 @@ class GenerationResult:
     `stop_reason`: the stop string, or the id of the token, that ended the reply; None where something else did. `seed`:
     of the draws, given or drawn. `logprobs`: of each token, and `top`: the best (token, logprob) of its place,
     where they were asked for; both as in TokenEvent.
+    A server tells no tokens: `tokens` is then empty, and `stats.untold` names the figures that it did not tell.
     """
 
     text: str
@@ -134,8 +151,8 @@ class GenerationResult:
             "content": self.content,
             "tool_calls": [call.to_dict() for call in self.tool_calls],
             "tokens": list(self.tokens),
-            "prompt_tokens": self.prompt_tokens,
-            "prompt_evaluated": self.prompt_evaluated,
+            "prompt_tokens": None if "prompt" in self.stats.untold else self.prompt_tokens,
+            "prompt_evaluated": None if "cached" in self.stats.untold else self.prompt_evaluated,
             "finish_reason": self.finish_reason,
             "stop_reason": self.stop_reason,
             "method": self.method,
@@ -156,4 +173,4 @@ class Finished(NamedTuple):
     result: GenerationResult
 
 
-Event = PromptProgress | TokenEvent | RoundEvent | Finished
+Event = PromptProgress | TokenEvent | TextEvent | RoundEvent | Finished

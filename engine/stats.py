@@ -5,8 +5,36 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Literal
 
+Untold = Literal["prompt", "cached", "tokens", "acceptance", "rounds", "endings", "times"]
+UNTOLD: Mapping[Untold, tuple[str, ...]] = {
+    "prompt": (),
+    "cached": (),
+    "tokens": ("emitted", "plain_tokens", "mean_length", "tokens_per_second"),
+    "acceptance": ("proposed", "accepted", "rejected", "acceptance_rate"),
+    "rounds": (
+        "rounds",
+        "target_forwards",
+        "draft_forwards",
+        "mean_length",
+        "average_lookahead",
+        "overlapped_rounds",
+        "n1_fallbacks",
+    ),
+    "endings": (
+        "corrections",
+        "bonus_tokens",
+        "plain_tokens",
+        "forced_tokens",
+        "by_method",
+        "forwards_by_size",
+        "target_ms_by_size",
+    ),
+    "times": ("draft_ms", "target_ms", "estimated_speedup"),
+}
+"""What a server may not tell, with the figures of the JSON form that are unknown then. `prompt`: how long it was;
+`cached`: how much of it was in the cache; `endings`: how each round ended; `times`: what draft and target took."""
 POOR_ACCEPTANCE = 0.3
 _ENDINGS = {"correction": "corrections", "bonus": "bonus_tokens", "plain": "plain_tokens"}
 ADVICE = "Only {:.0%} of the proposed tokens were accepted. Choose a smaller lookahead or another draft."
@@ -53,6 +81,8 @@ class GenerationStats:
     target's forwards of n tokens, `target_ms_by_size` their time. `draft_ms` is time that the reply waited for the
     draft. `by_method`: the rounds of each method that proposed, those without a proposal as autoregressive.
     `speedup` is measured, None until plain decoding of this target was measured.
+    `untold`: what the server that wrote the reply did not tell: those figures are 0 here and null in JSON. Of its
+    tokens those that are not known to be accepted count as plain.
     """
 
     rounds: int = 0
@@ -78,6 +108,7 @@ class GenerationStats:
     target_ms_by_size: tuple[float, ...] = ()
     by_method: tuple[MethodStats, ...] = ()
     plain_tokens_per_second: float | None = None
+    untold: tuple[Untold, ...] = ()
 
     @property
     def emitted(self) -> int:
@@ -163,7 +194,9 @@ class GenerationStats:
         summed: dict[str, Any] = {}
         for field in fields(self):
             mine, theirs = getattr(self, field.name), getattr(other, field.name)
-            if field.name == "plain_tokens_per_second":
+            if field.name == "untold":
+                summed[field.name] = tuple(name for name in UNTOLD if name in (*mine, *theirs))
+            elif field.name == "plain_tokens_per_second":
                 summed[field.name] = theirs or mine
             elif field.name == "by_method":
                 summed[field.name] = _add_by_name(mine, theirs)
@@ -174,7 +207,13 @@ class GenerationStats:
         return GenerationStats(**summed)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the stable JSON form: every counter and every derived figure."""
+        """Return the stable JSON form: every counter and every derived figure, null where a server did not tell it."""
+        told = self._counted()
+        if self.untold:
+            told |= {name: None for group in self.untold for name in UNTOLD[group]} | {"untold": list(self.untold)}
+        return told
+
+    def _counted(self) -> dict[str, Any]:
         return {
             "rounds": self.rounds,
             "proposed": self.proposed,
@@ -214,10 +253,12 @@ class GenerationStats:
         """Return the inverse of `to_dict`: derived figures are computed again, unknown keys ignored."""
         known = {field.name for field in fields(cls)}
         values: dict[str, Any] = {
-            key: tuple(v) if isinstance(v, list) else v for key, v in data.items() if key in known
+            key: tuple(v) if isinstance(v, list) else v
+            for key, v in data.items()
+            if key in known and (v is not None or key == "plain_tokens_per_second")
         }
-        if "lookahead_sum" not in values and "average_lookahead" in data:
-            values["lookahead_sum"] = round(data["average_lookahead"] * data.get("rounds", 0))
+        if "lookahead_sum" not in values and data.get("average_lookahead") is not None:
+            values["lookahead_sum"] = round(data["average_lookahead"] * (data.get("rounds") or 0))
         if "by_method" in values:
             counted = {field.name for field in fields(MethodStats)}
             values["by_method"] = tuple(

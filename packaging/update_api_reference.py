@@ -53,8 +53,16 @@ GROUPS = (
         "Events and results",
         "What they give.",
         (
-            *("Event", "PromptProgress", "TokenEvent", "RoundEvent", "Finished", "Origin", "FinishReason"),
+            *("Event", "PromptProgress", "TokenEvent", "TextEvent", "RoundEvent", "Finished", "Origin", "FinishReason"),
             *("GenerationResult", "GenerationStats", "MethodStats", "PromptFit", "ReadPrompt", "Infill"),
+        ),
+    ),
+    Group(
+        "Servers",
+        "A server as the target, and the contract that it shares with a decoder.",
+        (
+            *("connect_server", "RemoteDecoder", "Responder", "Capabilities", "Patience", "is_server_address"),
+            *("server_key", "keep_server_key"),
         ),
     ),
     Group(
@@ -101,7 +109,7 @@ GROUPS = (
             *("FolderUnreadable", "IncompatiblePair", "VocabularyMismatch", "UnknownMethod", "UnknownPreset"),
             *("NotAvailable", "InvalidRequest", "InvalidLookahead", "InvalidSampling", "TokenOutOfRange"),
             *("ContextFull", "TextNotEncodable", "ChatTemplateFailed", "DegenerateDistribution"),
-            *("RewindNotSupported", "BackendFailure", "BackendClosed", "DecoderBusy", "Cancelled"),
+            *("RewindNotSupported", "BackendFailure", "BackendClosed", "ServerFailed", "DecoderBusy", "Cancelled"),
             *("InstallationDamaged", "GrowthError", "PairWarning", "LoadWarning"),
         ),
     ),

@@ -15,15 +15,19 @@ from rich.console import Console
 
 from engine._version import __version__
 from engine.cancel import CancelToken
-from engine.cli.arguments.models import add_models, add_speculation, load_models, settings_of
+from engine.cli.arguments.models import NamedModels, add_models, add_speculation, load_models, settings_of
 from engine.cli.arguments.prompts import read_messages, read_told, with_system
 from engine.cli.arguments.replies import add_reply_options, reply_options, system_of
+from engine.cli.arguments.server_target import connect_to_target
 from engine.cli.common import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, run_cancellable
 from engine.config import GenerationRequest, SamplingConfig, freeze_prompt
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled, InvalidRequest
-from engine.events import Finished, GenerationResult, TokenEvent
+from engine.events import Finished, GenerationResult, TextEvent, TokenEvent
+from engine.generation.responder import Responder
 from engine.messages.message import Message
+from engine.remote.address import is_server_address
+from engine.remote.client import RemoteDecoder
 
 _SCHEMA = 1
 """Of the JSON: raised where a key changes its meaning or goes. New keys do not raise it."""
@@ -51,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     prompt("--raw", action="store_true", help="do not apply the chat template")
     prompt("--tokens", action="store_true", help="the prompt is token ids separated by commas")
-    add_models(parser)
+    add_models(parser, or_server=True)
     add_speculation(parser)
     add_sampling_options(parser)
     add_reply_options(parser)
@@ -65,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 class _Output:
     """Print replies. `options`: of their requests."""
 
-    decoder: SpeculativeDecoder
+    decoder: Responder
     options: dict[str, Any]
     as_json: bool
     cancel: CancelToken
@@ -75,11 +79,11 @@ class _Output:
         """Return one reply: JSON on stdout, or the text as it comes and a line of figures on stderr."""
         result: GenerationResult | None = None
         for event in self.decoder.stream(prompt, cancel=self.cancel, **(self.options | further)):
-            if isinstance(event, TokenEvent) and not self.as_json:
+            if isinstance(event, TokenEvent | TextEvent) and not self.as_json:
                 print(event.text, end="", flush=True)
             elif isinstance(event, Finished):
                 result = event.result
-                print(json.dumps(result.to_dict() | describe_models(self.decoder)) if self.as_json else "", flush=True)
+                print(json.dumps(result.to_dict() | said_of(self.decoder)) if self.as_json else "", flush=True)
         if result is None:
             raise Cancelled
         for note in result.notes if not self.as_json else ():
@@ -109,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
     console = Console(stderr=True, quiet=args.quiet)
 
     def work() -> int:
-        with load_models(args, settings, console, cancel) as decoder:
+        with _responder(args, settings, console, cancel) as decoder:
             if cancel.cancelled:
                 raise Cancelled
             output = _Output(decoder, options, args.json, cancel, console)
@@ -136,6 +140,17 @@ def _check_together(args: argparse.Namespace) -> None:
     inputs = [args.prompt, args.system, None if args.messages is None else str(args.messages)]
     if inputs.count("-") > 1:
         raise InvalidRequest("Standard input can be read once only: use - in one place.")
+
+
+def _responder(
+    args: argparse.Namespace, settings: NamedModels, console: Console, cancel: CancelToken
+) -> SpeculativeDecoder | RemoteDecoder:
+    """Return what answers: models that are loaded, or the server that --target names."""
+    if is_server_address(settings.target):
+        return connect_to_target(args, str(settings.target), settings.sampling, cancel)
+    if args.model is not None:
+        raise InvalidRequest("--model names a model of a server: pass its address as --target.")
+    return load_models(args, settings, console, cancel)
 
 
 def _note_ignored(args: argparse.Namespace) -> None:
@@ -188,22 +203,21 @@ def _answer_turns(output: _Output, turns: Sequence[Message]) -> int:
     return EXIT_DONE
 
 
-def describe_models(decoder: SpeculativeDecoder) -> dict[str, Any]:
-    """Return what JSON says beside the reply: its own form, this version, the models, where the target computed."""
-    target, draft = decoder.target, decoder.draft
-    named = {"schema": _SCHEMA, "version": __version__, "draft": None if draft is None else draft.name}
-    if target is None:
-        return named
-    return named | {"target": target.name, "device": target.device, "batch_invariant": target.batch_invariant}
+def said_of(decoder: Responder) -> dict[str, Any]:
+    """Return what JSON says beside the reply: its own form, this version, who answered and where."""
+    return {"schema": _SCHEMA, "version": __version__, **decoder.describe()}
 
 
 def figures_line(result: GenerationResult) -> str:
     """Return the line of figures for a person."""
     stats = result.stats
     parts = [f"{stats.emitted} tokens", f"{stats.tokens_per_second:.1f} tok/s"]
+    if "tokens" in stats.untold:
+        parts = ["tokens and speed not told"]
     if stats.proposed:
-        parts += [
-            f"{100 * stats.acceptance_rate:.0f} % accepted",
-            f"{stats.mean_length:.1f} tokens per round",
-        ]
+        parts.append(f"{100 * stats.acceptance_rate:.0f} % accepted")
+    elif "acceptance" in stats.untold:
+        parts.append("acceptance not told")
+    if stats.proposed and "rounds" not in stats.untold:
+        parts.append(f"{stats.mean_length:.1f} tokens per round")
     return " · ".join([*parts, f"{result.method}, finish reason: {result.finish_reason}"])

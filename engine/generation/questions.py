@@ -61,14 +61,23 @@ _FILE_MARKS = ("<|file_sep|>", "<file_sep>", "<|file_separator|>")
 
 
 class TargetQuestions:
-    """Answer questions about a target without writing a reply. Attribute: target (the loaded backend or None)."""
+    """Answer questions about a target without writing a reply. Attributes: target, draft (backends or None)."""
 
     target: Backend | None
+    draft: Backend | None
 
     def _loaded(self) -> Backend:
         if self.target is None:
             raise ModelNotLoaded("target")
         return self.target
+
+    def describe(self) -> dict[str, Any]:
+        """Return the models' names and where the target computes, for JSON."""
+        target, draft = self.target, self.draft
+        said: dict[str, Any] = {"draft": None if draft is None else draft.name}
+        if target is not None:
+            said |= {"target": target.name, "device": target.device, "batch_invariant": target.batch_invariant}
+        return said
 
     def token_text(self, token: int) -> str:
         r"""Return the text of one token of the target alone.

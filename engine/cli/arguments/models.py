@@ -30,15 +30,18 @@ class NamedModels:
     sampling: SamplingConfig
 
 
-def add_models(parser: argparse.ArgumentParser) -> None:
-    """Add the options that name the models and say how they are loaded."""
+def add_models(parser: argparse.ArgumentParser, *, or_server: bool = False) -> None:
+    """Add the options that name the models and say how they are loaded. `or_server`: the target may be a server."""
     models = parser.add_argument_group("models (default: the bundled pair)")
+    server = ", or the address of a server (http://host:port)" if or_server else ""
     models.add_argument(
         "-m",
         "--target",
         metavar="T",
-        help="GGUF file, folder with safetensors, name in the Hugging Face cache, or demo",
+        help=f"GGUF file, folder with safetensors, name in the Hugging Face cache, or demo{server}",
     )
+    if or_server:
+        models.add_argument("--model", metavar="NAME", help="which model of a server (default: its only one)")
     models.add_argument("-d", "--draft", metavar="D", help="like --target, or none")
     models.add_argument(
         "-c",

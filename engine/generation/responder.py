@@ -1,0 +1,136 @@
+"""Define the contract of whoever answers a request: models loaded here, or a server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Protocol, Self, Unpack
+
+from engine.cancel import CancelToken
+from engine.chat.context_fit import PromptFit
+from engine.config import GenerationRequest, Prompt, ThinkingMode
+from engine.events import Event, GenerationResult
+from engine.generation.questions import ReadPrompt
+from engine.messages.message import Message
+from engine.options import GenerationOptions
+from engine.stats import GenerationStats
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """Say what can be known of the replies of a responder.
+
+    `tokens`: their token ids, so that its events are TokenEvents (otherwise TextEvents), and `token_text`; `logprobs`:
+    the probabilities of the tokens; `acceptance`: how many were proposed and accepted; `plain`: whether plain decoding
+    can be asked for, to compare with; `counts`: whether `count`, `fit` and `read_prompt` answer.
+    """
+
+    tokens: bool = False
+    logprobs: bool = False
+    acceptance: bool = False
+    plain: bool = False
+    counts: bool = False
+
+
+EVERYTHING = Capabilities(tokens=True, logprobs=True, acceptance=True, plain=True, counts=True)
+
+
+class Responder(Protocol):
+    """Answer requests: SpeculativeDecoder does, and RemoteDecoder. What one cannot do it declares in `capabilities`."""
+
+    cancel_token: CancelToken
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Return what can be known of its replies."""
+
+    @property
+    def is_loaded(self) -> bool:
+        """Return whether it can be asked."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return sentences that a person should know, mostly none."""
+
+    @property
+    def thinking_modes(self) -> tuple[ThinkingMode, ...]:
+        """Return what `thinking` may be beside "default"."""
+
+    @property
+    def stats(self) -> GenerationStats:
+        """Return the figures of all replies since the last `reset_stats`, added up."""
+
+    def reset_stats(self) -> None:
+        """Start counting anew."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return who answers, for JSON."""
+
+    def generate(
+        self,
+        prompt: Prompt | GenerationRequest,
+        *,
+        cancel: CancelToken | None = None,
+        **options: Unpack[GenerationOptions],
+    ) -> GenerationResult:
+        """Write a reply and give it whole."""
+
+    def stream(
+        self,
+        prompt: Prompt | GenerationRequest,
+        *,
+        cancel: CancelToken | None = None,
+        **options: Unpack[GenerationOptions],
+    ) -> Generator[Event, bool | None, None]:
+        """Write a reply as events, Finished last; what fails midway is raised behind it."""
+
+    def astream(
+        self,
+        prompt: Prompt | GenerationRequest,
+        *,
+        cancel: CancelToken | None = None,
+        **options: Unpack[GenerationOptions],
+    ) -> AsyncGenerator[Event, None]:
+        """Stream without blocking the event loop."""
+
+    def answer_now(self) -> None:
+        """Let the reply that is being written end its thought, where that can be done."""
+
+    def calibrate(self, *, cancel: CancelToken | None = None) -> None:
+        """Measure what has to be known before replies are timed."""
+
+    def token_text(self, token: int) -> str:
+        """Return the text of one token alone; needs `tokens`."""
+
+    def count(self, text: str) -> int:
+        """Return how many tokens a text has; needs `counts`."""
+
+    def fit(
+        self,
+        messages: Sequence[Message | Mapping[str, Any]],
+        *,
+        max_tokens: int | None = None,
+        thinking: ThinkingMode = "default",
+        cancel: CancelToken | None = None,
+    ) -> PromptFit:
+        """Return how much of these messages a reply would read; needs `counts`."""
+
+    def read_prompt(
+        self,
+        messages: Sequence[Message | Mapping[str, Any]],
+        *,
+        thinking: ThinkingMode = "default",
+        reply_next: bool = True,
+        cancel: CancelToken | None = None,
+    ) -> ReadPrompt:
+        """Return what the target would read of these messages; needs `counts`."""
+
+    def close(self) -> None:
+        """End what is running, and free everything."""
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Close it."""

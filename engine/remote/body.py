@@ -1,0 +1,134 @@
+"""Make the body of a request: what the engine is asked for, as OpenAI's interface says it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.config import GenerationRequest, SamplingConfig
+from engine.constraint import Constraint
+from engine.errors import NotAvailable
+from engine.messages.message import Message
+from engine.messages.parts import FilePart, OtherField, ReasoningPart, TextPart
+from engine.remote.kinds import ServerKind
+from engine.translatable import Translatable
+
+_STANDARD = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
+_DEFAULT = SamplingConfig()
+_SAID = (TextPart, FilePart)
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """Hold a request. `chat`: of a conversation, otherwise of a text; `notes`: what the server could not be asked."""
+
+    chat: bool
+    content: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+def make_body(request: GenerationRequest, model: str, kind: ServerKind) -> Body:
+    """Return the body of a request. Raises NotAvailable for what the server cannot be asked and cannot be left out."""
+    content: dict[str, Any] = {"model": model, "stream": True}
+    content["stream_options"] = {"include_usage": True, **kind.usage}
+    chat = not request.raw and not _are_tokens(request.prompt)
+    unasked = [*_sample(content, request.sampling, kind)]
+    if chat:
+        content["messages"] = _messages(request.prompt, kind)
+        content |= _going_on(content["messages"], kind)
+        unasked += _think(content, request.thinking, kind)
+    else:
+        content["prompt"] = request.prompt if isinstance(request.prompt, str) else list(request.prompt)
+    if request.max_tokens is not None:
+        content["max_tokens"] = request.max_tokens
+    if request.stop:
+        content["stop"] = list(request.stop)
+    if request.stop_tokens:
+        if kind.name not in ("vLLM", "SGLang"):
+            raise _cannot(Translatable("Ending a reply at a token"), Translatable("give a text as --stop instead"))
+        content["stop_token_ids"] = list(request.stop_tokens)
+    if request.tools:
+        content["tools"] = [dict(tool) for tool in request.tools]
+    if request.constraint is not None:
+        content["response_format"] = _format(request.constraint)
+    if kind.plain and isinstance(request.speculation.lookahead, int):
+        content["lookahead"] = request.speculation.lookahead
+    content |= kind.extras
+    note = Translatable("The server was not told {names}: it has no such setting.", names=", ".join(unasked))
+    return Body(chat, content, (note,) if unasked else ())
+
+
+def _are_tokens(prompt: object) -> bool:
+    return isinstance(prompt, Sequence) and not isinstance(prompt, str) and all(isinstance(t, int) for t in prompt)
+
+
+def _sample(content: dict[str, Any], sampling: SamplingConfig, kind: ServerKind) -> list[str]:
+    """Put the sampling into a body; return the names of what the server has no word for."""
+    for name in _STANDARD:
+        content[name] = getattr(sampling, name)
+    if sampling.seed is not None:
+        content["seed"] = sampling.seed
+    if sampling.logit_bias:
+        content["logit_bias"] = {str(token): amount for token, amount in sampling.logit_bias}
+    unasked = []
+    for name in ("top_k", "min_p", "typical", "top_n_sigma", "repeat_penalty", "penalty_window", "banned_tokens"):
+        value = getattr(sampling, name)
+        if value == getattr(_DEFAULT, name):
+            continue
+        if name in kind.sampling:
+            content[kind.sampling[name]] = value
+        else:
+            unasked.append(name)
+    return unasked
+
+
+def _think(content: dict[str, Any], thinking: str, kind: ServerKind) -> list[str]:
+    if thinking == "default":
+        return []
+    if thinking in ("low", "medium", "high"):
+        content["reasoning_effort"] = thinking
+    elif kind.template:
+        content["chat_template_kwargs"] = {"enable_thinking": thinking == "on"}
+    else:
+        return ["thinking"]
+    return []
+
+
+def _messages(prompt: Any, kind: ServerKind) -> list[dict[str, Any]]:
+    messages = [Message("user", prompt)] if isinstance(prompt, str) else prompt
+    return [_told(message, kind) for message in messages]
+
+
+def _told(message: Message, kind: ServerKind) -> dict[str, Any]:
+    """Return a message as the server reads it: files in its text, thoughts only where it knows them."""
+    dropped = (OtherField,) if kind.reasoning else (OtherField, ReasoningPart)
+    parts = tuple(part for part in message.parts if not isinstance(part, dropped))
+    told = Message(message.role, parts).to_dict()
+    if isinstance(told["content"], list) and all(isinstance(part, (*_SAID, ReasoningPart)) for part in parts):
+        told["content"] = message.content
+    return told
+
+
+def _going_on(messages: Sequence[dict[str, Any]], kind: ServerKind) -> dict[str, Any]:
+    if not messages or messages[-1]["role"] != "assistant":
+        return {}
+    if kind.going_on is None:
+        raise _cannot(Translatable("Going on with a reply"), Translatable("ask for the reply again instead"))
+    return dict(kind.going_on)
+
+
+def _format(constraint: Constraint) -> dict[str, Any]:
+    if constraint.kind == "json":
+        return {"type": "json_object"}
+    if constraint.kind == "json-schema":
+        return {"type": "json_schema", "json_schema": {"name": "reply", "schema": json.loads(constraint.text)}}
+    raise _cannot(
+        Translatable("A regular expression or grammar as a constraint"),
+        Translatable("a server can be asked for JSON or for JSON of a schema"),
+    )
+
+
+def _cannot(what: str, advice: str) -> NotAvailable:
+    return NotAvailable(Translatable("{what}, with a server as the target,", what=what), advice)

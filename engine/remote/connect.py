@@ -1,0 +1,84 @@
+"""Connect to a server: which models it has, and what kind it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.cancel import CancelToken
+from engine.config import SamplingConfig
+from engine.errors import InvalidRequest, ServerFailed
+from engine.remote.address import read_address
+from engine.remote.client import RemoteDecoder
+from engine.remote.http import Connection, Patience
+from engine.remote.keys import server_key
+from engine.remote.kinds import UNKNOWN, ServerKind, kind_of
+from engine.remote.refusals import message_of, not_understood
+from engine.translatable import Translatable
+
+_MOST_MODELS = 10_000
+
+
+def connect_server(
+    address: str,
+    model: str | None = None,
+    *,
+    key: str | None = None,
+    sampling: SamplingConfig | None = None,
+    cancel: CancelToken | None = None,
+    patience: Patience | None = None,
+) -> RemoteDecoder:
+    """Return a decoder that has its replies written by a server with OpenAI's interface.
+
+    `address`: http://host:port, with or without /v1. `model`: its name there; None: the only one that there is. `key`:
+    None: that of the keyring or of the environment (OUTRIDER_API_KEY), if any. Asks which models there are.
+    Raises InvalidRequest, NotAvailable, ServerFailed, Cancelled.
+    """
+    place = read_address(address)
+    connection = Connection(place, key if key is not None else server_key(str(place)), patience or Patience())
+    names, kind = _models(connection, cancel or CancelToken())
+    if model is None and len(names) != 1:
+        if not names:
+            raise ServerFailed(
+                address,
+                Translatable("The server at {address} names no model. Say which with --model.", address=str(place)),
+            )
+        raise InvalidRequest(
+            Translatable(
+                "The server at {address} has several models. Choose one: {names}.",
+                address=str(place),
+                names=_listed(names),
+            )
+        )
+    if model is not None and names and model not in names:
+        raise InvalidRequest(
+            Translatable(
+                "The server at {address} has no model {model!r}. It has: {names}.",
+                address=str(place),
+                model=model,
+                names=_listed(names),
+            )
+        )
+    return RemoteDecoder(connection, model if model is not None else names[0], names, kind, sampling)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = Translatable(" and {count} more", count=len(names) - 20) if len(names) > 20 else ""
+    return ", ".join(names[:20]) + more
+
+
+def _models(connection: Connection, cancel: CancelToken) -> tuple[tuple[str, ...], ServerKind]:
+    """Return the names of a server's models, and its kind. Raises ServerFailed, Cancelled."""
+    address = connection.address
+    told = connection.read_json(f"{address.base}/models", cancel)
+    listed = told.get("data") if isinstance(told, dict) else None
+    if not isinstance(listed, list):
+        said = message_of(told)
+        raise not_understood(address, said or Translatable("it lists no models"))
+    found: list[str] = []
+    kind = UNKNOWN
+    for entry in listed[:_MOST_MODELS]:
+        name = entry.get("id") if isinstance(entry, dict) else None
+        if isinstance(name, str) and name and name.isprintable() and len(name) <= 500:
+            found.append(name)
+            kind = kind if kind is not UNKNOWN else kind_of(entry.get("owned_by"))
+    return tuple(dict.fromkeys(found)), kind

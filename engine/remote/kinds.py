@@ -1,0 +1,92 @@
+"""Know the kinds of servers: what each can be asked beside OpenAI's interface, and what it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+_LLAMA_CPP = {
+    "top_k": "top_k",
+    "min_p": "min_p",
+    "typical": "typical_p",
+    "top_n_sigma": "top_n_sigma",
+    "repeat_penalty": "repeat_penalty",
+    "penalty_window": "repeat_last_n",
+}
+_VLLM = {"top_k": "top_k", "min_p": "min_p", "repeat_penalty": "repetition_penalty"}
+_OWN = {
+    name: name
+    for name in ("top_k", "min_p", "typical", "top_n_sigma", "repeat_penalty", "penalty_window", "banned_tokens")
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerKind:
+    """Describe a kind of server.
+
+    `name`: for people; `sampling`: how it calls our rules that OpenAI's interface does not have; `extras`: what every
+    request asks for, so that it tells more; `usage`: the same in the options of a stream; `going_on`: how it is asked
+    to go on with a message, None where it cannot be; `echoes`: whether it repeats that message first; `template`:
+    whether arguments of the chat template can be given; `reasoning`: whether it reads what was thought before;
+    `acceptance`: whether it can tell how many tokens were accepted; `counts_drafts`: whether it leaves the counts of
+    drafts out where there were none; `plain`: whether plain decoding can be asked for; `metrics`: whether its counters
+    are at /metrics under vLLM's names.
+    """
+
+    name: str
+    sampling: Mapping[str, str] = field(default_factory=dict)
+    extras: Mapping[str, Any] = field(default_factory=dict)
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    going_on: Mapping[str, Any] | None = None
+    echoes: bool = False
+    template: bool = False
+    reasoning: bool = False
+    acceptance: bool = False
+    counts_drafts: bool = False
+    plain: bool = False
+    metrics: bool = False
+
+
+_FINAL = {"continue_final_message": True, "add_generation_prompt": False}
+UNKNOWN = ServerKind("OpenAI-compatible")
+KINDS: Mapping[str, ServerKind] = {
+    "outrider": ServerKind("Outrider", _OWN, going_on={}, template=True, reasoning=True, acceptance=True, plain=True),
+    "llamacpp": ServerKind(
+        "llama.cpp",
+        _LLAMA_CPP,
+        {"timings_per_token": True, "return_progress": True},
+        going_on={},
+        echoes=True,
+        template=True,
+        reasoning=True,
+        acceptance=True,
+        counts_drafts=True,
+    ),
+    "vllm": ServerKind(
+        "vLLM",
+        _VLLM,
+        usage={"continuous_usage_stats": True},
+        going_on=_FINAL,
+        template=True,
+        reasoning=True,
+        acceptance=True,
+        metrics=True,
+    ),
+    "sglang": ServerKind(
+        "SGLang",
+        _VLLM,
+        {"return_meta_info": True},
+        {"continuous_usage_stats": True},
+        going_on=_FINAL,
+        template=True,
+        reasoning=True,
+        acceptance=True,
+    ),
+}
+"""By what a server says in /v1/models of who owns a model."""
+
+
+def kind_of(owner: object) -> ServerKind:
+    """Return the kind of a server by the `owned_by` of its models."""
+    return KINDS.get(owner, UNKNOWN) if isinstance(owner, str) else UNKNOWN

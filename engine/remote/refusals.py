@@ -1,0 +1,173 @@
+"""Say in words what went wrong with a server."""
+
+from __future__ import annotations
+
+import json
+import ssl
+
+from engine.errors import ServerFailed
+from engine.remote.address import Address
+from engine.translatable import Translatable
+
+_LONGEST = 300
+_AGAIN = Translatable("What it wrote stays. Ask again to go on.")
+
+
+def unreachable(address: Address, error: BaseException, waited: float) -> ServerFailed:
+    """Return the error for a server that gave no answer at all. `waited`: seconds for the connection."""
+    import httpx  # noqa: PLC0415 - what talks to no server starts without it
+
+    reason = _certificate_problem(error)
+    if reason is not None:
+        said = Translatable(
+            "Cannot trust the server at {address}: {reason}. Check the address, or have this computer trust its "
+            "certificate.",
+            address=str(address),
+            reason=reason,
+        )
+    elif isinstance(error, httpx.ConnectTimeout):
+        said = Translatable(
+            "Cannot reach the server at {address}: nothing answered within {seconds:g} seconds. Check the address and "
+            "the network.",
+            address=str(address),
+            seconds=waited,
+        )
+    elif isinstance(error, httpx.ProxyError):
+        said = Translatable(
+            "Cannot reach the server at {address}: the proxy refuses it. Check the proxy of this system.",
+            address=str(address),
+        )
+    elif isinstance(error, httpx.ConnectError):
+        said = Translatable(
+            "Cannot reach the server at {address}. Check that it is running and that the address is right.",
+            address=str(address),
+        )
+    elif isinstance(error, httpx.HTTPError | OSError):
+        said = Translatable(
+            "The server at {address} ended the connection without an answer. Check that it is still running.",
+            address=str(address),
+        )
+    else:
+        said = Translatable(
+            "The server at {address} could not be asked ({error}). Check the address.",
+            address=str(address),
+            error=type(error).__name__,
+        )
+    return ServerFailed(str(address), said)
+
+
+def broke_off(address: Address, _error: BaseException | None = None, _waited: float = 0.0) -> ServerFailed:
+    """Return the error for an answer that ended in the middle."""
+    said = Translatable("The server at {address} broke off in the middle of its answer. {again}", again=_AGAIN,
+                        address=str(address))  # fmt: skip
+    return ServerFailed(str(address), said)
+
+
+def is_silent(address: Address, seconds: float, *, begun: bool) -> ServerFailed:
+    """Return the error for a server that told nothing for so long."""
+    if begun:
+        said = Translatable(
+            "The server at {address} has sent nothing for {seconds:g} seconds. {again}",
+            address=str(address),
+            seconds=seconds,
+            again=_AGAIN,
+        )
+    else:
+        said = Translatable(
+            "The server at {address} has not answered for {seconds:g} seconds. Check what it is doing, and ask again.",
+            address=str(address),
+            seconds=seconds,
+        )
+    return ServerFailed(str(address), said)
+
+
+def not_understood(address: Address, reason: str) -> ServerFailed:
+    """Return the error for an answer that is not what OpenAI's interface says."""
+    said = Translatable(
+        "The answer of the server at {address} cannot be read: {reason}. Check that it has OpenAI's interface.",
+        address=str(address),
+        reason=reason,
+    )
+    return ServerFailed(str(address), said)
+
+
+def failed_midway(address: Address, told: object) -> ServerFailed:
+    """Return the error for a server that reports one instead of going on. `told`: its words."""
+    said = Translatable("The server at {address} failed{words}", address=str(address), words=_quoted(message_of(told)))
+    return ServerFailed(str(address), said)
+
+
+def refused(address: Address, status: int, retry_after: str, body: bytes, *, with_key: bool) -> ServerFailed:
+    """Return the error for an answer with another status than 200, or of another kind than was asked for."""
+    words = _quoted(message_of(_json(body)))
+    place = str(address)
+    if status == 200:
+        return not_understood(address, Translatable("it is neither a stream nor JSON"))
+    if status in (401, 403) and with_key:
+        said = Translatable("The server at {address} refuses the key. Check it.", address=place)
+    elif status in (401, 403):
+        said = Translatable("The server at {address} wants a key, and there is none. Enter it.", address=place)
+    elif status == 404:
+        said = Translatable(
+            "The server at {address} does not have what was asked for (404){words}", address=place, words=words
+        )
+    elif status == 429:
+        soon = retry_after.isdecimal() and len(retry_after) < 6
+        after = Translatable(" in {wait} s", wait=retry_after) if soon else Translatable(" later")
+        said = Translatable(
+            "The server at {address} takes no more requests for now (429). Ask again{after}.",
+            address=place,
+            after=after,
+        )
+    elif 300 <= status < 400:
+        said = Translatable(
+            "The server at {address} sends to another address ({status}). Enter that one.", address=place, status=status
+        )
+    elif status >= 500:
+        said = Translatable(
+            "The server at {address} failed ({status}){words}", address=place, status=status, words=words
+        )
+    else:
+        said = Translatable(
+            "The server at {address} refuses the request ({status}){words}", address=place, status=status, words=words
+        )
+    return ServerFailed(place, said, status)
+
+
+def message_of(told: object) -> str:
+    """Return the words of a server's error, whatever form it has: one line, not too long."""
+    found: object = told
+    for _ in range(3):
+        if not isinstance(found, dict):
+            break
+        found = next((found[name] for name in ("error", "message", "detail") if found.get(name)), "")
+    if not isinstance(found, str):
+        return ""
+    line = " ".join("".join(letter if letter.isprintable() else " " for letter in found[: 4 * _LONGEST]).split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+
+
+def _quoted(words: str) -> str:
+    if not words:
+        return "."
+    return Translatable(": {words}", words=words if words[-1] in ".!?…" else words + ".")
+
+
+def _json(body: bytes) -> object:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _certificate_problem(error: BaseException | None) -> str | None:
+    """Return why a certificate was not trusted; None where that was not it."""
+    for _ in range(8):
+        if error is None:
+            return None
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return error.verify_message.rstrip(".")
+        if isinstance(error, ssl.SSLError):
+            return error.reason or "TLS"
+        error = error.__cause__ or error.__context__
+    return None
