@@ -106,18 +106,20 @@ def refused(address: Address, status: int, retry_after: str, body: bytes, *, wit
     if status in (401, 403) and with_key:
         said = Translatable("The server at {address} refuses the key. Check it.", address=place)
     elif status in (401, 403):
-        said = Translatable("The server at {address} wants a key, and there is none. Enter it.", address=place)
+        said = Translatable("The server at {address} wants a key. Enter it, or set OUTRIDER_API_KEY.", address=place)
     elif status == 404:
         said = Translatable(
             "The server at {address} does not have what was asked for (404){words}", address=place, words=words
         )
-    elif status == 429:
-        soon = retry_after.isdecimal() and len(retry_after) < 6
-        after = Translatable(" in {wait} s", wait=retry_after) if soon else Translatable(" later")
+    elif status == 429 and retry_after.isdecimal() and len(retry_after) < 6:
         said = Translatable(
-            "The server at {address} takes no more requests for now (429). Ask again{after}.",
+            "The server at {address} takes no more requests for now (429). Ask again in {seconds} s.",
             address=place,
-            after=after,
+            seconds=retry_after,
+        )
+    elif status == 429:
+        said = Translatable(
+            "The server at {address} takes no more requests for now (429). Ask again later.", address=place
         )
     elif 300 <= status < 400:
         said = Translatable(
@@ -150,7 +152,7 @@ def message_of(told: object) -> str:
 def _quoted(words: str) -> str:
     if not words:
         return "."
-    return Translatable(": {words}", words=words if words[-1] in ".!?…" else words + ".")
+    return ": " + (words if words[-1] in ".!?…" else words + ".")
 
 
 def _json(body: bytes) -> object:

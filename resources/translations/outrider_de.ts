@@ -5329,6 +5329,242 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Ein Kopf schlägt einen Block von Tokens auf einmal vor, jedes im Hinblick auf das vorige.</translation>
         </message>
         <message>
+            <source>{address!r} is no address of a server. Write it like http://localhost:8080.</source>
+            <translation>{address!r} ist keine Adresse eines Servers. Schreiben Sie sie wie http://localhost:8080.</translation>
+        </message>
+        <message>
+            <source>An address cannot hold a name or a password. A key is given by itself, not in the address.</source>
+            <translation>Eine Adresse kann keinen Namen und kein Kennwort enthalten. Ein Schlüssel wird für sich angegeben, nicht in der Adresse.</translation>
+        </message>
+        <message>
+            <source>The address of a server has no ? and no #. Write it without them.</source>
+            <translation>Die Adresse eines Servers hat kein ? und kein #. Schreiben Sie sie ohne diese.</translation>
+        </message>
+        <message>
+            <source>Ending a reply at a token</source>
+            <translation>Eine Antwort bei einem Token zu beenden</translation>
+        </message>
+        <message>
+            <source>give a text as --stop instead</source>
+            <translation>geben Sie stattdessen einen Text als --stop an</translation>
+        </message>
+        <message>
+            <source>The server was not told {names}: it has no such setting.</source>
+            <translation>Dem Server wurde {names} nicht mitgeteilt: Er hat keine solche Einstellung.</translation>
+        </message>
+        <message>
+            <source>Going on with a reply</source>
+            <translation>Eine Antwort fortzusetzen</translation>
+        </message>
+        <message>
+            <source>ask for the reply again instead</source>
+            <translation>lassen Sie die Antwort stattdessen neu schreiben</translation>
+        </message>
+        <message>
+            <source>A regular expression or grammar as a constraint</source>
+            <translation>Ein regulärer Ausdruck oder eine Grammatik als Vorgabe</translation>
+        </message>
+        <message>
+            <source>a server can be asked for JSON or for JSON of a schema</source>
+            <translation>von einem Server kann JSON oder JSON nach einem Schema verlangt werden</translation>
+        </message>
+        <message>
+            <source>{what}, with a server as the target,</source>
+            <translation>{what}, mit einem Server als Zielmodell,</translation>
+        </message>
+        <message>
+            <source>This server is already asked for a reply. Wait for it, or cancel it.</source>
+            <translation>Dieser Server schreibt schon eine Antwort. Warten Sie darauf, oder brechen Sie sie ab.</translation>
+        </message>
+        <message>
+            <source>The connection to this server was closed. Connect anew.</source>
+            <translation>Die Verbindung zu diesem Server wurde geschlossen. Verbinden Sie sich neu.</translation>
+        </message>
+        <message>
+            <source>The text of a token</source>
+            <translation>Der Text eines Tokens</translation>
+        </message>
+        <message>
+            <source>Counting the tokens of a text</source>
+            <translation>Die Token eines Textes zu zählen</translation>
+        </message>
+        <message>
+            <source>Counting the tokens of a chat</source>
+            <translation>Die Token eines Chats zu zählen</translation>
+        </message>
+        <message>
+            <source>What the model reads</source>
+            <translation>Was das Modell liest</translation>
+        </message>
+        <message>
+            <source>the target is a server, which does not tell. Choose a local target</source>
+            <translation>das Zielmodell ist ein Server, der das nicht mitteilt. Wählen Sie ein lokales Zielmodell</translation>
+        </message>
+        <message>
+            <source>The server at {address} names no model. Say which with --model.</source>
+            <translation>Der Server {address} nennt kein Modell. Geben Sie mit --model an, welches.</translation>
+        </message>
+        <message>
+            <source>The server at {address} has several models. Choose one: {names}.</source>
+            <translation>Der Server {address} hat mehrere Modelle. Wählen Sie eines: {names}.</translation>
+        </message>
+        <message>
+            <source>The server at {address} has no model {model!r}. It has: {names}.</source>
+            <translation>Der Server {address} hat kein Modell {model!r}. Er hat: {names}.</translation>
+        </message>
+        <message>
+            <source>it lists no models</source>
+            <translation>er nennt keine Modelle</translation>
+        </message>
+        <message>
+            <source>a piece of it is no JSON object</source>
+            <translation>ein Teil davon ist kein JSON-Objekt</translation>
+        </message>
+        <message>
+            <source>"choices" is no list of objects</source>
+            <translation>„choices“ ist keine Liste von Objekten</translation>
+        </message>
+        <message>
+            <source>it is longer than any reply should be</source>
+            <translation>sie ist länger, als eine Antwort sein sollte</translation>
+        </message>
+        <message>
+            <source>"delta" is no object</source>
+            <translation>„delta“ ist kein Objekt</translation>
+        </message>
+        <message>
+            <source>"tool_calls" is no list</source>
+            <translation>„tool_calls“ ist keine Liste</translation>
+        </message>
+        <message>
+            <source>a tool call is malformed</source>
+            <translation>ein Werkzeugaufruf hat eine falsche Form</translation>
+        </message>
+        <message>
+            <source>A call of {names} was left out: it is not complete.</source>
+            <translation>Ein Aufruf von {names} wurde weggelassen: Er ist nicht vollständig.</translation>
+        </message>
+        <message>
+            <source>a text in it is something else</source>
+            <translation>ein Text darin ist etwas anderes</translation>
+        </message>
+        <message>
+            <source>install httpx: pip install httpx</source>
+            <translation>installieren Sie httpx: pip install httpx</translation>
+        </message>
+        <message>
+            <source>A server as a target</source>
+            <translation>Ein Server als Zielmodell</translation>
+        </message>
+        <message>
+            <source>the answer is longer than any should be</source>
+            <translation>die Antwort ist länger, als eine sein sollte</translation>
+        </message>
+        <message>
+            <source>it is not JSON</source>
+            <translation>sie ist kein JSON</translation>
+        </message>
+        <message>
+            <source>a line of the reply is longer than any should be</source>
+            <translation>eine Zeile der Antwort ist länger, als eine sein sollte</translation>
+        </message>
+        <message>
+            <source>it is compressed, which was not asked for</source>
+            <translation>sie ist komprimiert, was nicht verlangt war</translation>
+        </message>
+        <message>
+            <source>What it wrote stays. Ask again to go on.</source>
+            <translation>Was er geschrieben hat, bleibt. Fragen Sie noch einmal, um fortzufahren.</translation>
+        </message>
+        <message>
+            <source>Cannot trust the server at {address}: {reason}. Check the address, or have this computer trust its certificate.</source>
+            <translation>Dem Server {address} kann nicht vertraut werden: {reason}. Prüfen Sie die Adresse, oder lassen Sie diesen Computer seinem Zertifikat vertrauen.</translation>
+        </message>
+        <message>
+            <source>Cannot reach the server at {address}: nothing answered within {seconds:g} seconds. Check the address and the network.</source>
+            <translation>Der Server {address} ist nicht erreichbar: Innerhalb von {seconds:g} Sekunden kam keine Antwort. Prüfen Sie die Adresse und das Netz.</translation>
+        </message>
+        <message>
+            <source>Cannot reach the server at {address}: the proxy refuses it. Check the proxy of this system.</source>
+            <translation>Der Server {address} ist nicht erreichbar: Der Proxy lehnt ihn ab. Prüfen Sie den Proxy dieses Systems.</translation>
+        </message>
+        <message>
+            <source>Cannot reach the server at {address}. Check that it is running and that the address is right.</source>
+            <translation>Der Server {address} ist nicht erreichbar. Prüfen Sie, ob er läuft und ob die Adresse stimmt.</translation>
+        </message>
+        <message>
+            <source>The server at {address} ended the connection without an answer. Check that it is still running.</source>
+            <translation>Der Server {address} hat die Verbindung ohne Antwort beendet. Prüfen Sie, ob er noch läuft.</translation>
+        </message>
+        <message>
+            <source>The server at {address} could not be asked ({error}). Check the address.</source>
+            <translation>Der Server {address} konnte nicht gefragt werden ({error}). Prüfen Sie die Adresse.</translation>
+        </message>
+        <message>
+            <source>The server at {address} broke off in the middle of its answer. {again}</source>
+            <translation>Der Server {address} hat mitten in seiner Antwort abgebrochen. {again}</translation>
+        </message>
+        <message>
+            <source>The server at {address} has sent nothing for {seconds:g} seconds. {again}</source>
+            <translation>Der Server {address} hat {seconds:g} Sekunden lang nichts gesendet. {again}</translation>
+        </message>
+        <message>
+            <source>The server at {address} has not answered for {seconds:g} seconds. Check what it is doing, and ask again.</source>
+            <translation>Der Server {address} hat {seconds:g} Sekunden lang nicht geantwortet. Prüfen Sie, was er tut, und fragen Sie noch einmal.</translation>
+        </message>
+        <message>
+            <source>The answer of the server at {address} cannot be read: {reason}. Check that it has OpenAI's interface.</source>
+            <translation>Die Antwort des Servers {address} ist nicht lesbar: {reason}. Prüfen Sie, ob er die Schnittstelle von OpenAI hat.</translation>
+        </message>
+        <message>
+            <source>The server at {address} failed{words}</source>
+            <translation>Der Server {address} hat einen Fehler{words}</translation>
+        </message>
+        <message>
+            <source>it is neither a stream nor JSON</source>
+            <translation>sie ist weder ein Strom von Ereignissen noch JSON</translation>
+        </message>
+        <message>
+            <source>The server at {address} refuses the key. Check it.</source>
+            <translation>Der Server {address} lehnt den Schlüssel ab. Prüfen Sie ihn.</translation>
+        </message>
+        <message>
+            <source>The server at {address} wants a key. Enter it, or set OUTRIDER_API_KEY.</source>
+            <translation>Der Server {address} verlangt einen Schlüssel. Geben Sie ihn ein, oder setzen Sie OUTRIDER_API_KEY.</translation>
+        </message>
+        <message>
+            <source>The server at {address} does not have what was asked for (404){words}</source>
+            <translation>Der Server {address} hat nicht, was verlangt wurde (404){words}</translation>
+        </message>
+        <message>
+            <source>The server at {address} takes no more requests for now (429). Ask again in {seconds} s.</source>
+            <translation>Der Server {address} nimmt zurzeit keine Anfragen mehr an (429). Fragen Sie in {seconds} s noch einmal.</translation>
+        </message>
+        <message>
+            <source>The server at {address} takes no more requests for now (429). Ask again later.</source>
+            <translation>Der Server {address} nimmt zurzeit keine Anfragen mehr an (429). Fragen Sie später noch einmal.</translation>
+        </message>
+        <message>
+            <source>The server at {address} sends to another address ({status}). Enter that one.</source>
+            <translation>Der Server {address} verweist auf eine andere Adresse ({status}). Geben Sie jene ein.</translation>
+        </message>
+        <message>
+            <source>The server at {address} failed ({status}){words}</source>
+            <translation>Der Server {address} hat einen Fehler ({status}){words}</translation>
+        </message>
+        <message>
+            <source>The server at {address} refuses the request ({status}){words}</source>
+            <translation>Der Server {address} lehnt die Anfrage ab ({status}){words}</translation>
+        </message>
+        <message>
+            <source>a piece of it is not JSON</source>
+            <translation>ein Teil davon ist kein JSON</translation>
+        </message>
+        <message>
+            <source>The server withheld the rest of this reply (content_filter).</source>
+            <translation>Der Server hat den Rest dieser Antwort zurückgehalten (content_filter).</translation>
+        </message>
+        <message>
             <source>a probability is not a finite number</source>
             <translation>eine Wahrscheinlichkeit ist keine endliche Zahl</translation>
         </message>
