@@ -108,14 +108,14 @@ if TYPE_CHECKING:
     from engine.options import GenerationOptions, LoadOptions
     from engine.remote.address import is_server_address
     from engine.remote.client import RemoteDecoder
-    from engine.remote.connect import connect_server
+    from engine.remote.connect import FoundServer, connect_server, find_server
     from engine.remote.http import Patience
     from engine.remote.keys import keep_server_key, server_key
     from engine.sampling.acceptance import accept, residual_distribution
     from engine.sampling.distribution import distribution, sample
     from engine.server.local import LocalServer, ServerAddress
     from engine.server.metrics import ServerFigures, ServerLine
-    from engine.stats import GenerationStats, MethodStats
+    from engine.stats import GenerationStats, MethodStats, Untold
     from engine.system.cache_files import cache_folder, full_size_folder, tighten_cache
     from engine.system.files import expanded, private_file, private_folder, tighten, write_whole
     from engine.system.hidden_commands import run_hidden_command
@@ -219,7 +219,7 @@ HOMES = {
     "engine.system.processor": ("check_processor",),
     "engine.remote.address": ("is_server_address",),
     "engine.remote.client": ("RemoteDecoder",),
-    "engine.remote.connect": ("connect_server",),
+    "engine.remote.connect": ("FoundServer", "connect_server", "find_server"),
     "engine.remote.http": ("Patience",),
     "engine.remote.keys": ("keep_server_key", "server_key"),
     "engine.generation.responder": ("Capabilities", "Responder"),
@@ -230,7 +230,7 @@ HOMES = {
     "engine.growth.full_size": ("FullSize", "full_size_target"),
     "engine.growth.transformers_folder": ("safetensors_copy",),
     "engine.library.names": ("bundled_pair", "resolve_source"),
-    "engine.stats": ("GenerationStats", "MethodStats"),
+    "engine.stats": ("GenerationStats", "MethodStats", "Untold"),
     "engine.chat.context_fit": ("PromptFit",),
     "engine.translatable": ("Phrase", "Translatable"),
 }
@@ -269,6 +269,7 @@ __all__ = [
     "Finished",
     "Fit",
     "FolderUnreadable",
+    "FoundServer",
     "FullSize",
     "GenerationOptions",
     "GenerationRequest",
@@ -337,6 +338,7 @@ __all__ = [
     "Translatable",
     "UnknownMethod",
     "UnknownPreset",
+    "Untold",
     "VocabularyMismatch",
     "WayFigures",
     "WaysProgress",
@@ -353,6 +355,7 @@ __all__ = [
     "distribution",
     "expanded",
     "find_preset",
+    "find_server",
     "first_part",
     "full_size_folder",
     "full_size_target",

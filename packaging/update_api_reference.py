@@ -54,7 +54,7 @@ GROUPS = (
         "What they give.",
         (
             *("Event", "PromptProgress", "TokenEvent", "TextEvent", "RoundEvent", "Finished", "Origin", "FinishReason"),
-            *("GenerationResult", "GenerationStats", "MethodStats", "PromptFit", "ReadPrompt", "Infill"),
+            *("GenerationResult", "GenerationStats", "MethodStats", "Untold", "PromptFit", "ReadPrompt", "Infill"),
         ),
     ),
     Group(
@@ -62,7 +62,7 @@ GROUPS = (
         "A server as the target, and the contract that it shares with a decoder.",
         (
             *("connect_server", "RemoteDecoder", "Responder", "Capabilities", "Patience", "is_server_address"),
-            *("server_key", "keep_server_key"),
+            *("find_server", "FoundServer", "server_key", "keep_server_key"),
         ),
     ),
     Group(
@@ -169,6 +169,7 @@ VALUES = {
     "Origin": "Where a token came from.",
     "Part": "One part of a `Message`, of any kind.",
     "PLAIN": "The name of the method that is plain decoding.",
+    "Untold": "What a server may not tell of a reply (see `GenerationStats.untold`).",
     "__version__": "The version of Outrider, as text.",
 }
 """What a name means that is no class and no function, and so has no docstring."""

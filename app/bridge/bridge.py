@@ -7,7 +7,6 @@ import contextlib
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
@@ -15,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import engine
 from app.bridge.job import AS_ASKED, FolderListing, Job, LoadWay
+from app.bridge.responders import Responders
 from app.bridge.showing import race, rehearse
 from app.bridge.worker import Worker
 from app.state.chat.context_use import TokenCount
 from app.state.chat.trace import TOP, TokenTrace
 from app.state.compare.compare import CompareProgress, CompareRequest
 from app.state.compare.race import RaceMark
-from app.state.models.load_options import LoadChoice
 from app.state.models.models import Loaded, Lookahead
 from app.state.settings.generation import GenerationChoice
 from app.system.folder_watch import places_to_watch
@@ -31,18 +30,15 @@ from engine import (
     Event,
     Finished,
     GenerationResult,
-    LoadConfig,
-    LoadProgress,
     Message,
     ModelFile,
     RoundEvent,
     SamplingConfig,
-    ThinkingMode,
     TokenEvent,
 )
 
 if TYPE_CHECKING:
-    from engine import ModelFacts, SpeculativeDecoder, WaysProgress, WaysReport
+    from engine import FoundServer, SpeculativeDecoder, WaysProgress, WaysReport
 
 __all__ = ["EngineBridge", "FolderListing", "Job", "LoadWay", "ModelsChanged", "TimedEvent"]
 
@@ -63,7 +59,7 @@ def _make_decoder() -> SpeculativeDecoder:
     return engine.SpeculativeDecoder()
 
 
-class EngineBridge:
+class EngineBridge(Responders):
     """Run jobs of the engine.
 
     Attributes: loaded (what is really loaded, true also after a failed load); facts (of the loaded models, the target
@@ -81,18 +77,12 @@ class EngineBridge:
         trusted: Sequence[Path] = (),
         make_decoder: Callable[[], SpeculativeDecoder] | None = None,
     ) -> None:
-        self.loaded = Loaded()
-        self.facts: tuple[ModelFacts, ...] = ()
-        self.progress: LoadProgress | None = None
+        super().__init__(trusted)
         self.measuring = False
         self.comparing = False
-        self.token_names: dict[int, str] = {}
-        self.thinking_modes: tuple[ThinkingMode, ...] = ()
-        self._how = LoadWay()
         self._held: dict[Job[Loaded], LoadWay] = {}
         self._put_off = False
         self._loop = loop
-        self._trusted = frozenset(trusted)
         self._make_decoder = make_decoder or _make_decoder
         self._events: deque[TimedEvent] = deque()
         self._now: SpeculativeDecoder | None = None
@@ -105,7 +95,7 @@ class EngineBridge:
 
         `hold`: it does not begin before `continue_`. Raises LoadFailed and its kinds, VocabularyMismatch, Cancelled.
         """
-        job = Job(self._loop, lambda cancel: self._load(wanted, self._held.pop(job, how), cancel))
+        job = Job(self._loop, lambda cancel: self._load_anew(wanted, self._held.pop(job, how), cancel))
         if not hold:
             return self._worker.submit(job)
         self._held[job] = how
@@ -126,15 +116,19 @@ class EngineBridge:
         """Free the models, once a reply that is being written is over."""
         return self._worker.submit(Job(self._loop, lambda _cancel: self._unload()))
 
-    def has(self, wanted: Loaded, how: LoadWay) -> bool:
-        """Return whether exactly this is loaded, with these options."""
-        return all(self.kept(wanted, how)) and self.loaded.draft == wanted.draft
+    def find_server(self, address: str, key: str) -> Job[FoundServer]:
+        """Ask a server what it has, with a key if there is one. Raises InvalidRequest, ServerFailed, Cancelled."""
+        return self._worker.submit(Job(self._loop, lambda cancel: self._find_server(address, key, cancel)))
 
-    def kept(self, wanted: Loaded, how: LoadWay) -> tuple[bool, bool]:
-        """Return whether nothing needs to be loaded for the target, and for the draft."""
-        have, now = self.loaded, self._how
-        target = wanted.target is None or (wanted.target, how.target) == (have.target, now.target)
-        return target, wanted.draft is None or (wanted.draft, how.draft) == (have.draft, now.draft)
+    def keep_key(self, address: str) -> Job[bool]:
+        """Put the key of this session for a server into the system's keyring; False: there is none."""
+        key = self._keys.get(address, "")
+        return self._worker.submit(Job(self._loop, lambda _cancel: engine.keep_server_key(address, key)))
+
+    def forget_key(self, address: str) -> Job[bool]:
+        """Take the key for a server out of the system's keyring."""
+        self._keys.pop(address, None)
+        return self.keep_key(address)
 
     def reply(
         self, messages: Sequence[Message], lookahead: Lookahead, choice: GenerationChoice | None = None
@@ -149,7 +143,7 @@ class EngineBridge:
 
     def answer_now(self) -> None:
         """End the thought of the reply that is being written, and let the answer begin."""
-        self._decoder.answer_now()
+        self._answering.answer_now()
 
     def read_prompt(
         self, messages: Sequence[Message], choice: GenerationChoice, *, reply_next: bool
@@ -162,7 +156,7 @@ class EngineBridge:
 
         def work(cancel: CancelToken) -> engine.ReadPrompt:
             told = choice.messages(messages)
-            return self._decoder.read_prompt(told, reply_next=reply_next, cancel=cancel, **choice.thinking_options)
+            return self._answering.read_prompt(told, reply_next=reply_next, cancel=cancel, **choice.thinking_options)
 
         return self._worker.submit(Job(self._loop, work, background=True))
 
@@ -249,10 +243,10 @@ class EngineBridge:
         def work(cancel: CancelToken) -> TokenCount:
             counts = []
             for text in texts:
-                counts.append(self._decoder.count(text))
+                counts.append(self._answering.count(text))
                 cancel.check()
             told, most = asked.messages(messages), asked.max_tokens
-            fit = self._decoder.fit(told, max_tokens=most, cancel=cancel, **asked.thinking_options)
+            fit = self._answering.fit(told, max_tokens=most, cancel=cancel, **asked.thinking_options)
             return TokenCount(fit, tuple(counts))
 
         return self._worker.submit(Job(self._loop, work, background=True))
@@ -284,50 +278,17 @@ class EngineBridge:
 
     def _begin(self) -> AbstractContextManager[object]:
         self._decoder = self._now = self._make_decoder()
-        return contextlib.closing(self._decoder)
+        models = contextlib.ExitStack()
+        models.callback(self._decoder.close)
+        models.callback(self._leave_server)
+        return models
 
-    def _load(self, wanted: Loaded, how: LoadWay, cancel: CancelToken) -> Loaded:
-        decoder, target, draft = self._decoder, wanted.target, wanted.draft
+    def _load_anew(self, wanted: Loaded, how: LoadWay, cancel: CancelToken) -> Loaded:
         self._put_off = False
-        try:
-            if target is not None and (target, how.target) != (self.loaded.target, self._how.target):
-                config = self._config(target, how.target, how)
-                decoder.attach_target(config, progress=self._note_progress, cancel=cancel)
-                self.token_names = {}
-                self.thinking_modes = decoder.thinking_modes
-                self._how = replace(self._how, target=how.target)
-                self._note_loaded(target, self.loaded.draft)
-            cancel.check()
-            if draft != self.loaded.draft or (draft is not None and how.draft != self._how.draft):
-                source = None if draft is None else self._config(draft, how.draft, how)
-                decoder.attach_draft(source, progress=self._note_progress, cancel=cancel)
-                self._how = replace(self._how, draft=how.draft)
-                self._note_loaded(self.loaded.target, draft)
-        finally:
-            self.progress = None
-        return self.loaded
-
-    def _unload(self) -> Loaded:
-        self._decoder.close()
-        self.loaded, self.facts, self.thinking_modes = Loaded(), (), ()
-        return self.loaded
-
-    def _config(self, path: Path, options: LoadChoice, how: LoadWay) -> LoadConfig:
-        # The bundled files came with the program: no need to try them in a child process first.
-        return options.config(path, trusted=path in self._trusted, despite_memory=how.despite_memory)
-
-    def _note_loaded(self, target: Path | None, draft: Path | None) -> None:
-        """Note what is loaded: the engine drops a draft that does not fit a new target."""
-        decoder = self._decoder
-        self.loaded = Loaded(target, draft if decoder.draft is not None else None)
-        models = (decoder.target, decoder.draft)
-        self.facts = tuple(engine.ModelFacts.of(model) for model in models if model is not None)
-
-    def _note_progress(self, progress: LoadProgress) -> None:
-        self.progress = progress
+        return self._load(wanted, how, cancel)
 
     def _measure(self, cancel: CancelToken) -> None:
-        if self.loaded.target is None:
+        if self.loaded.target is None or self._remote is not None:
             return
         self.measuring = self._put_off = True
         try:
@@ -375,12 +336,12 @@ class EngineBridge:
     def _reply(
         self, messages: Sequence[Message], lookahead: Lookahead, choice: GenerationChoice, cancel: CancelToken
     ) -> GenerationResult:
-        options = choice.options(lookahead)
+        options = choice.options(lookahead if self._remote is None else "auto")
         if options["lookahead"] in ("auto", "default") and not self._put_off:
             self._measure(cancel)
         note = self._events.append
         result: GenerationResult | None = None
-        for event in self._decoder.stream(choice.messages(messages), cancel=cancel, top=TOP, **options):
+        for event in self._answering.stream(choice.messages(messages), cancel=cancel, top=TOP, **options):
             self._name(event)
             note((perf_counter(), event))
             if isinstance(event, Finished):

@@ -23,10 +23,11 @@ from app.state.models.library import Library
 from app.state.models.load_options import LoadChoice
 from app.state.models.models import DraftKey, Loaded, Lookahead, ModelList, Selection
 from app.state.models.names import file_label, shown_name
+from app.state.models.servers import Server, is_server, server_of
 from app.system.folder_watch import is_there
 from app.system.translation import say, say_error
 from app.words.models import announcement
-from engine import Cancelled, EngineError, IncompatiblePair, LoadFailed, ModelTooLarge
+from engine import Cancelled, EngineError, IncompatiblePair, LoadFailed, ModelTooLarge, ServerFailed
 
 
 class NothingChosen(EngineError):
@@ -55,6 +56,7 @@ class ModelController(QObject):
     ) -> None:
         super().__init__()
         self.list = models
+        bridge.servers = models.servers
         self.library = Library(models)
         self.settings = settings
         self._folders = FolderController(loop, bridge, models, failed=self.failed.emit, working=self.working.emit)
@@ -100,7 +102,7 @@ class ModelController(QObject):
         """Use this target from the next message on."""
         self._opened = self._wish = None
         self.list.choose(target=path)
-        if self.list.selection.drafting == "automatic":
+        if self.list.selection.drafting == "automatic" or is_server(path):
             self.list.choose_drafting("automatic")
         self._remember()
         self._tasks.start(self._judge(new_target=True))
@@ -128,6 +130,24 @@ class ModelController(QObject):
         self.list.choose(lookahead=lookahead)
         self._remember()
         self._costs.begin()
+
+    def add_server(self, server: Server) -> None:
+        """Offer a server as the target, now and in later runs, and use it."""
+        others = (each for each in self.list.servers if each.key != server.key)
+        self._set_servers((*others, server))
+        self.use_target(server.key)
+
+    def remove_server(self, key: Path) -> None:
+        """Offer it no more; where it is the target, what is loaded here is, or the bundled target."""
+        self._set_servers(tuple(each for each in self.list.servers if each.key != key))
+        local = self._bridge.local.target or (self.list.bundled or (None,))[0]
+        if self.list.selection.target == key and local is not None:
+            self.use_target(local)
+
+    def _set_servers(self, servers: tuple[Server, ...]) -> None:
+        self.list.servers = self._bridge.servers = servers
+        self._memory.keep_servers()
+        self.list_changed.emit()
 
     def add_folder(self, folder: Path) -> None:
         """Look for models there too, now and in later runs."""
@@ -265,7 +285,7 @@ class ModelController(QObject):
             self._opened = None
             self.list.selection = self._before
             self._tasks.start(self._load_ahead())
-        elif self._is_chosen(wanted):
+        elif self._is_chosen(wanted) and not isinstance(error, ServerFailed):  # It may be back with the next message.
             if self._wish is None and isinstance(error, LoadFailed) and not is_there(error.path):
                 self._wish = self.list.selection
             self.list.show_loaded(self._bridge.loaded)
@@ -285,7 +305,9 @@ class ModelController(QObject):
 
     def name_of(self, path: Path | None) -> str:
         """Return the name of a model in the window; empty for none."""
-        model = self.list.by_path(path)
+        model, server = self.list.by_path(path), server_of(self.list.servers, path)
+        if server is not None:
+            return server.name
         return say(shown_name(model) if model is not None else file_label(path) if path is not None else "")
 
     async def _begin(self, folders: Sequence[Path]) -> None:

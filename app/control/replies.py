@@ -19,10 +19,11 @@ from app.state.chat.trace import TokenTrace
 from app.state.chat.transcript import Exchange, Problem
 from app.state.conversations.conversation import Conversation
 from app.state.models.models import Loaded, Lookahead, Selection
+from app.state.models.servers import is_server
 from app.state.settings.generation import GenerationChoice
 from app.state.speculation.metrics import Metrics
 from app.system.translation import number
-from engine import Cancelled, Finished, GenerationResult, Message, PromptProgress, RoundEvent, TokenEvent
+from engine import Cancelled, Finished, GenerationResult, Message, PromptProgress, RoundEvent, TextEvent, TokenEvent
 
 
 def current_activity(
@@ -32,6 +33,8 @@ def current_activity(
     if exchange is not None:
         if exchange.status == "writing":
             return Activity("writing")
+        if reading is None and is_server(models.list.loaded.target) and models.loader.state.stage == "loaded":
+            return Activity("asking-server", models.name_of(models.list.loaded.target))
         if reading is not None:
             share = reading.evaluated / reading.total if reading.total else None
             return Activity("reading", number(reading.total), share)
@@ -272,7 +275,12 @@ class ReplyQueue(QObject):
                 texts.append(event.text)
                 added.extend(event.added)
                 self._trace(pending.exchange).add(event, self._bridge.token_names)
-            elif isinstance(event, RoundEvent):
+            elif isinstance(event, TextEvent):
+                # What a server writes has no record; one of what stood before would not fit any more.
+                pending.exchange.trace = None
+                texts.append(event.text)
+                added.extend(event.added)
+            elif isinstance(event, RoundEvent) and not is_server(pending.wanted.target):
                 self._trace(pending.exchange).add_round(event, self._bridge.token_names)
             elif isinstance(event, PromptProgress):
                 pending.reading = event

@@ -30,6 +30,10 @@ class ModelMemory:
         """Look there for models in the next run too."""
         self.settings.models_folders = [str(folder) for folder in self.models.folders]
 
+    def keep_servers(self) -> None:
+        """Offer these servers in the next run too."""
+        self.settings.servers = [server.to_mapping() for server in self.models.servers]
+
     def keep_options(self, path: Path, options: LoadChoice) -> None:
         """Load a model so, in this run and later ones."""
         self.models.set_options(path, options)

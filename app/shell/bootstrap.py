@@ -41,6 +41,7 @@ from app.state.chat.transcript import Problem
 from app.state.markdown import code_colors
 from app.state.markdown import parser as markdown_parser
 from app.state.models.models import MODEL_FREE, ModelList, Selection
+from app.state.models.servers import read_servers
 from app.system.application import Application
 from app.system.call_watcher import CallWatcher
 from app.system.damage_dialog import report
@@ -119,6 +120,7 @@ def build(
     theme = Theme(app, sheet or "", icons, settings)
     autosave.changed.connect(theme.refresh)
     listed = ModelList(bundled)
+    listed.servers = read_servers(settings.servers)
     lost = _choose_as_before(listed, settings)
     bridge = EngineBridge(loop, trusted=bundled or (), make_decoder=make_decoder)
     models = ModelController(loop, bridge, listed, settings)
@@ -174,7 +176,8 @@ def _choose_as_before(models: ModelList, settings: Settings) -> Selection | None
     if drafting in (*MODEL_FREE, "none") or (drafting == "automatic" and settings.target and settings.draft is None):
         draft = None
     chosen = Selection(target, draft, settings.lookahead, drafting)
-    lost = [path for path in (target, draft) if path is not None and path not in own and not is_there(path)]
+    here = (*own, *(server.key for server in models.servers))
+    lost = [path for path in (target, draft) if path is not None and path not in here and not is_there(path)]
     if target in lost:
         models.choose(lookahead=settings.lookahead)
     else:

@@ -11,6 +11,7 @@ from app.shell.program import Program
 from app.shell.windows import Windows
 from app.state.conversations.formats import FORMATS
 from app.state.conversations.list import ConversationItem
+from app.state.models.servers import server_of
 from app.system.translation import say
 from app.views.commands.commands import CHAT, CONVERSATIONS, MODELS, PROGRAM, SPECULATION, VIEW, Keys
 from engine import full_size_folder
@@ -141,6 +142,14 @@ def _register_models(program: Program, windows: Windows) -> None:
     )
     add("models.library", tr("Models…"), windows.library.open_library, shortcut="Ctrl+Shift+M", section=MODELS)
     add("models.folder", tr("Add a model folder…"), windows.library.add_folder, section=MODELS)
+    add("models.server", tr("Add a server as a target…"), windows.servers.open, section=MODELS)
+    add(
+        "models.remove-server",
+        tr("Remove the server that is the target"),
+        windows.servers.remove,
+        section=MODELS,
+        enabled=lambda: server_of(models.list.servers, models.list.selection.target) is not None,
+    )
     add(
         "models.options",
         tr("Options for the target…"),

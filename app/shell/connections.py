@@ -40,6 +40,7 @@ def connect(program: Program) -> None:
     _connect_compare(program, windows.compare)
     program.autosave.trouble.connect(lambda trouble: program.window.notice.show_trouble(trouble_words(trouble)))
     _connect_models(program, windows.library)
+    program.window.bar.server_wanted.connect(windows.servers.open)
     _connect_files(program)
     _connect_meter(program)
     _connect_thinking(program)
@@ -162,7 +163,7 @@ def answer(program: Program, call: Call) -> None:
 def _connect_models(program: Program, windows: LibraryWindows) -> None:
     """Connect the pickers, the library and dropped files."""
     window, bar, models, controller = program.window, program.window.bar, program.models, program.controller
-    bar.target.chosen.connect(models.choose_target)
+    bar.target.chosen.connect(lambda key: models.choose_target(key) if isinstance(key, Path) else bar.ask_for_server())
     bar.draft.chosen.connect(models.choose_draft)
     bar.lookahead.chosen.connect(models.choose_lookahead)
     bar.library_wanted.connect(windows.open_library)

@@ -55,6 +55,11 @@ def speed(tokens_per_second: float | None) -> str:
     return QCoreApplication.translate("Figures", "{speed} tok/s").format(speed=figure)
 
 
+def not_told() -> str:
+    """Return what stands for a figure that a server does not tell."""
+    return QCoreApplication.translate("Figures", "not told")
+
+
 def percent(rate: float | None) -> str:
     """Return a rate 0..1: 72 %."""
     if rate is None:
@@ -76,6 +81,7 @@ def lookahead_words(note: LookaheadNote) -> str:
         "plain": QCoreApplication.translate("Lookahead", "plain · this draft does not pay here"),
         "fixed": QCoreApplication.translate("Lookahead", "{k} ahead · fixed"),
         "off": QCoreApplication.translate("Lookahead", "plain · the lookahead is 0"),
+        "server": QCoreApplication.translate("Lookahead", "chosen by the server"),
     }
     if not note.has_draft:
         patterns["off"] = QCoreApplication.translate("Lookahead", "plain · no draft is chosen")
@@ -104,9 +110,12 @@ def summary(exchange: Exchange) -> str:
     parts: list[str] = []
     stats = exchange.stats
     if stats is not None:
-        parts += [tokens(stats.emitted), speed(stats.tokens_per_second)]
+        if "tokens" not in stats.untold:
+            parts += [tokens(stats.emitted), speed(stats.tokens_per_second)]
         if stats.proposed > _FEW * stats.emitted:
             parts.append(accepted(stats.acceptance_rate))
+        elif "acceptance" in stats.untold:
+            parts.append(QCoreApplication.translate("Figures", "acceptance not told"))
         parts.append(duration(stats.total_ms / 1000.0))
         if stats.speedup is not None and stats.proposed:
             parts.append(times(stats.speedup))
@@ -143,6 +152,7 @@ def activity_word(activity: Activity) -> str:
         "scanning": QCoreApplication.translate("Activity", "Scanning {subject} for models"),
         "proving": QCoreApplication.translate("Activity", "Waiting for the measurement to finish"),
         "asking": QCoreApplication.translate("Activity", "Waiting for you to confirm loading {subject}"),
+        "asking-server": QCoreApplication.translate("Activity", "Waiting for {subject}"),
         "importing": QCoreApplication.translate("Activity", "Importing {subject}"),
         "exporting": QCoreApplication.translate("Activity", "Exporting {subject}"),
         "queued": QCoreApplication.translate("Activity", "Waiting for the reply in another chat"),

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication
 
-from app.state.models.models import MODEL_FREE, PickerLine
+from app.state.models.models import PickerLine
 from app.state.models.names import file_size
+from app.state.models.servers import ADD_SERVER
 from app.system.translation import say
 from engine import DRAFT_METHODS
 
@@ -20,25 +21,9 @@ if TYPE_CHECKING:
 def worded(choice: PickerLine) -> PickerLine:
     """Return a line of a picker with its words: what is no file is named, what does not fit in memory says so."""
     tr = QCoreApplication.translate
-    if choice.kind == "automatic":
-        label = tr("Models", "automatic")
-        if choice.label:
-            label = tr("Models", "automatic · {draft}").format(draft=say(choice.label))
-        elif choice.hint == "text":
-            label = tr("Models", "automatic · from the text")
-        elif choice.hint == "plain":
-            label = tr("Models", "automatic · no draft fits")
-        return replace(choice, label=label, hint=tr("Models", "The best available draft for the target"))
-    if choice.kind == "group":
-        heads = {"same": tr("Models", "Same tokenizer"), "other": tr("Models", "Other tokenizer, so slower")}
-        return replace(choice, label=heads[choice.label])
-    if choice.kind in MODEL_FREE:
-        said = {method.name: (say(method.label), say(method.hint)) for method in DRAFT_METHODS}
-        said["ngram"] = tr("Models", "n-gram"), tr("Models", "No draft model: proposals are taken from the text so far")
-        label, hint = said[choice.kind]
+    if choice.kind != "model":
+        label, hint = _special_words(choice)
         return replace(choice, label=label, hint=hint)
-    if choice.kind == "none":
-        return replace(choice, label=tr("Models", "none"), hint=tr("Models", "Plain decoding: no draft"))
     label = say(choice.label)
     problem, hint = choice.problem, say(choice.hint)
     if choice.away:
@@ -51,6 +36,41 @@ def worded(choice: PickerLine) -> PickerLine:
         # A target can be loaded all the same: before that is tried, the user is asked.
         hint += "\n" + shortage_words(*choice.shortage)
     return replace(choice, label=label, problem=None if problem is None else say(problem), hint=hint)
+
+
+def _special_words(choice: PickerLine) -> tuple[str, str]:
+    """Return label and hint of a line that is no model."""
+    tr = QCoreApplication.translate
+    if choice.kind == "automatic":
+        return _automatic_words(choice)
+    if choice.kind == "group":
+        heads = {
+            "same": tr("Models", "Same tokenizer"),
+            "other": tr("Models", "Other tokenizer, so slower"),
+            "servers": tr("Models", "Servers"),
+        }
+        return heads[choice.label], choice.hint
+    if choice.kind == ADD_SERVER:
+        return tr("Models", "Add a server…"), tr("Models", "A model on another computer, or of another program")
+    if choice.kind == "none":
+        return tr("Models", "none"), tr("Models", "Plain decoding: no draft")
+    said = {method.name: (say(method.label), say(method.hint)) for method in DRAFT_METHODS}
+    said["ngram"] = tr("Models", "n-gram"), tr("Models", "No draft model: proposals are taken from the text so far")
+    return said[choice.kind]
+
+
+def _automatic_words(choice: PickerLine) -> tuple[str, str]:
+    tr = QCoreApplication.translate
+    label = tr("Models", "automatic")
+    if choice.label:
+        label = tr("Models", "automatic · {draft}").format(draft=say(choice.label))
+    elif choice.hint == "text":
+        label = tr("Models", "automatic · from the text")
+    elif choice.hint == "server":
+        return tr("Models", "chosen by the server"), tr("Models", "A server drafts by itself")
+    elif choice.hint == "plain":
+        label = tr("Models", "automatic · no draft fits")
+    return label, tr("Models", "The best available draft for the target")
 
 
 def facts_words(model: ModelFacts) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from engine.cancel import CancelToken
 from engine.config import SamplingConfig
@@ -16,6 +17,30 @@ from engine.remote.refusals import message_of, not_understood
 from engine.translatable import Translatable
 
 _MOST_MODELS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class FoundServer:
+    """Hold what a server says of itself: its address without /v1, its models, and what kind it is, for people."""
+
+    address: str
+    models: tuple[str, ...]
+    kind: str
+
+
+def find_server(address: str, *, key: str | None = None, cancel: CancelToken | None = None) -> FoundServer:
+    """Ask a server which models it has. Arguments as of `connect_server`.
+
+    Raises InvalidRequest, NotAvailable, ServerFailed, Cancelled.
+    """
+    connection = _open(address, key, None)
+    names, kind = _models(connection, cancel or CancelToken())
+    return FoundServer(str(connection.address), names, kind.name)
+
+
+def _open(address: str, key: str | None, patience: Patience | None) -> Connection:
+    place = read_address(address)
+    return Connection(place, key if key is not None else server_key(str(place)), patience or Patience())
 
 
 def connect_server(
@@ -33,8 +58,8 @@ def connect_server(
     None: that of the keyring or of the environment (OUTRIDER_API_KEY), if any. Asks which models there are.
     Raises InvalidRequest, NotAvailable, ServerFailed, Cancelled.
     """
-    place = read_address(address)
-    connection = Connection(place, key if key is not None else server_key(str(place)), patience or Patience())
+    connection = _open(address, key, patience)
+    place = connection.address
     names, kind = _models(connection, cancel or CancelToken())
     if model is None and len(names) != 1:
         if not names:

@@ -119,6 +119,10 @@
             <translation>Wartet auf Ihre Bestätigung, {subject} zu laden</translation>
         </message>
         <message>
+            <source>Waiting for {subject}</source>
+            <translation>Warten auf {subject}</translation>
+        </message>
+        <message>
             <source>Importing {subject}</source>
             <translation>{subject} wird importiert</translation>
         </message>
@@ -704,6 +708,10 @@
             <translation>{speed} Tok/s</translation>
         </message>
         <message>
+            <source>not told</source>
+            <translation>nicht mitgeteilt</translation>
+        </message>
+        <message>
             <source>{rate} accepted</source>
             <translation>{rate} angenommen</translation>
         </message>
@@ -713,6 +721,10 @@
                 <numerusform>ohne die älteste Nachricht</numerusform>
                 <numerusform>ohne die %Ln ältesten Nachrichten</numerusform>
             </translation>
+        </message>
+        <message>
+            <source>acceptance not told</source>
+            <translation>Akzeptanz nicht mitgeteilt</translation>
         </message>
         <message>
             <source>cancelled</source>
@@ -1182,6 +1194,10 @@
             <translation>einfach · die Vorausschau ist 0</translation>
         </message>
         <message>
+            <source>chosen by the server</source>
+            <translation>bestimmt der Server</translation>
+        </message>
+        <message>
             <source>plain · no draft is chosen</source>
             <translation>einfach · kein Entwurfsmodell gewählt</translation>
         </message>
@@ -1295,6 +1311,14 @@
         <message>
             <source>Add a model folder…</source>
             <translation>Modellordner hinzufügen…</translation>
+        </message>
+        <message>
+            <source>Add a server as a target…</source>
+            <translation>Server als Zielmodell hinzufügen …</translation>
+        </message>
+        <message>
+            <source>Remove the server that is the target</source>
+            <translation>Server entfernen, der das Zielmodell ist</translation>
         </message>
         <message>
             <source>Options for the target…</source>
@@ -1659,6 +1683,50 @@
     <context>
         <name>Models</name>
         <message>
+            <source>Its folder is not available.</source>
+            <translation>Sein Ordner ist nicht verfügbar.</translation>
+        </message>
+        <message>
+            <source>It needs about {needed} of memory; {free} are free beside the target.</source>
+            <translation>Es braucht etwa {needed} Arbeitsspeicher; neben dem Zielmodell sind {free} frei.</translation>
+        </message>
+        <message>
+            <source>Same tokenizer</source>
+            <translation>Gleicher Tokenizer</translation>
+        </message>
+        <message>
+            <source>Other tokenizer, so slower</source>
+            <translation>Anderer Tokenizer, daher langsamer</translation>
+        </message>
+        <message>
+            <source>Servers</source>
+            <translation>Server</translation>
+        </message>
+        <message>
+            <source>Add a server…</source>
+            <translation>Server hinzufügen …</translation>
+        </message>
+        <message>
+            <source>A model on another computer, or of another program</source>
+            <translation>Ein Modell auf einem anderen Computer oder eines anderen Programms</translation>
+        </message>
+        <message>
+            <source>none</source>
+            <translation>keines</translation>
+        </message>
+        <message>
+            <source>Plain decoding: no draft</source>
+            <translation>Einfaches Dekodieren: kein Entwurfsmodell</translation>
+        </message>
+        <message>
+            <source>n-gram</source>
+            <translation>N-Gramm</translation>
+        </message>
+        <message>
+            <source>No draft model: proposals are taken from the text so far</source>
+            <translation>Kein Entwurfsmodell: Vorschläge stammen aus dem bisherigen Text</translation>
+        </message>
+        <message>
             <source>automatic</source>
             <translation>automatisch</translation>
         </message>
@@ -1671,44 +1739,20 @@
             <translation>automatisch · aus dem Text</translation>
         </message>
         <message>
+            <source>chosen by the server</source>
+            <translation>bestimmt der Server</translation>
+        </message>
+        <message>
+            <source>A server drafts by itself</source>
+            <translation>Ein Server schlägt selbst vor</translation>
+        </message>
+        <message>
             <source>automatic · no draft fits</source>
             <translation>automatisch · kein Entwurf passt</translation>
         </message>
         <message>
             <source>The best available draft for the target</source>
             <translation>Das beste verfügbare Entwurfsmodell für das Zielmodell</translation>
-        </message>
-        <message>
-            <source>Same tokenizer</source>
-            <translation>Gleicher Tokenizer</translation>
-        </message>
-        <message>
-            <source>Other tokenizer, so slower</source>
-            <translation>Anderer Tokenizer, daher langsamer</translation>
-        </message>
-        <message>
-            <source>n-gram</source>
-            <translation>N-Gramm</translation>
-        </message>
-        <message>
-            <source>No draft model: proposals are taken from the text so far</source>
-            <translation>Kein Entwurfsmodell: Vorschläge stammen aus dem bisherigen Text</translation>
-        </message>
-        <message>
-            <source>none</source>
-            <translation>keines</translation>
-        </message>
-        <message>
-            <source>Plain decoding: no draft</source>
-            <translation>Einfaches Dekodieren: kein Entwurfsmodell</translation>
-        </message>
-        <message>
-            <source>Its folder is not available.</source>
-            <translation>Sein Ordner ist nicht verfügbar.</translation>
-        </message>
-        <message>
-            <source>It needs about {needed} of memory; {free} are free beside the target.</source>
-            <translation>Es braucht etwa {needed} Arbeitsspeicher; neben dem Zielmodell sind {free} frei.</translation>
         </message>
         <message>
             <source>{place} · batch-invariant</source>
@@ -2424,6 +2468,68 @@
         <message>
             <source>Clear the search (Esc)</source>
             <translation>Suche leeren (Esc)</translation>
+        </message>
+    </context>
+    <context>
+        <name>ServerDialog</name>
+        <message>
+            <source>Add a server</source>
+            <translation>Server hinzufügen</translation>
+        </message>
+        <message>
+            <source>if the server wants one</source>
+            <translation>falls der Server einen verlangt</translation>
+        </message>
+        <message>
+            <source>Model</source>
+            <translation>Modell</translation>
+        </message>
+        <message>
+            <source>Test</source>
+            <translation>Testen</translation>
+        </message>
+        <message>
+            <source>Cancel</source>
+            <translation>Abbrechen</translation>
+        </message>
+        <message>
+            <source>Add</source>
+            <translation>Hinzufügen</translation>
+        </message>
+        <message>
+            <source>Address</source>
+            <translation>Adresse</translation>
+        </message>
+        <message>
+            <source>Key</source>
+            <translation>Schlüssel</translation>
+        </message>
+        <message>
+            <source>Name</source>
+            <translation>Name</translation>
+        </message>
+        <message>
+            <source>The server is tested before it is added: Outrider asks which models it has.</source>
+            <translation>Der Server wird getestet, bevor er hinzugefügt wird: Outrider fragt, welche Modelle er hat.</translation>
+        </message>
+        <message>
+            <source>Asking the server…</source>
+            <translation>Der Server wird gefragt …</translation>
+        </message>
+        <message>
+            <source>The server answers ({kind}). Choose a model and a name.</source>
+            <translation>Der Server antwortet ({kind}). Wählen Sie ein Modell und einen Namen.</translation>
+        </message>
+        <message>
+            <source>The server answers, but it has no model.</source>
+            <translation>Der Server antwortet, hat aber kein Modell.</translation>
+        </message>
+    </context>
+    <context>
+        <name>Servers</name>
+        <message>
+            <source>This computer has no keyring that Outrider can use: the key holds until Outrider ends. For later, set OUTRIDER_API_KEY.</source>
+            <translation>Dieser Computer hat keinen Schlüsselbund, den Outrider benutzen kann: Der Schlüssel gilt, bis Outrider endet. Setzen Sie für später OUTRIDER_API_KEY.</translation>
         </message>
     </context>
     <context>
@@ -3198,6 +3304,10 @@
     </context>
     <context>
         <name>engine</name>
+        <message>
+            <source>This server was removed. Choose another target.</source>
+            <translation>Dieser Server wurde entfernt. Wählen Sie ein anderes Zielmodell.</translation>
+        </message>
         <message>
             <source>{size} pt</source>
             <translation>{size} pt</translation>

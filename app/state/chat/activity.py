@@ -16,6 +16,7 @@ Work = Literal[
     "proving",
     "queued",
     "asking",
+    "asking-server",
     "importing",
     "exporting",
 ]

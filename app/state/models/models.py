@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from app.state.models.load_options import AS_THE_ENGINE_DOES, LoadChoice, needs_with
 from app.state.models.names import file_label, hint, labels, with_recommendation
+from app.state.models.servers import ADD_SERVER, Server, is_server, short_model
 from engine import DRAFT_METHODS, MAX_LOOKAHEAD, PLAIN, ModelFile, Translatable
 
 if TYPE_CHECKING:
@@ -92,13 +93,14 @@ class ModelList:
     """Hold the models of the pickers. The bundled pair comes first.
 
     Attributes: selection; loaded; folders (the models folders, in the order in which they were added); away (those that
-    are not there at present); free (bytes of memory that are free, 0 where nobody looked); favourites; recent (the
-    models that were loaded, the last one first).
+    are not there at present); servers; free (bytes of memory that are free, 0 where nobody looked); favourites; recent
+    (the models that were loaded, the last one first).
     """
 
     def __init__(self, bundled: tuple[Path, Path] | None) -> None:
         self.bundled = bundled
         self.folders: tuple[Path, ...] = ()
+        self.servers: tuple[Server, ...] = ()
         self.away: frozenset[Path] = frozenset()
         self.free = 0
         self.favourites: frozenset[Path] = frozenset()
@@ -230,13 +232,22 @@ class ModelList:
             for model in self.models
         ]
         listed.sort(key=_out_of_question)
-        return _with_missing(listed, self.selection.target)
+        return listed if is_server(self.selection.target) else _with_missing(listed, self.selection.target)
+
+    def server_lines(self) -> list[PickerLine]:
+        """Return the lines of the target picker behind those: the servers, and one that asks for another."""
+        lines = [
+            PickerLine(each.key, each.name, hint=f"{short_model(each.model)}\n{each.address}") for each in self.servers
+        ]
+        return [PickerLine(None, "servers", kind="group"), *lines, PickerLine(None, "", kind=ADD_SERVER)]
 
     def drafts(self) -> list[PickerLine]:
         """Return the lines of the draft picker.
 
-        They are automatic, methods without a model, none, and then the models, the best first.
+        They are automatic, methods without a model, none, and then the models, the best first; with a server, one line.
         """
+        if is_server(self.selection.target):
+            return [PickerLine(None, "", hint="server", kind="automatic")]
         names = labels(self.models)
         target = self.by_path(self.selection.target)
         listed = [self._draft(model, names[model.path], target) for model, _ in self._ranked(target)]

@@ -8,6 +8,7 @@ from statistics import fmean, median_low
 from typing import Literal
 
 from app.state.models.models import MODEL_FREE, Selection
+from app.state.models.servers import is_server
 from engine import RoundEvent
 
 ROUNDS = 8
@@ -19,7 +20,7 @@ MOST = 6
 _NO_GAIN = 1.005
 """Up to here two decimals say 1.00×."""
 
-Kind = Literal["ready", "drafting", "trying", "plain", "fixed", "off"]
+Kind = Literal["ready", "drafting", "trying", "plain", "fixed", "off", "server"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,8 @@ class LookaheadNote:
     """Hold what is told of the lookahead.
 
     `kind`: ready (auto, and nothing was written yet), drafting, trying (proposing to see whether it pays), plain
-    (nothing pays), fixed (a number was chosen), off (0 was chosen, or there is nothing to propose from).
+    (nothing pays), fixed (a number was chosen), off (0 was chosen, or there is nothing to propose from), server (a
+    server is the target, and drafts by itself).
     `lookahead`: K, typical of the last rounds or chosen; `speedup`: expected, against plain decoding; `from_text`: the
     proposals come from the text so far, not from the draft; `has_draft`: whether a draft is chosen.
     """
@@ -61,7 +63,9 @@ class LookaheadWatch:
         """Clear what is shown: there is no reply yet."""
         self.begin()
         lookahead, has_draft = self._selection.lookahead, self._selection.draft is not None
-        if self._selection.drafting == "none":
+        if is_server(self._selection.target):
+            self.note = LookaheadNote("server")
+        elif self._selection.drafting == "none":
             self.note = LookaheadNote("off", 0, has_draft=False)
         elif lookahead == "auto":
             self.note = LookaheadNote("ready", has_draft=has_draft)
@@ -77,7 +81,7 @@ class LookaheadWatch:
 
     def take(self, now: float, event: RoundEvent) -> None:
         """Take a round and the time (seconds) at which it was over."""
-        if self._selection.lookahead != "auto":
+        if self._selection.lookahead != "auto" or self.note.kind == "server":
             return
         self._rounds.append(event)
         if self._told_at is None or now - self._told_at >= HOLD_S:

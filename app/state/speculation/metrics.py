@@ -10,12 +10,15 @@ from app.state.chat.rounds import RoundRecord
 from app.state.models.models import Selection
 from app.state.speculation.figures import Figures, PositionCounts, TimeSplit
 from app.state.speculation.lookahead import LookaheadNote, LookaheadWatch
-from engine import Event, GenerationStats, PromptProgress, RoundEvent, TokenEvent
+from engine import Event, GenerationStats, PromptProgress, RoundEvent, TextEvent, TokenEvent, Untold
 
 WINDOW_S = 1.0
 SMOOTHING = 8
 MAX_POINTS = 2_000
 FEW = 6
+_ROUNDS: tuple[Untold, ...] = ("rounds", "endings", "times")
+_UNTIL_TOLD: tuple[Untold, ...] = ("acceptance", *_ROUNDS)
+"""What is not known of a server's reply while it writes: without figures of its drafts, and with them."""
 
 
 class RateHistory:
@@ -153,6 +156,7 @@ class Metrics:
         self.rates, self.speeds, self.positions = RateHistory(), SpeedHistory(), PositionCounts()
         self._draft_ms = self._target_ms = 0.0
         self._first_round_ms: float | None = None
+        self._untold: tuple[Untold, ...] = ()
         self.running = False
         self._final: GenerationStats | None = None
         self.version += 1
@@ -184,6 +188,11 @@ class Metrics:
         if isinstance(event, TokenEvent):
             self.emitted += 1
             self._forced += event.origin == "forced"
+        elif isinstance(event, TextEvent):
+            self._untold = _UNTIL_TOLD if self.proposed == 0 else _ROUNDS
+            if event.tokens is not None:
+                self.emitted = event.tokens
+                self.speeds.count(now, self.emitted)
         elif isinstance(event, RoundEvent):
             self._count_round(event.proposed, event.accepted, event.draft_ms, event.target_ms)
             self.speeds.count(now, self.emitted)
@@ -241,6 +250,11 @@ class Metrics:
         return self._final.prompt_ms + (self._first_round_ms or 0.0)
 
     @property
+    def untold(self) -> tuple[Untold, ...]:
+        """Return what the server that writes or wrote the reply does not tell, or not yet."""
+        return self._untold if self._final is None else self._final.untold
+
+    @property
     def empty(self) -> bool:
         """Return whether there is no reply to speak of."""
         return not (self.running or self.rounds or self.emitted)
@@ -260,6 +274,8 @@ class Metrics:
     @property
     def times(self) -> TimeSplit:
         """Return the time after the prompt by part, so far or of the whole reply."""
+        if "times" in self.untold:
+            return TimeSplit()
         if self._final is not None:
             return TimeSplit.of_stats(self._final)
         rest = 1000.0 * self.speeds.seconds - self._draft_ms - self._target_ms
@@ -292,7 +308,8 @@ class Metrics:
     @property
     def mean_length(self) -> float | None:
         """Return the emitted tokens per round; None before the first round."""
-        return (self.emitted - self._forced) / self.rounds if self.rounds else None
+        told = self.rounds and "rounds" not in self.untold
+        return (self.emitted - self._forced) / self.rounds if told else None
 
     @property
     def tokens_per_second(self) -> float | None:

@@ -9,6 +9,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
 
 from app.state.models.models import Loaded, Lookahead, ModelList, PickerLine
+from app.state.models.servers import is_server
 from app.views.commands.commands import Commands
 from app.views.widgets.icons import icon_button
 from app.views.widgets.keys import settle_hover
@@ -46,10 +47,11 @@ _MENU = (
 class ModelBar(QFrame):
     """Show the pickers (their signal `chosen` gives a Path, a DraftKey, a Lookahead) and buttons on top.
 
-    Signals: library_wanted(), left_toggled(bool), right_toggled(bool), tokens_toggled(bool).
+    Signals: library_wanted(), server_wanted(), left_toggled(bool), right_toggled(bool), tokens_toggled(bool).
     """
 
     library_wanted = Signal()
+    server_wanted = Signal()
     left_toggled = Signal(bool)
     right_toggled = Signal(bool)
     tokens_toggled = Signal(bool)
@@ -171,12 +173,19 @@ class ModelBar(QFrame):
         """Show what can be chosen and what is chosen."""
         chosen = models.selection
         missing = self.tr("Choose a target")
-        self.target.fill(models.targets(), chosen.target, missing, words=worded)
+        self.target.fill([*models.targets(), *models.server_lines()], chosen.target, missing, words=worded)
+        for picker in (self.draft, self.lookahead):
+            picker.setEnabled(not is_server(chosen.target))
         self.draft.fill(models.drafts(), chosen.draft_key, "", words=worded)
         self.lookahead.setCurrentIndex(0 if chosen.lookahead == "auto" else 1 + chosen.lookahead)
         loaded = models.loaded
         self._tell(self.target, self.tr("Target"), chosen.target, loaded.target, loaded)
         self._tell(self.draft, self.tr("Draft"), chosen.draft, loaded.draft, loaded)
+
+    def ask_for_server(self) -> None:
+        """Ask for a server; the picker shows what is chosen until there is one."""
+        self.target.refill()
+        self.server_wanted.emit()
 
     def _tell(self, picker: Picker, name: str, chosen: Path | None, there: Path | None, loaded: Loaded) -> None:
         lines = [f"{name}: {picker.currentText()}" if picker.currentText() else name]

@@ -7,7 +7,9 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app.state.speculation.metrics import Metrics
 from app.system.translation import number
-from app.words.figures import UNKNOWN, duration, named
+from app.words.figures import UNKNOWN, duration, named, not_told
+
+_TOLD_WITH = {"rounds": "rounds", "length": "rounds", "proposed": "acceptance", "accepted": "acceptance"}
 
 
 class CounterGrid(QWidget):
@@ -45,7 +47,7 @@ class CounterGrid(QWidget):
 
     def draw(self, metrics: Metrics) -> None:
         """Show these."""
-        length = metrics.mean_length
+        length, untold = metrics.mean_length, metrics.untold
         texts = {
             "rounds": number(metrics.rounds),
             "proposed": number(metrics.proposed),
@@ -53,6 +55,9 @@ class CounterGrid(QWidget):
             "length": UNKNOWN if length is None else number(length, 2),
             "first": UNKNOWN if metrics.first_token_ms is None else duration(metrics.first_token_ms / 1000.0),
         }
+        for key, group in _TOLD_WITH.items():
+            if group in untold:
+                texts[key] = not_told()
         for key, text in texts.items():
             if self.values[key].text() != text:
                 self.values[key].setText(text)

@@ -253,6 +253,7 @@ class Picker(QComboBox):
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.activated.connect(lambda _index: self.chosen.emit(self.currentData(PATH_ROLE)))
         self._shown: object = None
+        self._chosen: object = None
         self._waiting: Callable[[], None] | None = None
 
     def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
@@ -331,6 +332,10 @@ class Picker(QComboBox):
         if waiting is not None:
             waiting()
 
+    def refill(self) -> None:
+        """Show the line again that is chosen, in place of one that only asks for something."""
+        self.setCurrentIndex(self._lines.place_of(self._chosen))
+
     def fill(
         self,
         choices: Sequence[PickerLine],
@@ -351,7 +356,7 @@ class Picker(QComboBox):
         state = (tuple(choices), chosen)
         if state == self._shown:
             return
-        self._shown = state
+        self._shown, self._chosen = state, chosen
         self._lines.show(choices, words)
         self.setCurrentIndex(self._lines.place_of(chosen))
         self.setPlaceholderText(missing)

@@ -128,6 +128,7 @@ FULL = Settings(
     overlap="off",
     sampling=GenerationChoice(temperature=0.8, stop=("END",), system="Be brief.").to_mapping(),
     next_sampling=GenerationChoice(top_k=7).to_mapping(),
+    servers=[{"address": "http://a:1", "model": "m", "name": "n"}],
     presets=[{"name": "Mine", "temperature": 1.0}],
     prompts=[{"name": "Pirate", "text": "Talk like a pirate."}],
     server_on=True,

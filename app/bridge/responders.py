@@ -1,0 +1,146 @@
+"""Hold who answers on the engine's thread: the models that are loaded there, or a server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import engine
+from app.bridge.job import LoadWay
+from app.state.models.load_options import LoadChoice
+from app.state.models.models import Loaded
+from app.state.models.servers import Server, is_server, server_of
+from engine import CancelToken, EngineError, LoadConfig, LoadProgress, ThinkingMode, Translatable
+
+if TYPE_CHECKING:
+    from engine import FoundServer, ModelFacts, RemoteDecoder, Responder, SpeculativeDecoder
+
+
+class ServerRemoved(EngineError):
+    """Report a server that is not in the list any more."""
+
+    def __init__(self) -> None:
+        super().__init__(Translatable("This server was removed. Choose another target."))
+
+
+class Responders:
+    """Load models and connect to servers, on the engine's thread.
+
+    Attributes: loaded (who answers: the files that are loaded, or a server); facts, progress, token_names,
+    thinking_modes as in EngineBridge; servers (those that can be chosen). While a server answers, what was loaded
+    before stays loaded: Compare measures against it, and going back takes no time.
+    """
+
+    def __init__(self, trusted: Sequence[Path]) -> None:
+        self.loaded = Loaded()
+        self.facts: tuple[ModelFacts, ...] = ()
+        self.progress: LoadProgress | None = None
+        self.token_names: dict[int, str] = {}
+        self.thinking_modes: tuple[ThinkingMode, ...] = ()
+        self.servers: tuple[Server, ...] = ()
+        self._local = Loaded()
+        self._how = LoadWay()
+        self._trusted = frozenset(trusted)
+        self._keys: dict[str, str] = {}
+        self._remote: RemoteDecoder | None = None
+        self._decoder: SpeculativeDecoder
+
+    @property
+    def local(self) -> Loaded:
+        """Return the files that are loaded, whoever answers."""
+        return self._local
+
+    def has(self, wanted: Loaded, how: LoadWay) -> bool:
+        """Return whether exactly this is loaded, with these options."""
+        answers = wanted.target in (None, self.loaded.target)
+        return answers and all(self.kept(wanted, how)) and self.loaded.draft == wanted.draft
+
+    def kept(self, wanted: Loaded, how: LoadWay) -> tuple[bool, bool]:
+        """Return whether nothing needs to be loaded for the target, and for the draft."""
+        if is_server(wanted.target):
+            return True, True
+        have, now = self._local, self._how
+        target = wanted.target is None or (wanted.target, how.target) == (have.target, now.target)
+        return target, wanted.draft is None or (wanted.draft, how.draft) == (have.draft, now.draft)
+
+    # On the worker thread ---------------------------------------------------------------------------------------------
+
+    @property
+    def _answering(self) -> Responder:
+        return self._decoder if self._remote is None else self._remote
+
+    def _load(self, wanted: Loaded, how: LoadWay, cancel: CancelToken) -> Loaded:
+        if wanted.target is not None and is_server(wanted.target):
+            return self._turn_to(wanted.target, cancel)
+        decoder, target, draft = self._decoder, wanted.target, wanted.draft
+        try:
+            if target is not None and (target, how.target) != (self._local.target, self._how.target):
+                config = self._config(target, how.target, how)
+                decoder.attach_target(config, progress=self._note_progress, cancel=cancel)
+                self.token_names = {}
+                self._how = replace(self._how, target=how.target)
+                self._note_loaded(target, self._local.draft)
+            cancel.check()
+            if draft != self._local.draft or (draft is not None and how.draft != self._how.draft):
+                source = None if draft is None else self._config(draft, how.draft, how)
+                decoder.attach_draft(source, progress=self._note_progress, cancel=cancel)
+                self._how = replace(self._how, draft=how.draft)
+                self._note_loaded(self._local.target, draft)
+        finally:
+            self.progress = None
+        self._leave_server()
+        return self.loaded
+
+    def _turn_to(self, key: Path, cancel: CancelToken) -> Loaded:
+        """Have a server answer from now on. Raises ServerFailed and what else connecting raises."""
+        if self.loaded.target == key and self._remote is not None:
+            return self.loaded
+        remote = self._connect(key, cancel)
+        self._leave_server()
+        self._remote, self.loaded = remote, Loaded(key)
+        self.facts, self.thinking_modes, self.token_names = (), (), {}
+        return self.loaded
+
+    def _connect(self, key: Path, cancel: CancelToken) -> RemoteDecoder:
+        server = server_of(self.servers, key)
+        if server is None:
+            raise ServerRemoved
+        kept = self._keys.get(server.address)
+        return engine.connect_server(server.address, server.model, key=kept, cancel=cancel)
+
+    def _leave_server(self) -> None:
+        if self._remote is not None:
+            self._remote.close()
+            self._remote = None
+            self._note_loaded(self._local.target, self._local.draft)
+
+    def _find_server(self, address: str, key: str, cancel: CancelToken) -> FoundServer:
+        """Ask a server what it has; a key that it takes is kept for this session. Raises what connecting raises."""
+        found = engine.find_server(address, key=key or None, cancel=cancel)
+        if key:
+            self._keys[found.address] = key
+        return found
+
+    def _unload(self) -> Loaded:
+        self._leave_server()
+        self._decoder.close()
+        self._local = self.loaded = Loaded()
+        self.facts, self.thinking_modes = (), ()
+        return self.loaded
+
+    def _config(self, path: Path, options: LoadChoice, how: LoadWay) -> LoadConfig:
+        # The bundled files came with the program: no need to try them in a child process first.
+        return options.config(path, trusted=path in self._trusted, despite_memory=how.despite_memory)
+
+    def _note_loaded(self, target: Path | None, draft: Path | None) -> None:
+        """Note what is loaded: the engine drops a draft that does not fit a new target."""
+        decoder = self._decoder
+        self._local = self.loaded = Loaded(target, draft if decoder.draft is not None else None)
+        models = (decoder.target, decoder.draft)
+        self.facts = tuple(engine.ModelFacts.of(model) for model in models if model is not None)
+        self.thinking_modes = () if target is None else decoder.thinking_modes
+
+    def _note_progress(self, progress: LoadProgress) -> None:
+        self.progress = progress

@@ -1,0 +1,171 @@
+"""A server as the target in the window: added, tested, asked, gone in the middle, removed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.settings.settings import Settings
+from app.state.models.servers import ADD_SERVER, Server, is_server, read_servers, short_model
+from app.views.models.server import ServerDialog
+from app.views.widgets.picker import PATH_ROLE
+from helpers.decoding.scripted_decoder import Script
+from helpers.remote.documented import usage
+from helpers.remote.scripted import CUT, HANG, MODELS, Scripted, as_json, piece, stream
+from helpers.window.app_window import OpenWindow, Window
+
+LLAMA: dict[str, Any] = {"data": [{"id": "/models/big-fox.gguf", "owned_by": "llamacpp"}]}
+
+
+def timings(drafted: int, kept: int, written: int) -> dict[str, Any]:
+    """What llama.cpp tells with each piece."""
+    told = {"draft_n": drafted, "draft_n_accepted": kept, "predicted_n": written, "predicted_ms": 50.0 * written}
+    return {"timings": told | {"prompt_n": 9, "prompt_ms": 30.0, "cache_n": 0}}
+
+
+def dialog_of(window: Window) -> ServerDialog:
+    """The dialog, as the picker's last line opens it."""
+    target = window.main.bar.target
+    target.chosen.emit(ADD_SERVER)
+    found = window.main.findChild(ServerDialog)
+    assert found is not None
+    assert target.currentData(PATH_ROLE) == window.models.list.selection.target
+    return found
+
+
+def add(window: Window, address: str, *, name: str = "") -> None:
+    """Add a server by the dialog."""
+    dialog = dialog_of(window)
+    assert not dialog.add.isEnabled()
+    dialog.address.setText(address)
+    dialog.test.click()
+    window.wait(lambda: dialog.found)
+    if name:
+        dialog.name.setText(name)
+    dialog.add.click()
+    window.wait(lambda: is_server(window.models.list.selection.target))
+    window.wait(lambda: window.models.settled and is_server(window.models.list.loaded.target))
+
+
+def test_a_server_is_added_asked_and_removed(open_window: OpenWindow, demo_pair: tuple[Path, Path]) -> None:
+    with Scripted() as server:
+        server.script["/v1/models"] = as_json(LLAMA)
+        parts = [piece(thought="Hm. "), piece("A **fox**", **timings(4, 3, 4)), piece(" ran.", **timings(8, 5, 7))]
+        end = piece("", finish="stop", **timings(8, 5, 8))
+        server.chats(*stream([*parts, end, {"choices": [], **usage(8, prompt=9)}]))
+        window = open_window(pair=demo_pair)
+        settings = window.program.settings
+        add(window, server.url + "/v1", name="My fox")
+        bar = window.main.bar
+        assert bar.target.currentText() == "My fox"
+        assert (bar.draft.isEnabled(), bar.lookahead.isEnabled()) == (False, False)
+        assert bar.draft.currentText() == "chosen by the server"
+        kept = {"address": server.url, "model": "/models/big-fox.gguf", "name": "My fox"}
+        assert settings.servers == [kept]
+        exchange = window.ask("Tell me of a fox.")
+        assert (exchange.reply, exchange.status, exchange.trace) == ("A **fox** ran.", "done", None)
+        assert "Hm." in exchange.shown
+        body = server.asked[-1].body
+        assert [message["content"] for message in body["messages"]] == ["Tell me of a fox."]
+        stats = window.stats(exchange)
+        assert (stats.proposed, stats.accepted, stats.emitted) == (8, 5, 8)
+        assert window.view(exchange).summary.text() == "8 tokens · 20 tok/s · 62 % accepted · 0.4 s"
+        counters = window.main.panel.counters
+        window.wait(lambda: counters["proposed"].text() == "8")
+        assert [counters[name].text() for name in ("accepted", "rounds", "length")] == ["5", "not told", "not told"]
+        assert window.controller.metrics.rates.per_round()[1] == [75.0, 50.0]
+        again = window.ask("More.")
+        said = [message["content"] for message in server.asked[-1].body["messages"]]
+        assert (again.status, said) == ("done", ["Tell me of a fox.", "A **fox** ran.", "More."])
+        window.main.commands.run("models.remove-server")
+        window.wait(lambda: window.models.settled and window.models.list.loaded.target == demo_pair[0])
+        assert (settings.servers, bar.draft.isEnabled()) == ([], True)
+        assert window.ask("Hello.").trace is not None
+
+
+def test_what_is_not_told_is_not_shown(open_window: OpenWindow) -> None:
+    with Scripted() as server:
+        server.chats(*stream([piece("Hello"), piece(" you.", finish="stop")]))
+        window = open_window(Script())
+        add(window, server.url)
+        assert window.main.bar.target.currentText().startswith("one · 127.0.0.1:")
+        exchange = window.ask("Hi")
+        assert exchange.reply == "Hello you."
+        assert window.view(exchange).summary.text().startswith("acceptance not told · ")
+        counters = window.main.panel.counters
+        window.wait(lambda: counters["proposed"].text() == "not told")
+
+
+@pytest.mark.parametrize(("end", "said"), [([CUT], "broke off in the middle"), ([], "broke off in the middle")])
+def test_a_server_that_goes_leaves_the_partial_reply(open_window: OpenWindow, end: list[Any], said: str) -> None:
+    with Scripted() as server:
+        window = open_window(Script())
+        add(window, server.url)
+        server.chats(*stream([piece("Once upon")], done=False), 0.2, *end)
+        exchange = window.ask("Hi")
+        assert (exchange.reply, exchange.status) == ("Once upon", "failed")
+        assert said in window.said(exchange)
+        server.chats(*stream([piece("Fine.", finish="stop")]))
+        assert window.ask("And now?").reply == "Fine."
+
+
+def test_a_reply_of_a_hanging_server_is_cancelled(open_window: OpenWindow) -> None:
+    with Scripted() as server:
+        window = open_window(Script())
+        add(window, server.url)
+        server.chats(*stream([piece("Once")], done=False), HANG)
+        exchange = window.send("Hi")
+        window.wait(lambda: exchange.status == "writing")
+        window.controller.cancel()
+        window.ended(exchange)
+        assert (exchange.reply, exchange.status) == ("Once", "cancelled")
+        assert window.close()
+
+
+def test_a_server_that_cannot_be_used_is_not_added(open_window: OpenWindow) -> None:
+    with Scripted({"/v1/models": as_json({}, 401)}) as server:
+        window = open_window(Script())
+        dialog = dialog_of(window)
+        for address, said in (
+            (server.url, "wants a key"),
+            ("nonsense", "is no address of a server"),
+            ("http://127.0.0.1:1", "Cannot reach the server"),
+        ):
+            dialog.address.setText(address)
+            dialog.test.click()
+            window.wait(lambda said=said: said in dialog.status.text())  # type: ignore[misc]
+            assert not dialog.add.isEnabled()
+        server.script["/v1/models"] = as_json(MODELS)
+        dialog.address.setText(server.url)
+        dialog.key.setText("secret")
+        dialog.test.click()
+        window.wait(dialog.add.isEnabled)
+        assert server.asked[-1].headers["authorization"] == "Bearer secret"
+        dialog.key.setText("other")
+        assert not dialog.add.isEnabled()
+        dialog.reject()
+        assert "secret" not in json.dumps(window.program.settings.to_mapping())
+
+
+def test_a_server_of_the_last_run_that_is_down_stays_chosen(open_window: OpenWindow) -> None:
+    kept = Server("http://127.0.0.1:1", "one", "Away")
+    window = open_window(Script(), settings=Settings(servers=[kept.to_mapping(), {"x": 1}], target=str(kept.key)))
+    window.wait(window.notices)
+    assert "Cannot reach the server" in window.notices()[0]
+    assert window.main.bar.target.currentText() == "Away"
+    exchange = window.ask("Hi")
+    assert exchange.problem is not None
+    assert "Cannot reach the server" in exchange.problem.text
+
+
+def test_keys_and_names() -> None:
+    servers = [Server("http://a:1", "x/y z%", "A"), Server("http://a:1", "x", "B")]
+    assert read_servers([*(each.to_mapping() for each in servers), servers[0].to_mapping(), {"name": 3}]) == tuple(
+        servers
+    )
+    assert len({each.key for each in servers}) == 2
+    assert all(is_server(each.key) and Path(str(each.key)) == each.key for each in servers)
+    assert not is_server(Path("/models/server.gguf"))
+    assert short_model("C:\\models\\fox.gguf") == "fox"
+    assert short_model("meta/Llama-3") == "Llama-3"
