@@ -320,16 +320,19 @@ class EngineBridge(Responders):
         try:
             note(CompareProgress("calibrating"))
             self._measure(cancel)
-            return engine.measure_ways(
-                self._decoder,
-                [request.prompt],
-                request.ways,
-                sampling=SamplingConfig(temperature=settings.temperature),
-                repeats=settings.repeats,
-                max_tokens=settings.tokens,
-                cancel=cancel,
-                progress=tell,
-            )
+            server = None if request.server is None else self._connect(request.server, cancel)
+            with contextlib.nullcontext() if server is None else server:
+                return engine.measure_ways(
+                    self._decoder,
+                    [request.prompt],
+                    request.ways,
+                    sampling=SamplingConfig(temperature=settings.temperature),
+                    repeats=settings.repeats,
+                    max_tokens=settings.tokens,
+                    server=server,
+                    cancel=cancel,
+                    progress=tell,
+                )
         finally:
             self.comparing = False
 

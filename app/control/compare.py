@@ -31,6 +31,7 @@ from app.state.compare.compare import (
 )
 from app.state.compare.race import RaceMark
 from app.state.models.models import Loaded, Lookahead
+from app.state.models.servers import is_server
 from engine import Cancelled, ContextFull, EngineError, full_size_folder
 
 if TYPE_CHECKING:
@@ -115,9 +116,19 @@ class CompareController(QObject):
     @property
     def pair(self) -> ComparedModels:
         """Return the current choice."""
-        models = self._models.list
-        chosen = models.selection
-        return ComparedModels(self._models.name_of(chosen.target), self._models.name_of(chosen.draft), chosen.lookahead)
+        chosen, name = self._models.list.selection, self._models.name_of
+        pair = self._local_pair
+        server = name(chosen.target) if is_server(chosen.target) else ""
+        return ComparedModels(name(pair.target), name(pair.draft), chosen.lookahead, server)
+
+    @property
+    def _local_pair(self) -> Loaded:
+        """Return the models that are measured: those chosen, or beside a server those loaded here, or the demo's."""
+        chosen = self._models.list.selection
+        if not is_server(chosen.target):
+            return Loaded(chosen.target, chosen.draft)
+        there = self._bridge.local
+        return there if there.target is not None else Loaded(*(self._models.list.bundled or (None, None)))
 
     @property
     def full_size_chosen(self) -> FullSize | None:
@@ -134,9 +145,10 @@ class CompareController(QObject):
             return
         chosen = self._models.list.selection
         ways: tuple[Way, ...] = ways_to_sweep()
+        pair, server = self._local_pair, chosen.target if is_server(chosen.target) else None
         if kind == "compare":
-            ways = ways_to_compare(chosen.lookahead, has_draft=chosen.draft is not None)
-        request = CompareRequest(prompt.strip("\n"), ways, Loaded(chosen.target, chosen.draft), settings)
+            ways = ways_to_compare(chosen.lookahead, has_draft=pair.draft is not None)
+        request = CompareRequest(prompt.strip("\n"), ways, pair, settings, server if kind == "compare" else None)
         run.begin(request)
         self._work[kind] = _Work()
         self._tasks.start(self._measure(kind, request))
@@ -171,7 +183,7 @@ class CompareController(QObject):
         try:
             await self._load(request.models, kind, work)
             self._note_wait(kind, "waiting")
-            if kind == "compare":
+            if kind == "compare" and request.server is None:
                 await self._race(run, work, request)
             report = await self._wait(work, self._bridge.measure_ways(request, work.mail.post))
         except Cancelled:

@@ -9,6 +9,7 @@ from PySide6.QtCore import QCoreApplication
 from app.state.compare.compare import (
     AUTO,
     PLAIN,
+    SERVER,
     ComparedModels,
     CompareKind,
     CompareRun,
@@ -40,6 +41,8 @@ def pair_words(pair: ComparedModels, kind: CompareKind) -> str:
         parts.append(QCoreApplication.translate("Proof", "draft {name}").format(name=pair.draft))
     else:
         parts.append(QCoreApplication.translate("Proof", "no draft"))
+    if kind == "compare" and pair.server:
+        parts.insert(0, QCoreApplication.translate("Proof", "Server {name}").format(name=pair.server))
     if kind == "compare":
         compared = AUTO if pair.lookahead == 0 or not pair.draft else pair.lookahead
         auto = QCoreApplication.translate("Proof", "auto")
@@ -55,6 +58,8 @@ def way_words(name: str) -> str:
     """Name a mode of decoding: Plain; Speculative, lookahead 4."""
     if name == PLAIN:
         return QCoreApplication.translate("Proof", "Plain")
+    if name == SERVER:
+        return QCoreApplication.translate("Proof", "Server")
     if name == AUTO:
         return QCoreApplication.translate("Proof", "Speculative, auto")
     return QCoreApplication.translate("Proof", "Speculative, lookahead {k}").format(k=name)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from statistics import median, quantiles
 from typing import Any
 
-from engine.bench.runs import AUTO, DIFFERENT, NEAR_TIE, NGRAM, PLAIN, SAME, UNEXAMINED, LeftOut, Reply
+from engine.bench.runs import AUTO, DIFFERENT, NEAR_TIE, NGRAM, PLAIN, SAME, SERVER, UNEXAMINED, LeftOut, Reply
 
 _ENOUGH = 3
 """Pairs without which nothing is said of which is faster."""
@@ -47,7 +47,7 @@ def told_apart(values: Sequence[float]) -> bool:
 def summarise(replies: Sequence[Reply], ways: Sequence[str]) -> dict[str, Any]:
     """Return the figures of a set of replies: of each way, the best fixed lookahead, and auto against it."""
     speeds = {name: _speeds(replies, name) for name in ways}
-    fixed = [name for name in ways if name not in (AUTO, NGRAM)]
+    fixed = [name for name in ways if name not in (AUTO, NGRAM, SERVER)]
     return {
         "ways": {
             name: _figures([r for r in replies if r.way == name], ratios(speeds[name], speeds[PLAIN])) for name in ways
@@ -58,7 +58,12 @@ def summarise(replies: Sequence[Reply], ways: Sequence[str]) -> dict[str, Any]:
 
 
 def _speeds(replies: Sequence[Reply], name: str) -> _Speeds:
-    return {(reply.prompt, reply.turn): reply.speed for reply in replies if reply.way == name}
+    return {(reply.prompt, reply.turn): reply.speed for reply in replies if reply.way == name and _has_speed(reply)}
+
+
+def _has_speed(reply: Reply) -> bool:
+    """Return whether it is known how many tokens it has: a server may not tell."""
+    return "tokens" not in reply.result.stats.untold
 
 
 def _figures(replies: Sequence[Reply], speedups: Sequence[float]) -> dict[str, Any]:
@@ -68,7 +73,7 @@ def _figures(replies: Sequence[Reply], speedups: Sequence[float]) -> dict[str, A
     read = [(reply.result.prompt_evaluated, reply.result.stats.prompt_ms) for reply in fresh]
     return {
         "replies": len(replies),
-        "tokens_per_second": spread([reply.speed for reply in replies]),
+        "tokens_per_second": spread([reply.speed for reply in replies if _has_speed(reply)]),
         "speedup": spread(speedups),
         "acceptance_rate": sum(each.accepted for each in stats) / proposed if proposed else None,
         "mean_length": sum(each.emitted for each in stats) / rounds if rounds else None,

@@ -19,6 +19,7 @@ from engine.bench.runs import (
     BUDGET_S,
     NGRAM,
     PLAIN,
+    SERVER,
     Bench,
     Equality,
     LeftOut,
@@ -33,6 +34,7 @@ from engine.cancel import CancelToken
 from engine.config import GenerationRequest, SamplingConfig, check_lookahead, freeze_prompt
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled, InvalidRequest, ModelNotLoaded
+from engine.generation.responder import Responder
 from engine.messages.message import Message
 from engine.methods import DRAFT_MODEL
 from engine.system.machine import OtherPrograms, describe_machine
@@ -252,17 +254,24 @@ def measure_ways(
     sampling: SamplingConfig | None = None,
     repeats: int | None = None,
     max_tokens: int | None = None,
+    server: Responder | None = None,
     cancel: CancelToken | None = None,
     progress: Progress = lambda _progress: None,
 ) -> WaysReport:
     """Answer prompts plain and in other ways, in turns, as the command `bench` does, and give its figures.
 
-    `ways`: fixed lookaheads, "auto", "ngram"; plain decoding is always measured too. `progress` is called on this
+    `ways`: fixed lookaheads, "auto", "ngram"; plain decoding is always measured too. `server` answers them too, as the
+    way of that name: its speed is against plain decoding here, its text is not compared. `progress` is called on this
     thread, between replies. Cancelled midway it gives what there is.
     Raises ModelNotLoaded, InvalidRequest and its kinds, and Cancelled where nothing was measured.
     """
     token = cancel or decoder.cancel_token
-    chosen = [Way(PLAIN, {"lookahead": 0}), *(_way(way) for way in dict.fromkeys(ways) if way not in (0, PLAIN))]
+    others = [] if server is None else [Way(SERVER, {}, server)]
+    chosen = [
+        Way(PLAIN, {"lookahead": 0}),
+        *others,
+        *(_way(way) for way in dict.fromkeys(ways) if way not in (0, PLAIN)),
+    ]
     found = []
     for number, prompt in enumerate(prompts):
         frozen: Any = freeze_prompt(prompt)

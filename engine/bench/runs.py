@@ -26,10 +26,11 @@ from engine.chat.template import encode_prompt
 from engine.config import SamplingConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled, ChatTemplateFailed, InvalidRequest, ModelNotLoaded, TextNotEncodable
-from engine.events import GenerationResult, TokenEvent
+from engine.events import Finished, GenerationResult, TextEvent, TokenEvent
+from engine.generation.responder import Responder
 from engine.translatable import Translatable
 
-PLAIN, AUTO, NGRAM = "plain", "auto", methods.NGRAM.name
+PLAIN, AUTO, NGRAM, SERVER = "plain", "auto", methods.NGRAM.name, "server"
 DEFAULT_LOOKAHEADS = (1, 2, 3, 4, 6, 8, 12, 16)
 CLOSE = 1e-3
 """Two logits closer than this may change places between batches of different size (ARCHITECTURE.md, *Contracts*)."""
@@ -45,20 +46,25 @@ _SMALLEST_ROOM = 8
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Describe one way of decoding: its name (plain, a lookahead, auto, ngram) and its options for `generate`."""
+    """Describe one way of decoding: its name (plain, a lookahead, auto, ngram) and its options for `generate`.
+
+    `responder`: who answers in the place of the decoder, under the name "server".
+    """
 
     name: str
     options: Mapping[str, Any]
+    responder: Responder | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedPrompt:
-    """Hold a prompt as token ids, and how long its reply may be at most."""
+    """Hold a prompt as token ids and as it was given, and how long its reply may be at most."""
 
     category: str
     number: int
     tokens: tuple[int, ...]
     max_tokens: int
+    prompt: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +170,7 @@ def prepare(
             left_out.append(LeftOut(each.category, each.number, why))
             continue
         most = min([room, *(limit for limit in (each.max_tokens, max_tokens) if limit is not None)])
-        prepared.append(PreparedPrompt(each.category, each.number, tokens, most))
+        prepared.append(PreparedPrompt(each.category, each.number, tokens, most, each.prompt))
     if not prepared and len(left_out) == 1:
         raise InvalidRequest(
             Translatable("{name} cannot answer this prompt: {why}.", name=target.name, why=left_out[0].why.rstrip("."))
@@ -259,6 +265,8 @@ class Bench:
 
         sampling = replace(self.sampling, seed=((self.sampling.seed or 0) + turn) % 2**64)
         began = self.clock()
+        if way.responder is not None:
+            return self._ask(way.responder, prompt, sampling, max_tokens)
         result = self.decoder.generate(
             prompt.tokens,
             on_token=note,
@@ -270,6 +278,21 @@ class Bench:
         if result.finish_reason == "cancelled":
             raise Cancelled(Translatable("The measurement"))
         return 1000.0 * (seen[0] - began), result
+
+    def _ask(
+        self, responder: Responder, prompt: PreparedPrompt, sampling: SamplingConfig, max_tokens: int
+    ) -> tuple[float, GenerationResult]:
+        """Return the same of a reply of another responder, which reads the prompt by itself."""
+        began, first = self.clock(), None
+        options: Any = {"sampling": sampling, "max_tokens": max_tokens}
+        for event in responder.stream(prompt.prompt, cancel=self.cancel, **options):
+            if first is None and isinstance(event, TokenEvent | TextEvent):
+                first = self.clock()
+            if isinstance(event, Finished) and event.result.finish_reason == "cancelled":
+                break
+            if isinstance(event, Finished):
+                return 1000.0 * ((first or self.clock()) - began), event.result
+        raise Cancelled(Translatable("The measurement"))
 
     def _empty_caches(self) -> None:
         for backend in (self.decoder.target, self.decoder.draft):
@@ -310,11 +333,12 @@ def compare_replies(bench: Bench, replies: Sequence[Reply], *, examine: bool = T
     for reply in replies:
         if reply.way == PLAIN:
             plain.setdefault(reply.prompt, reply.result.tokens)
+    elsewhere = {way.name for way in bench.ways if way.responder is not None}
     known: dict[tuple[int, tuple[int, ...]], Equality] = {}
     found: list[Equality | None] = []
     for reply in replies:
         reference, tokens = plain.get(reply.prompt), reply.result.tokens
-        if reference is None:
+        if reference is None or reply.way in elsewhere:
             found.append(None)
             continue
         key = reply.prompt, tokens

@@ -2017,6 +2017,10 @@
             <translation>kein Entwurfsmodell</translation>
         </message>
         <message>
+            <source>Server {name}</source>
+            <translation>Server {name}</translation>
+        </message>
+        <message>
             <source>auto</source>
             <translation>auto</translation>
         </message>
@@ -2027,6 +2031,10 @@
         <message>
             <source>Plain</source>
             <translation>Einfach</translation>
+        </message>
+        <message>
+            <source>Server</source>
+            <translation>Server</translation>
         </message>
         <message>
             <source>Speculative, auto</source>

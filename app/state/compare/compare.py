@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from app.state.compare.race import Race
@@ -29,7 +30,7 @@ Status = Literal[
     "failed",
 ]
 Way = int | Literal["auto"]
-PLAIN, AUTO = "plain", "auto"
+PLAIN, AUTO, SERVER = "plain", "auto", "server"
 SWEEP_MOST = 16
 ENOUGH = 3
 """Turns without which nothing is said of which is faster."""
@@ -40,11 +41,12 @@ _BUSY, _UNSTEADY = 0.05, 0.15
 
 @dataclass(frozen=True, slots=True)
 class ComparedModels:
-    """Name the pair that would be measured now. `target`, `draft` "": none is chosen."""
+    """Name the pair that would be measured now. `target`, `draft`, `server` "": none is chosen."""
 
     target: str
     draft: str
     lookahead: Lookahead
+    server: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +60,18 @@ class CompareSettings:
 
 @dataclass(frozen=True, slots=True)
 class CompareRequest:
-    """Request a measurement: modes beside plain decoding, with these models."""
+    """Request a measurement: modes beside plain decoding, with these models. `server`: one that answers too."""
 
     prompt: str
     ways: tuple[Way, ...]
     models: Loaded
     settings: CompareSettings
+    server: Path | None = None
+
+    @property
+    def shown_way(self) -> str:
+        """Return the name of the way that is shown beside plain decoding."""
+        return str(self.ways[0]) if self.server is None else SERVER
 
 
 @dataclass(frozen=True, slots=True)

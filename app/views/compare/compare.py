@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 from app.state.compare.compare import (
     AUTO,
     PLAIN,
+    SERVER,
     ComparedModels,
     CompareSettings,
     figures,
@@ -95,7 +96,7 @@ class CompareDialog(RunDialog):
     def show_pair(self, pair: ComparedModels) -> None:
         """Show what would be measured now."""
         super().show_pair(pair)
-        chosen = str(ways_to_compare(pair.lookahead, has_draft=bool(pair.draft))[0])
+        chosen = SERVER if pair.server else str(ways_to_compare(pair.lookahead, has_draft=bool(pair.draft))[0])
         if chosen != self._chosen and not self.run.running:
             self._chosen = chosen
             self.show_figures()
@@ -135,7 +136,7 @@ class CompareDialog(RunDialog):
         if request is None:
             self.race.show_race(None, ("", ""), sampled=False, free=True)
             return
-        names = way_words(PLAIN), way_words(str(request.ways[0]))
+        names = way_words(PLAIN), way_words(request.shown_way)
         drawn = request.settings.temperature > 0.0
         self.race.show_race(race, names, sampled=drawn, free=not self.run.running)
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from app.settings.settings import Settings
+from app.state.compare.compare import CompareSettings, speculative
 from app.state.models.servers import ADD_SERVER, Server, is_server, read_servers, short_model
 from app.views.models.server import ServerDialog
 from app.views.widgets.picker import PATH_ROLE
@@ -169,3 +170,32 @@ def test_keys_and_names() -> None:
     assert not is_server(Path("/models/server.gguf"))
     assert short_model("C:\\models\\fox.gguf") == "fox"
     assert short_model("meta/Llama-3") == "Llama-3"
+
+
+def test_compare_measures_it_against_the_local_pair(open_window: OpenWindow, demo_pair: tuple[Path, Path]) -> None:
+    with Scripted() as server:
+        server.script["/v1/models"] = as_json(LLAMA)
+        end = piece("", finish="stop", **timings(8, 4, 8))
+        server.chats(*stream([piece("A fox", **timings(4, 2, 4)), end, {"choices": [], **usage(8)}]))
+        window = open_window(pair=demo_pair)
+        add(window, server.url, name="Fox")
+        compare = window.program.compare
+        pair = compare.pair
+        assert (pair.target, pair.server) == (window.models.name_of(demo_pair[0]), "Fox")
+        compare.start("compare", "Tell me of a fox.", CompareSettings(repeats=3, tokens=16))
+        run = compare.runs["compare"]
+        window.wait(lambda: not run.running, 60_000)
+        assert (run.status, run.problem) == ("done", "")
+        assert run.report is not None
+        assert [way.name for way in run.report.ways] == ["plain", "server", "auto"]
+        way = speculative(run.report)
+        assert way is not None
+        assert (way.name, way.replies, way.acceptance_rate, way.equality) == ("server", 3, 0.5, ())
+        assert way.tokens_per_second is not None
+        assert round(way.tokens_per_second.median) == 20
+        assert way.speedup is not None
+        plain = run.report.way("plain")
+        assert plain is not None
+        assert plain.replies == 3
+        assert window.ask("And now?").reply == "A fox"
+        assert window.models.list.selection.target == window.models.list.loaded.target
