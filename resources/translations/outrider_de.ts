@@ -724,7 +724,7 @@
         </message>
         <message>
             <source>acceptance not told</source>
-            <translation>Akzeptanz nicht mitgeteilt</translation>
+            <translation>Annahmequote nicht mitgeteilt</translation>
         </message>
         <message>
             <source>cancelled</source>

@@ -46,6 +46,7 @@ class ServerDialog(Dialog):
         self.model = Picker(self.tr("Model"), self)
         self.model.setMinimumContentsLength(14)
         self.status = QLabel(self)
+        self.status.setObjectName("serverStatus")
         self.status.setWordWrap(True)
         self.status.setTextFormat(Qt.TextFormat.PlainText)
         self.status.setMinimumHeight(3 * self.status.fontMetrics().lineSpacing())
