@@ -2485,6 +2485,10 @@
             <translation>Server hinzufügen</translation>
         </message>
         <message>
+            <source>such as http://localhost:8080</source>
+            <translation>etwa http://localhost:8080</translation>
+        </message>
+        <message>
             <source>if the server wants one</source>
             <translation>falls der Server einen verlangt</translation>
         </message>

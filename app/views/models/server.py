@@ -40,7 +40,7 @@ class ServerDialog(Dialog):
 
     def _make_fields(self) -> None:
         self.address, self.key, self.name = QLineEdit(self), QLineEdit(self), QLineEdit(self)
-        self.address.setPlaceholderText("http://localhost:8080")
+        self.address.setPlaceholderText(self.tr("such as http://localhost:8080"))
         self.key.setEchoMode(QLineEdit.EchoMode.Password)
         self.key.setPlaceholderText(self.tr("if the server wants one"))
         self.model = Picker(self.tr("Model"), self)
