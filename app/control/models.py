@@ -306,9 +306,8 @@ class ModelController(QObject):
     def name_of(self, path: Path | None) -> str:
         """Return the name of a model in the window; empty for none."""
         model, server = self.list.by_path(path), server_of(self.list.servers, path)
-        if server is not None:
-            return server.name
-        return say(shown_name(model) if model is not None else file_label(path) if path is not None else "")
+        label = shown_name(model) if model is not None else file_label(path) if path is not None else ""
+        return say(label) if server is None else server.name
 
     async def _begin(self, folders: Sequence[Path]) -> None:
         self.note_memory()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QCoreApplication, QObject
 
 from app.shell.program import Program
-from app.shell.server_switch import ServerControl
+from app.shell.servers.switch import ServerControl
 from app.state.settings.generation import PRESET, GenerationChoice
 from app.state.settings.presets import (
     LARGEST_FILE,

@@ -14,7 +14,7 @@ from app.shell.compare_windows import CompareWindows
 from app.shell.library_windows import LibraryWindows
 from app.shell.program import Program
 from app.shell.replay_windows import ReplayWindows
-from app.shell.server_windows import ServerWindows
+from app.shell.servers.windows import ServerWindows
 from app.shell.settings_windows import SettingsWindows
 from app.state.chat.intents import EntryIntent, ShowDetails, ShowPrompt
 from app.state.chat.transcript import Problem

@@ -151,7 +151,9 @@ def run(args: argparse.Namespace) -> int:
     Raises EngineError and its kinds; Cancelled where nothing was measured.
     """
     wanted = _check(args)
-    draw = None if args.plot is None else importlib.import_module("engine.cli.bench_plot").prepare_plot(args.plot)
+    draw = (
+        None if args.plot is None else importlib.import_module("engine.cli.printed.bench_plot").prepare_plot(args.plot)
+    )
     cancel = _LastingToken()
     say: Say = _silent if args.json else _say
 
@@ -160,7 +162,7 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             sys.stdout.write(json.dumps(report) + "\n")
         else:
-            importlib.import_module("engine.cli.bench_tables").print_report(report)
+            importlib.import_module("engine.cli.printed.bench_tables").print_report(report)
         if draw is not None:
             draw(report)
             say(f"The plot was written to {args.plot}.")

@@ -299,11 +299,9 @@ def _make_policy(
 
 
 def _lookahead(speculation: SpeculationConfig, sources: tuple[DraftMethod, ...]) -> Lookahead:
-    if not sources:
-        return 0
-    if speculation.lookahead == "default":
+    if sources and speculation.lookahead == "default":
         return max(source.lookahead for source in sources)
-    return speculation.lookahead
+    return speculation.lookahead if sources else 0
 
 
 def _encode(

@@ -2538,6 +2538,77 @@
         </message>
     </context>
     <context>
+        <name>ServerPage</name>
+        <message>
+            <source>Editors, agents and scripts can use the models of this window, in the form of OpenAI's or Anthropic's interface. Their requests and your messages take turns.</source>
+            <translation>Editoren, Agenten und Skripte können die Modelle dieses Fensters benutzen, in der Form der Schnittstellen von OpenAI oder Anthropic. Ihre Anfragen und Ihre Nachrichten wechseln sich ab.</translation>
+        </message>
+        <message>
+            <source>Serve the loaded models to other programs</source>
+            <translation>Die geladenen Modelle anderen Programmen anbieten</translation>
+        </message>
+        <message>
+            <source>This computer only</source>
+            <translation>Nur dieser Computer</translation>
+        </message>
+        <message>
+            <source>Other computers too</source>
+            <translation>Auch andere Computer</translation>
+        </message>
+        <message>
+            <source>Address</source>
+            <translation>Adresse</translation>
+        </message>
+        <message>
+            <source>Other computers need the key; what they send is not encrypted</source>
+            <translation>Andere Computer brauchen den Schlüssel; was sie senden, ist nicht verschlüsselt</translation>
+        </message>
+        <message>
+            <source>Port</source>
+            <translation>Port</translation>
+        </message>
+        <message>
+            <source>Key</source>
+            <translation>Schlüssel</translation>
+        </message>
+        <message>
+            <source>Each request must have it; empty: none is asked for</source>
+            <translation>Jede Anfrage muss ihn haben; leer: keiner wird verlangt</translation>
+        </message>
+        <message>
+            <source>Requests</source>
+            <translation>Anfragen</translation>
+        </message>
+        <message>
+            <source>On: {url}</source>
+            <translation>Ein: {url}</translation>
+        </message>
+        <message>
+            <source>Off</source>
+            <translation>Aus</translation>
+        </message>
+        <message>
+            <source>{running} running, {waiting} waiting</source>
+            <translation>{running} in Arbeit, {waiting} wartend</translation>
+        </message>
+        <message>
+            <source>{count} replies</source>
+            <translation>{count} Antworten</translation>
+        </message>
+        <message>
+            <source>{count} tokens written</source>
+            <translation>{count} Tokens geschrieben</translation>
+        </message>
+        <message>
+            <source>{count} tokens read, {cached} more in the cache</source>
+            <translation>{count} Tokens gelesen, {cached} weitere im Cache</translation>
+        </message>
+        <message>
+            <source>{share} % of the drafts accepted</source>
+            <translation>{share} % der Vorschläge angenommen</translation>
+        </message>
+    </context>
+    <context>
         <name>Servers</name>
         <message>
             <source>This computer has no keyring that Outrider can use: the key holds until Outrider ends. For later, set OUTRIDER_API_KEY.</source>
@@ -2740,6 +2811,10 @@
         <message>
             <source>Speculation</source>
             <translation>Spekulation</translation>
+        </message>
+        <message>
+            <source>Local server</source>
+            <translation>Lokaler Server</translation>
         </message>
         <message>
             <source>Reset to defaults</source>
@@ -3321,6 +3396,10 @@
             <translation>Dieser Server wurde entfernt. Wählen Sie ein anderes Zielmodell.</translation>
         </message>
         <message>
+            <source>The local server needs Starlette and uvicorn. Install them: pip install 'outrider[server]'</source>
+            <translation>Der lokale Server braucht Starlette und uvicorn. Installieren Sie sie: pip install 'outrider[server]'</translation>
+        </message>
+        <message>
             <source>{size} pt</source>
             <translation>{size} pt</translation>
         </message>
@@ -3367,6 +3446,10 @@
         <message>
             <source>Notifications</source>
             <translation>Benachrichtigungen</translation>
+        </message>
+        <message>
+            <source>The key cannot be saved ({reason}).</source>
+            <translation>Der Schlüssel lässt sich nicht speichern ({reason}).</translation>
         </message>
         <message>
             <source>it is not a chat exported by Outrider</source>
@@ -3915,12 +3998,24 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Zustand</translation>
         </message>
         <message>
+            <source>Drafting trees</source>
+            <translation>Vorschlagen von Bäumen</translation>
+        </message>
+        <message>
+            <source>{name} can only verify chains.</source>
+            <translation>{name} kann nur Ketten prüfen.</translation>
+        </message>
+        <message>
             <source>Drafting with heads</source>
             <translation>Entwerfen mit Köpfen</translation>
         </message>
         <message>
             <source>{name} shows no hidden states.</source>
             <translation>{name} zeigt keine verborgenen Zustände.</translation>
+        </message>
+        <message>
+            <source>its cache cannot be restored</source>
+            <translation>sein Cache lässt sich nicht wiederherstellen</translation>
         </message>
         <message>
             <source>the head has no hidden states to begin with</source>
@@ -3949,6 +4044,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>llama.cpp returned no logits</source>
             <translation>llama.cpp lieferte keine Logits</translation>
+        </message>
+        <message>
+            <source>llama.cpp cannot create a context for it</source>
+            <translation>llama.cpp kann dafür keinen Kontext anlegen</translation>
+        </message>
+        <message>
+            <source>it is no embedding model: its file does not say how to make one vector.</source>
+            <translation>es ist kein Embedding-Modell: seine Datei sagt nicht, wie ein Vektor entsteht.</translation>
         </message>
         <message>
             <source>a head in a GGUF file needs a target in one. Choose a GGUF file as the target.</source>
@@ -4071,16 +4174,16 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>seinen Dateien fehlt der Tensor {name!r}{more}. Laden Sie das Modell noch einmal.</translation>
         </message>
         <message>
+            <source>it lacks the tensor {name!r}.</source>
+            <translation>ihr fehlt der Tensor {name!r}.</translation>
+        </message>
+        <message>
             <source>a head in a safetensors file needs a target in one. Choose such a folder as the target.</source>
             <translation>ein Kopf in einer safetensors-Datei braucht ein Zielmodell in einer. Wählen Sie einen solchen Ordner als Zielmodell.</translation>
         </message>
         <message>
             <source>it cannot be read ({error}).</source>
             <translation>sie kann nicht gelesen werden ({error}).</translation>
-        </message>
-        <message>
-            <source>it lacks the tensor {name!r}.</source>
-            <translation>ihr fehlt der Tensor {name!r}.</translation>
         </message>
         <message>
             <source>it is not a head for {target}: {reason}. Choose a head that was trained for this target.</source>
@@ -4253,6 +4356,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>token ids, whole numbers of 0 or more</source>
             <translation>Token-Nummern, ganze Zahlen ab 0</translation>
+        </message>
+        <message>
+            <source>A tree must be its width (1 to {width}) and its depth (1 to {depth}), like 3x4, not {value!r}.</source>
+            <translation>Ein Baum muss als Breite (1 bis {width}) und Tiefe (1 bis {depth}) angegeben sein, etwa 3x4, nicht {value!r}.</translation>
         </message>
         <message>
             <source>max_tokens must be a whole number above 0, not {max_tokens!r}.</source>
@@ -4433,6 +4540,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>This decoder is generating a reply. Wait for it, or cancel it.</source>
             <translation>Dieser Decoder erzeugt eine Antwort. Warten Sie darauf oder brechen Sie sie ab.</translation>
+        </message>
+        <message>
+            <source>A draft with another tokenizer proposes chains only, no trees.</source>
+            <translation>Ein Entwurf mit anderem Tokenizer schlägt nur Ketten vor, keine Bäume.</translation>
+        </message>
+        <message>
+            <source>{name} verifies chains only: no trees are proposed.</source>
+            <translation>{name} prüft nur Ketten: Es werden keine Bäume vorgeschlagen.</translation>
         </message>
         <message>
             <source>No {what} model is loaded. Load one first with attach_{what}() or load().</source>
@@ -4915,6 +5030,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Es ist ein Adapter (LoRA) für ein Modell, kein eigenständiges Modell.</translation>
         </message>
         <message>
+            <source>it is pickled, and reading such files can run code. Convert it: outrider-engine convert-head {file} {name}.safetensors</source>
+            <translation>sie ist mit Pickle geschrieben, und solche Dateien zu lesen kann Code ausführen. Wandeln Sie sie um: outrider-engine convert-head {file} {name}.safetensors</translation>
+        </message>
+        <message>
             <source>heads with RoPE scaling {kind!r} cannot be used yet.</source>
             <translation>Köpfe mit der RoPE-Skalierung {kind!r} können noch nicht verwendet werden.</translation>
         </message>
@@ -5045,6 +5164,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>The method {method} needs other heads: those of {name} are for {theirs}.</source>
             <translation>Die Methode {method} braucht andere Köpfe: die von {name} sind für {theirs}.</translation>
+        </message>
+        <message>
+            <source>The model {name} cannot fill gaps: it has no tokens for them. Choose another.</source>
+            <translation>Das Modell {name} kann keine Lücken füllen: Es hat keine Tokens dafür. Wählen Sie ein anderes.</translation>
         </message>
         <message>
             <source>the reply ended without a result</source>
@@ -5255,6 +5378,38 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Dieser Ordner ist zu tief verschachtelt, um durchsucht zu werden.</translation>
         </message>
         <message>
+            <source>The new file must end in .safetensors, not {name}.</source>
+            <translation>Die neue Datei muss auf .safetensors enden, nicht {name}.</translation>
+        </message>
+        <message>
+            <source>{path} is there already. Choose another name.</source>
+            <translation>{path} ist schon da. Wählen Sie einen anderen Namen.</translation>
+        </message>
+        <message>
+            <source>Converting pickled weights</source>
+            <translation>Umwandeln von Gewichten aus Pickle-Dateien</translation>
+        </message>
+        <message>
+            <source>there is no such file. Check the path.</source>
+            <translation>es gibt keine solche Datei. Prüfen Sie den Pfad.</translation>
+        </message>
+        <message>
+            <source>it holds more than weights, and reading it would run its code.</source>
+            <translation>sie enthält mehr als Gewichte, und sie zu lesen würde ihren Code ausführen.</translation>
+        </message>
+        <message>
+            <source>it holds no tensors by name.</source>
+            <translation>sie enthält keine benannten Tensoren.</translation>
+        </message>
+        <message>
+            <source>converting it takes too much memory.</source>
+            <translation>sie umzuwandeln braucht zu viel Speicher.</translation>
+        </message>
+        <message>
+            <source>it is damaged, incomplete, or no file of PyTorch.</source>
+            <translation>sie ist beschädigt, unvollständig oder keine Datei von PyTorch.</translation>
+        </message>
+        <message>
             <source>its hidden states cannot be read</source>
             <translation>seine verborgenen Zustände können nicht gelesen werden</translation>
         </message>
@@ -5265,6 +5420,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>its folder has no config.json, which describes the model.</source>
             <translation>sein Ordner enthält keine config.json, die das Modell beschreibt.</translation>
+        </message>
+        <message>
+            <source>embedding models are GGUF files here.</source>
+            <translation>Embedding-Modelle sind hier GGUF-Dateien.</translation>
         </message>
         <message>
             <source>llama.cpp cannot be loaded ({reason}). A build for graphics cards needs the card's driver; install that, or Outrider again.</source>
@@ -5319,12 +5478,12 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>{complaint} Laden Sie das Modell noch einmal oder wandeln Sie es noch einmal um.</translation>
         </message>
         <message>
-            <source>its chat template does not terminate.</source>
-            <translation>ihre Chatvorlage endet nicht.</translation>
-        </message>
-        <message>
             <source>it computes no usable numbers: its weights are damaged.</source>
             <translation>es berechnet keine brauchbaren Zahlen: Seine Gewichte sind beschädigt.</translation>
+        </message>
+        <message>
+            <source>its chat template does not terminate.</source>
+            <translation>ihre Chatvorlage endet nicht.</translation>
         </message>
         <message>
             <source>The beginning of the reply does not fit the constraint.</source>
@@ -5697,6 +5856,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>its best logit is not a finite number</source>
             <translation>sein bestes Logit ist keine endliche Zahl</translation>
+        </message>
+        <message>
+            <source>Other computers could use this address: set a key.</source>
+            <translation>Andere Computer könnten diese Adresse benutzen: Legen Sie einen Schlüssel fest.</translation>
+        </message>
+        <message>
+            <source>The port must be a whole number from 0 to 65535.</source>
+            <translation>Der Port muss eine ganze Zahl von 0 bis 65535 sein.</translation>
         </message>
         <message>
             <source>This build of Outrider does not include PyTorch and transformers. Install the full flavour of Outrider.</source>

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.backends.base import Backend, Logits, Rewind, StateReader
+from engine.backends.llama_cpp.functions import abort_function, free_all, logits_place, read_sequence, write_sequence
 from engine.backends.llama_cpp.hidden import HiddenRows, hidden_states
 from engine.backends.llama_cpp.library import card_names, computes_alike, library_rows, prepare_library
 from engine.backends.llama_cpp.loading import gpu_layers, load_model, make_context, notes_on
@@ -41,21 +41,6 @@ _LONGEST_REPLAY = 16
 _STATUS_ABORTED = 2
 
 prepare_library()
-
-_logits_place: Any = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32)(
-    ctypes.cast(llama_cpp.llama_get_logits_ith, ctypes.c_void_p).value or 0
-)
-"""llama.cpp's function, but giving an address: a pointer object costs as much as the rest of the call."""
-
-
-def _abort_function() -> Any:
-    """Return a C function of the kind that llama.cpp asks whether to stop: true when its argument points to a set flag.
-
-    It is the C library's strlen over the flag of a CancelToken, so that no check takes the interpreter lock, which a
-    Python callback would do at every node of the graph.
-    """
-    library = ctypes.cdll.msvcrt if sys.platform == "win32" else ctypes.CDLL(None)
-    return ctypes.cast(library.strlen, llama_cpp.ggml_abort_callback)
 
 
 class LlamaCppBackend(Backend):
@@ -101,10 +86,10 @@ class LlamaCppBackend(Backend):
         self._tree = TreeSequences(context) if llama_cpp.llama_n_seq_max(context) >= SEQUENCES else None
         self._tokens: list[int] = []
         self._replay: list[int] = []
-        self._abort = _abort_function()
+        self._abort = abort_function()
         self._lock = threading.RLock()
         self._kept = 0
-        self._free = weakref.finalize(self, _free, self._batch, self._tree, context, model, self._tokenizer)
+        self._free = weakref.finalize(self, free_all, (self._tokenizer, self._tree), self._batch, context, model)
         self._cancel: CancelToken | None = None
 
     @classmethod
@@ -294,7 +279,7 @@ class LlamaCppBackend(Backend):
     def _rows(self, count: int, n_outputs: int) -> Logits:
         if n_outputs == 0:
             return np.empty((0, self.vocab_size), dtype=np.float32)
-        place = _logits_place(self._context, count - n_outputs), n_outputs
+        place = logits_place(self._context, count - n_outputs), n_outputs
         if not place[0]:
             raise BackendFailure(Translatable("llama.cpp returned no logits"), self.length)
         view = self._views.get(place)
@@ -355,17 +340,13 @@ class LlamaCppBackend(Backend):
     def copy_cache(self) -> NDArray[np.uint8] | None:
         data = np.empty(self.cache_bytes(), np.uint8)
         with self._open():
-            place = data.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
-            written = llama_cpp.llama_state_seq_get_data(self._context, place, data.nbytes, 0)
-        return data if data.nbytes and written == data.nbytes else None
+            return data if data.nbytes and read_sequence(self._context, data) else None
 
     def restore_cache(self, tokens: Sequence[int], data: NDArray[np.uint8]) -> None:
         with self._open():
             self._clear()
             self._tokens.clear()
-            place = data.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
-            read = self._reader is None and llama_cpp.llama_state_seq_set_data(self._context, place, data.nbytes, 0)
-            if not read:
+            if self._reader is not None or not write_sequence(self._context, data):
                 self._clear()
                 raise BackendFailure(Translatable("its cache cannot be restored"))
             self._tokens.extend(tokens)
@@ -413,12 +394,3 @@ class LlamaCppBackend(Backend):
             if not self._kept:
                 self._views.clear()
                 self._free()
-
-
-def _free(batch: Any, tree: TreeSequences | None, context: Any, model: Any, tokenizer: LlamaCppTokenizer) -> None:
-    tokenizer.close()
-    if tree is not None:
-        tree.close()
-    llama_cpp.llama_batch_free(batch)
-    llama_cpp.llama_free(context)
-    llama_cpp.llama_model_free(model)

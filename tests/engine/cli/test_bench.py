@@ -15,9 +15,9 @@ from rich.console import Console
 from engine.bench.figures import count_equal
 from engine.bench.runs import SAME, Bench, Reply
 from engine.cli import bench as bench_command
-from engine.cli.bench_plot import HEIGHT, WIDTH, draw_plot, prepare_plot
-from engine.cli.bench_tables import print_report
 from engine.cli.main import main
+from engine.cli.printed.bench_plot import HEIGHT, WIDTH, draw_plot, prepare_plot
+from engine.cli.printed.bench_tables import print_report
 from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidRequest, NotAvailable
 from helpers.decoding.fake_backend import FakeBackend
