@@ -22,7 +22,9 @@ COMMANDS = (
     *("generate", "chat", "bench", "models", "presets", "calibrate", "parse", "template", "compile", "serve"),
     *("convert-head", "completion"),
 )
-ELSEWHERE = frozenset({"sudo", "ray", "vllm", "pip", "(cd", "cmake", "curl", "diff", "kernels-check", "python", "signtool"})
+ELSEWHERE = frozenset(
+    {"sudo", "ray", "vllm", "pip", "(cd", "cmake", "curl", "diff", "kernels-check", "python", "signtool"}
+)
 """What commands of other programs begin with."""
 FILES_OF_SOMEBODY = re.compile(r"big\.gguf|small\.gguf|chat\.json|@|~/|qwen")
 
