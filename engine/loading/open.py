@@ -42,6 +42,8 @@ BACKENDS = {
 LAZY_MODULES = (
     *(module for module, _ in BACKENDS.values()),
     *(method.module for method in DRAFT_METHODS if method.module is not None),
+    "engine.cli.arguments.completion",
+    "engine.cli.arguments.words",
     "engine.cli.bench",
     "engine.cli.printed.bench_plot",
     "engine.cli.printed.bench_tables",
