@@ -83,7 +83,15 @@ def test_metadata(wheel: Path) -> None:
         licence = archive.read(f"{folder}/licenses/LICENSE").decode()
     assert metadata["Name"] == "outrider"
     assert metadata["Requires-Python"] == "<3.14,>=3.11"
-    assert set(metadata.get_all("Provides-Extra") or ()) == {"app", "dev", "installer", "keyring", "plot", "server", "torch"}
+    assert set(metadata.get_all("Provides-Extra") or ()) == {
+        "app",
+        "dev",
+        "installer",
+        "keyring",
+        "plot",
+        "server",
+        "torch",
+    }
     assert "outrider = outrider.app.__main__:main" in entry_points
     assert "outrider-engine = outrider.__main__:main" in entry_points
     always = [line for line in metadata.get_all("Requires-Dist") or () if "extra ==" not in line]
