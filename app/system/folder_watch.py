@@ -154,6 +154,8 @@ class FolderWatch(QObject):
         self._identities[folder] = _identity(folder) if inside else None
         self._settle(before | wanted)
         self._pace()
+        if inside and self._identities[folder] is None:  # It went since these places were read.
+            self._soon({folder})
         if fresh:
             self._look_again({folder})
 

@@ -338,6 +338,26 @@ def test_no_timer_runs_while_nothing_happens(window: Window, copies: Pair) -> No
     assert not watch._slow.isActive()
 
 
+def test_a_folder_that_goes_while_it_is_read(window: Window, copies: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders, folder = window.models._folders, copies[0].parent
+    bridge = folders._bridge
+    moved, look = folder.with_name("elsewhere"), bridge.look
+
+    def goes(asked: Path) -> Job[FolderListing]:
+        job = look(asked)
+        job.result.add_done_callback(lambda _: folder.rename(moved))
+        return job
+
+    window.wait(lambda: not folders._watch._short.isActive() and not folders._watch._growing.isActive())
+    with monkeypatch.context() as patch:
+        patch.setattr(bridge, "look", goes)
+        folders._stirred(folder)
+        window.wait(moved.exists)
+    window.wait(lambda: is_away(window))
+    moved.rename(folder)
+    window.wait(lambda: not is_away(window))
+
+
 def test_several_folders_are_added_and_removed(window: Window, copies: Pair, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()

@@ -28,7 +28,7 @@ def opened(window: Window) -> ReplayPlayer:
 
 
 def test_a_reply_of_the_demo_pair(open_window: OpenWindow, demo_pair: Pair) -> None:
-    window = open_window(pair=demo_pair)
+    window = open_window(pair=demo_pair, settings=Settings(lookahead=4))
     exchange = window.ask("Tell me a story about a dragon.")
     stats = window.stats(exchange)
     window.view(exchange).reply_actions.button("replay").click()
