@@ -110,3 +110,21 @@ def test_what_was_chosen_before(tmp_path: Path) -> None:
     assert chosen(target=gone, draft=str(file), lookahead=3) == (replace(automatic, lookahead=3), wanted)
     assert chosen(target=str(file), draft=gone)[0] == Selection(file, None, "auto", "automatic")
     assert chosen(target=str(file), draft=gone)[1] == Selection(file, Path(gone), "auto", "model")
+
+
+def test_a_draft_that_does_not_come_back_with_its_target(
+    open_window: OpenWindow, demo_pair: Pair, tmp_path: Path
+) -> None:
+    folder, hidden = tmp_path / "models", tmp_path / "not mounted yet"
+    target, draft = folder / demo_pair[0].name, folder / demo_pair[1].name
+    kept = Settings(models_folders=[str(folder)], target=str(target), draft=str(draft), drafting="model", lookahead=4)
+    window = open_window(pair=demo_pair, settings=kept)
+    hidden.mkdir()
+    shutil.copy(demo_pair[0], hidden)
+    hidden.rename(folder)
+    window.wait(lambda: window.models.list.loaded.target == target, 20_000)
+    window.wait(lambda: window.models.settled)
+    assert window.models.list.selection.drafting == "automatic"
+    exchange = window.ask("Tell me a story.")
+    assert exchange.status == "done"
+    assert window.models.list.loaded.draft == demo_pair[1], "the one that came with the program fits too"

@@ -348,6 +348,9 @@ def test_a_folder_that_goes_while_it_is_read(window: Window, copies: Pair, monke
         job.result.add_done_callback(lambda _: folder.rename(moved))
         return job
 
+    for path in copies:
+        os.utime(path, (1, 1))
+    window.qtbot.wait(300)
     window.wait(lambda: not folders._watch._short.isActive() and not folders._watch._growing.isActive())
     with monkeypatch.context() as patch:
         patch.setattr(bridge, "look", goes)
@@ -396,19 +399,3 @@ def test_a_folder_that_was_not_read_yet_is_not_forgotten(
     window.wait(lambda: len(window.program.settings.models_folders) == 3)
     assert window.models.list.folders == tuple(folders)
     assert window.program.settings.models_folders == [*map(str, folders)], "a scan that was cancelled removes nothing"
-
-
-def test_a_draft_that_does_not_come_back_with_its_target(
-    open_window: OpenWindow, copies: Pair, demo_pair: Pair
-) -> None:
-    folder = copies[0].parent
-    hidden = folder.rename(folder.with_name("not mounted yet"))
-    window = open_window(pair=demo_pair, settings=settings_for(copies))
-    (hidden / copies[1].name).unlink()
-    hidden.rename(folder)
-    window.wait(lambda: window.models.list.loaded.target == copies[0], 20_000)
-    window.wait(lambda: window.models.settled)
-    assert window.models.list.selection.drafting == "automatic"
-    exchange = window.ask("Tell me a story.")
-    assert exchange.status == "done"
-    assert window.models.list.loaded.draft == demo_pair[1], "the one that came with the program fits too"
