@@ -339,9 +339,8 @@ def test_no_timer_runs_while_nothing_happens(window: Window, copies: Pair) -> No
 
 
 def test_a_folder_that_goes_while_it_is_read(window: Window, copies: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    folders, folder = window.models._folders, copies[0].parent
-    bridge = folders._bridge
-    moved, look = folder.with_name("elsewhere"), bridge.look
+    folders, folder, moved = window.models._folders, copies[0].parent, copies[0].parent.with_name("elsewhere")
+    bridge, look = folders._bridge, folders._bridge.look
 
     def goes(asked: Path) -> Job[FolderListing]:
         job = look(asked)
