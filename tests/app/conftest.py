@@ -18,6 +18,11 @@ from engine import SpeculativeDecoder
 from helpers.decoding.scripted_decoder import Script, ScriptedDecoder
 from helpers.window.app_window import OpenWindow, Window
 
+PATIENCE_MS = 60_000
+"""So long a test waits for what has to come: a wait ends when it comes, and a loaded machine is slow."""
+for _wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitExposed, QtBot.waitActive):
+    _wait.__kwdefaults__["timeout"] = PATIENCE_MS
+
 
 @pytest.fixture(scope="session")
 def qapp_args() -> list[str]:

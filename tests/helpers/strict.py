@@ -13,7 +13,7 @@ import pytest
 
 from engine.chat import limited_child, render
 
-THREAD_GRACE_S = 2.0
+THREAD_GRACE_S = 10.0
 _popen = subprocess.Popen.__init__
 _started: WeakSet[subprocess.Popen[Any]] = WeakSet()
 

@@ -15,7 +15,7 @@ from helpers.window_orders import WindowUnderOrders
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders of a profile are private there")
 UMASKS = (0o000, 0o022)
-LONGEST_S = 20.0
+LONGEST_S = 60.0
 
 
 def _environment(profile: Path) -> dict[str, str]:

@@ -122,7 +122,7 @@ def test_a_draft_that_does_not_come_back_with_its_target(
     hidden.mkdir()
     shutil.copy(demo_pair[0], hidden)
     hidden.rename(folder)
-    window.wait(lambda: window.models.list.loaded.target == target, 20_000)
+    window.wait(lambda: window.models.list.loaded.target == target)
     window.wait(lambda: window.models.settled)
     assert window.models.list.selection.drafting == "automatic"
     exchange = window.ask("Tell me a story.")

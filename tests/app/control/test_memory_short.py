@@ -62,7 +62,7 @@ def test_a_load_that_would_not_fit_is_announced_before_it_is_tried(window: Windo
     assert not exchange.ended
     assert not window.models.busy
     clock = window.controller.replies._timer
-    window.wait(lambda: not clock.isActive(), 1_000)
+    window.wait(lambda: not clock.isActive())
     window.wait(window.main.strip.isVisible)
     assert window.main.strip.bar.maximum() > 0, "nothing runs, ticks or moves while the user thinks about it"
     assert window.models.list.loaded == loaded, "nothing was tried"

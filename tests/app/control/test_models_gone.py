@@ -129,7 +129,7 @@ def test_while_models_are_loaded(open_window: OpenWindow, copies: Pair, demo_pai
     assert len(window.notices()) == 1
     moved.rename(folder)
     window.wait(lambda: not is_away(window))
-    window.wait(lambda: window.models.list.loaded == Loaded(*copies), 20_000)
+    window.wait(lambda: window.models.list.loaded == Loaded(*copies))
     assert window.models.list.selection.target == copies[0], "what was wanted is picked up again"
     assert window.ask("Hello!").status == "done"
 
@@ -156,7 +156,7 @@ def test_permissions_that_are_taken_away(open_window: OpenWindow, copies: Pair, 
         finally:
             folder.chmod(0o700)
         window.wait(lambda: not is_away(window))
-        window.wait(lambda: window.models.list.loaded == Loaded(*copies), 20_000)
+        window.wait(lambda: window.models.list.loaded == Loaded(*copies))
         assert window.ask("And now?").status == "done"
 
 
@@ -194,7 +194,7 @@ def test_a_folder_that_is_missing_at_the_start(open_window: OpenWindow, copies: 
     assert window.program.settings.target == str(copies[0]), "it stays what was chosen"
     folder.parent.mkdir()
     hidden.rename(folder)
-    window.wait(lambda: window.models.list.loaded == Loaded(*copies), 20_000)
+    window.wait(lambda: window.models.list.loaded == Loaded(*copies))
     # The bundled one has the same name, so this one has its folder before it.
     assert window.main.bar.target.currentText() == f"{folder.name}/demo-target · 8.2M Q8_0"
     assert window.ask("Hello!").status == "done"
@@ -234,7 +234,7 @@ def test_a_disk_that_is_unmounted(open_window: OpenWindow, disk: Path, demo_pair
     subprocess.run(["umount", "-l", disk], check=True)
     window.ended(exchange)
     assert exchange.status == "done"
-    window.wait(lambda: states(window) == {}, 10_000)
+    window.wait(lambda: states(window) == {})
     assert window.ask("Hello!").status == "done"
 
 

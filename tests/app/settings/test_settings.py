@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.settings.autosave import LAYOUT_MS, Autosave
+from app.settings.autosave import Autosave
 from app.settings.settings import SETTINGS, Settings, SettingsFile, SettingsTrouble
 from app.state.settings.generation import LONGEST_SYSTEM, GenerationChoice
 from app.state.settings.presets import presets
@@ -246,12 +246,12 @@ def test_each_change_is_saved(tmp_path: Path, qtbot: QtBot) -> None:
     keeper = Autosave(settings, file)
     with qtbot.waitSignal(keeper.changed):
         settings.theme = "dark"
-    qtbot.waitUntil(lambda: file.load().theme == "dark", timeout=2_000)
+    qtbot.waitUntil(lambda: file.load().theme == "dark")
     settings.left_width = 333
     settings.notify = False
-    qtbot.waitUntil(lambda: not file.load().notify, timeout=LAYOUT_MS - 100)
+    qtbot.waitUntil(lambda: not file.load().notify)
     settings.left_width = 334
-    qtbot.waitUntil(lambda: file.load().left_width == 334, timeout=5_000)
+    qtbot.waitUntil(lambda: file.load().left_width == 334)
     settings.theme = "light"
     keeper.close()
     assert file.load() == settings

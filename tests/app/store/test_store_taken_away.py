@@ -12,7 +12,7 @@ from app.store.conversations import ConversationStore
 from app.store.errors import NotWritable, StoreError, StoreRestored
 from app.store.store import FILE_NAME, Store
 
-SOON_S = 10.0
+SOON_S = 60.0
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="open files cannot be deleted there")
 

@@ -14,7 +14,7 @@ from app.store.errors import ChangeRefused, DiskFull, NotWritable, StoreError, w
 from app.store.store import FILE_NAME, Store
 from app.store.writer import StoreWriter
 
-SOON_S = 10.0
+SOON_S = 60.0
 
 
 class Told:

@@ -38,7 +38,7 @@ def served(models: SpeculativeDecoder | ModelShelf, limits: Limits) -> Iterator[
 def asked(url: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, Any]:
     """Ask without a library, and return the status and what the body says."""
     host, port = url.removeprefix("http://").rsplit(":", 1)
-    with closing(http.client.HTTPConnection(host, int(port), timeout=20)) as connection:
+    with closing(http.client.HTTPConnection(host, int(port), timeout=60)) as connection:
         told = {
             "Content-Type": "application/json",
             **{name.replace("_", "-"): value for name, value in headers.items()},

@@ -30,16 +30,16 @@ class Window:
         self.models = program.models
         self.prompt = program.window.prompt
 
-    def wait(self, condition: Callable[[], object], timeout: int = 10_000) -> None:
+    def wait(self, condition: Callable[[], object], timeout: int = 60_000) -> None:
         """Let the window live until the condition holds (milliseconds)."""
         self.qtbot.waitUntil(lambda: bool(condition()), timeout=timeout)
 
     def ready(self) -> None:
         """Wait until everything that begins with the window is over."""
         self.wait(lambda: self.main.panel.plots is not None)
-        self.wait(lambda: self.models.settled and self.controller.activity.work == "idle", 30_000)
+        self.wait(lambda: self.models.settled and self.controller.activity.work == "idle")
 
-    def ask(self, text: str, timeout: int = 30_000) -> Exchange:
+    def ask(self, text: str, timeout: int = 60_000) -> Exchange:
         """Send a prompt and wait until its reply is drawn."""
         exchange = self.send(text)
         self.ended(exchange, timeout)
@@ -52,14 +52,14 @@ class Window:
         assert isinstance(exchange, Exchange)
         return exchange
 
-    def ended(self, exchange: Exchange, timeout: int = 30_000) -> None:
+    def ended(self, exchange: Exchange, timeout: int = 60_000) -> None:
         """Wait until a reply has ended and is drawn."""
         self.wait(lambda: exchange.ended and not self.controller.busy, timeout)
         view = self.main.transcript.view_of(exchange)
         if view is not None and exchange.reply:
             self.wait(lambda: view.reply.is_settled)
 
-    def import_(self, path: Path, timeout: int = 30_000) -> None:
+    def import_(self, path: Path, timeout: int = 60_000) -> None:
         """Import a chat and wait until it is shown, or refused."""
         self.controller.import_(path)
         self.wait(lambda: self.program.conversations.files.activity.work == "idle", timeout)

@@ -29,7 +29,7 @@ class Reply:
         qtbot.addWidget(self.window)
         self.window.show()
 
-    def finish(self, text: str, timeout: int = 20_000) -> ReplyView:
+    def finish(self, text: str, timeout: int = 60_000) -> ReplyView:
         """Give all of a reply; wait until it is drawn."""
         self.view.finish(text)
         self.qtbot.waitUntil(lambda: self.view.is_settled, timeout=timeout)

@@ -103,14 +103,14 @@ def test_a_real_model_is_used_loaded_and_unloaded(open_window: OpenWindow, demo_
     window.wait(lambda: models.loaded.target == demo_pair[1], 30_000)
     window.wait(lambda: window.models.settled and dialog.load_button.text() == "Unload")
     window.click(dialog.load_button)
-    window.wait(lambda: models.loaded.target is None, 20_000)
+    window.wait(lambda: models.loaded.target is None)
     window.wait(dialog.load_button.isEnabled)
     window.click(dialog.load_button)
     window.wait(lambda: models.loaded.target == demo_pair[1], 30_000)
     window.wait(lambda: dialog.load_button.text() == "Unload")
     assert "Loaded as target" in dialog.details.state.text()
     window.click(dialog.load_button)
-    window.wait(lambda: models.loaded.target is None, 20_000)
+    window.wait(lambda: models.loaded.target is None)
     window.wait(lambda: window.models.settled)
 
 

@@ -115,7 +115,7 @@ def test_the_paces(player: ReplayPlayer, qtbot: QtBot) -> None:
     assert player.pace == 4.0
     player.paces[3].click()
     assert PACES.index(player.pace) == 3
-    with qtbot.waitSignal(player.ended, timeout=5_000):
+    with qtbot.waitSignal(player.ended):
         player.start()
     assert not player.playing
     player.start()

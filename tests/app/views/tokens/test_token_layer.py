@@ -316,7 +316,7 @@ def test_a_reply_as_it_grows(qtbot: QtBot, theme: Theme) -> None:
         made.view.grow(f"w{index} ")
         made.tokens.follow(trace, trace.text, trace.text)
         QTest.qWait(2)
-    qtbot.waitUntil(lambda: made.letters(49) == "w49", timeout=3_000)
+    qtbot.waitUntil(lambda: made.letters(49) == "w49")
     made.view.finish(trace.text)
     qtbot.waitUntil(lambda: made.view.is_settled)
     assert made.letters(3) == "w3 "

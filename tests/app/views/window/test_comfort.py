@@ -124,7 +124,7 @@ def test_the_window_comes_back_where_it_was(open_window: OpenWindow) -> None:
     window = open_window(Script(), size=(760, 520))
     window.main.setGeometry(place)
     kept = SettingsFile(window.program.settings_file.path)
-    window.wait(lambda: kept.load().geometry == place_of(window.main), 3_000)  # before it is closed: it may be killed
+    window.wait(lambda: kept.load().geometry == place_of(window.main))  # before it is closed: it may be killed
     assert window.close()
     assert open_window(Script(), size=None).main.geometry() == place
 
@@ -135,9 +135,9 @@ def test_the_panels_come_back_as_they_were(open_window: OpenWindow) -> None:
     width = window.main.left.width()
     assert width == pytest.approx(260, abs=6)
     kept = SettingsFile(window.program.settings_file.path)
-    window.wait(lambda: kept.load().left_width == width, 3_000)
+    window.wait(lambda: kept.load().left_width == width)
     window.main.show_right(False)
-    window.wait(lambda: not kept.load().right_shown, 3_000)
+    window.wait(lambda: not kept.load().right_shown)
     assert window.close()
     again = open_window(Script())
     assert again.main.left.width() == width
