@@ -21,7 +21,7 @@ from helpers.window.app_window import OpenWindow, Window
 PATIENCE_MS = 60_000
 """So long a test waits for what has to come: a wait ends when it comes, and a loaded machine is slow."""
 for _wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitExposed, QtBot.waitActive):
-    _wait.__kwdefaults__["timeout"] = PATIENCE_MS
+    (_wait.__kwdefaults__ or {})["timeout"] = PATIENCE_MS
 
 
 @pytest.fixture(scope="session")
