@@ -198,7 +198,7 @@ def _start_second(folder: Path, machine: OddMachine) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, env=_environment(machine), stdout=pipe, stderr=pipe, text=True)
 
 
-@pytest.mark.alone
+@pytest.mark.soak
 def test_two_windows_on_a_slow_disk_once(tmp_path: Path) -> None:
     said, slowest = _share_a_disk(tmp_path, 2, questions=2)
     assert said == _CALLED

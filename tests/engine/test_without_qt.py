@@ -32,14 +32,6 @@ def test_generates_without_qt() -> None:
     assert reply["stats"]["proposed"] > 0
 
 
-def test_engine_tests_are_collected_without_qt() -> None:
-    done = run_python(
-        *("-m", "pytest", "tests/engine", "--collect-only", "-q", "-p", "no:cacheprovider"),
-        *("-p", "no:pytest-qt", "-p", "helpers.no_qt"),
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
 def test_engine_tests_pass_without_qt() -> None:

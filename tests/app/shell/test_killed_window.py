@@ -36,6 +36,7 @@ async def script(program, loop):
     program.window.prompt_sent.emit("Go on")
     await asyncio.sleep(600)
 
+(folder / "settings.json").write_text('{"first_launch": false}')
 claim = claim_or_call(folder / "c.sqlite3", Call())
 bootstrap.run(["outrider"], SettingsFile(folder / "settings.json"), claim=claim, script=script)
 """

@@ -62,7 +62,18 @@ class _RunsCode:
         return os.mkdir, (str(self.path),)
 
 
-def test_files_that_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+REFUSED = {
+    "truncated.bin": "damaged, incomplete",
+    "code.pt": "would run its code",
+    "plain.bin": "would run its code|damaged",
+    "nothing.pt": "holds no tensors",
+    "text.bin": "damaged, incomplete",
+    "missing.bin": "no such file",
+}
+
+
+@pytest.mark.parametrize("names", [("code.pt", "text.bin"), pytest.param(tuple(REFUSED), marks=pytest.mark.soak)])
+def test_files_that_are_refused(names: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, proof = tmp_path / "out.safetensors", tmp_path / "proof"
     whole = tmp_path / "whole.bin"
     torch.save({"0.weight": torch.zeros(64, 64)}, whole)
@@ -71,18 +82,11 @@ def test_files_that_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[st
     (tmp_path / "plain.bin").write_bytes(pickle.dumps({"weight": _RunsCode(proof)}))
     torch.save({"epoch": 3}, tmp_path / "nothing.pt")
     (tmp_path / "text.bin").write_text(json.dumps({"no": "weights"}))
-    for name, said in {
-        "truncated.bin": "damaged, incomplete",
-        "code.pt": "would run its code",
-        "plain.bin": "would run its code|damaged",
-        "nothing.pt": "holds no tensors",
-        "text.bin": "damaged, incomplete",
-        "missing.bin": "no such file",
-    }.items():
+    for name in names:
         assert main(["convert-head", str(tmp_path / name), str(out)]) == 2
         captured = capsys.readouterr()
         assert captured.err.count("\n") == 1
-        assert any(each in captured.err for each in said.split("|")), captured.err
+        assert any(each in captured.err for each in REFUSED[name].split("|")), captured.err
     assert not proof.exists()
     assert not out.exists()
     for other in (tmp_path / "out.bin", whole):
