@@ -32,11 +32,11 @@ from engine.generation.questions import TargetQuestions
 from engine.generation.reply_calls import ReplyCalls
 from engine.generation.responder import EVERYTHING, Capabilities
 from engine.library.compat import Fit, judge_backends, require_usable
-from engine.loading.heads import open_heads
+from engine.loading.heads import open_found_heads, open_heads
 from engine.loading.open import ModelSource, notes_on_models
 from engine.loading.sharing import Holder
 from engine.lookahead.knowledge import PairKnowledge, learn_pair
-from engine.methods import PLAIN, find_method
+from engine.methods import AUTO, PLAIN, find_method
 from engine.options import GenerationOptions, LoadOptions, load_config
 from engine.stats import GenerationStats
 from engine.translatable import Translatable
@@ -159,6 +159,21 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         heads = None if model is None else open_heads(model, self._loaded(), token)
         with self._occupancy.change():
             self._put_heads(heads)
+
+    def find_heads(self, method: str = AUTO, *, cancel: CancelToken | None = None) -> tuple[str, ...]:
+        """Load draft heads that the attached target's file brings, or that lie beside it, where any of them fits.
+
+        `method`: the draft method that they are to be for; "auto": any. Return in sentences why those beside it cannot
+        be used, where none can; () where there are none, or `heads` is one. Raises ModelNotLoaded, Cancelled.
+        """
+        target, config = self._loaded(), self._configs.get("target")
+        if config is None:  # Given loaded: nobody knows from where.
+            return ()
+        heads, reasons = open_found_heads(config, target, method, cancel or self.cancel_token)
+        if heads is not None:
+            with self._occupancy.change():
+                self._put_heads(heads)
+        return reasons
 
     def _put_heads(self, heads: HeadBackend | None) -> None:
         self._forget()

@@ -112,7 +112,8 @@ def _offers(args: argparse.Namespace, settings: NamedModels) -> Iterator[Offer]:
     if args.folder is not None and args.preset is None:
 
         def load(target: Path, draft: Path | None, cancel: CancelToken) -> SpeculativeDecoder:
-            return load_models(args, replace(settings, target=target, draft=draft or "none"), console, cancel)
+            drafts = draft or (None if args.draft is None else "none")  # Where no draft fits, a head may.
+            return load_models(args, replace(settings, target=target, draft=drafts), console, cancel)
 
         yield from folder_offers(args.folder, load, partial(_open_embedder, args), drafts=args.draft != "none")
 

@@ -1,16 +1,29 @@
-"""Judge which draft heads in a folder are for which target, and why the others are not."""
+"""Find draft heads, judge which target they are for, and say why the others are not."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from engine.errors import LoadFailed
 from engine.formats.draft_head import DraftHead, readable_states, why_not_for
+from engine.formats.gguf.heads import DFLASH, EAGLE3, inner_head
+from engine.formats.gguf.parts import split_parts
+from engine.formats.gguf.reader import read_gguf
 from engine.formats.model_file import ModelFile
+from engine.formats.safetensors.heads import is_head_folder
 from engine.formats.vocabulary import Vocabulary
 from engine.translatable import Translatable
+
+_MOST_BESIDE = 2000
+_BEGINNING = 2**20
+"""So many bytes of a GGUF file are looked at: what is asked for stands before the vocabulary."""
+_HEAD_FILES = tuple(name.encode() for name in (EAGLE3, DFLASH))
+_KEY = b"general.architecture"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +79,50 @@ def same_tokens(target: Vocabulary, head: Vocabulary) -> bool:
     """Return whether two vocabularies are one but for padding: a head is made with its target's own."""
     ours, theirs = (np.trim_zeros(vocabulary.fingerprints, "b") for vocabulary in (target, head))
     return bool(np.array_equal(ours, theirs))
+
+
+def heads_near(target: Path) -> list[Path]:
+    """Return what may hold draft heads for a target: its own file, if there are MTP layers in it, then files beside it.
+
+    Of a target in a folder they are the folders with heads beside it and in it. Only the beginnings of files are read;
+    what cannot be read is left out.
+    """
+    try:
+        if target.is_dir():
+            beside = [*_listed(target), *_listed(target.parent)]
+            return [path for path in beside if path != target and path.is_dir() and is_head_folder(path)]
+        own = [target] if _has_inner_head(target) else []
+        beside = [path for path in _listed(target.parent) if path.suffix.lower() == ".gguf" and path != target]
+    except (OSError, LoadFailed):
+        return []
+    return [*own, *(path for path in beside if _is_head_file(path))]
+
+
+def _listed(folder: Path) -> list[Path]:
+    with os.scandir(folder) as listing:
+        names = [entry.name for _, entry in zip(range(_MOST_BESIDE), listing, strict=False)]
+    return [folder / name for name in sorted(names) if not name.startswith(".")]
+
+
+def _has_inner_head(path: Path) -> bool:
+    if b".nextn_predict_layers" not in _beginning(path, _BEGINNING):
+        return False
+    headers = [read_gguf(part) for part in split_parts(path)]
+    return inner_head(headers[0], headers[1:]) is not None
+
+
+def _is_head_file(path: Path) -> bool:
+    """Return whether the beginning of a GGUF file names the architecture of a head."""
+    _, found, rest = _beginning(path, 4096).partition(_KEY)
+    # Behind the key stand a type of 4 bytes and a length of 8.
+    return bool(found) and rest[12 : 12 + int.from_bytes(rest[4:12], "little")] in _HEAD_FILES
+
+
+def _beginning(path: Path, size: int) -> bytes:
+    try:
+        if not path.is_file():  # A pipe would never answer.
+            return b""
+        with path.open("rb") as file:
+            return file.read(size)
+    except OSError:
+        return b""

@@ -11,7 +11,7 @@ from engine.backends.base import Backend
 from engine.backends.heads import HeadBackend
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
-from engine.errors import LoadFailed, ModelNotSupported, NotAvailable
+from engine.errors import BackendFailure, LoadFailed, ModelNotSupported, NotAvailable
 from engine.formats.draft_head import DraftHead, why_not_for
 from engine.formats.gguf.heads import read_head
 from engine.formats.gguf.parts import split_parts
@@ -19,9 +19,10 @@ from engine.formats.gguf.reader import read_gguf
 from engine.formats.safetensors.heads import head_in_folder, pickled_head
 from engine.formats.safetensors.reader import PICKLED, model_folder
 from engine.library.compat import vocabulary_of_backend
-from engine.library.heads import same_tokens
+from engine.library.heads import heads_near, same_tokens
 from engine.library.names import resolve_source
 from engine.loading.trial import check_model_file
+from engine.methods import AUTO
 from engine.options import load_config
 from engine.system.files import expanded
 from engine.system.installation import extra_advice
@@ -66,6 +67,27 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
         opened.close()
         raise _no_fit(path, target, Translatable("it has another vocabulary"))
     return opened
+
+
+def open_found_heads(
+    config: LoadConfig, target: Backend, method: str, cancel: CancelToken
+) -> tuple[HeadBackend | None, tuple[str, ...]]:
+    """Return the first heads that fit of those inside a target or beside it; or None, and why the others do not.
+
+    `config`: how the target was loaded. `method`: the heads are for this draft method, "auto": for any.
+    Raises Cancelled.
+    """
+    reasons: list[str] = []
+    for path in heads_near(config.path):
+        try:
+            heads = open_heads(replace(config, path=path), target, cancel)
+        except (LoadFailed, NotAvailable, BackendFailure) as error:
+            reasons.append(str(error))
+            continue
+        if method in (AUTO, heads.method):
+            return heads, ()
+        heads.close()
+    return None, tuple(reasons)
 
 
 def _head_in_file(path: Path) -> DraftHead:

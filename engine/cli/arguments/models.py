@@ -17,7 +17,7 @@ from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidLookahead, PairWarning
 from engine.events import LoadProgress
 from engine.library.presets import RECOMMENDED, apply_preset, recommended_sampling
-from engine.methods import AUTO, PLAIN, SOURCES
+from engine.methods import AUTO, PLAIN, SOURCES, find_method
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,8 @@ def add_models(parser: argparse.ArgumentParser, *, or_server: bool = False) -> N
     models.add_argument(
         "--heads",
         metavar="PATH",
-        help="GGUF file or folder with draft heads for the target (default for --method mtp: the target's own file)",
+        help="GGUF file or folder with draft heads for the target, or none (default: where no draft is named, those "
+        "inside the target or beside it)",
     )
 
 
@@ -160,26 +161,46 @@ def load_models(
         warnings.simplefilter("ignore", PairWarning)
         draft = None if settings.draft == "none" else settings.draft
         decoder = load_named(args, settings.target or "demo", draft, progress=show, cancel=cancel)
-        _attach_heads(decoder, args, settings, cancel)
-    for warning in decoder.warnings:
-        console.print(f"outrider-engine: {warning}", highlight=False, markup=False, soft_wrap=True)
+        notes = _attach_heads(decoder, args, settings, cancel)
+    for note in (*decoder.warnings, *notes):
+        console.print(f"outrider-engine: {note}", highlight=False, markup=False, soft_wrap=True)
     return decoder
 
 
 def _attach_heads(
     decoder: SpeculativeDecoder, args: argparse.Namespace, settings: NamedModels, cancel: CancelToken
-) -> None:
-    """Load the heads that are asked for: of a file, or for MTP without one those inside the target's own."""
+) -> tuple[str, ...]:
+    """Load the heads that are asked for, or those inside or beside the target where nothing else is to draft.
+
+    Return what a person should know of those that were found.
+    """
     asked = (settings.speculation.method, *settings.speculation.sources)
     source = args.heads or ((settings.target or "demo") if "mtp" in asked else None)
-    if source is None:
-        return
-    # As the target was loaded: a file that was tried with these settings passes.
-    config = LoadConfig(
-        Path(source), args.ctx, args.threads, args.gpu_layers, device=args.device, cache_type=args.cache_type
-    )
     try:
-        decoder.attach_heads(config, cancel=cancel)
+        if source not in (None, "none"):
+            # As the target was loaded: a file that was tried with these settings passes.
+            config = LoadConfig(
+                Path(source), args.ctx, args.threads, args.gpu_layers, device=args.device, cache_type=args.cache_type
+            )
+            decoder.attach_heads(config, cancel=cancel)
+            return ()
+        method = _heads_to_find(settings)
+        if source == "none" or method is None:
+            return ()
+        reasons = decoder.find_heads(method, cancel=cancel)
     except BaseException:
         decoder.close()
         raise
+    if decoder.heads is not None:
+        return (f"Drafting with the head {decoder.heads.name} ({decoder.heads.method}); --heads none does without.",)
+    return tuple(f"No draft head is used. {reason}" for reason in reasons[:1])
+
+
+def _heads_to_find(settings: NamedModels) -> str | None:
+    """Return the method whose heads are to be looked for; None where something else drafts, or nothing is to."""
+    speculation = settings.speculation
+    method = find_method(speculation.method)
+    if method is not None:
+        return method.name if method.needs == "heads" else None
+    free = settings.draft is None and not speculation.sources and speculation.lookahead != 0
+    return AUTO if free and speculation.method == AUTO else None

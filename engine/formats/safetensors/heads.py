@@ -82,6 +82,15 @@ def head_in_folder(folder: Path, target_layers: int | None = None) -> DraftHead:
     return read_eagle(folder, target_layers).head
 
 
+def is_head_folder(folder: Path) -> bool:
+    """Return whether the configuration in a folder is that of a head, whatever else is wrong with it."""
+    try:
+        config = read_json(folder / "config.json")
+    except (LoadFailed, OSError):
+        return False
+    return "medusa_num_heads" in config or "draft_vocab_size" in config
+
+
 def _refuse_pickled(folder: Path) -> None:
     """Raise ModelNotSupported where the weights of a folder are pickled, and say what makes safetensors of them."""
     names = sorted(entry.name for entry in folder.iterdir())
